@@ -1,0 +1,202 @@
+"""Contract of the pipe between the worker and its compute process.
+
+A frame: 4 bytes header length, 4 bytes payload length (little endian), a msgpack header (one message below, tagged by
+its type, with the shapes of its tensors), the tensors' raw bytes one after the other. No pickle.
+"""
+
+import math
+import struct
+from collections.abc import Sequence
+from typing import Annotated, Literal, NamedTuple
+
+import msgspec
+
+from core.control.messages import Answer, CurvePoint, ExpertStatus
+from core.errors import ProtocolError
+from core.manifest import Manifest
+
+MAX_HEADER = 4 << 20
+"""Bytes; a progress message about 4,096 experts has 200 KB."""
+MAX_PAYLOAD = 1 << 30
+"""Bytes; the two ends trust each other, this only catches a stream out of step."""
+PREFIX = struct.Struct("<II")
+ITEM_SIZE = {"float32": 4, "float16": 2, "float64": 8, "uint8": 1, "int64": 8, "int32": 4}
+
+
+class Shape(msgspec.Struct, frozen=True, array_like=True):
+    """What the header says of a tensor."""
+
+    dtype: Literal["float32", "float16", "float64", "uint8", "int64", "int32"]
+    dims: tuple[Annotated[int, msgspec.Meta(ge=0)], ...]
+
+    def nbytes(self) -> int:
+        return math.prod(self.dims) * ITEM_SIZE[self.dtype]
+
+
+class Tensor(NamedTuple):
+    """A tensor on the wire; `data` is row-major and little endian and travels in the payload."""
+
+    shape: Shape
+    data: bytes | memoryview
+
+
+class Message(msgspec.Struct, frozen=True, tag=True):
+    """Base of all messages."""
+
+
+# worker -> compute
+
+
+class Configure(Message, frozen=True):
+    """The first message: what to train and where its checkpoints are."""
+
+    manifest: Manifest
+    folder: str
+    """The run's own folder inside the data folder."""
+    threads: int
+
+
+class Train(Message, frozen=True):
+    """Start or go on training."""
+
+
+class Stop(Message, frozen=True):
+    """Stop between two kernels, answer `Stopped`, then save a checkpoint."""
+
+    id: int
+
+
+class SetThreads(Message, frozen=True):
+    threads: int
+
+
+class Predict(Message, frozen=True):
+    """One tensor follows: uint8 [height, width], 0 = paper, 255 = ink. Answered also while stopped."""
+
+    id: int
+
+
+class Quit(Message, frozen=True):
+    """Save a checkpoint and end."""
+
+
+# compute -> worker
+
+
+class Ready(Message, frozen=True):
+    device: str
+    threads: int
+    step: int
+    samples: int
+    notes: tuple[str, ...] = ()
+    """Sentences for the user, such as a checkpoint that was set aside."""
+
+
+class Progress(Message, frozen=True):
+    """Sent twice a second while training and once a second while stopped: also the sign of life."""
+
+    step: int
+    samples: int
+    samples_per_s: float
+    calls_per_s: float
+    in_flight: int
+    loss: float | None
+    experts: list[ExpertStatus]
+
+
+class Evaluated(Message, frozen=True):
+    point: CurvePoint
+
+
+class Stopped(Message, frozen=True):
+    id: int
+    last_kernel_end: float
+    """time.monotonic() at the end of the last kernel; the clock is the same in both processes."""
+
+
+class Predicted(Message, frozen=True):
+    """Two tensors follow: float32 [classes] probabilities, float32 [8, 8] what the model saw."""
+
+    id: int
+    experts: list[Answer]
+    step: int
+    ms: float
+
+
+class Refused(Message, frozen=True):
+    """The request could not be answered; `text` says why and what to do."""
+
+    id: int
+    code: str
+    text: str
+
+
+class Saved(Message, frozen=True):
+    step: int
+    time: float
+    seconds: float
+    error: str | None = None
+    """Set if it failed: a sentence such as a full disk; the older checkpoint stays."""
+
+
+class Failed(Message, frozen=True):
+    """Compute cannot go on and ends; `text` says why and what to do."""
+
+    text: str
+
+
+class LogText(Message, frozen=True):
+    level: Literal["debug", "info", "warning", "error"]
+    text: str
+
+
+ToCompute = Configure | Train | Stop | SetThreads | Predict | Quit
+ToWorker = Ready | Progress | Evaluated | Stopped | Predicted | Refused | Saved | Failed | LogText
+
+
+class _Header(msgspec.Struct, frozen=True, array_like=True):
+    message: ToCompute | ToWorker
+    shapes: list[Shape]
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(_Header)
+
+
+def encode(message: ToCompute | ToWorker, tensors: Sequence[Tensor] = ()) -> list[bytes | memoryview]:
+    """The frame of a message, as buffers to write one after the other."""
+    header = _encoder.encode(_Header(message, [tensor.shape for tensor in tensors]))
+    payload = sum(tensor.shape.nbytes() for tensor in tensors)
+    return [PREFIX.pack(len(header), payload) + header, *(tensor.data for tensor in tensors)]
+
+
+def sizes(prefix: bytes) -> tuple[int, int]:
+    """Header and payload length of a frame.
+
+    Raises:
+        ProtocolError: over the limits; checked before anything is allocated.
+    """
+    header, payload = PREFIX.unpack(prefix)
+    if header > MAX_HEADER or payload > MAX_PAYLOAD:
+        raise ProtocolError(f"A frame of {header} + {payload} bytes is over the limit of the pipe.")
+    return header, payload
+
+
+def decode(header: bytes, payload: bytes) -> tuple[ToCompute | ToWorker, list[Tensor]]:
+    """The message and the tensors of a frame.
+
+    Raises:
+        ProtocolError: an unknown message, a wrong type, or tensors that do not fill the payload exactly.
+    """
+    try:
+        decoded = _decoder.decode(header)
+    except msgspec.DecodeError as error:
+        raise ProtocolError(f"The pipe carried something unknown: {error}.") from error
+    view, start, tensors = memoryview(payload), 0, []
+    for shape in decoded.shapes:
+        end = start + shape.nbytes()
+        tensors.append(Tensor(shape, view[start:end]))
+        start = end
+    if start != len(payload):
+        raise ProtocolError(f"The pipe carried {len(payload)} bytes for tensors of {start}.")
+    return decoded.message, tensors

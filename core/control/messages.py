@@ -1,0 +1,231 @@
+"""Contract of the control socket between the worker and its clients (app, command line, screensaver).
+
+Loopback TCP, one JSON document a line, UTF-8. The client's first line is a `Hello`; the worker answers with a
+`Welcome` or an `ErrorInfo` line and closes. After that the client sends `Request` lines and gets one `Reply` for
+each, in any order, and, once it called `subscribe`, `Event` lines in between.
+"""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+PROTOCOL = 1
+ADDRESS_FILE = "worker.json"
+"""In the data folder, mode 0600: an `Address`."""
+MAX_LINE = 1 << 20
+"""Bytes of one line; a status of 1,000 experts has 60 KB, a log page of 1,000 lines 200 KB."""
+PICTURE_SIDE = 256
+"""Greatest side of a picture in a prediction request, pixels."""
+
+State = Literal["contributing", "waiting", "yielding", "paused", "limited", "preparing", "leaving", "attention"]
+
+
+class Address(msgspec.Struct, frozen=True):
+    """Where and with which token a worker is reached."""
+
+    protocol: int
+    port: int
+    token: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+    pid: int
+
+
+class Hello(msgspec.Struct, frozen=True):
+    protocol: int
+    token: Annotated[str, msgspec.Meta(max_length=64)]
+    client: Literal["app", "cli", "screensaver"]
+    pid: int
+
+
+class ErrorInfo(msgspec.Struct, frozen=True):
+    code: str
+    """One of `core.errors.ERRORS_BY_CODE`."""
+    message: str
+
+
+class Welcome(msgspec.Struct, frozen=True):
+    protocol: int
+    version: str
+    pid: int
+    error: ErrorInfo | None = None
+    """Set if the worker refuses this client; it closes the connection then."""
+
+
+class Request(msgspec.Struct, frozen=True):
+    id: Annotated[int, msgspec.Meta(ge=0)]
+    method: Annotated[str, msgspec.Meta(max_length=32)]
+    params: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class Reply(msgspec.Struct, frozen=True):
+    id: int
+    result: Any = None
+    error: ErrorInfo | None = None
+
+
+class Event(msgspec.Struct, frozen=True):
+    """Pushed to subscribers: `status` (Status), `curve` (CurvePoint), `log` (LogLine), `bye` (Bye)."""
+
+    event: Literal["status", "curve", "log", "bye"]
+    data: Any
+
+
+class ExpertStatus(msgspec.Struct, frozen=True):
+    uid: str
+    updates: int
+    """Optimizer steps taken (the expert's version)."""
+    samples: int
+    """Samples whose gradients it has applied."""
+
+
+class ProcessStatus(msgspec.Struct, frozen=True):
+    name: Literal["app", "worker", "compute"]
+    pid: int
+    memory_mb: float
+    """Resident set, MiB."""
+
+
+class YieldStatus(msgspec.Struct, frozen=True):
+    """Measured times from a stop's cause to the end of the last compute kernel, ms."""
+
+    count: int
+    last_ms: float | None
+    p95_ms: float | None
+
+
+class Status(msgspec.Struct, frozen=True):
+    """What `hearth status --json` prints."""
+
+    version: str
+    protocol: int
+    state: State
+    reason: str
+    """A sentence: why this state."""
+    until: str
+    """A sentence: what ends it."""
+    until_time: float | None
+    """Unix time at which it ends by itself, if it does."""
+    run: str
+    run_title: str
+    step: int
+    """Batches whose gradients the trunk has applied."""
+    samples: int
+    samples_per_s: float
+    calls_per_s: float
+    """Expert requests served a second."""
+    in_flight: int
+    loss: float | None
+    """Mean training loss of the last batches, nats."""
+    accuracy: float | None
+    """Share of the held-out samples that are classified correctly, 0 to 1."""
+    experts: list[ExpertStatus]
+    grid: tuple[int, ...]
+    layers: int
+    processes: list[ProcessStatus]
+    device: str
+    threads: int
+    idle_only: bool
+    idle_s: float | None
+    """Seconds since the last input; None if it cannot be measured."""
+    idle_source: str
+    """Where `idle_s` comes from, or why it is unknown."""
+    yields: YieldStatus
+    checkpoint_step: int | None
+    checkpoint_time: float | None
+    """Unix time of the newest checkpoint."""
+    attention: list[str]
+    """Sentences about what is wrong and what to do; empty when all is well."""
+    data_dir: str
+    time: float
+    """Unix time of this status."""
+
+
+class CurvePoint(msgspec.Struct, frozen=True, array_like=True):
+    """One evaluation."""
+
+    step: int
+    samples: int
+    loss: float
+    """Held-out loss, nats."""
+    accuracy: float
+    """0 to 1."""
+
+
+class LogLine(msgspec.Struct, frozen=True):
+    time: float
+    level: Literal["debug", "info", "warning", "error"]
+    part: str
+    """worker, compute or app."""
+    text: str
+
+
+class Bye(msgspec.Struct, frozen=True):
+    """The worker is about to end because somebody asked for it; clients end too or stay disconnected."""
+
+    reason: str
+
+
+# Parameters and results of the methods. A method not listed here takes no parameters and returns {}:
+#   status -> Status          subscribe -> Snapshot       resume, quit -> {}
+
+
+class PauseParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    seconds: Annotated[float, msgspec.Meta(gt=0, le=366 * 86_400)] | None = None
+    """None: until resumed."""
+
+
+class StartNowParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`start_now`: compute for a while although the user is not away."""
+
+    seconds: Annotated[float, msgspec.Meta(gt=0, le=86_400)] = 3600.0
+
+
+class SetSettingsParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`set_settings` -> dict of all settings. Nothing is changed if one value is wrong."""
+
+    changes: dict[str, Any]
+
+
+class LogParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`log` -> list[LogLine], oldest first."""
+
+    lines: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 200
+
+
+class PredictParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`predict` -> Prediction. A grey picture, row by row, 0 = paper, 255 = ink."""
+
+    width: Annotated[int, msgspec.Meta(ge=1, le=PICTURE_SIDE)]
+    height: Annotated[int, msgspec.Meta(ge=1, le=PICTURE_SIDE)]
+    pixels: Annotated[bytes, msgspec.Meta(max_length=PICTURE_SIDE * PICTURE_SIDE)]
+    """Base64 in JSON."""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """One expert's part in a prediction."""
+
+    layer: int
+    uid: str
+    weight: float
+    """Softmax weight among those that answered, 0 to 1 (paper, equation 3)."""
+    ms: float
+    answered: bool
+    """False: too late or failed, left out of the mixture."""
+
+
+class Prediction(msgspec.Struct, frozen=True):
+    probabilities: list[float]
+    """Of the digits 0 to 9."""
+    seen: list[float]
+    """The 64 numbers (0 to 1, 8 rows of 8) that the model was given."""
+    experts: list[Answer]
+    step: int
+    accuracy: float | None
+    ms: float
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """`subscribe` -> all a client needs to draw its first picture."""
+
+    status: Status
+    settings: dict[str, Any]
+    curve: list[CurvePoint]

@@ -1,0 +1,86 @@
+"""The one exception root. Every message says what happened and what to do about it."""
+
+
+class HearthError(Exception):
+    """Something the user can be told in one sentence.
+
+    `code` travels over the control socket, `exit_code` is the command line's.
+    """
+
+    code = "error"
+    exit_code = 1
+
+
+class SettingsError(HearthError):
+    """A setting has no such name, or a value that is out of its range."""
+
+    code = "settings"
+    exit_code = 2
+
+
+class ManifestError(HearthError):
+    """A run's manifest is unknown, unreadable or holds impossible values."""
+
+    code = "manifest"
+    exit_code = 2
+
+
+class NotRunning(HearthError):
+    """No worker serves this data folder."""
+
+    code = "not_running"
+    exit_code = 3
+
+
+class AlreadyRunning(HearthError):
+    """Another instance owns this data folder."""
+
+    code = "already_running"
+    exit_code = 4
+
+
+class DataFolderError(HearthError):
+    """The data folder cannot be created, read or written."""
+
+    code = "data_folder"
+    exit_code = 5
+
+
+class PortInUse(HearthError):
+    """The control port chosen in the settings belongs to another program."""
+
+    code = "port_in_use"
+    exit_code = 6
+
+
+class ProtocolError(HearthError):
+    """The other side of a socket or pipe sent something that is not in the contract."""
+
+    code = "protocol"
+    exit_code = 7
+
+
+class PictureError(HearthError):
+    """A picture could not be read, or holds nothing to recognise."""
+
+    code = "picture"
+    exit_code = 8
+
+
+class ComputeError(HearthError):
+    """The compute process could not answer."""
+
+    code = "compute"
+    exit_code = 9
+
+
+class CheckpointError(HearthError):
+    """A checkpoint is damaged or could not be written."""
+
+    code = "checkpoint"
+    exit_code = 10
+
+
+ERRORS_BY_CODE: dict[str, type[HearthError]] = {
+    error.code: error for error in [HearthError, *HearthError.__subclasses__()]
+}

@@ -1,0 +1,105 @@
+"""A run's manifest: what is trained, on which data, by which rules. Typed, versioned, validated when read."""
+
+from importlib.resources import files
+from typing import Annotated, Literal
+
+import msgspec
+
+from core.errors import ManifestError
+
+VERSION = 1
+Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
+Size = Annotated[int, msgspec.Meta(ge=1, le=16_384)]
+Rate = Annotated[float, msgspec.Meta(gt=0.0, le=1.0)]
+Count = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+
+
+class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A network cut at its DMoE layers (paper, section 3.1)."""
+
+    kind: Name
+    """Key in the registry of models (`core.training.models`)."""
+    layers: Annotated[int, msgspec.Meta(ge=1, le=256)]
+    """DMoE layers."""
+    grid: Annotated[tuple[Annotated[int, msgspec.Meta(ge=1, le=4096)], ...], msgspec.Meta(min_length=1, max_length=4)]
+    """Cells of each grid dimension, M_0 .. M_{d-1}."""
+    width: Size
+    hidden: Size
+    """Width inside an expert."""
+    expert: Name
+    """Key in the registry of expert kinds (`core.experts.modules`)."""
+    k: Annotated[int, msgspec.Meta(ge=1, le=64)]
+    """Experts asked for each sample."""
+
+
+class Training(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Hyperparameters shared by all peers of a run."""
+
+    batch: Count
+    trunk_rate: Rate
+    expert_rate: Rate
+    warmup_updates: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
+    target_samples: Count
+    """Gradients an expert gathers before it takes a step."""
+    max_age_s: Annotated[float, msgspec.Meta(gt=0.0, le=3600.0)]
+    """Gradients older than this are applied even if there are fewer."""
+    clip: Annotated[float, msgspec.Meta(gt=0.0)]
+    """Greatest norm of a step's averaged gradient."""
+    balance: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
+    """Weight of the joint load-balancing loss."""
+    in_flight: Annotated[int, msgspec.Meta(ge=1, le=1024)]
+    """Batches a trainer keeps on the way at once."""
+    evaluate_every: Count
+    """Trained batches between two evaluations on the held-out part."""
+    seed: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+
+
+class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One training effort."""
+
+    version: Literal[1]
+    run: Name
+    title: Annotated[str, msgspec.Meta(min_length=1, max_length=80)]
+    data: Name
+    """Key in the registry of data sets (`core.training.datasets`)."""
+    model: Model
+    training: Training
+
+
+def decode(document: bytes, source: str) -> Manifest:
+    """Read a manifest.
+
+    Raises:
+        ManifestError: not JSON, another version, unknown fields or impossible values; `source` is named.
+    """
+    try:
+        manifest = msgspec.json.decode(document, type=Manifest)
+    except msgspec.DecodeError as error:
+        raise ManifestError(f"The manifest {source} cannot be used: {error}.") from error
+    cells = 1
+    for size in manifest.model.grid:
+        cells *= size
+    if manifest.model.k > cells:
+        raise ManifestError(f"The manifest {source} asks for {manifest.model.k} experts of a grid with {cells} cells.")
+    return manifest
+
+
+def built_in_runs() -> list[str]:
+    """Names of the runs that come with Hearth."""
+    names = [entry.name for entry in files("resources").joinpath("runs").iterdir()]
+    return sorted(name.removesuffix(".json") for name in names if name.endswith(".json"))
+
+
+def load(run: str) -> Manifest:
+    """The manifest of a built-in run.
+
+    Raises:
+        ManifestError: no run has that name; the message lists those that exist.
+    """
+    runs = built_in_runs()
+    if run not in runs:
+        raise ManifestError(f"There is no run named {run!r}. Known runs: {', '.join(runs)}.")
+    manifest = decode(files("resources").joinpath("runs", f"{run}.json").read_bytes(), f"{run}.json")
+    if manifest.run != run:
+        raise ManifestError(f"The manifest {run}.json calls itself {manifest.run!r}.")
+    return manifest
