@@ -81,6 +81,5 @@ class CheckpointError(HearthError):
     exit_code = 10
 
 
-ERRORS_BY_CODE: dict[str, type[HearthError]] = {
-    error.code: error for error in [HearthError, *HearthError.__subclasses__()]
-}
+_all: list[type[HearthError]] = [HearthError, *HearthError.__subclasses__()]
+ERRORS_BY_CODE: dict[str, type[HearthError]] = {error.code: error for error in _all}
