@@ -8,7 +8,7 @@ import msgspec
 from core.errors import ManifestError
 
 VERSION = 1
-Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
+Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
 Size = Annotated[int, msgspec.Meta(ge=1, le=16_384)]
 Rate = Annotated[float, msgspec.Meta(gt=0.0, le=1.0)]
 Count = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]

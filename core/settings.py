@@ -28,7 +28,7 @@ def setting(default: Any, group: str, label: str, help: str, unit: str = "", **f
 class Settings:
     """What the user chose. Bounds are part of the types; every change makes a new object."""
 
-    run: Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9-]{0,31}$")] = setting(
+    run: Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_-]{0,31}$")] = setting(
         "digits", "Run", "Run", "The network this PC helps to train.", hidden=True
     )
     idle_only: bool = setting(
