@@ -1,0 +1,33 @@
+# make run and make test do all the set-up on Debian and Ubuntu with Python 3.11+; a second call does none.
+
+VENV := .venv
+BIN := $(VENV)/bin
+SETUP := installers/linux/setup.sh
+
+.PHONY: run test check bench clean
+
+run: $(VENV)/.packages-run
+	@exec $(BIN)/hearth
+
+test: $(VENV)/.packages-test
+	@exec $(BIN)/python -m tests.virtual_screen $(BIN)/python -m pytest $(ARGS)
+
+check: $(VENV)/.packages-test
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+bench: $(VENV)/.packages-test
+	@exec $(BIN)/python -m tests.virtual_screen $(BIN)/python -m tests.bench alone $(ARGS)
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+# Stamps: a step that failed, or that could not be finished for want of rights, leaves none.
+$(VENV)/.system-%: $(SETUP)
+	@$(SETUP) system $*
+
+$(VENV)/.packages-%: pyproject.toml constraints.txt $(SETUP) | $(VENV)/.system-%
+	@$(SETUP) packages $*
+
+.PRECIOUS: $(VENV)/.system-% $(VENV)/.packages-%
