@@ -1,0 +1,285 @@
+"""The app's end of the control socket: signals for what the worker tells, callbacks for what it answers.
+
+All happens in the GUI thread without ever blocking it. What comes from the socket is decoded into the contract's
+structs before anybody sees it; a line that does not fit ends the connection with a sentence for the user.
+"""
+
+import logging
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtNetwork import QAbstractSocket, QHostAddress, QNetworkProxy, QTcpSocket
+
+from core.control import messages as wire
+from core.errors import ERRORS_BY_CODE, HearthError, NotRunning, ProtocolError
+
+logger = logging.getLogger(__name__)
+
+HELLO_DEADLINE_S = 5.0
+"""From dialling to the first picture; a program of somebody else's on a stale port may never say a word."""
+DEADLINE_S = 5.0
+PREDICT_DEADLINE_S = 30.0
+"""A paused worker first has to start compute."""
+SILENCE_S = 10.0
+"""After so long without a line the worker is asked for its status, to tell a quiet one from a hung one."""
+BURST_S = 0.008
+"""Longest time spent on decoding before the window gets its turn again."""
+ENDED = "The worker ended the connection."
+VERSIONS = "The worker is version {worker}, the app {app}: quit and start Hearth again."
+
+Failed = Callable[[HearthError], None]
+
+
+def _note(error: HearthError) -> None:
+    logger.warning("%s", error)
+
+
+class _Line(msgspec.Struct, frozen=True):
+    """A `Reply` or an `Event`; what it carries is decoded once it is known what it has to be."""
+
+    id: int | None = None
+    result: msgspec.Raw = msgspec.Raw(b"null")
+    error: wire.ErrorInfo | None = None
+    event: Literal["status", "curve", "log", "bye"] | None = None
+    data: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _Asked:
+    """A request on its way."""
+
+    def __init__(self, result: Any, done: Callable[[Any], None], failed: Failed, timer: QTimer) -> None:
+        self.result, self.done, self.failed, self.timer = result, done, failed, timer
+
+
+EVENTS: dict[str, Any] = {
+    "status": wire.Status,
+    "curve": wire.CurvePoint,
+    "log": wire.LogLine,
+    "bye": wire.Bye,
+}
+
+
+class WorkerClient(QObject):
+    """One connection to the worker of a data folder.
+
+    `dial` tries once; then either `connected` comes, with the `Snapshot`, or `disconnected`, with a sentence. After
+    `connected`, `disconnected` comes once, when the connection is gone. Who dials again, and when, is the supervisor's.
+    """
+
+    connected = Signal(object)
+    disconnected = Signal(str)
+    status = Signal(object)
+    curve = Signal(object)
+    log = Signal(object)
+    bye = Signal(object)
+
+    def __init__(self, folder: Path, version: str, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.folder, self.version = folder, version
+        self.is_connected = False
+        self.refused = False
+        """Whether the last connection ended because the two do not fit together; dialling again would not help."""
+        self.pid: int | None = None
+        """Of the worker that was last dialled."""
+        self._token = ""
+        self._dialling = False
+        self._welcomed = False
+        self._asked: dict[int, _Asked] = {}
+        self._next_id = 0
+        self._heard = 0.0
+        self._line = msgspec.json.Decoder(_Line)
+        self._welcome = msgspec.json.Decoder(wire.Welcome)
+        self._events = {name: msgspec.json.Decoder(kind) for name, kind in EVENTS.items()}
+        self._socket = QTcpSocket(self)
+        self._socket.setProxy(QNetworkProxy(QNetworkProxy.ProxyType.NoProxy))
+        self._socket.setReadBufferSize(wire.MAX_LINE + 1)
+        self._socket.connected.connect(self._say_hello)
+        self._socket.readyRead.connect(self._read)
+        self._socket.disconnected.connect(lambda: self._drop(ENDED))
+        self._socket.errorOccurred.connect(lambda: self._drop("No worker answers for this data folder."))
+        self._hello_timer = QTimer(self, singleShot=True, interval=int(HELLO_DEADLINE_S * 1000))
+        self._hello_timer.timeout.connect(lambda: self._drop("The worker did not say hello in 5 s."))
+        self._silence_timer = QTimer(self, interval=int(SILENCE_S * 1000))
+        self._silence_timer.timeout.connect(self._check_silence)
+
+    def dial(self) -> None:
+        """Read where the worker is and connect; does nothing while a connection is up or on its way."""
+        if self._dialling or self.is_connected:
+            return
+        self._dialling, self._welcomed, self.refused, self.pid = True, False, False, None
+        try:
+            address = msgspec.json.decode((self.folder / wire.ADDRESS_FILE).read_bytes(), type=wire.Address)
+        except FileNotFoundError:
+            self._drop("No worker runs for this data folder.")
+            return
+        except (OSError, msgspec.DecodeError) as error:
+            self._drop(f"The worker's address cannot be read: {error}.")
+            return
+        self._token, self.pid = address.token, address.pid
+        self._hello_timer.start()
+        self._socket.connectToHost(QHostAddress(QHostAddress.SpecialAddress.LocalHost), address.port)
+
+    def hang_up(self) -> None:
+        """End the connection without a word; `disconnected` does not come."""
+        self._dialling = self.is_connected = False
+        self._close(NotRunning("The app is leaving."))
+
+    # requests
+
+    def request(
+        self,
+        method: str,
+        params: msgspec.Struct | None = None,
+        result: Any = Any,
+        done: Callable[[Any], None] = lambda result: None,
+        failed: Failed = _note,
+        deadline_s: float = DEADLINE_S,
+    ) -> None:
+        """Ask the worker; exactly one of `done` (with a `result`) and `failed` is called, later, in the GUI thread."""
+        if not self.is_connected and method != "subscribe":
+            refusal = NotRunning("The worker is not connected. Try again when it is.")
+            QTimer.singleShot(0, self, lambda: failed(refusal))
+            return
+        number, self._next_id = self._next_id, self._next_id + 1
+        timer = QTimer(self, singleShot=True, interval=int(deadline_s * 1000))
+        late = HearthError(f"The worker did not answer in {deadline_s:g} s. Try again.")
+        timer.timeout.connect(lambda: self._finish(number, error=late))
+        timer.start()
+        self._asked[number] = _Asked(result, done, failed, timer)
+        raw = msgspec.Raw(msgspec.json.encode(params)) if params is not None else msgspec.Raw(b"{}")
+        self._send(wire.Request(number, method, raw))
+
+    def pause(self, seconds: float | None = None, failed: Failed = _note) -> None:
+        self.request("pause", wire.PauseParams(seconds), failed=failed)
+
+    def resume(self, failed: Failed = _note) -> None:
+        self.request("resume", failed=failed)
+
+    def start_now(self, failed: Failed = _note) -> None:
+        self.request("start_now", wire.StartNowParams(), failed=failed)
+
+    def set_settings(self, changes: dict[str, Any], done: Callable[[dict[str, Any]], None], failed: Failed) -> None:
+        self.request("set_settings", wire.SetSettingsParams(changes), dict[str, Any], done, failed)
+
+    def log_lines(self, lines: int, done: Callable[[list[wire.LogLine]], None]) -> None:
+        self.request("log", wire.LogParams(lines), list[wire.LogLine], done)
+
+    def predict(self, picture: wire.PredictParams, done: Callable[[wire.Prediction], None], failed: Failed) -> None:
+        self.request("predict", picture, wire.Prediction, done, failed, PREDICT_DEADLINE_S)
+
+    def quit_worker(self) -> None:
+        """Ask the worker to save and end; what follows is a `bye` and the end of the connection."""
+        self.request("quit", failed=lambda error: None)
+        self._socket.flush()
+
+    # the connection
+
+    def _send(self, line: msgspec.Struct) -> None:
+        self._socket.write(msgspec.json.encode(line) + b"\n")
+
+    def _say_hello(self) -> None:
+        self._send(wire.Hello(wire.PROTOCOL, self._token, "app", os.getpid()))
+
+    def _read(self) -> None:
+        """Take whole lines for at most `BURST_S`, then let the window have its turn."""
+        self._heard = now = time.monotonic()
+        while self._socket.canReadLine():
+            line = bytes(self._socket.readLine().data())
+            try:
+                self._take(line)
+            except ProtocolError as error:
+                self._drop(str(error))
+            if time.monotonic() - now > BURST_S:
+                QTimer.singleShot(0, self, self._read)
+                return
+        if self._socket.bytesAvailable() > wire.MAX_LINE:
+            self._drop(f"The worker sent a line over the limit of {wire.MAX_LINE} bytes.")
+
+    def _take(self, line: bytes) -> None:
+        try:
+            if not self._welcomed:
+                self._take_welcome(line)
+                return
+            message = self._line.decode(line)
+            if message.event is not None:
+                self._take_event(message.event, self._events[message.event].decode(message.data))
+            elif message.id is not None:
+                self._finish(message.id, message.result, _as_error(message.error))
+            else:
+                raise ProtocolError("The worker sent a line that is neither a reply nor an event.")
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise ProtocolError(f"The worker sent something unknown ({error}).") from error
+
+    def _take_welcome(self, line: bytes) -> None:
+        welcome = self._welcome.decode(line)
+        if welcome.protocol != wire.PROTOCOL:
+            self.refused, self.pid = True, welcome.pid
+            raise ProtocolError(VERSIONS.format(worker=welcome.version, app=self.version))
+        if welcome.error is not None:
+            raise ProtocolError(welcome.error.message)
+        self._welcomed, self.pid = True, welcome.pid
+        self.request("subscribe", result=wire.Snapshot, done=self._subscribed, failed=lambda error: None)
+
+    def _subscribed(self, snapshot: wire.Snapshot) -> None:
+        self._hello_timer.stop()
+        self._dialling, self.is_connected = False, True
+        self._silence_timer.start()
+        self.connected.emit(snapshot)
+
+    def _take_event(self, name: str, data: Any) -> None:
+        if not self.is_connected:
+            return  # the snapshot, still on its way, holds it
+        signal: Any = getattr(self, name)
+        signal.emit(data)
+
+    def _finish(self, number: int, raw: msgspec.Raw | None = None, error: HearthError | None = None) -> None:
+        asked = self._asked.pop(number, None)
+        if asked is None:
+            return  # its deadline has passed
+        asked.timer.stop()
+        asked.timer.deleteLater()
+        if error is not None:
+            asked.failed(error)
+            return
+        try:
+            result = msgspec.json.decode(raw or b"null", type=asked.result)
+        except msgspec.DecodeError as fault:
+            problem = ProtocolError(f"The worker sent something unknown ({fault}).")
+            asked.failed(problem)
+            raise problem from fault
+        asked.done(result)
+
+    def _check_silence(self) -> None:
+        if time.monotonic() - self._heard >= SILENCE_S:
+            hung = f"The worker has not answered for {SILENCE_S + DEADLINE_S:g} s."
+            self.request("status", result=wire.Status, done=self.status.emit, failed=lambda error: self._drop(hung))
+
+    def _drop(self, sentence: str) -> None:
+        """Close whatever there is of a connection and tell once."""
+        if not (self._dialling or self.is_connected):
+            return
+        self._dialling = self.is_connected = False
+        self._close(NotRunning(sentence))
+        self.disconnected.emit(sentence)
+
+    def _close(self, reason: HearthError) -> None:
+        self._hello_timer.stop()
+        self._silence_timer.stop()
+        if self._socket.state() != QAbstractSocket.SocketState.UnconnectedState:
+            self._socket.abort()
+        asked, self._asked = self._asked, {}
+        for one in asked.values():
+            one.timer.stop()
+            one.timer.deleteLater()
+            one.failed(reason)
+
+
+def _as_error(info: wire.ErrorInfo | None) -> HearthError | None:
+    if info is None:
+        return None
+    return ERRORS_BY_CODE.get(info.code, HearthError)(info.message)
