@@ -212,7 +212,7 @@ class WorkerClient(QObject):
                 self._finish(message.id, message.result, _as_error(message.error))
             else:
                 raise ProtocolError("The worker sent a line that is neither a reply nor an event.")
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             raise ProtocolError(f"The worker sent something unknown ({error}).") from error
 
     def _take_welcome(self, line: bytes) -> None:
@@ -248,7 +248,7 @@ class WorkerClient(QObject):
             return
         try:
             result = msgspec.json.decode(raw or b"null", type=asked.result)
-        except msgspec.DecodeError as fault:
+        except (msgspec.DecodeError, RecursionError) as fault:
             problem = ProtocolError(f"The worker sent something unknown ({fault}).")
             asked.failed(problem)
             raise problem from fault
@@ -257,7 +257,14 @@ class WorkerClient(QObject):
     def _check_silence(self) -> None:
         if time.monotonic() - self._heard >= SILENCE_S:
             hung = f"The worker has not answered for {SILENCE_S + DEADLINE_S:g} s."
-            self.request("status", result=wire.Status, done=self.status.emit, failed=lambda error: self._drop(hung))
+            self.request(
+                "status",
+                None,
+                wire.Status,
+                self.status.emit,
+                failed=lambda error: self._drop(hung),
+                deadline_s=DEADLINE_S,
+            )
 
     def _drop(self, sentence: str) -> None:
         """Close whatever there is of a connection and tell once."""

@@ -1,0 +1,194 @@
+"""Fixtures of the desktop tests: a data folder, and a toy worker that speaks the control socket's contract.
+
+The toy runs in the test's own event loop, so that a test decides what the worker says and when. Tests of processes
+use the real worker.
+"""
+
+import dataclasses
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from PySide6.QtNetwork import QHostAddress, QTcpServer, QTcpSocket
+
+from core.control import messages as wire
+from core.settings import Settings
+
+TOKEN = "0123456789abcdef" * 4
+
+
+def make_status(**changes: Any) -> wire.Status:
+    """A status as a healthy worker sends it."""
+    status = wire.Status(
+        version="0.1.0",
+        protocol=wire.PROTOCOL,
+        state="contributing",
+        reason="Training runs on 1 thread.",
+        until="Stops when you pause it.",
+        until_time=None,
+        run="digits",
+        run_title="Handwritten digits",
+        step=4200,
+        samples=134_400,
+        samples_per_s=1812.5,
+        calls_per_s=52.0,
+        in_flight=16,
+        loss=0.21,
+        accuracy=0.961,
+        experts=[
+            wire.ExpertStatus(f"digits.{layer}.{row}.{column}", 900 + 7 * row, 28_800)
+            for layer in range(2)
+            for row in range(4)
+            for column in range(4)
+        ],
+        grid=(4, 4),
+        layers=2,
+        processes=[wire.ProcessStatus("worker", os.getpid(), 61.2)],
+        device="CPU",
+        threads=1,
+        idle_only=False,
+        idle_s=3.0,
+        idle_source="X11",
+        yields=wire.YieldStatus(7, 41.0, 118.0),
+        checkpoint_step=4160,
+        checkpoint_time=1_760_000_000.0,
+        attention=[],
+        data_dir="/data",
+        time=time.time(),
+    )
+    return msgspec.structs.replace(status, **changes)
+
+
+def make_prediction(digit: int = 3, **changes: Any) -> wire.Prediction:
+    """An answer that is rather sure of `digit`, given by four experts of each of two layers of 4 x 4."""
+    probabilities = [0.009] * 10
+    probabilities[digit] = 1.0 - 9 * 0.009
+    prediction = wire.Prediction(
+        probabilities=probabilities,
+        seen=[(row == column) * 1.0 for row in range(8) for column in range(8)],
+        experts=[
+            wire.Answer(layer, f"digits.{layer}.{cell}.{cell}", weight, 1.4, True)
+            for layer in range(2)
+            for cell, weight in enumerate([0.46, 0.31, 0.15, 0.08])
+        ],
+        step=4210,
+        accuracy=0.961,
+        ms=4.6,
+    )
+    return msgspec.structs.replace(prediction, **changes)
+
+
+def _nothing(params: dict[str, Any]) -> dict[str, Any]:
+    return {}
+
+
+class ToyWorker:
+    """Answers each method by `answers`; a test adds or changes entries, or sends what it likes by `send`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.settings: dict[str, Any] = dataclasses.asdict(Settings())
+        self.hellos: list[wire.Hello] = []
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.welcome = wire.Welcome(wire.PROTOCOL, "0.1.0", os.getpid())
+        self.answers: dict[str, Callable[[dict[str, Any]], Any]] = {
+            "subscribe": lambda params: wire.Snapshot(
+                make_status(), self.settings, [wire.CurvePoint(64, 2048, 1, 0.5)]
+            ),
+            "status": lambda params: make_status(),
+            "log": lambda params: [wire.LogLine(time.time(), "info", "worker", "started")],
+            "predict": lambda params: make_prediction(),
+            "set_settings": self._set_settings,
+        }
+        self.silent: set[str] = set()
+        """Methods that get no answer."""
+        self.sockets: list[QTcpSocket] = []
+        self._server = QTcpServer()
+        self._server.newConnection.connect(self._accept)
+        assert self._server.listen(QHostAddress(QHostAddress.SpecialAddress.LocalHost), 0)
+        self.write_address()
+
+    def write_address(self, token: str = TOKEN) -> None:
+        address = wire.Address(wire.PROTOCOL, self._server.serverPort(), token, os.getpid())
+        (self.folder / wire.ADDRESS_FILE).write_bytes(msgspec.json.encode(address))
+
+    def send(self, line: bytes | msgspec.Struct) -> None:
+        """To all clients."""
+        data = line if isinstance(line, bytes) else msgspec.json.encode(line) + b"\n"
+        for socket in self.sockets:
+            socket.write(data)
+
+    def tell(self, event: Any, data: Any) -> None:
+        self.send(wire.Event(event, data))
+
+    def hang_up(self) -> None:
+        for socket in self.sockets:
+            socket.abort()
+        self.sockets.clear()
+
+    def close(self) -> None:
+        self.hang_up()
+        self._server.close()
+
+    def methods(self) -> list[str]:
+        return [method for method, params in self.asked]
+
+    def _accept(self) -> None:
+        while self._server.hasPendingConnections():
+            socket = self._server.nextPendingConnection()
+            self.sockets.append(socket)
+            greeted: list[bool] = []
+            socket.readyRead.connect(lambda socket=socket, greeted=greeted: self._read(socket, greeted))
+
+    def _read(self, socket: QTcpSocket, greeted: list[bool]) -> None:
+        while socket.canReadLine():
+            line = bytes(socket.readLine().data())
+            if greeted:
+                self._answer(socket, msgspec.json.decode(line, type=wire.Request))
+                continue
+            greeted.append(True)
+            hello = msgspec.json.decode(line, type=wire.Hello)
+            self.hellos.append(hello)
+            welcome = self.welcome
+            if hello.token != TOKEN:
+                refusal = wire.ErrorInfo("protocol", "The token is wrong.")
+                welcome = msgspec.structs.replace(welcome, error=refusal)
+            socket.write(msgspec.json.encode(welcome) + b"\n")
+            if welcome.error is not None:
+                socket.disconnectFromHost()
+
+    def _answer(self, socket: QTcpSocket, request: wire.Request) -> None:
+        params = msgspec.json.decode(request.params)
+        self.asked.append((request.method, params))
+        if request.method in self.silent:
+            return
+        result = self.answers.get(request.method, _nothing)(params)
+        if isinstance(result, wire.ErrorInfo):
+            reply = wire.Reply(request.id, error=result)
+        else:
+            reply = wire.Reply(request.id, result)
+        socket.write(msgspec.json.encode(reply) + b"\n")
+
+    def _set_settings(self, params: dict[str, Any]) -> Any:
+        try:
+            settings = Settings(**self.settings).changed(params["changes"])
+        except Exception as error:
+            return wire.ErrorInfo("settings", str(error))
+        self.settings = dataclasses.asdict(settings)
+        return self.settings
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+@pytest.fixture
+def toy(folder: Path, qapp: Any) -> Iterator[ToyWorker]:
+    worker = ToyWorker(folder)
+    yield worker
+    worker.close()

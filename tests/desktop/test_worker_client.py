@@ -1,0 +1,260 @@
+"""The app's end of the control socket, against a toy worker on a real socket."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from PySide6.QtNetwork import QTcpSocket
+from pytestqt.qtbot import QtBot
+
+from app import worker_client
+from app.worker_client import WorkerClient
+from core.control import messages as wire
+from core.errors import HearthError, PictureError
+from tests.desktop.conftest import ToyWorker, make_prediction, make_status
+
+PICTURE = wire.PredictParams(2, 2, b"\x00\xff\x00\xff")
+
+
+@pytest.fixture
+def client(folder: Path, qapp: Any) -> Iterator[WorkerClient]:
+    client = WorkerClient(folder, "0.1.0")
+    yield client
+    client.hang_up()
+
+
+def unexpected(value: object) -> None:
+    pytest.fail(f"must not come: {value}")
+
+
+def connect(qtbot: QtBot, client: WorkerClient) -> wire.Snapshot:
+    with qtbot.waitSignal(client.connected) as connected:
+        client.dial()
+    snapshot: wire.Snapshot = connected.args[0]
+    return snapshot
+
+
+def wait_for_end(qtbot: QtBot, client: WorkerClient, toy: ToyWorker, line: bytes) -> str:
+    with qtbot.waitSignal(client.disconnected) as disconnected:
+        toy.send(line)
+    sentence: str = disconnected.args[0]
+    return sentence
+
+
+def test_greets_and_gets_the_first_picture(qtbot: QtBot, client: WorkerClient, toy: ToyWorker) -> None:
+    snapshot = connect(qtbot, client)
+    assert (toy.hellos[0].client, toy.hellos[0].pid) == ("app", os.getpid())
+    assert toy.methods() == ["subscribe"]
+    assert snapshot.status.step == 4200
+    assert snapshot.settings["theme"] == "system"
+    assert snapshot.curve[0].accuracy == 0.5
+
+
+def test_events_arrive_as_the_contracts_structs(qtbot: QtBot, client: WorkerClient, toy: ToyWorker) -> None:
+    connect(qtbot, client)
+    events: list[Any] = [
+        ("status", make_status(step=4300)),
+        ("curve", wire.CurvePoint(128, 4096, 0.7, 0.8)),
+        ("log", wire.LogLine(1.0, "warning", "compute", "slow")),
+        ("bye", wire.Bye("Somebody asked for it.")),
+    ]
+    for name, data in events:
+        with qtbot.waitSignal(getattr(client, name)) as got:
+            toy.tell(name, data)
+        assert got.args == [data]
+
+
+def test_answers_reach_the_one_who_asked(qtbot: QtBot, client: WorkerClient, toy: ToyWorker) -> None:
+    connect(qtbot, client)
+    answers: list[wire.Prediction] = []
+    lines: list[wire.LogLine] = []
+    client.predict(PICTURE, answers.append, unexpected)
+    client.log_lines(10, lines.extend)
+    client.pause(900.0)
+    qtbot.waitUntil(lambda: toy.methods()[-1] == "pause" and bool(lines))
+    assert answers == [make_prediction()]
+    assert lines[0].text == "started"
+    assert toy.asked[1] == ("predict", {"width": 2, "height": 2, "pixels": "AP8A/w=="})
+    assert toy.asked[-1] == ("pause", {"seconds": 900.0})
+
+
+def test_an_error_comes_as_its_class(qtbot: QtBot, client: WorkerClient, toy: ToyWorker) -> None:
+    toy.answers["predict"] = lambda params: wire.ErrorInfo("picture", "The picture is empty. Draw something.")
+    connect(qtbot, client)
+    errors: list[HearthError] = []
+    client.predict(PICTURE, unexpected, errors.append)
+    qtbot.waitUntil(lambda: bool(errors))
+    assert isinstance(errors[0], PictureError)
+    assert str(errors[0]) == "The picture is empty. Draw something."
+
+
+def test_a_request_without_an_answer_fails_at_its_deadline(qtbot: QtBot, client: WorkerClient, toy: ToyWorker) -> None:
+    toy.silent = {"status"}
+    connect(qtbot, client)
+    errors: list[HearthError] = []
+    client.request("status", result=wire.Status, done=unexpected, failed=errors.append, deadline_s=0.05)
+    qtbot.waitUntil(lambda: bool(errors))
+    assert "did not answer in 0.05 s" in str(errors[0])
+    assert client.is_connected
+    toy.send(wire.Reply(1, make_status()))  # too late: ignored
+    with qtbot.waitSignal(client.status):
+        toy.tell("status", make_status())
+
+
+def test_a_request_without_a_connection_fails(qtbot: QtBot, client: WorkerClient) -> None:
+    errors: list[HearthError] = []
+    client.pause(None, errors.append)
+    qtbot.waitUntil(lambda: bool(errors))
+    assert "not connected" in str(errors[0])
+
+
+def test_a_lost_connection_fails_all_requests_and_tells_once(
+    qtbot: QtBot, client: WorkerClient, toy: ToyWorker
+) -> None:
+    toy.silent = {"predict"}
+    connect(qtbot, client)
+    sentences: list[str] = []
+    errors: list[HearthError] = []
+    client.disconnected.connect(sentences.append)
+    client.predict(PICTURE, unexpected, errors.append)
+    qtbot.waitUntil(lambda: "predict" in toy.methods())
+    toy.hang_up()
+    qtbot.waitUntil(lambda: bool(sentences))
+    assert len(sentences) == len(errors) == 1
+    assert not client.is_connected
+    connect(qtbot, client)
+    assert len(sentences) == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"nonsense\n",
+        b"[]\n",
+        b"{}\n",
+        b'{"event": "explode", "data": {}}\n',
+        b'{"event": "status", "data": {"version": 3}}\n',
+        b'{"event": "curve", "data": [1, 2, "x", 4]}\n',
+        b'{"event": "log", "data": null}\n',
+        b'{"id": "x"}\n',
+        b"\xff\xfe\n",
+        b"\n",
+        b"[" * 100_000 + b"\n",
+        b'{"event": "log", "data": ' + b"[" * 100_000 + b"\n",
+    ],
+)
+def test_a_malformed_line_ends_the_connection(qtbot: QtBot, client: WorkerClient, toy: ToyWorker, line: bytes) -> None:
+    connect(qtbot, client)
+    assert "sent" in wait_for_end(qtbot, client, toy, line)
+
+
+def test_a_malformed_answer_fails_the_request_and_ends_the_connection(
+    qtbot: QtBot, client: WorkerClient, toy: ToyWorker
+) -> None:
+    toy.answers["predict"] = lambda params: {"probabilities": "none"}
+    connect(qtbot, client)
+    errors: list[HearthError] = []
+    with qtbot.waitSignal(client.disconnected):
+        client.predict(PICTURE, unexpected, errors.append)
+    assert "something unknown" in str(errors[0])
+
+
+def test_a_line_over_the_limit_ends_the_connection(qtbot: QtBot, client: WorkerClient, toy: ToyWorker) -> None:
+    connect(qtbot, client)
+    assert "over the limit" in wait_for_end(qtbot, client, toy, b"x" * (wire.MAX_LINE + 2))
+
+
+def test_a_worker_of_another_version_is_refused(qtbot: QtBot, client: WorkerClient, toy: ToyWorker) -> None:
+    toy.welcome = wire.Welcome(wire.PROTOCOL + 1, "9.0.0", os.getpid())
+    with qtbot.waitSignal(client.disconnected) as disconnected:
+        client.dial()
+    assert disconnected.args == ["The worker is version 9.0.0, the app 0.1.0: quit and start Hearth again."]
+    assert client.refused
+
+
+def test_a_wrong_token_is_told_by_the_worker(qtbot: QtBot, client: WorkerClient, toy: ToyWorker) -> None:
+    toy.write_address(token="f" * 64)
+    with qtbot.waitSignal(client.disconnected) as disconnected:
+        client.dial()
+    assert disconnected.args == ["The token is wrong."]
+    assert not client.refused  # perhaps another folder's worker on a port that was ours
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b'{"protocol": 1, "port": 1, "token": "short", "pid": 1}', b"\xff"])
+def test_an_unreadable_address_is_a_sentence(qtbot: QtBot, client: WorkerClient, folder: Path, content: bytes) -> None:
+    (folder / wire.ADDRESS_FILE).write_bytes(content)
+    with qtbot.waitSignal(client.disconnected) as disconnected:
+        client.dial()
+    assert "address cannot be read" in disconnected.args[0]
+
+
+def test_a_stale_address_is_a_sentence(qtbot: QtBot, client: WorkerClient, toy: ToyWorker) -> None:
+    toy.close()
+    with qtbot.waitSignal(client.disconnected) as disconnected:
+        client.dial()
+    assert "No worker answers" in disconnected.args[0]
+
+
+def test_a_stranger_on_the_port_that_says_nothing_is_left(
+    qtbot: QtBot, client: WorkerClient, toy: ToyWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ToyWorker, "_read", lambda self, socket, greeted: None)
+    client._hello_timer.setInterval(50)
+    with qtbot.waitSignal(client.disconnected) as disconnected:
+        client.dial()
+    assert "did not say hello" in disconnected.args[0]
+
+
+def test_a_hung_worker_is_noticed(
+    qtbot: QtBot, client: WorkerClient, toy: ToyWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    toy.silent = {"status"}
+    monkeypatch.setattr(worker_client, "SILENCE_S", 0.0)
+    monkeypatch.setattr(worker_client, "DEADLINE_S", 0.05)
+    client._silence_timer.setInterval(10)
+    connect(qtbot, client)
+    qtbot.waitUntil(lambda: not client.is_connected)
+    assert "status" in toy.methods()
+
+
+def test_a_quiet_worker_is_not_left(
+    qtbot: QtBot, client: WorkerClient, toy: ToyWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_client, "SILENCE_S", 0.0)
+    client._silence_timer.setInterval(10)
+    connect(qtbot, client)
+    qtbot.waitUntil(lambda: toy.methods().count("status") >= 3)
+    assert client.is_connected
+
+
+def test_a_flood_leaves_the_window_its_turn(qtbot: QtBot, client: WorkerClient, toy: ToyWorker) -> None:
+    connect(qtbot, client)
+    texts: list[str] = []
+    longest: list[int] = []
+    client.log.connect(lambda line: texts.append(line.text))
+    read = client._read
+
+    def counted() -> None:
+        before = len(texts)
+        read()
+        longest.append(len(texts) - before)
+
+    client._socket.readyRead.disconnect()
+    client._socket.readyRead.connect(counted)
+    client._read = counted  # type: ignore[method-assign]
+    line = msgspec.json.encode(wire.Event("log", wire.LogLine(1.0, "info", "worker", "x" * 100))) + b"\n"
+    toy.send(line * 20_000)
+    qtbot.waitUntil(lambda: len(texts) == 20_000, timeout=20_000)
+    assert max(longest) < 20_000
+
+
+def test_dialling_twice_makes_one_connection(qtbot: QtBot, client: WorkerClient, toy: ToyWorker) -> None:
+    client.dial()
+    connect(qtbot, client)
+    client.dial()
+    with qtbot.waitSignal(client.status):
+        toy.tell("status", make_status())
+    assert len([socket for socket in toy.sockets if socket.state() == QTcpSocket.SocketState.ConnectedState]) == 1
