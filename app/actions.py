@@ -1,0 +1,20 @@
+"""What the user can ask for from more than one place: the window, a page, the tray, a keyboard shortcut.
+
+One object for the process; everybody emits on it and `app.__main__` connects it to the worker.
+"""
+
+from PySide6.QtCore import QObject, Signal
+
+
+class Actions(QObject):
+    pause = Signal(object)
+    """Stop computing: seconds as float, or None until resumed."""
+    resume = Signal()
+    start_now = Signal()
+    """Compute for a while although the user is not away."""
+    quit = Signal()
+    """End worker and window; while it is leaving already: at once."""
+    open_page = Signal(str)
+    """Show the page with this `name`."""
+    change_settings = Signal(dict)
+    """Names and new values of `core.settings.Settings`."""

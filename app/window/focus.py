@@ -1,0 +1,84 @@
+"""The focus ring: two pixels outside of the control, for keyboard focus only."""
+
+from PySide6.QtCore import QEvent, QObject, QRect, QRectF, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QWidget
+
+from app import theme as look
+from app.theme import theme
+
+REACH = 4
+"""Two pixels of gap and two of ring."""
+
+
+class FocusRing(QWidget):
+    """Lies over the window and follows the control that has the focus.
+
+    The window sets `by_keyboard` while it moves the focus for Tab or a shortcut; a focus that came with the mouse
+    shows no ring.
+    """
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.setAttribute(Qt.WidgetAttribute.WA_NoSystemBackground)
+        self.hide()
+        self._window = window
+        self.by_keyboard = False
+        self._ring = QRectF()
+        self._target: QWidget | None = None
+        self._watched: list[QWidget] = []
+        app = QApplication.instance()
+        assert isinstance(app, QApplication)
+        app.focusChanged.connect(self._focus_changed)
+
+    @property
+    def target(self) -> QWidget | None:
+        """The control with the ring."""
+        return self._target
+
+    def _focus_changed(self, old: QWidget | None, new: QWidget | None) -> None:
+        if new is not None and new is self._target:
+            return
+        for widget in self._watched:
+            widget.removeEventFilter(self)
+        self._watched = []
+        inside = new is not None and self._window.isAncestorOf(new)
+        self._target = new if inside and self.by_keyboard else None
+        step: QWidget | None = self._target
+        while step is not None and step is not self._window:
+            step.installEventFilter(self)
+            self._watched.append(step)
+            step = step.parentWidget()
+        self._place()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.Move, QEvent.Type.Resize, QEvent.Type.Show, QEvent.Type.Hide):
+            self._place()
+        return False
+
+    def _place(self) -> None:
+        target = self._target
+        if target is None or not target.isVisible():
+            self.hide()
+            return
+        window = self._window
+        ring = QRect(target.mapTo(window, target.rect().topLeft()), target.size())
+        ring = ring.adjusted(-REACH, -REACH, REACH, REACH)
+        shown = ring & window.rect()
+        for step in self._watched[1:]:
+            if isinstance(step, QAbstractScrollArea):
+                viewport = step.viewport()
+                shown &= QRect(viewport.mapTo(window, viewport.rect().topLeft()), viewport.size())
+        self._ring = QRectF(ring).translated(-shown.topLeft()).adjusted(1, 1, -1, -1)
+        self.setGeometry(shown)
+        self.setVisible(not shown.isEmpty())
+        self.raise_()
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(theme().color("ember"), 2))
+        radius = look.RADIUS_CONTROL + REACH - 1
+        painter.drawRoundedRect(self._ring, radius, radius)

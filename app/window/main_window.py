@@ -1,0 +1,222 @@
+"""The main window: sidebar, pages, and the footer that tells whether the worker is there."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QCloseEvent, QKeySequence, QPainter, QPaintEvent, QResizeEvent, QShortcut
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from app import theme as look
+from app.actions import Actions
+from app.icons import Icon
+from app.theme import theme
+from app.tray_icons import app_icon
+from app.window.focus import FocusRing
+from app.window.page import Page
+from app.window.sidebar import Sidebar
+from app.window.widgets import Button, ElidedLabel, Label, Panel, set_tone
+from core.control.messages import CurvePoint, State, Status
+
+MINIMUM = (880, 600)
+DEFAULT = (1040, 720)
+RAIL_BELOW = 1000
+MIN_YIELDS = 5
+"""Fewer measured yields are no promise."""
+NOTE_MS = 8000
+
+
+class Footer(QWidget):
+    """Whether the worker is connected, the run, the measured promise and the version."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(look.PAGE_MARGIN, 0, look.PAGE_MARGIN, 0)
+        row.setSpacing(6)
+        self._icon = Icon("refresh", "text3", 14)
+        self._link = Label("Connecting to the worker", "cap_strong", "text2")
+        self._run = ElidedLabel("", "cap", "text3")
+        self._yields = Label("", "cap_strong", "text2", tabular=True)
+        self._version = Label("", "cap", "text3")
+        row.addWidget(self._icon)
+        row.addWidget(self._link)
+        row.addSpacing(10)
+        row.addWidget(self._run, 1)
+        row.addWidget(self._yields)
+        row.addSpacing(10)
+        row.addWidget(self._version)
+        self.setFixedHeight(theme().px(35))
+
+    def set_connected(self, connected: bool, sentence: str) -> None:
+        self._icon.set("check" if connected else "alert", "ok" if connected else "bad")
+        self._link.setText("Worker connected" if connected else sentence)
+        set_tone(self._link, "text2" if connected else "bad")
+
+    def update_status(self, status: Status) -> None:
+        self._run.setText(f"Run: {status.run_title} ({status.run})")
+        p95 = status.yields.p95_ms
+        measured = status.yields.count >= MIN_YIELDS and p95 is not None
+        self._yields.setText(f"Yields in {p95:.0f} ms (p95)" if measured else "")
+        self._yields.setToolTip(f"Measured in the last {status.yields.count} times" if measured else "")
+        self._version.setText(f"Hearth {status.version}")
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        QPainter(self).fillRect(0, 0, self.width(), 1, theme().color("border"))
+
+
+class Note(Panel):
+    """A short message over the footer that goes away by itself, with at most one thing to do about it."""
+
+    def __init__(self) -> None:
+        super().__init__("raised", "line", look.RADIUS_CONTROL)
+        self._label = Label("", "body", wrap=True)
+        self._button = Button("", "link")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(look.M, look.S, look.M, look.S)
+        row.setSpacing(look.M)
+        row.addWidget(Icon("info", "text2", 18))
+        row.addWidget(self._label, 1)
+        row.addWidget(self._button)
+        self._timer = QTimer(self, singleShot=True, interval=NOTE_MS)
+        self._timer.timeout.connect(self.hide)
+        self._button.clicked.connect(self.hide)
+        self.hide()
+
+    def tell(self, text: str, button: str = "") -> Button:
+        self._label.setText(text)
+        self._button.setText(button)
+        self._button.setVisible(bool(button))
+        self.show()
+        self._timer.start()
+        return self._button
+
+
+class MainWindow(QWidget):
+    """The window around the pages.
+
+    Args:
+        pages: in the order of the sidebar; "home" is shown first.
+        actions: what the user asks for.
+    """
+
+    close_requested = Signal()
+    """The user closed the window; it stays until somebody hides it, or sets `may_close` and closes it."""
+
+    def __init__(self, pages: Sequence[Page], actions: Actions) -> None:
+        super().__init__()
+        self.may_close = False
+        self._pages = list(pages)
+        self._actions = actions
+        self._state: State = "preparing"
+        self._rail = False
+        self._connected = False
+        self._note_slot: object = None
+        self.setWindowTitle("Hearth")
+        self.setWindowIcon(app_icon())
+        self.setMinimumSize(*MINIMUM)
+        self.resize(*DEFAULT)
+        self.sidebar = Sidebar([(page.title, page.icon) for page in self._pages])
+        self._stack = QStackedWidget()
+        for page in self._pages:
+            self._stack.addWidget(page)
+        self.footer = Footer()
+        self.note = Note()
+        self._build()
+        self.sidebar.chosen.connect(self._show)
+        self.sidebar.state_clicked.connect(lambda: self.open_page("home"))
+        actions.open_page.connect(self.open_page)
+        self._ring = FocusRing(self)
+        self._shortcuts()
+        self._show(0)
+
+    def _build(self) -> None:
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        row.addWidget(self.sidebar)
+        column = QVBoxLayout()
+        column.setSpacing(0)
+        column.addWidget(self._stack, 1)
+        notes = QHBoxLayout()
+        notes.setContentsMargins(look.PAGE_MARGIN, 0, look.PAGE_MARGIN, 0)
+        notes.addWidget(self.note)
+        column.addLayout(notes)
+        column.addWidget(self.footer)
+        row.addLayout(column, 1)
+
+    def _shortcuts(self) -> None:
+        for number in range(len(self._pages)):
+            self._shortcut(f"Ctrl+{number + 1}", lambda number=number: self._show(number, by_keyboard=True))
+        self._shortcut("Ctrl+,", lambda: self.open_page("settings"))
+        self._shortcut("Ctrl+Shift+P", self._pause_or_resume)
+
+    def _shortcut(self, keys: str, slot: object) -> None:
+        QShortcut(QKeySequence(keys), self).activated.connect(slot)
+
+    def _pause_or_resume(self) -> None:
+        if self._state == "paused":
+            self._actions.resume.emit()
+        else:
+            self._actions.pause.emit(None)
+
+    def open_page(self, name: str) -> None:
+        """Show the page of this name."""
+        for number, page in enumerate(self._pages):
+            if page.name == name:
+                self._show(number)
+
+    def _show(self, number: int, by_keyboard: bool = False) -> None:
+        self._stack.setCurrentIndex(number)
+        self.sidebar.buttons[number].setChecked(True)
+        if by_keyboard:
+            self._ring.by_keyboard = True
+            self.sidebar.buttons[number].setFocus(Qt.FocusReason.ShortcutFocusReason)
+            self._ring.by_keyboard = False
+
+    def update_status(self, status: Status) -> None:
+        """Hand a new status to every page, the sidebar and the footer."""
+        self._state = status.state
+        self.sidebar.chip.set_state(status.state, status.reason)
+        self.footer.update_status(status)
+        for page in self._pages:
+            page.update_status(status)
+
+    def update_curve(self, points: list[CurvePoint]) -> None:
+        """Hand all evaluations so far, oldest first, to every page."""
+        for page in self._pages:
+            page.update_curve(points)
+
+    def set_connected(self, connected: bool, sentence: str = "") -> None:
+        """The worker is reachable or not.
+
+        Args:
+            sentence: what happens while it is not: "Worker stopped, restarting in 4 s".
+        """
+        self._connected = connected
+        self.footer.set_connected(connected, sentence)
+        if not connected:
+            self._state = "attention"
+            self.sidebar.chip.set_state("attention", sentence)
+        for page in self._pages:
+            page.set_connected(connected, sentence)
+
+    def tell(self, text: str, button: str = "") -> Button:
+        """Show a sentence over the footer for 8 s; returns its button, whose `clicked` the caller may connect."""
+        return self.note.tell(text, button)
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        self._ring.by_keyboard = True
+        moved = super().focusNextPrevChild(forward)
+        self._ring.by_keyboard = False
+        return moved
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.sidebar.set_rail(self.width() < theme().px(RAIL_BELOW))
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        if self.may_close:
+            event.accept()
+        else:
+            event.ignore()
+            self.close_requested.emit()

@@ -1,0 +1,92 @@
+"""The base of a page: what the window asks of it, and a scrolling body with the page's margins."""
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+
+from app import theme as look
+from app.theme import theme
+from app.window.widgets import Label, Pair
+from core.control.messages import CurvePoint, Status
+
+NARROW = 820
+"""Pages narrower than this stack their pairs."""
+
+
+class Page(QWidget):
+    """A page of the window. Put its content into `body`; it scrolls under the fixed footer.
+
+    Args:
+        name: by which `Actions.open_page` finds it.
+        title: word in the sidebar.
+        icon: a file of `resources/icons`.
+        heading: the page's own title, "" for none.
+        subtitle: a sentence under the heading.
+    """
+
+    def __init__(self, name: str, title: str, icon: str, heading: str = "", subtitle: str = "") -> None:
+        super().__init__()
+        self.name, self.title, self.icon = name, title, icon
+        self._narrow = False
+        self._scroll = QScrollArea()
+        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        canvas = _Canvas()
+        self._scroll.setWidget(canvas)
+        self.body = QVBoxLayout(canvas.column)
+        self.body.setContentsMargins(look.PAGE_MARGIN, 22, look.PAGE_MARGIN, look.M)
+        self.body.setSpacing(look.CARD_GAP)
+        self.head = QHBoxLayout()
+        """Beside the heading, at its right."""
+        if heading:
+            texts = QVBoxLayout()
+            texts.setSpacing(2)
+            texts.addWidget(Label(heading, "title"))
+            if subtitle:
+                texts.addWidget(Label(subtitle, "body", "text2", wrap=True))
+            self.head.addLayout(texts, 1)
+            self.body.addLayout(self.head)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(self._scroll)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        narrow = self.width() < theme().px(NARROW)
+        if narrow != self._narrow:
+            self._narrow = narrow
+            self.set_narrow(narrow)
+
+    def set_narrow(self, narrow: bool) -> None:
+        """Stack pairs of cards, or put them side by side; a page with other layouts extends this."""
+        for pair in self.findChildren(Pair):
+            pair.set_narrow(narrow)
+
+    def update_status(self, status: Status) -> None:
+        """A new status has come, about once a second."""
+
+    def update_curve(self, points: list[CurvePoint]) -> None:
+        """All evaluations so far, oldest first."""
+
+    def set_connected(self, connected: bool, sentence: str) -> None:
+        """The worker is reachable or not; `sentence` says what happens. Old figures stay, marked with their time."""
+
+
+class _Canvas(QWidget):
+    """Centres the page's column and keeps it from getting wider than `CONTENT_WIDTH`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setProperty("canvas", "true")
+        self.column = QWidget()
+        self.column.setMaximumWidth(look.CONTENT_WIDTH + 2 * look.PAGE_MARGIN)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addStretch(1)
+        row.addWidget(self.column, 1000)
+        row.addStretch(1)
+
+    def minimumSizeHint(self) -> QSize:
+        return self.column.minimumSizeHint()

@@ -1,0 +1,69 @@
+"""The Pause button and its menu: each choice says when it ends."""
+
+import dataclasses
+from datetime import datetime, timedelta
+
+from PySide6.QtCore import QLocale, QTime
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QMenu
+
+from app.actions import Actions
+from app.window.menu import Menu
+from app.window.widgets import SplitButton
+
+TOMORROW_HOUR = 8
+
+
+@dataclasses.dataclass(frozen=True)
+class PauseChoice:
+    label: str
+    end: datetime | None
+    """None: until the user resumes."""
+
+    def seconds(self, now: datetime) -> float | None:
+        return (self.end - now).total_seconds() if self.end else None
+
+
+def pause_choices(now: datetime) -> list[PauseChoice]:
+    """What the pause menus offer at the local time `now`."""
+    tomorrow = (now + timedelta(days=1)).replace(hour=TOMORROW_HOUR, minute=0, second=0, microsecond=0)
+    return [
+        PauseChoice("For 15 minutes", now + timedelta(minutes=15)),
+        PauseChoice("For 1 hour", now + timedelta(hours=1)),
+        PauseChoice("Until tomorrow", tomorrow),
+        PauseChoice("Until I resume", None),
+    ]
+
+
+def when(end: datetime, now: datetime) -> str:
+    """When a pause ends, in the user's locale: "until 15:02", "Fri 08:00"."""
+    locale = QLocale()
+    time = locale.toString(QTime(end.hour, end.minute), QLocale.FormatType.ShortFormat)
+    if end.date() == now.date():
+        return f"until {time}"
+    return f"{locale.dayName(end.isoweekday(), QLocale.FormatType.ShortFormat)} {time}"
+
+
+def fill_pause_menu(menu: QMenu, actions: Actions, now: datetime | None = None) -> None:
+    """Add the pause choices to a menu, each with the time at which it ends behind a tab."""
+    now = now or datetime.now()
+    for choice in pause_choices(now):
+        ends = f"\t{when(choice.end, now)}" if choice.end else ""
+        action = QAction(choice.label + ends, menu)
+        seconds = choice.seconds(now)
+        action.triggered.connect(lambda _=False, seconds=seconds: actions.pause.emit(seconds))
+        menu.addAction(action)
+
+
+class PauseButton(SplitButton):
+    """A click pauses until resumed; the arrow offers times."""
+
+    def __init__(self, actions: Actions, kind: str = "primary") -> None:
+        super().__init__("Pause", kind, "pause", "More ways to pause", lambda: self._menu(actions))
+        self.clicked.connect(lambda: actions.pause.emit(None))
+
+    @staticmethod
+    def _menu(actions: Actions) -> QMenu:
+        menu = Menu()
+        fill_pause_menu(menu, actions)
+        return menu

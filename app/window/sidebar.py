@@ -1,0 +1,200 @@
+"""The sidebar: the mark, the pages, and the state at its foot; a narrow rail of icons in a small window."""
+
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QVBoxLayout, QWidget
+
+from app import theme as look
+from app.icons import paint_icon, paint_state
+from app.theme import STATE_TONE, theme
+from app.tray_icons import paint_app_icon
+from app.window.widgets import Divider, hairline
+from core.control.messages import State
+
+WIDTH, RAIL_WIDTH = 212, 64
+STATE_WORD: dict[State, str] = {
+    "contributing": "Contributing",
+    "waiting": "Waiting for idle",
+    "yielding": "Yielding",
+    "paused": "Paused",
+    "limited": "Limited",
+    "preparing": "Preparing",
+    "leaving": "Leaving",
+    "attention": "Needs attention",
+}
+
+
+class _Mark(QWidget):
+    """The app icon and the name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFixedHeight(theme().px(34))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        side = theme().px(28)
+        left = 8.0 if self.width() > theme().px(RAIL_WIDTH) else (self.width() - side) / 2
+        paint_app_icon(painter, QRectF(left, (self.height() - side) / 2, side, side))
+        if self.width() > theme().px(RAIL_WIDTH):
+            painter.setFont(theme().font("head"))
+            painter.setPen(theme().color("text"))
+            rect = self.rect().adjusted(int(left) + side + 10, 0, 0, 0)
+            painter.drawText(rect, int(Qt.AlignmentFlag.AlignVCenter), "Hearth")
+
+
+class PageButton(QAbstractButton):
+    """One page's row; in the rail only its icon, with the word as tooltip."""
+
+    def __init__(self, title: str, icon: str) -> None:
+        super().__init__()
+        self._icon = icon
+        self.setText(title)
+        self.setAccessibleName(title)
+        self.setCheckable(True)
+        self.setAutoExclusive(True)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFixedHeight(theme().px(36))
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def sizeHint(self) -> QSize:
+        bold = QFontMetrics(theme().font("head"))
+        return QSize(theme().px(54) + bold.horizontalAdvance(self.text()), theme().px(36))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(theme().px(36), theme().px(36))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.click()
+        else:
+            super().keyPressEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        colors = theme()
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        rail = self.width() < colors.px(RAIL_WIDTH)
+        if self.isChecked():
+            rect = hairline(painter, QRectF(self.rect()), colors.color("border"))
+            painter.setBrush(colors.color("raised"))
+            painter.drawRoundedRect(rect, look.RADIUS_CONTROL, look.RADIUS_CONTROL)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(colors.color("ember"))
+            painter.drawRoundedRect(QRectF(0, self.height() / 2 - 8, 3, 16), 1.5, 1.5)
+        elif self.underMouse():
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(look.mix(colors.color("sidebar"), colors.color("text"), 0.05))
+            painter.drawRoundedRect(self.rect(), look.RADIUS_CONTROL, look.RADIUS_CONTROL)
+        side = colors.px(20)
+        left = (self.width() - side) / 2 if rail else 12.0
+        tone = colors.color("ember" if self.isChecked() else "text2")
+        paint_icon(painter, self._icon, QRectF(left, (self.height() - side) / 2, side, side), tone)
+        self.setToolTip(self.text() if rail else "")
+        if not rail:
+            font = QFont(colors.font("body"))
+            font.setWeight(QFont.Weight.DemiBold if self.isChecked() else QFont.Weight.Medium)
+            painter.setFont(font)
+            painter.setPen(colors.color("text" if self.isChecked() else "text2"))
+            words = self.rect().adjusted(int(left) + side + 9, 0, -4, 0)
+            painter.drawText(words, int(Qt.AlignmentFlag.AlignVCenter), self.text())
+
+
+class StateChip(QAbstractButton):
+    """The state's glyph, word and reason at the foot of the sidebar."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._state: State = "preparing"
+        self._reason = ""
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFixedHeight(theme().px(50))
+
+    def set_state(self, state: State, reason: str) -> None:
+        if (state, reason) != (self._state, self._reason):
+            self._state, self._reason = state, reason
+            self.setText(STATE_WORD[state])
+            self.setAccessibleName(f"State: {STATE_WORD[state]}. {reason}")
+            self.setToolTip(f"{STATE_WORD[state]}. {reason}")
+            self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(theme().px(36), theme().px(50))
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        colors = theme()
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        tone = colors.color(STATE_TONE[self._state])
+        side = colors.px(20)
+        top = (self.height() - side) / 2
+        if self.width() < colors.px(RAIL_WIDTH):
+            paint_state(painter, self._state, QRectF((self.width() - side) / 2, top, side, side), tone)
+            return
+        rect = hairline(painter, QRectF(self.rect()), colors.color("border"))
+        painter.setBrush(colors.color("surface"))
+        painter.drawRoundedRect(rect, look.RADIUS_CARD - 2, look.RADIUS_CARD - 2)
+        paint_state(painter, self._state, QRectF(12, top, side, side), tone)
+        left = 12 + side + 10
+        width = self.width() - left - 8
+        font = colors.font("cap_strong")
+        line = QFontMetrics(font).height()
+        painter.setFont(font)
+        painter.setPen(colors.color("text"))
+        first = self.height() // 2 - line
+        painter.drawText(left, first, width, line, int(Qt.AlignmentFlag.AlignVCenter), STATE_WORD[self._state])
+        font = colors.font("micro")
+        painter.setFont(font)
+        painter.setPen(colors.color("text2"))
+        reason = QFontMetrics(font).elidedText(self._reason, Qt.TextElideMode.ElideRight, width)
+        painter.drawText(left, self.height() // 2, width, line, int(Qt.AlignmentFlag.AlignVCenter), reason)
+
+
+class Sidebar(QWidget):
+    """Lists the pages.
+
+    Args:
+        pages: title and icon of each, in order; a hairline stands before "Settings".
+    """
+
+    chosen = Signal(int)
+    """The user chose the page with this number."""
+    state_clicked = Signal()
+
+    def __init__(self, pages: list[tuple[str, str]]) -> None:
+        super().__init__()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 13, 12, 14)
+        column.setSpacing(2)
+        column.addWidget(_Mark())
+        column.addSpacing(14)
+        self.buttons: list[PageButton] = []
+        for number, (title, icon) in enumerate(pages):
+            if title == "Settings":
+                column.addSpacing(8)
+                column.addWidget(Divider())
+                column.addSpacing(8)
+            button = PageButton(title, icon)
+            button.clicked.connect(lambda _=False, number=number: self.chosen.emit(number))
+            self.buttons.append(button)
+            column.addWidget(button)
+        column.addStretch(1)
+        self.chip = StateChip()
+        self.chip.clicked.connect(self.state_clicked)
+        column.addWidget(self.chip)
+        self.setFixedWidth(theme().px(WIDTH))
+
+    def set_rail(self, rail: bool) -> None:
+        """Show icons only."""
+        needed = max(button.sizeHint().width() for button in self.buttons) + 24
+        self.setFixedWidth(theme().px(RAIL_WIDTH) if rail else max(theme().px(WIDTH), needed))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), theme().color("sidebar"))
+        painter.fillRect(self.width() - 1, 0, 1, self.height(), theme().color("border"))
