@@ -3,11 +3,13 @@
 import dataclasses
 import logging
 import os
+import tempfile
 import time
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
+import platformdirs
 
 from core.errors import DataFolderError, SettingsError
 
@@ -100,6 +102,29 @@ def _convert(values: dict[str, Any]) -> Settings:
         return msgspec.convert(values, Settings)
     except msgspec.ValidationError as error:
         raise SettingsError(f"A setting cannot have this value: {error}.") from error
+
+
+def data_path(chosen: Path | None) -> Path:
+    """The folder of all of Hearth's data: the chosen one, else the platform's standard one."""
+    return (chosen or platformdirs.user_data_path("Hearth", appauthor=False)).absolute()
+
+
+def data_folder(chosen: Path | None) -> Path:
+    """`data_path`, made if missing and checked.
+
+    Raises:
+        DataFolderError: it cannot be made or written.
+    """
+    folder = data_path(chosen)
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError as error:
+        raise DataFolderError(
+            f"The data folder {folder} cannot be written: {error.strerror}. "
+            "Make it writable, or choose another with --data-dir."
+        ) from error
 
 
 def load(folder: Path) -> tuple[Settings, str | None]:

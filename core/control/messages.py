@@ -12,6 +12,8 @@ import msgspec
 PROTOCOL = 1
 ADDRESS_FILE = "worker.json"
 """In the data folder, mode 0600: an `Address`."""
+LOCK_FILE = "worker.lock"
+"""In the data folder: held by the worker as long as it lives."""
 MAX_LINE = 1 << 20
 """Bytes of one line; a status of 1,000 experts has 60 KB, a log page of 1,000 lines 200 KB."""
 PICTURE_SIDE = 256

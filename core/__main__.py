@@ -1,0 +1,6 @@
+"""`python -m core`: the command line."""
+
+from core.cli import main
+
+if __name__ == "__main__":
+    raise SystemExit(main())

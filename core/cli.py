@@ -1,0 +1,235 @@
+"""The command line. Imports are inside the commands: `hearth pause` must not wait for what it does not need."""
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.errors import HearthError, PictureError
+from core.settings import data_folder, data_path
+
+if TYPE_CHECKING:
+    from core.control.client import ControlClient
+    from core.control.messages import Status
+
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+PICTURE_BYTES = 20 << 20
+"""A larger file is no picture of a digit."""
+PICTURE_PIXELS = 50_000_000
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; returns the exit code."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == ["compute"]:  # not for people: the worker starts it
+        from core.compute.process import main as compute
+
+        return compute()
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.command(options) or 0)
+    except HearthError as error:
+        print(f"hearth: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # `hearth log | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="hearth",
+        description="Lends this PC to the training of a large neural network. Without a command: the app.",
+        epilog="Exit codes: 0 done, 1 error, 2 wrong use or settings, 3 no worker runs, 4 already running, "
+        "5 data folder, 6 port in use, 7 protocol, 8 picture, 9 compute, 10 checkpoint.",
+    )
+    parser.set_defaults(command=_app)
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--data-dir", type=Path, default=argparse.SUPPRESS, help="folder of all of Hearth's data")
+    parser.add_argument("--data-dir", type=Path, default=None, help="folder of all of Hearth's data")
+    commands = parser.add_subparsers(title="commands", metavar="")
+
+    def add(name: str, command: Any, help: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=help, description=help, parents=[common])
+        sub.set_defaults(command=command)
+        return sub
+
+    worker = add("worker", _worker, "Run the worker alone, without the app.")
+    worker.add_argument("--run", help="name of the run to train")
+    status = add("status", _status, "Show what the worker does and why.")
+    status.add_argument("--json", action="store_true", help="all figures as one JSON document")
+    pause = add("pause", _pause, "Stop computing at once.")
+    pause.add_argument("--for", dest="seconds", type=_duration, metavar="TIME", help="such as 30s, 15m, 1h or 2d")
+    add("resume", _resume, "Go on after a pause.")
+    add("quit", _quit, "Save and end the worker and the app.")
+    predict = add("predict", _predict, "Ask the model which digit a PNG shows.")
+    predict.add_argument("file", type=Path, metavar="FILE.png")
+    predict.add_argument("--json", action="store_true", help="the whole answer as one JSON document")
+    log = add("log", _log, "Show the worker's log.")
+    log.add_argument("-n", dest="lines", type=int, default=50, help="how many lines (50)")
+    log.add_argument("-f", "--follow", action="store_true", help="go on as lines are written; end with Ctrl+C")
+    return parser
+
+
+def _duration(text: str) -> float:
+    number, unit = (text[:-1], UNITS[text[-1]]) if text[-1:] in UNITS else (text, 1)
+    try:
+        seconds = float(number) * unit
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= 366 * 86_400:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time such as 30s, 15m, 1h or 2d")
+    return seconds
+
+
+def _app(options: argparse.Namespace) -> int:
+    if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        print("There is no display: the worker runs in this terminal. Ctrl+C saves and ends it.", file=sys.stderr)
+        options.run = None
+        return _worker(options)
+    # The app is a program of its own that knows the core; the core does not know the app.
+    import runpy
+
+    sys.argv = ["hearth", *([] if options.data_dir is None else ["--data-dir", str(options.data_dir)])]
+    runpy.run_module("app", run_name="__main__", alter_sys=True)
+    return 0
+
+
+def _worker(options: argparse.Namespace) -> int:
+    from core.control.start import run_worker
+
+    return run_worker(data_folder(options.data_dir), options.run)
+
+
+def _client(options: argparse.Namespace) -> "ControlClient":
+    from core.control.client import ControlClient
+
+    return ControlClient(data_path(options.data_dir))
+
+
+def _status(options: argparse.Namespace) -> None:
+    import msgspec
+
+    from core.control.messages import Status
+
+    with _client(options) as client:
+        status = client.call("status", {}, Status)
+    if options.json:
+        print(msgspec.json.format(msgspec.json.encode(status)).decode())
+    else:
+        print(describe(status))
+
+
+def describe(status: "Status") -> str:
+    """A status in words."""
+    accuracy = "not measured yet" if status.accuracy is None else f"{status.accuracy:.1%} on unseen samples"
+    loss = "-" if status.loss is None else f"{status.loss:.3f}"
+    memory = ", ".join(f"{process.name} {process.memory_mb:.0f} MB" for process in status.processes)
+    rows = {
+        "State": f"{status.state}: {status.reason} {status.until}",
+        "Run": f"{status.run} ({status.run_title}), step {status.step:,}, {status.samples:,} samples",
+        "Speed": f"{status.samples_per_s:,.0f} samples/s, {status.calls_per_s:,.0f} expert calls/s on {status.device}",
+        "Model": f"accuracy {accuracy}, training loss {loss}",
+        "Experts": f"{len(status.experts)} here, {sum(expert.updates for expert in status.experts):,} updates",
+        "Memory": memory,
+    }
+    lines = [f"{name:8} {text}" for name, text in rows.items()]
+    return "\n".join([*lines, *(f"Attention: {text}" for text in status.attention)])
+
+
+def _pause(options: argparse.Namespace) -> None:
+    with _client(options) as client:
+        client.call("pause", {"seconds": options.seconds}, dict)
+    print("Paused." if options.seconds is None else f"Paused for {options.seconds:.0f} s.")
+
+
+def _resume(options: argparse.Namespace) -> None:
+    with _client(options) as client:
+        client.call("resume", {}, dict)
+    print("Resumed.")
+
+
+def _quit(options: argparse.Namespace) -> None:
+    """Returns when the worker has gone, so that scripts can rely on it."""
+    import filelock
+
+    from core.control.messages import LOCK_FILE
+
+    with _client(options) as client:
+        client.call("quit", {}, dict)
+    print("Saving and ending.", flush=True)
+    try:
+        with filelock.FileLock(data_path(options.data_dir) / LOCK_FILE, timeout=30.0):
+            return
+    except filelock.Timeout:
+        print("The worker is still busy; it ends by itself.")
+
+
+def _predict(options: argparse.Namespace) -> None:
+    import msgspec
+
+    from core.control.messages import Prediction
+
+    with _client(options) as client:
+        answer = client.call("predict", read_picture(options.file), Prediction, 40.0)
+    if options.json:
+        print(msgspec.json.format(msgspec.json.encode(answer)).decode())
+        return
+    digit = max(range(len(answer.probabilities)), key=lambda index: answer.probabilities[index])
+    accuracy = "" if answer.accuracy is None else f", {answer.accuracy:.1%} right on unseen digits"
+    print(f"Looks like a {digit}, {answer.probabilities[digit]:.1%} sure (step {answer.step:,}{accuracy}).")
+
+
+def read_picture(path: Path) -> dict[str, Any]:
+    """The parameters of a prediction request for a PNG file: grey, ink 255, at most 256 pixels a side.
+
+    Raises:
+        PictureError: missing, too large, or no PNG.
+    """
+    from PIL import Image, ImageChops, UnidentifiedImageError
+
+    from core.control.messages import PICTURE_SIDE
+
+    try:
+        if path.stat().st_size > PICTURE_BYTES:
+            raise PictureError(f"{path} is larger than {PICTURE_BYTES >> 20} MB: no picture of a digit.")
+        with Image.open(path, formats=["PNG"]) as image:
+            if image.width * image.height > PICTURE_PIXELS:
+                raise PictureError(f"{path} has {image.width} x {image.height} pixels: too many for a digit.")
+            paper = Image.new("RGBA", image.size, "white")
+            paper.alpha_composite(image.convert("RGBA"))
+    except FileNotFoundError:
+        raise PictureError(f"There is no file {path}.") from None
+    except (UnidentifiedImageError, SyntaxError, ValueError):
+        raise PictureError(f"{path} is no PNG picture that can be read.") from None
+    except OSError as error:
+        raise PictureError(f"{path} cannot be read: {error.strerror or error}.") from None
+    grey = paper.convert("L")
+    corners = [grey.crop((x, y, x + 1, y + 1)).tobytes()[0] for x in (0, grey.width - 1) for y in (0, grey.height - 1)]
+    if sorted(corners)[2] > 127:  # most corners are light: dark ink on light paper
+        grey = ImageChops.invert(grey)
+    grey.thumbnail((PICTURE_SIDE, PICTURE_SIDE))
+    return {"width": grey.width, "height": grey.height, "pixels": grey.tobytes()}
+
+
+def _log(options: argparse.Namespace) -> None:
+    from core import logs
+
+    path = data_path(options.data_dir) / logs.FILE
+    if not path.exists():
+        print(f"There is no log yet in {path}.", file=sys.stderr)
+        return
+    with path.open(encoding="utf-8", errors="replace") as file:
+        lines = file.readlines()  # at most logs.FILE_BYTES
+        print("".join(lines[-max(0, options.lines) :] if options.lines > 0 else []), end="", flush=True)
+        while options.follow:
+            if line := file.readline():
+                print(line, end="", flush=True)
+            elif path.exists() and path.stat().st_size < file.tell():  # rotated
+                return _log(argparse.Namespace(data_dir=options.data_dir, lines=options.lines, follow=True))
+            else:
+                time.sleep(0.25)

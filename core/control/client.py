@@ -1,0 +1,96 @@
+"""A blocking client of the control socket, for the command line."""
+
+import os
+import socket
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from core.control.messages import ADDRESS_FILE, MAX_LINE, PROTOCOL, Address, Hello, Reply, Welcome
+from core.errors import ERRORS_BY_CODE, HearthError, NotRunning, ProtocolError
+
+T = TypeVar("T")
+CONNECT_S = 5.0
+
+
+class ControlClient:
+    """One connection to the worker of a data folder; use it in a `with` statement."""
+
+    def __init__(self, folder: Path) -> None:
+        """Connect.
+
+        Raises:
+            NotRunning: no worker serves the folder, or it does not answer.
+            ProtocolError: it refuses us or speaks another version.
+        """
+        not_running = NotRunning(
+            f"No Hearth worker is running for {folder}. "
+            "Start the app with “hearth”, or the worker alone with “hearth worker”."
+        )
+        try:
+            address = msgspec.json.decode((folder / ADDRESS_FILE).read_bytes(), type=Address)
+            self._socket = socket.create_connection(("127.0.0.1", address.port), CONNECT_S)
+        except (OSError, msgspec.DecodeError):
+            raise not_running from None
+        self._lines = self._socket.makefile("rb")
+        self._number = 0
+        try:
+            self._write(Hello(PROTOCOL, address.token, "cli", os.getpid()))
+            welcome = self._read(Welcome)
+        except (NotRunning, ProtocolError):
+            # The port now belongs to another program: the address file is what a killed worker left behind.
+            self.close()
+            raise not_running from None
+        if welcome.error:
+            self.close()
+            raise ERRORS_BY_CODE.get(welcome.error.code, HearthError)(welcome.error.message)
+
+    def __enter__(self) -> "ControlClient":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._lines.close()
+        self._socket.close()
+
+    def call(self, method: str, params: dict[str, Any] | msgspec.Struct, result: type[T], seconds: float = 10.0) -> T:
+        """Call a method and wait at most `seconds` for its reply.
+
+        Raises:
+            HearthError: what the worker answered, as its own class.
+            NotRunning: the worker ended or did not answer in time.
+            ProtocolError: the reply is not what the contract says.
+        """
+        self._number += 1
+        self._socket.settimeout(seconds)
+        self._write({"id": self._number, "method": method, "params": params})
+        reply = self._read(Reply)
+        if reply.error:
+            raise ERRORS_BY_CODE.get(reply.error.code, HearthError)(reply.error.message)
+        try:
+            return msgspec.convert(reply.result, result)
+        except msgspec.ValidationError as error:
+            raise ProtocolError(f"The worker's answer to {method} is not understood: {error}.") from error
+
+    def _write(self, message: Any) -> None:
+        try:
+            self._socket.sendall(msgspec.json.encode(message) + b"\n")
+        except OSError:
+            raise NotRunning("The worker has ended.") from None
+
+    def _read(self, kind: type[T]) -> T:
+        try:
+            line = self._lines.readline(MAX_LINE)
+        except TimeoutError:
+            raise NotRunning("The worker does not answer. If that goes on, end it and start Hearth again.") from None
+        except OSError:
+            line = b""
+        if not line:
+            raise NotRunning("The worker has ended.")
+        try:
+            return msgspec.json.decode(line, type=kind)
+        except msgspec.DecodeError as error:
+            raise ProtocolError(f"The worker sent something that is not understood: {error}.") from error

@@ -1,0 +1,223 @@
+"""The worker's end of the control socket: loopback only, a token, limits before belief."""
+
+import asyncio
+import contextlib
+import hmac
+import inspect
+import logging
+import os
+import secrets
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from core.control.messages import (
+    ADDRESS_FILE,
+    MAX_LINE,
+    PROTOCOL,
+    Address,
+    ErrorInfo,
+    Event,
+    Hello,
+    LogParams,
+    PauseParams,
+    PredictParams,
+    Reply,
+    Request,
+    SetSettingsParams,
+    StartNowParams,
+    Welcome,
+)
+from core.errors import DataFolderError, HearthError, PortInUse, ProtocolError
+from core.worker.worker import VERSION, Worker
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+HELLO_S = 5.0
+"""A connection that has not shown the token by then is closed."""
+CLIENTS = 32
+REQUESTS = 16
+"""Unanswered requests of one client; more are not read until one is answered."""
+BACKLOG_BYTES = 4 << 20
+"""A client that lets so much pile up does not read any more and is cut off."""
+
+
+class _NoParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    pass
+
+
+class ControlServer:
+    """Serves a worker's clients while entered (`async with`)."""
+
+    def __init__(self, worker: Worker, folder: Path, port: int) -> None:
+        self._worker, self._folder, self._port = worker, folder, port
+        self._token = secrets.token_hex(32)
+        self._sessions: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> "ControlServer":
+        """Listen and write the address file.
+
+        Raises:
+            PortInUse: the port of the settings is taken.
+            DataFolderError: the address file cannot be written.
+        """
+        try:
+            self._server = await asyncio.start_server(self._connected, "127.0.0.1", self._port, limit=MAX_LINE)
+        except OSError as error:
+            raise PortInUse(
+                f"The control port {self._port} cannot be used ({error.strerror or error}). "
+                'Close the program that has it, or set "control_port" to 0 in settings.json.'
+            ) from error
+        port = self._server.sockets[0].getsockname()[1]
+        try:
+            _write_private(
+                self._folder / ADDRESS_FILE, msgspec.json.encode(Address(PROTOCOL, port, self._token, os.getpid()))
+            )
+        except OSError as error:
+            self._server.close()
+            raise DataFolderError(f"{self._folder / ADDRESS_FILE} cannot be written: {error.strerror}.") from error
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        self._server.close()
+        for session in self._sessions:
+            session.cancel()
+        await asyncio.gather(*self._sessions, return_exceptions=True)
+        (self._folder / ADDRESS_FILE).unlink(missing_ok=True)
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        session = asyncio.current_task()
+        assert session is not None
+        if len(self._sessions) >= CLIENTS:
+            writer.close()
+            return
+        self._sessions.add(session)
+        try:
+            await _Session(self._worker, self._token, reader, writer).serve()
+        except OSError:
+            pass
+        except (ProtocolError, ValueError) as error:
+            log.warning("A client of the control socket showed no token: %s", error)
+        finally:
+            self._sessions.discard(session)
+            with contextlib.suppress(OSError):
+                writer.close()
+
+
+class _Session:
+    """One connected client."""
+
+    def __init__(self, worker: Worker, token: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._worker, self._token, self._reader, self._writer = worker, token, reader, writer
+        self._slots = asyncio.Semaphore(REQUESTS)
+        self._subscribed = False
+
+    async def serve(self) -> None:
+        hello = await self._greet()
+        if hello is None:
+            return
+        if hello.client == "app":
+            self._worker.app_came(hello.pid)
+        try:
+            async with asyncio.TaskGroup() as requests:
+                while line := await self._reader.readline():
+                    request = _decode(line, Request)
+                    await self._slots.acquire()
+                    requests.create_task(self._answer(request, time.monotonic()), name=request.method)
+        except* OSError:
+            pass  # the client has gone, which is its right
+        except* (ProtocolError, ValueError) as group:  # ValueError: a line over the limit
+            log.warning("A client of the control socket was cut off: %s", group.exceptions[0])
+        finally:
+            if self._subscribed:
+                self._worker.unlisten(self._push)
+            if hello.client == "app":
+                self._worker.app_went(hello.pid)
+
+    async def _greet(self) -> Hello | None:
+        try:
+            async with asyncio.timeout(HELLO_S):
+                hello = _decode(await self._reader.readline(), Hello)
+        except TimeoutError:
+            return None
+        error = None
+        if not hmac.compare_digest(hello.token, self._token):
+            error = ErrorInfo("protocol", "The token is wrong: it belongs to another worker. Start Hearth again.")
+        elif hello.protocol != PROTOCOL:
+            error = ErrorInfo(
+                "protocol",
+                f"This worker speaks version {PROTOCOL} of the control protocol and you speak {hello.protocol}. "
+                "Quit Hearth everywhere and start it again.",
+            )
+        self._send(Welcome(PROTOCOL, VERSION, os.getpid(), error))
+        if error is None:
+            return hello
+        log.warning("A client was refused: %s", error.message)
+        await self._writer.drain()
+        return None
+
+    async def _answer(self, request: Request, arrived: float) -> None:
+        try:
+            self._send(Reply(request.id, await self._call(request, arrived)))
+            if request.method == "subscribe" and not self._subscribed:
+                self._subscribed = True
+                self._worker.listen(self._push)
+        except HearthError as error:
+            self._send(Reply(request.id, error=ErrorInfo(error.code, str(error))))
+        finally:
+            self._slots.release()
+
+    async def _call(self, request: Request, arrived: float) -> Any:
+        worker = self._worker
+        methods: dict[str, tuple[type[msgspec.Struct], Callable[[Any], Any]]] = {
+            "status": (_NoParams, lambda _: worker.status()),
+            "subscribe": (_NoParams, lambda _: worker.snapshot()),
+            "pause": (PauseParams, lambda params: worker.pause(params.seconds, arrived)),
+            "resume": (_NoParams, lambda _: worker.resume()),
+            "start_now": (StartNowParams, lambda params: worker.start_now(params.seconds)),
+            "quit": (_NoParams, lambda _: worker.quit()),
+            "predict": (PredictParams, worker.predict),
+            "set_settings": (SetSettingsParams, lambda params: worker.set_settings(params.changes)),
+            "log": (LogParams, lambda params: worker.recent_log(params.lines)),
+        }
+        if request.method not in methods:
+            raise ProtocolError(f"The worker has no method {request.method!r}.")
+        params, method = methods[request.method]
+        result = method(_decode(request.params, params))
+        if inspect.isawaitable(result):
+            result = await result
+        return {} if result is None else result
+
+    def _push(self, event: Any, data: Any) -> None:
+        self._send(Event(event, data))
+
+    def _send(self, message: msgspec.Struct) -> None:
+        transport = self._writer.transport
+        if transport.is_closing():
+            return
+        if transport.get_write_buffer_size() > BACKLOG_BYTES:
+            transport.abort()
+            return
+        self._writer.write(msgspec.json.encode(message) + b"\n")
+
+
+def _decode(line: bytes | msgspec.Raw, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(line, type=kind)
+    except msgspec.DecodeError as error:
+        raise ProtocolError(f"Not a valid {kind.__name__}: {error}.") from error
+
+
+def _write_private(path: Path, data: bytes) -> None:
+    """Write a file that only its owner can read, never shorter or readable in between."""
+    partial = path.with_name(path.name + ".partial")
+    partial.unlink(missing_ok=True)
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+    partial.replace(path)

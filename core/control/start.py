@@ -1,0 +1,67 @@
+"""Start of the worker process: folder, lock, log, worker, control socket, signals, and the terminal's status."""
+
+import asyncio
+import contextlib
+import logging
+import signal
+import sys
+from pathlib import Path
+
+import filelock
+
+from core import logs
+from core.control.messages import LOCK_FILE
+from core.control.server import ControlServer
+from core.control.terminal import show
+from core.errors import AlreadyRunning, DataFolderError
+from core.worker.worker import Worker
+
+log = logging.getLogger(__name__)
+
+
+def lock(folder: Path) -> filelock.BaseFileLock:
+    """Own the data folder until the process ends.
+
+    Raises:
+        AlreadyRunning: another worker owns it.
+    """
+    owner = filelock.FileLock(folder / LOCK_FILE)
+    try:
+        owner.acquire(blocking=False)
+    except filelock.Timeout:
+        raise AlreadyRunning(
+            f"A Hearth worker already serves {folder}. Use “hearth status” to see it, or --data-dir for another folder."
+        ) from None
+    except OSError as error:
+        raise DataFolderError(f"{folder / LOCK_FILE} cannot be written: {error.strerror}.") from error
+    return owner
+
+
+def run_worker(folder: Path, run: str | None) -> int:
+    """Serve the data folder until asked to quit.
+
+    Raises:
+        HearthError: it cannot start; nothing was changed.
+    """
+    with lock(folder):
+        terminal = sys.stdout.isatty()
+        ring = logs.start(folder, terminal=not terminal)
+        asyncio.run(_serve(folder, run, ring, terminal))
+    return 0
+
+
+async def _serve(folder: Path, run: str | None, ring: logs.Ring, terminal: bool) -> None:
+    worker = Worker(folder, run, ring)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        try:
+            loop.add_signal_handler(number, worker.quit)
+        except NotImplementedError:  # Windows
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(worker.quit))
+    async with ControlServer(worker, folder, worker.settings.control_port):
+        screen = asyncio.create_task(show(worker), name="terminal") if terminal else None
+        await worker.run()
+        if screen:
+            screen.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await screen

@@ -1,0 +1,39 @@
+"""The headless worker's status on a terminal."""
+
+import asyncio
+
+from core.control.messages import Status
+from core.worker.worker import Worker
+
+REFRESH_S = 0.5
+STYLES = {"contributing": "bold green", "attention": "bold red", "paused": "bold blue"}
+
+
+async def show(worker: Worker) -> None:
+    """Draw the worker's state, figures and last log lines in place until cancelled."""
+    from rich.console import Console, Group
+    from rich.live import Live
+    from rich.text import Text
+
+    def picture() -> Group:
+        status = worker.status()
+        state = Text.assemble((status.state, STYLES.get(status.state, "bold")), f"  {status.reason} {status.until}")
+        rows = [state, Text(figures(status))]
+        rows += [Text(f"Attention: {text}", style="red") for text in status.attention]
+        rows += [Text(f"{line.part}: {line.text}", style="dim") for line in worker.recent_log(3)]
+        return Group(*rows)
+
+    with Live(picture(), console=Console(), auto_refresh=False, transient=False) as live:
+        while True:
+            await asyncio.sleep(REFRESH_S)
+            live.update(picture(), refresh=True)
+
+
+def figures(status: Status) -> str:
+    """The figures on one line."""
+    accuracy = "-" if status.accuracy is None else f"{status.accuracy:.1%}"
+    loss = "-" if status.loss is None else f"{status.loss:.3f}"
+    return (
+        f"{status.run}  step {status.step:,}  {status.samples_per_s:,.0f} samples/s  loss {loss}  "
+        f"accuracy {accuracy}  {len(status.experts)} experts  {status.device}"
+    )

@@ -1,0 +1,392 @@
+"""Keeps a compute process alive while it is needed, stops it at once when it is not, frees its memory after the grace.
+
+Phases (`core.policy.decide.Phase`): absent -> starting -> stopped -> training -> stopping -> stopped -> leaving.
+A process that dies or hangs is started again with back-off.
+"""
+
+import asyncio
+import contextlib
+import itertools
+import logging
+import signal
+import time
+from array import array
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+from core.compute.link import ComputeLink
+from core.compute.messages import (
+    Configure,
+    Evaluated,
+    Failed,
+    LogText,
+    Predict,
+    Predicted,
+    Quit,
+    Ready,
+    Refused,
+    Saved,
+    SetThreads,
+    Shape,
+    Stop,
+    Stopped,
+    Tensor,
+    ToWorker,
+    Train,
+)
+from core.compute.messages import Progress as ComputeProgress
+from core.control.messages import CurvePoint, Prediction, PredictParams, YieldStatus
+from core.errors import ERRORS_BY_CODE, ComputeError, HearthError, PictureError, ProtocolError
+from core.manifest import Manifest
+from core.policy.decide import Phase
+from core.worker.progress import Progress
+
+log = logging.getLogger(__name__)
+compute_log = logging.getLogger("compute")
+
+START_S = 120.0
+"""A process that is not ready by then hangs (importing torch from a slow disk takes 20 s)."""
+LIFE_SIGN_S = 20.0
+"""Compute reports at least once a second."""
+STOP_S = 2.0
+"""A process that has not stopped by then is killed: the user comes first."""
+QUIT_S = 15.0
+"""To save a checkpoint and end."""
+PREDICT_S = 30.0
+BACK_OFF_S = (1.0, 60.0)
+HEALTHY_S = 60.0
+"""A process that lived for so long starts the back-off anew."""
+QUESTIONS = 16
+"""Predictions waiting at once."""
+
+
+class ComputeSupervisor:
+    """Owns the compute process of one run. `changed` is called after each change of what can be read here."""
+
+    def __init__(
+        self,
+        manifest: Manifest,
+        folder: Path,
+        threads: int,
+        progress: Progress,
+        changed: Callable[[], None],
+        evaluated: Callable[[CurvePoint], None],
+    ) -> None:
+        self.phase: Phase = "absent"
+        self.progress = progress
+        self.samples_per_s = self.calls_per_s = 0.0
+        self.in_flight = 0
+        self.device = ""
+        self.threads = threads
+        self.memory_grace_s = 10.0
+        self.failure: str | None = None
+        self.retry_time: float | None = None
+        self.save_error: str | None = None
+        self.notes: tuple[str, ...] = ()
+        self.answering = False
+        self._manifest, self._folder = manifest, folder
+        self._changed, self._evaluated = changed, evaluated
+        self._wanted = self._leaving = False
+        self._cause = 0.0
+        self._yields: deque[float] = deque(maxlen=100)
+        self._yield_count = 0
+        self._link: ComputeLink | None = None
+        self._wake = asyncio.Event()
+        self._ids = itertools.count(1)
+        self._unsent: list[tuple[int, PredictParams]] = []
+        self._answers: dict[int, asyncio.Future[Prediction]] = {}
+        self._threads_sent = threads
+        self._life_sign = self._phase_since = 0.0
+        self._failed_text: str | None = None
+        self._back_off_s = BACK_OFF_S[0]
+
+    # what the worker asks for
+
+    def want(self, training: bool, cause: float) -> None:
+        """Train or not; `cause` is the time.monotonic() of what led to this, for the measured promise."""
+        if training != self._wanted:
+            self._wanted, self._cause = training, cause
+            self._wake.set()
+
+    def set_threads(self, threads: int) -> None:
+        self.threads = threads
+        self._wake.set()
+
+    def leave(self) -> None:
+        """Save and end; `run` returns then."""
+        self._leaving = True
+        self._wake.set()
+
+    async def predict(self, picture: PredictParams) -> Prediction:
+        """Ask the model, starting compute for it if need be.
+
+        Raises:
+            PictureError: nothing to recognise.
+            ComputeError: no answer within `PREDICT_S`, too many questions, or compute died.
+        """
+        if len(picture.pixels) != picture.width * picture.height:
+            raise PictureError(f"{len(picture.pixels)} pixels do not make {picture.width} x {picture.height}.")
+        if len(self._answers) >= QUESTIONS:
+            raise ComputeError("Too many questions are waiting for an answer. Try again in a moment.")
+        if self._leaving:
+            raise ComputeError("Hearth is quitting and answers no more questions.")
+        number = next(self._ids)
+        self._unsent.append((number, picture))
+        answer: asyncio.Future[Prediction] = asyncio.get_running_loop().create_future()
+        self._answers[number] = answer
+        self._wake.set()
+        try:
+            async with asyncio.timeout(PREDICT_S):
+                return await answer
+        except TimeoutError:
+            raise ComputeError(f"The model did not answer within {PREDICT_S:.0f} s. Try again.") from None
+        finally:
+            del self._answers[number]
+            self._unsent = [(waiting, asked) for waiting, asked in self._unsent if waiting != number]
+
+    # what the worker reads
+
+    @property
+    def pid(self) -> int | None:
+        return self._link.pid if self._link else None
+
+    @property
+    def memory_free_time(self) -> float | None:
+        """Unix time at which the stopped process ends and its memory is free."""
+        if self.phase != "stopped" or self._busy():
+            return None
+        return time.time() + self._grace_end() - time.monotonic()
+
+    def yields(self) -> YieldStatus:
+        """Measured promise: from the cause of a stop to the end of the last kernel."""
+        ordered = sorted(self._yields)
+        p95 = ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))] if ordered else None
+        return YieldStatus(self._yield_count, self._yields[-1] if self._yields else None, p95)
+
+    # the process's lives
+
+    async def run(self) -> None:
+        """Serve until `leave` is called."""
+        while not self._leaving:
+            if self._wanted or self._unsent:
+                await self._live()
+            else:
+                await self._woken(None)
+
+    async def _live(self) -> None:
+        """One life of a process, from its start to its end, and the back-off if it ended unasked."""
+        self._enter("starting")
+        self._failed_text = None
+        born = time.monotonic()
+        try:
+            self._link = link = await ComputeLink.start()
+        except ComputeError as error:
+            await self._back_off(str(error), born)
+            return
+        trouble: str | None = None
+        reader = asyncio.create_task(self._read(link), name="compute reader")
+        driver = asyncio.create_task(self._drive(link), name="compute driver")
+        try:
+            done, _ = await asyncio.wait({reader, driver}, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        except (ComputeError, ProtocolError) as error:
+            trouble = str(error)
+        finally:
+            for task in (reader, driver):
+                task.cancel()
+            await asyncio.gather(reader, driver, return_exceptions=True)
+            asked = self.phase == "leaving"
+            code = await link.close(1.0)
+            self._link = None
+            self._ended()
+        if asked and code == 0:
+            return
+        if not link.killed or trouble is None:
+            trouble = self._failed_text or _cause_of_death(code)
+        await self._back_off(trouble, born)
+
+    def _ended(self) -> None:
+        self.samples_per_s = self.calls_per_s = 0.0
+        self.in_flight = 0
+        self.answering = False
+        self._enter("absent")
+
+    async def _back_off(self, trouble: str, born: float) -> None:
+        if time.monotonic() - born > HEALTHY_S:
+            self._back_off_s = BACK_OFF_S[0]
+        for answer in self._answers.values():
+            if not answer.done():
+                answer.set_exception(ComputeError(f"{trouble} Try again in a moment."))
+        self._unsent.clear()
+        log.error("%s Compute starts again in %.0f s.", trouble, self._back_off_s)
+        self.failure = trouble
+        self.retry_time = time.time() + self._back_off_s
+        self._enter("absent")
+        end = time.monotonic() + self._back_off_s
+        self._back_off_s = min(2 * self._back_off_s, BACK_OFF_S[1])
+        while not self._leaving and time.monotonic() < end:
+            await self._woken(end)
+        self.retry_time = None
+
+    async def _drive(self, link: ComputeLink) -> None:
+        """Tell the process what to do until it was told to quit and its time for that is over."""
+        self._threads_sent = self.threads
+        await link.send(Configure(self._manifest, str(self._folder), self.threads))
+        while True:
+            now = time.monotonic()
+            deadline = self._deadline(now)
+            await self._instruct(link, now)
+            if self.phase == "leaving" and now >= deadline:
+                return
+            await self._woken(deadline)
+
+    async def _instruct(self, link: ComputeLink, now: float) -> None:
+        match self.phase:
+            case "starting" if now - self._phase_since > START_S:
+                _end(link, f"Compute was not ready after {START_S:.0f} s.")
+            case "stopping" if now - self._phase_since > STOP_S:
+                _end(link, f"Compute did not stop within {STOP_S:.0f} s and was ended.")
+            case "training" | "stopped" if now - self._life_sign > LIFE_SIGN_S:
+                _end(link, f"Compute gave no sign of life for {LIFE_SIGN_S:.0f} s and was ended.")
+        if self.phase in ("starting", "leaving"):
+            return
+        if self._leaving or (self.phase == "stopped" and not self._busy() and now >= self._grace_end()):
+            self._enter("leaving")
+            await link.send(Quit())
+            return
+        if self.threads != self._threads_sent:
+            self._threads_sent = self.threads
+            await link.send(SetThreads(self.threads))
+        if self._wanted and self.phase == "stopped":
+            self._enter("training")
+            await link.send(Train())
+        elif not self._wanted and self.phase == "training":
+            self._enter("stopping")
+            await link.send(Stop(next(self._ids)))
+        while self._unsent:
+            number, picture = self._unsent.pop(0)
+            tensor = Tensor(Shape("uint8", (picture.height, picture.width)), picture.pixels)
+            await link.send(Predict(number), [tensor])
+
+    def _busy(self) -> bool:
+        return self._wanted or bool(self._answers)
+
+    def _grace_end(self) -> float:
+        return self._phase_since + self.memory_grace_s
+
+    def _deadline(self, now: float) -> float:
+        """When `_instruct` must look again even if nothing happens, time.monotonic()."""
+        match self.phase:
+            case "starting":
+                return self._phase_since + START_S + 0.1
+            case "stopping":
+                return self._phase_since + STOP_S + 0.05
+            case "leaving":
+                return self._phase_since + QUIT_S
+            case "stopped" if not self._busy():
+                return self._grace_end()
+            case _:
+                return now + LIFE_SIGN_S / 4
+
+    async def _woken(self, deadline: float | None) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(None if deadline is None else max(0.0, deadline - time.monotonic())):
+                await self._wake.wait()
+        self._wake.clear()
+
+    def _enter(self, phase: Phase) -> None:
+        self.phase = phase
+        self._phase_since = self._life_sign = time.monotonic()
+        self._changed()
+
+    async def _read(self, link: ComputeLink) -> None:
+        async for message, tensors in link.received():
+            self._life_sign = time.monotonic()
+            self._received(message, tensors)
+            self._changed()
+
+    def _received(self, message: ToWorker, tensors: list[Tensor]) -> None:
+        match message:
+            case Ready():
+                self._ready(message)
+            case ComputeProgress():
+                self._progressed(message)
+            case Evaluated(point=point):
+                self.progress.add(point)
+                self._evaluated(point)
+            case Stopped():
+                self._stopped(message)
+            case Saved():
+                self._saved(message)
+            case Predicted() if (answer := self._answers.get(message.id)) and not answer.done():
+                probabilities, seen = (array("f", bytes(tensor.data)).tolist() for tensor in tensors)
+                self._answered()
+                answer.set_result(
+                    Prediction(probabilities, seen, message.experts, message.step, self.progress.accuracy, message.ms)
+                )
+            case Refused() if (answer := self._answers.get(message.id)) and not answer.done():
+                self._answered()
+                answer.set_exception(ERRORS_BY_CODE.get(message.code, HearthError)(message.text))
+            case Failed(text=text):
+                self._failed_text = text
+            case LogText(level=level, text=text):
+                compute_log.log(logging.getLevelNamesMapping()[level.upper()], "%s", text)
+
+    def _ready(self, message: Ready) -> None:
+        self.device, self.notes = message.device, message.notes
+        for note in message.notes:
+            log.warning("%s", note)
+        self.failure = None
+        self.progress.step, self.progress.samples = message.step, message.samples
+        self.progress.resume_at(message.step)
+        self.answering = not self._wanted
+        self._enter("stopped")
+        self._wake.set()
+
+    def _progressed(self, message: ComputeProgress) -> None:
+        self.progress.step, self.progress.samples = message.step, message.samples
+        self.progress.experts = message.experts
+        if message.loss is not None:
+            self.progress.loss = message.loss
+        training = self.phase == "training"
+        self.samples_per_s = message.samples_per_s if training else 0.0
+        self.calls_per_s = message.calls_per_s
+        self.in_flight = message.in_flight
+
+    def _stopped(self, message: Stopped) -> None:
+        if self.phase != "stopping":
+            return
+        self._yields.append(max(0.0, message.last_kernel_end - self._cause) * 1000)
+        self._yield_count += 1
+        self.samples_per_s = self.calls_per_s = 0.0
+        log.info("Compute stopped after %.0f ms.", self._yields[-1])
+        self._enter("stopped")
+        self._wake.set()
+
+    def _saved(self, message: Saved) -> None:
+        self.save_error = message.error
+        if message.error is None:
+            self.progress.checkpoint_step, self.progress.checkpoint_time = message.step, message.time
+        else:
+            log.error("%s", message.error)
+
+    def _answered(self) -> None:
+        """The process keeps its memory for another grace time after an answer."""
+        if self.phase == "stopped":
+            self._phase_since = time.monotonic()
+            self._wake.set()
+
+
+def _end(link: ComputeLink, text: str) -> NoReturn:
+    link.kill()
+    raise ComputeError(text)
+
+
+def _cause_of_death(code: int) -> str:
+    if code < 0:
+        name = signal.Signals(-code).name if -code in set(signal.Signals) else str(-code)
+        return f"Compute was killed (signal {-code}, {name})."
+    return f"Compute ended unexpectedly (exit code {code})."

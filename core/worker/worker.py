@@ -1,0 +1,311 @@
+"""The worker: composition root of one data folder. Decides, supervises compute, keeps the figures, tells listeners."""
+
+import asyncio
+import dataclasses
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import psutil
+
+from core import manifest as manifests
+from core import settings as settings_file
+from core.control.messages import (
+    PROTOCOL,
+    Bye,
+    LogLine,
+    Prediction,
+    PredictParams,
+    ProcessStatus,
+    Snapshot,
+    Status,
+)
+from core.errors import DataFolderError
+from core.logs import Ring
+from core.policy.decide import Compute, Decision, Wishes, decide
+from core.settings import write_atomically
+from core.worker import progress as progress_file
+from core.worker.supervisor import ComputeSupervisor
+
+if sys.platform == "linux":
+    from core.policy.signals.linux import IdleWatch
+else:
+    from core.policy.signals.other import IdleWatch
+
+log = logging.getLogger(__name__)
+
+VERSION = version("hearth")
+WISHES_FILE = "wishes.json"
+IDLE_INTERVAL_S = 0.2
+TICK_S = 1.0
+"""Countdowns change once a second, also when nothing else happens."""
+PUBLISH_S = 0.5
+"""Listeners get figures no more often; a new state is told at once."""
+
+Listener = Callable[[Literal["status", "curve", "log", "bye"], Any], None]
+
+
+class Worker:
+    """One run on one PC. `run` returns after `quit`."""
+
+    def __init__(self, folder: Path, run: str | None, ring: Ring) -> None:
+        """Read the settings, the manifest and the figures of last time. To be called from the event loop.
+
+        Raises:
+            ManifestError: no such run.
+            DataFolderError: the run's folder cannot be made.
+        """
+        self.folder = folder
+        self.settings, note = settings_file.load(folder)
+        self._notes = [note] if note else []
+        if note:
+            log.warning("%s", note)
+        self.manifest = manifests.load(run or self.settings.run)
+        self._run_folder = folder / "runs" / self.manifest.run
+        try:
+            self._run_folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DataFolderError(f"{self._run_folder} cannot be made: {error.strerror}.") from error
+        self._wishes = _load_wishes(folder)
+        self._ring = ring
+        self._listeners: list[Listener] = []
+        self._apps: dict[int, int] = {}
+        self._changed = asyncio.Event()
+        self._compute = ComputeSupervisor(
+            self.manifest,
+            self._run_folder,
+            self.settings.threads,
+            progress_file.load(self._run_folder),
+            self._changed.set,
+            lambda point: self._tell("curve", point),
+        )
+        self._compute.memory_grace_s = self.settings.memory_grace_s
+        self._decision: Decision | None = None
+        self._published = self._saved = 0.0
+        self._saved_checkpoint: float | None = None
+        self._loop = asyncio.get_running_loop()
+        self._idle = IdleWatch(IDLE_INTERVAL_S, lambda: self._from_any_thread(self._changed.set))
+        ring.listener = lambda line: self._from_any_thread(self._tell, "log", line)
+
+    async def run(self) -> None:
+        """Work until `quit` is called; everything is saved and compute is gone when this returns."""
+        log.info("Hearth %s serves run %s from %s (pid %d).", VERSION, self.manifest.run, self.folder, os.getpid())
+        try:
+            async with asyncio.TaskGroup() as group:
+                compute = group.create_task(self._compute.run(), name="compute supervisor")
+                ticking = group.create_task(self._tick(), name="policy")
+                await asyncio.wait({compute})
+                ticking.cancel()
+        finally:
+            self._idle.close()
+            self._ring.listener = lambda line: None
+            self._save_progress()
+        log.info("Hearth has quit; everything is saved.")
+        self._tell("bye", Bye("Hearth was asked to quit."))
+
+    # what clients ask for
+
+    def status(self) -> Status:
+        """All figures, as of now."""
+        decision = self._decide(time.monotonic())
+        compute, progress = self._compute, self._compute.progress
+        idle = self._idle.read()
+        attention = [*self._notes, *compute.notes, *([compute.save_error] if compute.save_error else [])]
+        return Status(
+            version=VERSION,
+            protocol=PROTOCOL,
+            state=decision.state,
+            reason=decision.reason,
+            until=decision.until,
+            until_time=decision.until_time,
+            run=self.manifest.run,
+            run_title=self.manifest.title,
+            step=progress.step,
+            samples=progress.samples,
+            samples_per_s=compute.samples_per_s,
+            calls_per_s=compute.calls_per_s,
+            in_flight=compute.in_flight,
+            loss=progress.loss,
+            accuracy=progress.accuracy,
+            experts=progress.experts,
+            grid=self.manifest.model.grid,
+            layers=self.manifest.model.layers,
+            processes=self._processes(),
+            device=compute.device or "cpu",
+            threads=self.settings.threads or max(1, (os.cpu_count() or 2) // 2),
+            idle_only=self.settings.idle_only,
+            idle_s=idle.seconds,
+            idle_source=idle.source,
+            yields=compute.yields(),
+            checkpoint_step=progress.checkpoint_step,
+            checkpoint_time=progress.checkpoint_time,
+            attention=attention,
+            data_dir=str(self.folder),
+            time=time.time(),
+        )
+
+    def snapshot(self) -> Snapshot:
+        return Snapshot(self.status(), dataclasses.asdict(self.settings), self._compute.progress.curve)
+
+    def pause(self, seconds: float | None, cause: float) -> None:
+        """Stop until resumed or for `seconds`; `cause` is the time.monotonic() of the request."""
+        until = None if seconds is None else time.time() + seconds
+        self._wish(dataclasses.replace(self._wishes, paused=True, paused_until=until, start_now_until=None), cause)
+
+    def resume(self) -> None:
+        self._wish(dataclasses.replace(self._wishes, paused=False, paused_until=None), time.monotonic())
+
+    def start_now(self, seconds: float) -> None:
+        """Compute for `seconds` although the user is not away."""
+        wishes = dataclasses.replace(
+            self._wishes, paused=False, paused_until=None, start_now_until=time.time() + seconds
+        )
+        self._wish(wishes, time.monotonic())
+
+    def quit(self) -> None:
+        """Save and end."""
+        self._wishes = dataclasses.replace(self._wishes, quitting=True)
+        self._decide(time.monotonic())
+        self._compute.leave()
+        self._changed.set()
+
+    async def predict(self, picture: PredictParams) -> Prediction:
+        return await self._compute.predict(picture)
+
+    def set_settings(self, changes: dict[str, Any]) -> dict[str, Any]:
+        """Apply and save changes; nothing is changed if one is wrong.
+
+        Raises:
+            SettingsError: an unknown name or a value out of range.
+            DataFolderError: the file cannot be written.
+        """
+        settings = self.settings.changed(changes)
+        settings_file.save(self.folder, settings)
+        self.settings = settings
+        self._notes.clear()
+        self._compute.memory_grace_s = settings.memory_grace_s
+        self._compute.set_threads(settings.threads)
+        log.info("Settings changed: %s.", ", ".join(f"{name} = {value}" for name, value in changes.items()))
+        self._changed.set()
+        return dataclasses.asdict(settings)
+
+    def recent_log(self, lines: int) -> list[LogLine]:
+        return list(self._ring.lines)[-lines:]
+
+    def listen(self, listener: Listener) -> None:
+        """Call `listener` with each event from now on."""
+        self._listeners.append(listener)
+
+    def unlisten(self, listener: Listener) -> None:
+        self._listeners.remove(listener)
+
+    def app_came(self, pid: int) -> None:
+        """A window connected; its memory is part of the status."""
+        self._apps[pid] = self._apps.get(pid, 0) + 1
+
+    def app_went(self, pid: int) -> None:
+        self._apps[pid] -= 1
+        if not self._apps[pid]:
+            del self._apps[pid]
+
+    # inside
+
+    def _wish(self, wishes: Wishes, cause: float) -> None:
+        self._wishes = wishes
+        self._decide(cause)
+        self._changed.set()
+        try:
+            write_atomically(self.folder / WISHES_FILE, msgspec.json.encode(wishes))
+        except DataFolderError as error:
+            log.warning("Your choice holds, but only until Hearth ends: %s", error)
+
+    def _decide(self, cause: float) -> Decision:
+        """Decide anew and tell compute; `cause` is the time.monotonic() of what led to it."""
+        now, compute = time.time(), self._compute
+        self._wishes = self._wishes.at(now)
+        view = Compute(
+            compute.phase,
+            len(compute.progress.experts),
+            compute.failure,
+            compute.retry_time,
+            compute.memory_free_time,
+            compute.answering,
+        )
+        decision = decide(self._idle.read(), self.settings, self._wishes, view, now)
+        compute.want(decision.train, cause)
+        return decision
+
+    async def _tick(self) -> None:
+        """Decide and publish whenever something changed, and once a second."""
+        while True:
+            now = time.monotonic()
+            decision = self._decide(now - (self._idle.read().seconds or 0.0))
+            before, self._decision = self._decision, decision
+            if before is None or decision.state != before.state:
+                log.info("%s: %s %s", decision.state, decision.reason, decision.until)
+                self._publish(now)
+            elif now - self._published >= PUBLISH_S:
+                self._publish(now)
+            if self._compute.progress.checkpoint_time != self._saved_checkpoint and now - self._saved > 1.0:
+                self._saved_checkpoint = self._compute.progress.checkpoint_time
+                self._save_progress()
+                self._saved = now
+            self._changed.clear()
+            try:
+                async with asyncio.timeout(TICK_S):
+                    await self._changed.wait()
+                    await asyncio.sleep(0)
+            except TimeoutError:
+                pass
+
+    def _publish(self, now: float) -> None:
+        self._published = now
+        if self._listeners:
+            self._tell("status", self.status())
+
+    def _tell(self, event: Literal["status", "curve", "log", "bye"], data: Any) -> None:
+        for listener in list(self._listeners):
+            listener(event, data)
+
+    def _from_any_thread(self, call: Callable[..., object], *arguments: Any) -> None:
+        try:
+            self._loop.call_soon_threadsafe(call, *arguments)
+        except RuntimeError:  # the loop has ended
+            pass
+
+    def _save_progress(self) -> None:
+        try:
+            progress_file.save(self._run_folder, self._compute.progress)
+        except DataFolderError as error:
+            log.warning("%s", error)
+
+    def _processes(self) -> list[ProcessStatus]:
+        pids: list[tuple[Literal["app", "worker", "compute"], int]] = [("worker", os.getpid())]
+        pids += [("app", pid) for pid in self._apps]
+        if self._compute.pid is not None:
+            pids.append(("compute", self._compute.pid))
+        found = []
+        for name, pid in pids:
+            try:
+                found.append(ProcessStatus(name, pid, psutil.Process(pid).memory_info().rss / 2**20))
+            except psutil.Error:
+                pass
+        return found
+
+
+def _load_wishes(folder: Path) -> Wishes:
+    """A pause outlives a restart; a damaged file means no pause."""
+    try:
+        wishes = msgspec.json.decode((folder / WISHES_FILE).read_bytes(), type=Wishes)
+    except FileNotFoundError:
+        return Wishes()
+    except (msgspec.DecodeError, OSError) as error:
+        log.warning("%s could not be read (%s): nothing is paused.", WISHES_FILE, error)
+        return Wishes()
+    return dataclasses.replace(wishes, start_now_until=None, quitting=False)
