@@ -74,7 +74,7 @@ def decode(document: bytes, source: str) -> Manifest:
     """
     try:
         manifest = msgspec.json.decode(document, type=Manifest)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ManifestError(f"The manifest {source} cannot be used: {error}.") from error
     cells = 1
     for size in manifest.model.grid:

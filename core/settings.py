@@ -142,7 +142,7 @@ def load(folder: Path) -> tuple[Settings, str | None]:
         return _convert({name: value for name, value in raw.items() if name in known}), None
     except FileNotFoundError:
         return Settings(), None
-    except (msgspec.DecodeError, SettingsError, OSError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, SettingsError, OSError) as error:
         aside = path.with_name(f"settings.bad-{time.strftime('%Y%m%d-%H%M%S')}.json")
         try:
             path.replace(aside)

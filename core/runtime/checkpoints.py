@@ -1,0 +1,342 @@
+"""Checkpoints: content-addressed safetensors files, and for each checkpoint one small manifest that names them.
+
+A checkpoint exists once its manifest is in place, and that is written last: a crash at any point leaves the one before.
+"""
+
+import asyncio
+import errno
+import hashlib
+import logging
+import os
+import re
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
+
+import msgspec
+import safetensors
+import safetensors.torch
+import torch
+
+from core.errors import CheckpointError
+
+log = logging.getLogger(__name__)
+
+KEPT = 3
+"""Checkpoints kept in the folder."""
+BAD_KEPT = 4
+"""Damaged files kept for a look at them."""
+MAX_MANIFEST = 8 << 20
+"""Bytes; 4,096 experts take 600 KB."""
+MAX_PART = 4 << 30
+"""Bytes of one expert or trunk with its optimizer state."""
+MAX_HEADER = 1 << 20
+"""Bytes of a safetensors header; 1,000 tensors take 100 KB."""
+NOTES = 5
+"""Damaged files that are told of one by one."""
+PARTIAL = ".partial"
+BAD = ".bad"
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_MANIFEST_NAME = re.compile(r"checkpoint-(\d{8,})\.json(?:\.bad)?")
+
+Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+Natural = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class Part(NamedTuple):
+    """An expert or the trunk: its weights, its optimizer's state, and what it counted."""
+
+    tensors: dict[str, torch.Tensor]
+    version: int = 0
+    samples: int = 0
+
+
+class Blob(msgspec.Struct, frozen=True):
+    """A part's file, `<sha256>.safetensors`."""
+
+    sha256: Sha256
+    size: Annotated[int, msgspec.Meta(ge=8, le=MAX_PART)]
+    version: Natural
+
+
+class Checkpoint(msgspec.Struct, frozen=True):
+    """A checkpoint's manifest, `checkpoint-<number>.json`."""
+
+    format: Literal[1]
+    run: str
+    step: Natural
+    samples: Natural
+    time: float
+    """Unix time."""
+    parts: dict[str, Blob]
+
+
+class Restored(NamedTuple):
+    """What was found in the folder."""
+
+    checkpoint: Checkpoint | None
+    """The newest one whose manifest is good."""
+    missing: list[str]
+    """Parts that no checkpoint holds undamaged: they start anew."""
+    notes: tuple[str, ...]
+    """Sentences for the user about what was set aside."""
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    run: str
+    part: str
+    version: Natural
+    samples: Natural
+
+
+class _Wrapped(msgspec.Struct, frozen=True):
+    hearth: str
+
+
+class _Header(msgspec.Struct, frozen=True):
+    metadata: _Wrapped = msgspec.field(name="__metadata__")
+
+
+class CheckpointStore:
+    """The checkpoints of one run in one folder. Only one process may write to it at a time."""
+
+    def __init__(self, folder: Path, run: str) -> None:
+        self._folder = folder
+        self._run = run
+        self._sound: set[str] = set()  # hashes this process wrote or checked: such a file need not be written again
+        self._writing = threading.Lock()
+
+    async def save(self, step: int, samples: int, parts: Mapping[str, Part]) -> Checkpoint:
+        """Save all parts as they are now.
+
+        The tensors are copied before this gives control back; hashing and writing happen in another thread.
+
+        Raises:
+            CheckpointError: the disk is full or cannot be written; the older checkpoints stay as they were.
+        """
+        packed = {name: _pack(self._run, name, part) for name, part in parts.items()}
+        return await asyncio.to_thread(self._write, step, samples, packed)
+
+    def restore(self, targets: Mapping[str, Callable[[Part], None]]) -> Restored:
+        """Give each target its newest undamaged part.
+
+        A damaged manifest or part is set aside, and the checkpoint before it serves instead, also where a target
+        refuses a part that does not fit it, by raising CheckpointError.
+        """
+        notes: list[str] = []
+        checkpoints = list(self._readable(notes))
+        missing = []
+        for name, accept in targets.items():
+            blobs = dict.fromkeys(checkpoint.parts[name] for checkpoint in checkpoints if name in checkpoint.parts)
+            if not any(self._restore_part(name, blob, accept, notes) for blob in blobs):
+                missing.append(name)
+        newest = checkpoints[0] if checkpoints else None
+        return Restored(newest, missing, _shortened(notes, newest is not None, missing))
+
+    def _restore_part(self, name: str, blob: Blob, accept: Callable[[Part], None], notes: list[str]) -> bool:
+        path = self._blob_path(blob.sha256)
+        try:
+            part = self._read(name, blob)
+        except (CheckpointError, OSError) as error:
+            self._sound.discard(blob.sha256)
+            notes.append(f"The saved state of {name} cannot be used: {_reason(error)}.{self._set_aside(path, error)}")
+            return False
+        try:
+            accept(part)
+        except CheckpointError as error:
+            notes.append(f"The saved state of {name} does not fit: {_reason(error)}.")
+            return False
+        self._sound.add(blob.sha256)
+        return True
+
+    def _read(self, name: str, blob: Blob) -> Part:
+        path = self._blob_path(blob.sha256)
+        if (size := path.stat().st_size) != blob.size:
+            raise CheckpointError(f"it has {size} bytes instead of {blob.size}")
+        data = path.read_bytes()
+        if hashlib.sha256(data).hexdigest() != blob.sha256:
+            raise CheckpointError("its content does not match its checksum")
+        return _unpack(self._run, name, data)
+
+    def _readable(self, notes: list[str]) -> Iterator[Checkpoint]:
+        """The checkpoints whose manifests are good, newest first."""
+        for path in self._manifests():
+            try:
+                if path.stat().st_size > MAX_MANIFEST:
+                    raise CheckpointError("it is too large")
+                checkpoint = msgspec.json.decode(path.read_bytes(), type=Checkpoint)
+                if checkpoint.run != self._run:
+                    raise CheckpointError(f"it belongs to the run {checkpoint.run!r}")
+            except (*_UNREADABLE, CheckpointError, OSError) as error:
+                notes.append(f"{path.name} cannot be used: {_reason(error)}.{self._set_aside(path, error)}")
+            else:
+                yield checkpoint
+
+    def _logged(self) -> list[Checkpoint]:
+        notes: list[str] = []
+        checkpoints = list(self._readable(notes))
+        for note in notes:
+            log.warning(note)
+        return checkpoints
+
+    def _write(self, step: int, samples: int, packed: Mapping[str, tuple[bytes, int]]) -> Checkpoint:
+        with self._writing:
+            parts, new = {}, {}
+            for name, (data, version) in packed.items():
+                blob = Blob(hashlib.sha256(data).hexdigest(), len(data), version)
+                parts[name] = blob
+                if not self._is_there(blob):
+                    new[blob.sha256] = data
+            checkpoint = Checkpoint(1, self._run, step, samples, time.time(), parts)
+            newest = next(iter(self._logged()), None)
+            if newest and (newest.step, newest.parts) == (step, parts) and not new:
+                return newest
+            added = [path for path in map(self._blob_path, new) if not path.exists()]
+            try:
+                self._folder.mkdir(parents=True, exist_ok=True)
+                for sha256, data in new.items():
+                    _write_file(self._blob_path(sha256), data)
+                _sync_folder(self._folder)
+                _write_file(self._next_manifest(), msgspec.json.format(msgspec.json.encode(checkpoint)))
+                _sync_folder(self._folder)
+            except OSError as error:
+                for path in added:
+                    _remove(path)
+                raise CheckpointError(_advice(self._folder, step, error)) from error
+            self._sound.update(new)
+            self._prune()
+            return checkpoint
+
+    def _prune(self) -> None:
+        for path in self._manifests()[KEPT:]:
+            _remove(path)
+        used = {blob.sha256 for checkpoint in self._logged() for blob in checkpoint.parts.values()}
+        for path in self._folder.glob("*.safetensors"):
+            if path.stem not in used:
+                self._sound.discard(path.stem)
+                _remove(path)
+        for path in self._folder.glob(f"*{PARTIAL}"):
+            _remove(path)
+
+    def _set_aside(self, path: Path, error: Exception) -> str:
+        """Rename a damaged file, but leave one that could not be read; a sentence about it with a space before it."""
+        if isinstance(error, OSError):
+            return ""
+        try:
+            path.replace(path.with_name(path.name + BAD))
+        except OSError as failure:
+            return f" {path.name} could not be renamed ({failure.strerror})."
+        bad = sorted(self._folder.glob(f"*{BAD}"), key=lambda path: path.stat().st_mtime, reverse=True)
+        for old in bad[BAD_KEPT:]:
+            _remove(old)
+        return f" It was kept as {path.name}{BAD}."
+
+    def _manifests(self) -> list[Path]:
+        """Newest first."""
+        return sorted(self._folder.glob("checkpoint-*.json"), key=_number, reverse=True)
+
+    def _next_manifest(self) -> Path:
+        newest = max(map(_number, self._folder.glob("checkpoint-*.json*")), default=0)
+        return self._folder / f"checkpoint-{newest + 1:08}.json"
+
+    def _blob_path(self, sha256: str) -> Path:
+        return self._folder / f"{sha256}.safetensors"
+
+    def _is_there(self, blob: Blob) -> bool:
+        try:
+            return blob.sha256 in self._sound and self._blob_path(blob.sha256).stat().st_size == blob.size
+        except OSError:
+            return False
+
+
+def _pack(run: str, name: str, part: Part) -> tuple[bytes, int]:
+    # One metadata key only: safetensors writes several in random order, which would change the hash.
+    metadata = msgspec.json.encode(_Metadata(run, name, part.version, part.samples)).decode()
+    tensors = {key: tensor.detach().contiguous() for key, tensor in part.tensors.items()}
+    return safetensors.torch.save(tensors, {"hearth": metadata}), part.version
+
+
+def _unpack(run: str, name: str, data: bytes) -> Part:
+    (length,) = struct.unpack_from("<Q", data)
+    if length > min(MAX_HEADER, len(data) - 8):
+        raise CheckpointError("its header is too large")
+    try:
+        header = msgspec.json.decode(memoryview(data)[8 : 8 + length], type=_Header)
+        metadata = msgspec.json.decode(header.metadata.hearth, type=_Metadata)
+        tensors = safetensors.torch.load(data)
+    except (*_UNREADABLE, safetensors.SafetensorError) as error:
+        raise CheckpointError(f"it is no checkpoint of Hearth ({error})") from error
+    if (metadata.run, metadata.part) != (run, name):
+        raise CheckpointError(f"it belongs to {metadata.part} of the run {metadata.run}")
+    return Part(tensors, metadata.version, metadata.samples)
+
+
+def _write_file(path: Path, data: bytes) -> None:
+    """Put a whole file in place, on the disk and not only in its cache, or none."""
+    partial = path.with_name(path.name + PARTIAL)
+    try:
+        with partial.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError:
+        _remove(partial)
+        raise
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make renames last through a power failure; Windows has no such call and does it by itself."""
+    if os.name == "nt":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        log.warning("%s could not be removed: %s", path, error.strerror)
+
+
+def _number(path: Path) -> int:
+    match = _MANIFEST_NAME.fullmatch(path.name)
+    return int(match[1]) if match else 0
+
+
+def _shortened(notes: list[str], found: bool, missing: list[str]) -> tuple[str, ...]:
+    """The first notes, how many more there are, and what the damage led to."""
+    if not notes:
+        return ()
+    more = [f"{len(notes) - NOTES} more files of the checkpoints are damaged."] if len(notes) > NOTES else []
+    if not found:
+        result = "No checkpoint is left: training starts from the beginning."
+    elif missing:
+        result = f"No checkpoint holds {len(missing)} of the parts undamaged: these start from the beginning."
+    else:
+        result = "What is missing was taken from the checkpoint before it."
+    return (*notes[:NOTES], *more, result)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "it is not there"
+    return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+
+
+def _advice(folder: Path, step: int, error: OSError) -> str:
+    full = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
+    if error.errno in full:
+        what = f"there is no space left for {folder}. Free some space on that disk."
+    elif error.errno in {errno.EROFS, errno.EACCES, errno.EPERM}:
+        what = f"{folder} cannot be written ({error.strerror}). Give Hearth the right to write there."
+    else:
+        what = f"writing to {folder} failed ({error.strerror}). Look at that disk."
+    return f"The checkpoint at step {step} was not saved: {what} Training goes on, and the older checkpoint stays."

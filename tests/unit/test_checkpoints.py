@@ -1,0 +1,268 @@
+"""The checkpoint store: what was saved comes back, whatever happens to the files or to the process."""
+
+import asyncio
+import errno
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+
+import msgspec
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.errors import CheckpointError
+from core.runtime import checkpoints
+from core.runtime.checkpoints import BAD_KEPT, KEPT, CheckpointStore, Part, Restored
+
+NAMES = ("digits.0.1.2", "digits.0.1.3", "trunk")
+
+
+def parts(step: int, names: tuple[str, ...] = NAMES) -> dict[str, Part]:
+    return {
+        name: Part({"weight": torch.full((3, 4), float(step)), "adam.step": torch.tensor(step)}, step, 8 * step)
+        for name in names
+    }
+
+
+def restore(folder: Path, names: tuple[str, ...] = NAMES, run: str = "digits") -> tuple[Restored, dict[str, Part]]:
+    got: dict[str, Part] = {}
+    found = CheckpointStore(folder, run).restore({name: partial(got.__setitem__, name) for name in names})
+    return found, got
+
+
+async def saved(folder: Path, *steps: int) -> CheckpointStore:
+    store = CheckpointStore(folder, "digits")
+    for step in steps:
+        await store.save(step, 32 * step, parts(step))
+    return store
+
+
+def blobs_of(folder: Path, manifest: Path) -> dict[str, Path]:
+    checkpoint = msgspec.json.decode(manifest.read_bytes(), type=checkpoints.Checkpoint)
+    return {name: folder / f"{blob.sha256}.safetensors" for name, blob in checkpoint.parts.items()}
+
+
+def files(folder: Path, pattern: str = "*") -> dict[str, int]:
+    """Names and inodes."""
+    return {path.name: path.stat().st_ino for path in sorted(folder.glob(pattern))}
+
+
+def manifests(folder: Path) -> list[Path]:
+    """Newest first."""
+    return sorted(folder.glob("checkpoint-*.json"), reverse=True)
+
+
+async def test_what_was_saved_comes_back(tmp_path: Path) -> None:
+    await saved(tmp_path / "new" / "folder", 5)
+    found, got = restore(tmp_path / "new" / "folder")
+    assert found.checkpoint and (found.checkpoint.step, found.checkpoint.samples) == (5, 160)
+    assert found.notes == () and found.missing == []
+    assert set(got) == set(NAMES)
+    assert got["trunk"].version == 5 and got["trunk"].samples == 40
+    torch.testing.assert_close(got["trunk"].tensors, parts(5)["trunk"].tensors, rtol=0, atol=0)
+
+
+def test_an_empty_folder_is_a_first_start(tmp_path: Path) -> None:
+    assert restore(tmp_path / "none") == (Restored(None, list(NAMES), ()), {})
+
+
+async def test_what_is_saved_is_the_state_at_the_call(tmp_path: Path) -> None:
+    state = parts(1)
+    saving = CheckpointStore(tmp_path, "digits").save(1, 32, state)
+    task = asyncio.ensure_future(saving)
+    await asyncio.sleep(0)  # the copy is taken in the first step of the coroutine
+    state["trunk"].tensors["weight"].zero_()
+    await task
+    assert restore(tmp_path)[1]["trunk"].tensors["weight"].tolist() == [[1.0] * 4] * 3
+
+
+async def test_the_newest_three_are_kept_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "left-over.safetensors.partial").write_bytes(b"half")
+    await saved(tmp_path, 1, 2, 3, 4, 5)
+    assert len(manifests(tmp_path)) == KEPT
+    used = {path for manifest in manifests(tmp_path) for path in blobs_of(tmp_path, manifest).values()}
+    assert {path.name for path in [*used, *manifests(tmp_path)]} == set(files(tmp_path))
+    assert len(used) == KEPT * len(NAMES)
+
+
+async def test_unchanged_parts_are_not_written_again(tmp_path: Path) -> None:
+    store = await saved(tmp_path, 1)
+    before = files(tmp_path, "*.safetensors")
+    changed = {**parts(1), "trunk": parts(2)["trunk"]}
+    await store.save(2, 64, changed)
+    after = files(tmp_path, "*.safetensors")
+    assert len(after) == 4 and before.items() <= after.items()
+
+
+async def test_saving_the_same_again_pushes_no_older_checkpoint_out(tmp_path: Path) -> None:
+    store = await saved(tmp_path, 1, 2)
+    before = files(tmp_path)
+    for _ in range(5):
+        assert (await store.save(2, 64, parts(2))).step == 2
+    assert files(tmp_path) == before
+
+
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "emptied", "removed", "lengthened"])
+async def test_a_damaged_part_comes_from_the_checkpoint_before(tmp_path: Path, damage: str) -> None:
+    await saved(tmp_path, 1, 2)
+    path = blobs_of(tmp_path, manifests(tmp_path)[0])["digits.0.1.3"]
+    data = path.read_bytes()
+    damaged = {
+        "truncated": data[: len(data) // 2],
+        "flipped": data[:-5] + bytes([data[-5] ^ 1]) + data[-4:],
+        "emptied": b"",
+        "lengthened": data + b"\0",
+    }
+    path.unlink() if damage == "removed" else path.write_bytes(damaged[damage])
+
+    found, got = restore(tmp_path)
+    assert found.checkpoint and found.checkpoint.step == 2 and found.missing == []
+    assert [got[name].version for name in NAMES] == [2, 1, 2]
+    assert "digits.0.1.3" in found.notes[0] and "checkpoint before" in found.notes[-1]
+    assert not path.exists() and path.with_name(path.name + ".bad").exists() == (damage != "removed")
+    assert restore(tmp_path)[1]["digits.0.1.3"].version == 1
+
+    await saved(tmp_path, 3)
+    found, got = restore(tmp_path)
+    assert found.notes == () and {part.version for part in got.values()} == {3}
+
+
+async def test_a_damaged_manifest_is_set_aside(tmp_path: Path) -> None:
+    await saved(tmp_path, 1, 2)
+    newest = manifests(tmp_path)[0]
+    newest.write_bytes(newest.read_bytes()[:-20])
+    found, got = restore(tmp_path)
+    assert found.checkpoint and found.checkpoint.step == 1
+    assert {part.version for part in got.values()} == {1}
+    assert newest.name in found.notes[0] and newest.with_name(newest.name + ".bad").exists()
+    # The next checkpoint is newer than the one set aside.
+    await saved(tmp_path, 2)
+    assert restore(tmp_path)[0].checkpoint.step == 2  # type: ignore[union-attr]
+    assert manifests(tmp_path)[0].name > newest.name
+
+
+async def test_if_nothing_is_left_training_starts_anew_and_says_so(tmp_path: Path) -> None:
+    await saved(tmp_path, 1, 2, 3)
+    for name in files(tmp_path):
+        (tmp_path / name).write_bytes(b"{}")
+    found, got = restore(tmp_path)
+    assert found.checkpoint is None and found.missing == list(NAMES) and got == {}
+    assert "from the beginning" in found.notes[-1]
+    await saved(tmp_path, 1)
+    assert len(restore(tmp_path)[1]) == 3
+
+
+async def test_few_damaged_files_are_kept_and_few_notes_given(tmp_path: Path) -> None:
+    names = tuple(f"digits.0.{cell}" for cell in range(20))
+    await CheckpointStore(tmp_path, "digits").save(1, 1, parts(1, names))
+    for name in files(tmp_path, "*.safetensors"):
+        (tmp_path / name).write_bytes(b"rubbish")
+    found, _ = restore(tmp_path, names)
+    assert found.missing == list(names) and len(found.notes) <= 8
+    assert len(files(tmp_path, "*.bad")) == BAD_KEPT
+
+
+async def test_a_part_that_does_not_fit_is_refused_but_not_set_aside(tmp_path: Path) -> None:
+    await saved(tmp_path, 1, 2)
+    versions = []
+
+    def picky(part: Part) -> None:
+        versions.append(part.version)
+        if part.version == 2:
+            raise CheckpointError("it has 3 layers instead of 2")
+
+    found = CheckpointStore(tmp_path, "digits").restore({"trunk": picky})
+    assert versions == [2, 1] and found.missing == []
+    assert "3 layers" in found.notes[0] and not files(tmp_path, "*.bad")
+
+
+async def test_another_runs_checkpoint_is_not_used(tmp_path: Path) -> None:
+    await saved(tmp_path, 1)
+    found, got = restore(tmp_path, run="text")
+    assert found.checkpoint is None and got == {} and "'digits'" in found.notes[0]
+
+
+async def test_swapped_parts_are_noticed(tmp_path: Path) -> None:
+    await saved(tmp_path, 1)
+    manifest = manifests(tmp_path)[0]
+    document = msgspec.json.decode(manifest.read_bytes())
+    document["parts"]["trunk"] = document["parts"]["digits.0.1.2"]
+    manifest.write_bytes(msgspec.json.encode(document))
+    found, _ = restore(tmp_path)
+    assert found.missing == ["trunk"] and "belongs to digits.0.1.2" in found.notes[0]
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_no_damage_raises_or_returns_something_else(data: st.DataObject) -> None:
+    """Any overwritten bytes in any file: every part that comes back is one that was saved."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "copy"
+        shutil.copytree(_original(), folder)
+        path = data.draw(st.sampled_from(sorted(folder.iterdir())))
+        content = bytearray(path.read_bytes())
+        at = data.draw(st.integers(0, len(content) - 1))
+        rubbish = data.draw(st.binary(min_size=1, max_size=40))
+        content[at : at + len(rubbish)] = rubbish
+        path.write_bytes(content)
+        _, got = restore(folder)
+        for part_name, part in got.items():
+            assert part.version in (1, 2)
+            torch.testing.assert_close(part.tensors, parts(part.version)[part_name].tensors, rtol=0, atol=0)
+
+
+_originals: list[tempfile.TemporaryDirectory[str]] = []
+
+
+def _original() -> Path:
+    if not _originals:
+        _originals.append(tempfile.TemporaryDirectory())
+        asyncio.run(saved(Path(_originals[0].name), 1, 2))
+    return Path(_originals[0].name)
+
+
+@pytest.mark.parametrize("where", ["tmpfs", "limited"])
+def test_a_full_disk_is_reported_and_the_older_checkpoint_stays(tmp_path: Path, where: str) -> None:
+    """On a file system of 256 KB where the kernel lets us mount one, and by a limit on the size of files anywhere."""
+    command = [sys.executable, "-m", "tests.unit.checkpoint_writer", where, str(tmp_path)]
+    if where == "tmpfs" and _can_mount():
+        mount = 'mount -t tmpfs -o size=256k tmpfs "$1" && shift && exec "$@"'
+        command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, "sh", str(tmp_path), *command]
+    elif where == "tmpfs":
+        command[3] = "limited"
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert result.returncode == 0, result.stderr
+    assert "step 2 was not saved" in result.stdout and "Free some space" in result.stdout
+
+
+def _can_mount() -> bool:
+    probe = ["unshare", "--user", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
+    return subprocess.run(probe, capture_output=True, timeout=10).returncode == 0
+
+
+def test_death_at_any_point_of_a_save_loses_nothing(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tests.unit.checkpoint_writer", "killed", str(tmp_path / "store")]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert result.returncode == 0, result.stderr
+    assert int(result.stdout) >= 10
+
+
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [(errno.ENOSPC, "Free some space"), (errno.EROFS, "right to write"), (errno.EIO, "Look at that disk")],
+)
+def test_the_advice_follows_the_cause(code: int, advice: str) -> None:
+    text = checkpoints._advice(Path("/data"), 7, OSError(code, os.strerror(code)))
+    assert advice in text and "/data" in text and "step 7" in text
+
+
+async def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(CheckpointError, match="Training goes on"):
+        await CheckpointStore(tmp_path / "file" / "checkpoints", "digits").save(1, 1, parts(1))
