@@ -1,0 +1,228 @@
+"""The control socket and the command line against a real worker: friends, strangers and bad input."""
+
+import json
+import os
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from core.control.client import ControlClient
+from core.control.messages import ADDRESS_FILE, MAX_LINE, PROTOCOL, Address, Hello, Snapshot
+from core.errors import HearthError, NotRunning, PictureError, ProtocolError, SettingsError
+from tests.workers import ROOT, RunningWorker, hearth, start_paused, wait_until, worker
+
+
+@pytest.fixture
+def paused(tmp_path: Path) -> Iterator[RunningWorker]:
+    start_paused(tmp_path)
+    with worker(tmp_path) as running:
+        yield running
+
+
+def address(folder: Path) -> Address:
+    return msgspec.json.decode((folder / ADDRESS_FILE).read_bytes(), type=Address)
+
+
+def connect(folder: Path) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", address(folder).port), 10)
+
+
+def greet(folder: Path, **changes: object) -> socket.socket:
+    connection = connect(folder)
+    hello = Hello(PROTOCOL, address(folder).token, "cli", os.getpid())
+    connection.sendall(msgspec.json.encode(msgspec.structs.replace(hello, **changes)) + b"\n")
+    return connection
+
+
+def all_lines(connection: socket.socket) -> list[dict[str, object]]:
+    """What the worker says until it closes the connection."""
+    connection.settimeout(20)
+    data = b""
+    with connection:
+        while chunk := connection.recv(65536):
+            data += chunk
+    return [json.loads(line) for line in data.splitlines()]
+
+
+def test_the_command_line_pauses_resumes_and_tells(paused: RunningWorker) -> None:
+    assert json.loads(hearth(paused.folder, "status", "--json").stdout)["state"] == "paused"
+    assert hearth(paused.folder, "pause", "--for", "1h").returncode == 0
+    status = paused.status()
+    assert status.until_time is not None and abs(status.until_time - status.time - 3600) < 60
+    words = hearth(paused.folder, "status").stdout
+    assert "paused" in words and "Handwritten digits" in words
+    assert "paused" in hearth(paused.folder, "log").stdout
+
+
+def test_status_has_what_scripts_rely_on(paused: RunningWorker) -> None:
+    status = json.loads(hearth(paused.folder, "status", "--json").stdout)
+    names = "version state reason until run step samples samples_per_s loss accuracy experts processes device"
+    assert set(names.split()) <= set(status)
+    assert {process["name"] for process in status["processes"]} == {"worker"}
+
+
+def test_without_a_worker_every_command_says_so(tmp_path: Path) -> None:
+    for command in (["status"], ["pause"], ["resume"], ["quit"], ["status", "--json"]):
+        done = hearth(tmp_path / "none", *command)
+        assert done.returncode == NotRunning.exit_code
+        assert "No Hearth worker is running" in done.stderr and "Traceback" not in done.stderr
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_pause_outlives_a_restart(tmp_path: Path) -> None:
+    start_paused(tmp_path)
+    with worker(tmp_path) as running:
+        running.call("pause", {"seconds": 3600})
+    with worker(tmp_path) as running:
+        assert running.status().state == "paused"
+        assert running.status().until_time is not None
+
+
+def test_quit_returns_when_everything_is_gone(tmp_path: Path) -> None:
+    start_paused(tmp_path)
+    running = RunningWorker(tmp_path)
+    assert hearth(tmp_path, "quit").returncode == 0
+    running.process.communicate(timeout=10)
+    assert running.process.returncode == 0
+    assert not (tmp_path / ADDRESS_FILE).exists()
+
+
+def test_a_second_worker_is_refused_and_the_first_goes_on(paused: RunningWorker) -> None:
+    done = hearth(paused.folder, "worker")
+    assert done.returncode == 4 and "already serves" in done.stderr
+    assert paused.status().state == "paused"
+
+
+def test_a_worker_that_was_killed_leaves_nothing_in_the_way(tmp_path: Path) -> None:
+    start_paused(tmp_path)
+    running = RunningWorker(tmp_path)
+    running.process.kill()
+    running.process.communicate()
+    assert hearth(tmp_path, "status").returncode == NotRunning.exit_code
+    with worker(tmp_path) as again:
+        assert again.status().state == "paused"
+
+
+def test_bad_starts_are_explained(tmp_path: Path) -> None:
+    unknown = hearth(tmp_path, "worker", "--run", "nothing")
+    assert unknown.returncode == 2 and "Known runs: digits" in unknown.stderr
+    (tmp_path / "file").write_text("")
+    unwritable = hearth(tmp_path / "file", "worker")
+    assert unwritable.returncode == 5 and "--data-dir" in unwritable.stderr
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        (tmp_path / "settings.json").write_text(json.dumps({"control_port": taken.getsockname()[1]}))
+        used = hearth(tmp_path, "worker")
+    assert used.returncode == 6 and "control_port" in used.stderr
+    for done in (unknown, unwritable, used):
+        assert "Traceback" not in done.stderr
+
+
+def test_unreadable_settings_are_reported_and_kept(tmp_path: Path) -> None:
+    start_paused(tmp_path)
+    (tmp_path / "settings.json").write_text("{")
+    with worker(tmp_path) as running:
+        (sentence,) = running.status().attention
+        assert "settings.bad-" in sentence
+
+
+def test_settings_are_applied_saved_and_validated(paused: RunningWorker) -> None:
+    assert paused.call("set_settings", {"changes": {"idle_only": True}})["idle_only"] is True
+    assert paused.status().idle_only
+    with pytest.raises(SettingsError):
+        paused.call("set_settings", {"changes": {"idle_only": False, "threads": -1}})
+    assert paused.status().idle_only
+    assert json.loads((paused.folder / "settings.json").read_text())["idle_only"] is True
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (None, "no file"),
+        (b"", "no PNG"),
+        (b"\x89PNG\r\n\x1a\n" + b"\0" * 64, "no PNG"),
+        (b"GIF89a" + b"\0" * 64, "no PNG"),
+    ],
+)
+def test_a_picture_that_is_none_is_refused(paused: RunningWorker, content: bytes | None, says: str) -> None:
+    path = paused.folder / "picture.png"
+    if content is not None:
+        path.write_bytes(content)
+    done = hearth(paused.folder, "predict", str(path))
+    assert done.returncode == PictureError.exit_code
+    assert says in done.stderr and "Traceback" not in done.stderr
+
+
+def test_the_token_is_private_and_needed(paused: RunningWorker) -> None:
+    assert stat.S_IMODE((paused.folder / ADDRESS_FILE).stat().st_mode) == 0o600
+    (answer,) = all_lines(greet(paused.folder, token="0" * 64))
+    assert "token" in str(answer["error"])
+    (answer,) = all_lines(greet(paused.folder, protocol=PROTOCOL + 1))
+    assert "version" in str(answer["error"])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 100 + b"\n", b"[" * 100_000 + b"\n", b"x" * (MAX_LINE + 10), b"{}\n", b"\n"],
+)
+def test_strangers_are_cut_off_and_cost_nothing(paused: RunningWorker, line: bytes) -> None:
+    with connect(paused.folder) as connection:
+        try:
+            connection.sendall(line)
+            assert all_lines(connection) == []
+        except OSError:
+            pass  # reset: cut off as well
+    assert paused.status().state == "paused"
+
+
+def test_a_friend_with_bad_requests_gets_errors(paused: RunningWorker) -> None:
+    with ControlClient(paused.folder) as client:
+        requests: list[tuple[str, dict[str, object]]] = [
+            ("fly", {}), ("pause", {"seconds": -1}), ("pause", {"seconds": "x"}), ("status", {"x": 1}),
+            ("log", {"lines": 10**9}), ("predict", {"width": 10**9, "height": 1, "pixels": ""}),
+        ]  # fmt: skip
+        for method, params in requests:
+            with pytest.raises(ProtocolError):
+                client.call(method, params, dict)
+        with pytest.raises(HearthError, match="pixels"):
+            client.call("predict", {"width": 2, "height": 2, "pixels": b"x"}, dict)
+        assert client.call("subscribe", {}, Snapshot).status.state == "paused"
+    assert paused.status().state == "paused"
+
+
+def test_connections_that_say_nothing_do_not_lock_others_out(paused: RunningWorker) -> None:
+    silent = [connect(paused.folder) for _ in range(40)]
+    try:
+        wait_until(lambda: hearth(paused.folder, "status").returncode == 0, "a place for an honest client")
+    finally:
+        for connection in silent:
+            connection.close()
+
+
+def test_subscribers_hear_of_changes(paused: RunningWorker) -> None:
+    with greet(paused.folder) as connection:
+        lines = connection.makefile("rb")
+        assert json.loads(lines.readline())["protocol"] == PROTOCOL
+        connection.sendall(b'{"id": 1, "method": "subscribe"}\n')
+        assert json.loads(lines.readline())["result"]["status"]["state"] == "paused"
+        paused.call("pause", {"seconds": 60})
+        events = [json.loads(lines.readline()) for _ in range(3)]
+        assert any(event["event"] == "status" and event["data"]["until_time"] for event in events)
+
+
+def test_the_worker_is_light(paused: RunningWorker) -> None:
+    (process,) = paused.status().processes
+    assert process.memory_mb < 100
+
+
+def test_the_console_script_is_there() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "core", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    for command in ["worker", "status", "pause", "resume", "quit", "predict", "log"]:
+        assert command in done.stdout

@@ -1,0 +1,104 @@
+"""Real worker processes for tests: start, ask, wait for a condition, end; nothing is left behind."""
+
+import contextlib
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from core.control.client import ControlClient
+from core.control.messages import Status
+from core.errors import NotRunning
+
+ROOT = Path(__file__).parents[1]
+PATIENCE_S = 60.0
+"""How long a condition may take on a busy machine before the test fails; never how long it should take."""
+
+
+def hearth(folder: Path, *arguments: str, seconds: float = PATIENCE_S) -> subprocess.CompletedProcess[str]:
+    """Run one command line to its end."""
+    command = [sys.executable, "-m", "core", *arguments, "--data-dir", str(folder)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=seconds, check=False)
+
+
+def wait_until(condition: Callable[[], Any], what: str, seconds: float = PATIENCE_S) -> Any:
+    """The first true value of `condition`; fails after `seconds`."""
+    deadline = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < deadline, f"{what} did not come true within {seconds:.0f} s"
+        time.sleep(0.02)
+    return value
+
+
+class RunningWorker:
+    """One `hearth worker` process."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        self.folder = folder
+        command = [sys.executable, "-m", "core", "worker", "--data-dir", str(folder), *arguments]
+        self.process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        wait_until(self._answers, "the worker's control socket")
+
+    def _answers(self) -> bool:
+        assert self.process.poll() is None, self.process.communicate()[1]
+        with contextlib.suppress(NotRunning), ControlClient(self.folder):
+            return True
+        return False
+
+    def status(self) -> Status:
+        with ControlClient(self.folder) as client:
+            return client.call("status", {}, Status)
+
+    def call(self, method: str, params: dict[str, Any] | None = None) -> Any:
+        with ControlClient(self.folder) as client:
+            return client.call(method, params or {}, Any, 40.0)
+
+    def until(self, condition: Callable[[Status], Any], what: str, seconds: float = PATIENCE_S) -> Status:
+        """The first status for which `condition` holds."""
+
+        def check() -> Status | None:
+            status = self.status()
+            return status if condition(status) else None
+
+        status: Status = wait_until(check, what, seconds)
+        return status
+
+    def compute(self) -> psutil.Process | None:
+        """The compute process, if there is one."""
+        pids = [process.pid for process in self.status().processes if process.name == "compute"]
+        return psutil.Process(pids[0]) if pids else None
+
+    def close(self) -> None:
+        """End the worker in the friendly way; whatever still lives then is a fault."""
+        family = [*psutil.Process(self.process.pid).children(recursive=True)] if self.process.poll() is None else []
+        try:
+            if self.process.poll() is None:
+                self.process.terminate()
+            self.process.communicate(timeout=PATIENCE_S)
+            _, alive = psutil.wait_procs(family, timeout=5)
+            assert not alive, f"left behind: {alive}"
+        finally:
+            for process in family:
+                with contextlib.suppress(psutil.Error):
+                    process.kill()
+            self.process.kill()
+
+
+@contextlib.contextmanager
+def worker(folder: Path, *arguments: str) -> Iterator[RunningWorker]:
+    running = RunningWorker(folder, *arguments)
+    try:
+        yield running
+    finally:
+        running.close()
+
+
+def start_paused(folder: Path) -> None:
+    """Let the next worker in this folder begin paused, so that it starts no compute."""
+    folder.mkdir(exist_ok=True)
+    (folder / "wishes.json").write_text(json.dumps({"paused": True}))
