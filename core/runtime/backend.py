@@ -1,0 +1,111 @@
+"""One expert as its host keeps it: weights, optimizer, and the gradients gathered for the next step."""
+
+import time
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from core.errors import ComputeError
+from core.experts import modules
+from core.experts.grid import Grid, Uid
+from core.manifest import Manifest, Model, Training
+from core.runtime.adam import Adam, check_state
+
+PASS_FLOPS = 2e8
+"""Work of one pass: 20 ms on a slow core (10 GFLOP/s), so that giving the machine back never waits for long."""
+MAX_ROWS = 4096
+"""Samples of one pass, however small the expert."""
+
+
+class ExpertBackend:
+    """An expert that trains itself on the gradients it is sent (paper, section 3.3)."""
+
+    def __init__(self, uid: Uid, model: Model, training: Training) -> None:
+        """A new expert, the same on every machine.
+
+        Raises:
+            ManifestError: unknown kind of expert.
+        """
+        self.uid = uid
+        self.module = modules.build(model.expert, model.width, model.hidden, training.seed, uid)
+        self.input_shape = modules.kind_of(model.expert).input_shape(model.width)
+        self.dtype = next(self.module.parameters()).dtype
+        self.samples = 0
+        """Samples whose gradients have been applied."""
+        self.pending = 0
+        """Samples whose gradients wait for the next step."""
+        self.due = 0.0
+        """time.monotonic() at which pending gradients are applied even if they are few."""
+        self._training = training
+        self._adam = Adam(self.module, training.expert_rate, training.warmup_updates, training.clip)
+        self._sum = torch.zeros(0)
+        weights = sum(parameter.numel() for parameter in self._adam.parameters)
+        self.rows_per_pass = max(1, min(MAX_ROWS, int(PASS_FLOPS / (6 * weights))))
+
+    @property
+    def version(self) -> int:
+        """Optimizer steps taken."""
+        return self._adam.version
+
+    @torch.no_grad()
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Outputs of [n, ...] samples; changes nothing."""
+        outputs: Tensor = self.module(inputs)
+        return outputs
+
+    def backward(self, inputs: Tensor, gradients: Tensor) -> Tensor:
+        """Run the expert again with a graph (gradient checkpointing), gather gradients, step if there are enough.
+
+        Args:
+            inputs: [n, ...], those of the forward pass.
+            gradients: [n, ...], of each sample's own loss by the outputs.
+
+        Returns:
+            The gradients by the inputs.
+
+        Raises:
+            ComputeError: a gradient is NaN or infinite; all n samples are refused and the expert is untouched.
+        """
+        with torch.enable_grad():
+            inputs = inputs.detach().requires_grad_()
+            outputs = self.module(inputs)
+        by_inputs, *by_weights = torch.autograd.grad(outputs, [inputs, *self._adam.parameters], gradients)
+        total = torch.cat([gradient.flatten() for gradient in by_weights])
+        if not torch.isfinite(total.sum() + by_inputs.sum()):
+            raise ComputeError(f"A gradient for {self.uid} held NaN or infinity and was refused; it is unchanged.")
+        if not self.pending:
+            self._sum = total
+            self.due = time.monotonic() + self._training.max_age_s
+        else:
+            self._sum += total
+        self.pending += len(inputs)
+        if self.pending >= self._training.target_samples:
+            self.step()
+        return by_inputs
+
+    def step(self) -> None:
+        """Apply what is pending: the mean over its samples, clipped, by Adam."""
+        count, self.pending = self.pending, 0
+        self._adam.step(self._sum / count)
+        self.samples += count
+
+    def state(self) -> dict[str, Tensor]:
+        """A copy of weights, optimizer state and counters. Pending gradients are not part of it."""
+        return {**self._adam.state(), "samples": torch.tensor(self.samples)}
+
+    def load_state(self, state: dict[str, Tensor]) -> None:
+        """Go on from a copy.
+
+        Raises:
+            CheckpointError: it does not fit; the expert is unchanged.
+        """
+        check_state({"samples": state.get("samples", torch.empty(0))}, {"samples": torch.tensor(0)})
+        self._adam.load_state({name: tensor for name, tensor in state.items() if name != "samples"})
+        self.samples, self.pending = int(state["samples"]), 0
+
+
+def all_experts(manifest: Manifest) -> Iterator[ExpertBackend]:
+    """A new expert for every cell of a run's grid."""
+    grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
+    return (ExpertBackend(uid, manifest.model, manifest.training) for uid in grid.uids())

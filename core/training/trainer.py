@@ -1,0 +1,224 @@
+"""The Trainer: walks batches through the network, many at once, and trains the trunk (paper, section 3.3)."""
+
+import asyncio
+import logging
+import math
+from collections import deque
+from collections.abc import Callable
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from core.control.messages import Answer, CurvePoint
+from core.errors import ComputeError
+from core.experts.directory import LOCAL, Directory
+from core.experts.gating import Gate
+from core.experts.grid import Grid
+from core.experts.layer import DMoELayer, Passed, Run, at_once
+from core.manifest import Manifest
+from core.runtime.adam import Adam, check_state
+from core.runtime.runtime import Runtime, Switch
+from core.training import datasets, models
+from core.training.datasets import Dataset, Part
+from core.training.pipeline import Batches
+
+log = logging.getLogger(__name__)
+
+RECENT = 64
+"""Batches over which the training loss is averaged."""
+LOST_DELAY_S = 0.5
+"""Pause after a batch that was lost, so that a network without experts is asked twice a second, not for ever."""
+
+
+class Trainer:
+    """Trains one network whose experts live elsewhere.
+
+    A batch is a coroutine: while it waits for its experts, others go on. Parameters change in place meanwhile, so no
+    graph outlives a kernel: the backward pass recomputes each segment and takes explicit vector-Jacobian products.
+    """
+
+    def __init__(
+        self,
+        manifest: Manifest,
+        runtime: Runtime,
+        directory: Directory,
+        switch: Switch,
+        dataset: Dataset | None = None,
+        on_evaluated: Callable[[CurvePoint], None] = lambda point: None,
+    ) -> None:
+        """Raises:
+        ManifestError: unknown kind of model or data set.
+        """
+        model, training = manifest.model, manifest.training
+        self._training = training
+        self._data = datasets.load(manifest.data) if dataset is None else dataset
+        self._batches = Batches(self._data.train, training.batch, training.seed)
+        self._network = models.build(manifest, self._data.train.inputs.shape[1], self._data.classes)
+        self._adam = Adam(self._network, training.trunk_rate, training.warmup_updates, training.clip)
+        grid, hosts = Grid(manifest.run, model.layers, model.grid), {LOCAL: runtime}
+        self._layers = [
+            DMoELayer(grid, index, cast(Gate, gate), model.k, directory, hosts, training.balance)
+            for index, gate in enumerate(self._network.gates)
+        ]
+        self._switch = switch
+        self._on_evaluated = on_evaluated
+        self._started = 0
+        self._losses: deque[float] = deque(maxlen=RECENT)
+        self.samples = 0
+        """Samples trained on."""
+        self.in_flight = 0
+        """Batches on the way."""
+        self.lost = 0
+        """Batches dropped since the start."""
+
+    @property
+    def step(self) -> int:
+        """Batches whose gradients the trunk has applied."""
+        return self._adam.version
+
+    @property
+    def loss(self) -> float | None:
+        """Mean training loss of the last batches, nats."""
+        return sum(self._losses) / len(self._losses) if self._losses else None
+
+    async def run(self) -> None:
+        """Train until cancelled, with `in_flight` batches on the way."""
+        async with asyncio.TaskGroup() as group:
+            for number in range(self._training.in_flight):
+                group.create_task(self._keep_training(), name=f"batches {number}")
+
+    async def _keep_training(self) -> None:
+        while True:
+            await self._switch.wait()
+            batch = self._batches[self._started]
+            self._started += 1
+            self.in_flight += 1
+            try:
+                await self._train(batch)
+            except ComputeError as error:
+                self.lost += 1
+                log.warning("A batch was dropped (%d so far): %s", self.lost, error)
+                await asyncio.sleep(LOST_DELAY_S)
+            finally:
+                self.in_flight -= 1
+            if self.step % self._training.evaluate_every == 0:
+                self._on_evaluated(await self.evaluate())
+
+    async def _train(self, batch: Part) -> None:
+        """One batch: forward, loss, backward, step.
+
+        Raises:
+            ComputeError: no sample was answered by any expert, or something was not finite; the trunk is unchanged.
+        """
+        run = self._switch.run
+        h, alive = batch.inputs, torch.ones_like(batch.labels, dtype=torch.bool)
+        tape: list[tuple[Tensor, Passed]] = []
+        for segment, layer in zip(self._network.segments, self._layers, strict=False):
+            x = await run(segment, h)
+            y, passed = await layer.forward(x, run)
+            tape.append((h, passed))
+            h, alive = y, alive & passed.alive
+        if not alive.any():
+            raise ComputeError("no expert answered for any of its samples.")
+
+        head = self._network.segments[-1]
+        loss, by_h, by_head = await run(_loss_product, head, h, batch.labels, alive)
+        gradients = dict(zip(head.parameters(), by_head, strict=True))
+        for segment, layer in reversed(list(zip(self._network.segments, self._layers, strict=False))):
+            h, passed = tape.pop()
+            by_x, by_gate = await layer.backward(passed, by_h, run)
+            by_h, by_segment = await run(_product, segment, h, by_x)
+            gradients.update(zip(layer.gate.parameters(), by_gate, strict=True))
+            gradients.update(zip(segment.parameters(), by_segment, strict=True))
+
+        await run(self._step, gradients, int(alive.sum()))
+        self._losses.append(loss)
+
+    def _step(self, gradients: dict[nn.Parameter, Tensor], samples: int) -> None:
+        flat = torch.cat([gradients[parameter].flatten() for parameter in self._adam.parameters])
+        self._adam.step(flat / samples)
+        self.samples += samples
+
+    async def evaluate(self) -> CurvePoint:
+        """Loss and accuracy on the held-out part. Counts as training: it waits while the switch is off."""
+        inputs, labels = self._data.held_out
+        step, samples = self.step, self.samples
+        logits, _ = await self._infer(inputs, self._switch.run, inference=False)
+        loss = float(functional.cross_entropy(logits, labels))
+        return CurvePoint(step, samples, loss, float((logits.argmax(1) == labels).float().mean()))
+
+    async def predict(self, picture: Tensor) -> tuple[Tensor, Tensor, list[Answer]]:
+        """What the network reads in a picture, also while the switch is off.
+
+        Args:
+            picture: uint8 [height, width], 0 = paper, 255 = ink.
+
+        Returns:
+            Probabilities [classes], what the network saw [8, 8] (0 to 1), and each expert's part.
+
+        Raises:
+            PictureError: the picture holds no ink.
+            ComputeError: no expert answered.
+        """
+        seen = datasets.picture_to_input(picture)
+        logits, passes = await self._infer(seen.unsqueeze(0), at_once, inference=True)
+        if not all(bool(passed.alive.all()) for passed in passes):
+            raise ComputeError("No expert answered. Try again in a moment.")
+        answers = [answer for layer, passed in enumerate(passes) for answer in _answers(layer, passed)]
+        return logits[0].softmax(0), seen.view(datasets.SIDE, datasets.SIDE), answers
+
+    async def _infer(self, inputs: Tensor, run: Run, inference: bool) -> tuple[Tensor, list[Passed]]:
+        """Logits [n, classes] and what happened in each DMoE layer."""
+        h, passes = inputs, []
+        for segment, layer in zip(self._network.segments, self._layers, strict=False):
+            h, passed = await layer.forward(await run(segment, h), run, inference)
+            passes.append(passed)
+        return await run(self._network.segments[-1], h), passes
+
+    def state(self) -> dict[str, Tensor]:
+        """A copy of trunk, gates, optimizer state and counters."""
+        return {**self._adam.state(), "samples": torch.tensor(self.samples)}
+
+    def load_state(self, state: dict[str, Tensor]) -> None:
+        """Go on from a copy, with the batches that follow.
+
+        Raises:
+            CheckpointError: it does not fit; nothing has changed.
+        """
+        check_state({"samples": state.get("samples", torch.empty(0))}, {"samples": torch.tensor(0)})
+        self._adam.load_state({name: tensor for name, tensor in state.items() if name != "samples"})
+        self.samples, self._started = int(state["samples"]), self.step
+
+
+def _product(segment: nn.Module, inputs: Tensor, gradient: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """The vector-Jacobian product of a segment, recomputed: by its inputs and by its parameters."""
+    with torch.enable_grad():
+        inputs = inputs.detach().requires_grad_()
+        outputs = segment(inputs)
+    by_inputs, *by_parameters = torch.autograd.grad(outputs, [inputs, *segment.parameters()], gradient)
+    return by_inputs, tuple(by_parameters)
+
+
+def _loss_product(head: nn.Module, h: Tensor, labels: Tensor, alive: Tensor) -> tuple[float, Tensor, Any]:
+    """Mean loss over the samples that are alive, and the gradients of its sum by `h` and the head's parameters."""
+    with torch.enable_grad():
+        h = h.detach().requires_grad_()
+        loss = (functional.cross_entropy(head(h), labels, reduction="none") * alive).sum()
+    mean = float(loss) / int(alive.sum())
+    if not math.isfinite(mean):
+        raise ComputeError("its loss is not finite.")
+    by_h, *by_head = torch.autograd.grad(loss, [h, *head.parameters()])
+    return mean, by_h, tuple(by_head)
+
+
+def _answers(layer: int, passed: Passed) -> list[Answer]:
+    """The experts' part for a batch of one sample, best first."""
+    by_cell = {call.uid.coords: i for i, call in enumerate(passed.calls)}
+    answers = []
+    for index, weight in zip(passed.beam.chosen[0].tolist(), passed.weights[0].tolist(), strict=True):
+        i = by_cell[passed.beam.cells[index]]
+        answered = passed.hosts[i] is not None
+        answers.append(Answer(layer, str(passed.calls[i].uid), weight, passed.seconds[i] * 1000, answered))
+    return answers
