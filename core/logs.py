@@ -37,7 +37,7 @@ class Ring(logging.Handler):
 
 
 def start(folder: Path, terminal: bool) -> Ring:
-    """Log to the data folder and, if `terminal`, to stderr.
+    """Log to the data folder and, if `terminal`, to stdout. (stderr is for what ends the worker: the app keeps it.)
 
     Without a writable folder the other two go on: a full disk must not stop the worker.
     """
@@ -48,7 +48,7 @@ def start(folder: Path, terminal: bool) -> Ring:
     ring = Ring()
     root.addHandler(ring)
     if terminal:
-        stream = logging.StreamHandler(sys.stderr)
+        stream = logging.StreamHandler(sys.stdout)
         stream.setFormatter(layout)
         root.addHandler(stream)
     try:

@@ -41,7 +41,8 @@ class RunningWorker:
     def __init__(self, folder: Path, *arguments: str) -> None:
         self.folder = folder
         command = [sys.executable, "-m", "core", "worker", "--data-dir", str(folder), *arguments]
-        self.process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        null, pipe = subprocess.DEVNULL, subprocess.PIPE
+        self.process = subprocess.Popen(command, cwd=ROOT, stdin=null, stdout=null, stderr=pipe, text=True)
         wait_until(self._answers, "the worker's control socket")
 
     def _answers(self) -> bool:
