@@ -71,6 +71,22 @@ def flame(rect: QRectF) -> QPainterPath:
     return path
 
 
+def drop(rect: QRectF) -> QPainterPath:
+    """A flame without its small tongue, for icons of few pixels."""
+    top, middle = QPointF(rect.center().x(), rect.top()), rect.center().x()
+    low = rect.bottom() - rect.width() / 2
+    path = QPainterPath(top)
+    path.cubicTo(
+        middle + rect.width() * 0.1, low - rect.width() * 0.6, rect.right(), low - rect.width() * 0.4, rect.right(), low
+    )
+    path.arcTo(QRectF(rect.left(), rect.bottom() - rect.width(), rect.width(), rect.width()), 0, -180)
+    path.cubicTo(
+        rect.left(), low - rect.width() * 0.4, middle - rect.width() * 0.1, low - rect.width() * 0.6, middle, rect.top()
+    )
+    path.closeSubpath()
+    return path
+
+
 def triangle(rect: QRectF) -> QPainterPath:
     """A warning triangle with rounded corners."""
     inner = QPainterPath(QPointF(rect.center().x(), rect.top() + rect.height() * 0.10))

@@ -1,9 +1,254 @@
 """Home: the state, why, what ends it; the model's progress, this PC and its experts."""
 
+from datetime import datetime
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
+
+from app import theme as look
 from app.actions import Actions
+from app.icons import Icon
+from app.pages.hero import Hero
+from app.theme import theme
+from app.window.curve_plot import CurvePlot
+from app.window.expert_grid import ExpertGrid
 from app.window.page import Page
+from app.window.widgets import Card, Divider, Figure, Label, Notice, Pair, set_tone
+from app.window.words import clock, number, percent, rate
+from core.control.messages import CurvePoint, ExpertStatus, Status
+
+MAX_LAYERS = 4
+"""Layers whose grids are shown; the others' figures are in the totals."""
+NO_CURVE = "Not measured yet. The first point follows soon after training starts."
+NO_EXPERTS = "No expert is hosted yet. They appear as soon as this PC starts to compute."
+NONE = "\N{EN DASH}"
+
+
+class _StaleCard(Card):
+    """A card that can mark its figures as old."""
+
+    def __init__(self, title: str, link: str = "") -> None:
+        super().__init__(title, link)
+        self._since = Label("", "cap", "text3")
+        self._since.setVisible(False)
+        self.head.insertWidget(2, self._since)
+        self.values: list[Label] = []
+        """What turns grey then."""
+
+    def set_stale(self, since: str) -> None:
+        self._since.setText(since)
+        self._since.setVisible(bool(since))
+        for label in self.values:
+            set_tone(label, "text3" if since else "text")
+
+
+class ModelCard(_StaleCard):
+    """Accuracy and loss on the held-out samples."""
+
+    def __init__(self) -> None:
+        super().__init__("The model being trained", "Try it")
+        self._points: list[CurvePoint] = []
+        self._accuracy = CurvePlot("Accuracy", "peer", lambda value: f"{number(value * 100, 0)}%", 1.0, NO_CURVE)
+        self._loss = CurvePlot("Loss", "peer", lambda value: number(value, 1), None, NO_CURVE)
+        self._accuracy_figure = Label(NONE, "num")
+        self._loss_figure = Label(NONE, "num")
+        self.values = [self._accuracy_figure, self._loss_figure]
+        row = QHBoxLayout()
+        row.setSpacing(look.XL)
+        row.addLayout(self._column(self._accuracy_figure, "right on unseen samples, higher is better", self._accuracy))
+        row.addLayout(self._column(self._loss_figure, "loss on unseen samples, lower is better", self._loss))
+        self.body.addLayout(row, 1)
+
+    @staticmethod
+    def _column(figure: Label, meaning: str, plot: CurvePlot) -> QVBoxLayout:
+        column = QVBoxLayout()
+        column.setSpacing(0)
+        column.addWidget(figure)
+        column.addWidget(Label(meaning, "cap", "text2", wrap=True))
+        column.addSpacing(look.S)
+        column.addWidget(plot, 1)
+        return column
+
+    def set_stale(self, since: str) -> None:
+        super().set_stale(since)
+        for plot in (self._accuracy, self._loss):
+            plot.set_stale(bool(since))
+
+    def set_points(self, points: list[CurvePoint]) -> None:
+        if points == self._points:
+            return
+        self._points = list(points)
+        self._accuracy.set_points([(point.step, point.accuracy) for point in points])
+        self._loss.set_points([(point.step, point.loss) for point in points])
+        self._accuracy_figure.setText(percent(points[-1].accuracy) if points else NONE)
+        self._loss_figure.setText(number(points[-1].loss, 3) if points else NONE)
+
+
+class _Row(QHBoxLayout):
+    """Icon and word at the left, the value at the right."""
+
+    def __init__(self, icon: str, name: str) -> None:
+        super().__init__()
+        self.setSpacing(look.S)
+        self.value = Label("", "strong", wrap=True)
+        self.value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.addWidget(Icon(icon, "text2", 18))
+        self.addWidget(Label(name, "body", "text2"))
+        self.addWidget(self.value, 1)
+
+
+class MachineCard(_StaleCard):
+    """What this PC does and what it takes for that."""
+
+    def __init__(self) -> None:
+        super().__init__("This PC")
+        self._rate = Label(NONE, "num")
+        meaning = Label("samples trained per second", "body", "text2")
+        top = QHBoxLayout()
+        top.setSpacing(look.S)
+        top.addWidget(self._rate, 0, Qt.AlignmentFlag.AlignBaseline)
+        top.addWidget(meaning, 0, Qt.AlignmentFlag.AlignBaseline)
+        top.addStretch(1)
+        self.body.addLayout(top)
+        self._step, self._samples, self._flight = Figure("Step"), Figure("Samples"), Figure("On the way")
+        figures = QHBoxLayout()
+        figures.setSpacing(look.M)
+        for figure in (self._step, self._samples, self._flight):
+            figure.set(NONE)
+            figures.addWidget(figure, 1)
+        self.body.addLayout(figures)
+        self.body.addStretch(1)
+        self.body.addWidget(Divider())
+        self._device, self._memory = _Row("cpu", "Device"), _Row("memory", "Memory")
+        self.body.addLayout(self._device)
+        self.body.addLayout(self._memory)
+        self.values = [self._rate, self._device.value, self._memory.value]
+        self.values += [figure.value for figure in (self._step, self._samples, self._flight)]
+        self._device.value.setText(NONE)
+        self._memory.value.setText(NONE)
+
+    def update_status(self, status: Status) -> None:
+        self._rate.setText(rate(status.samples_per_s))
+        self._step.set(number(status.step))
+        self._samples.set(number(status.samples))
+        self._flight.set(number(status.in_flight), "batch" if status.in_flight == 1 else "batches")
+        threads = f"{number(status.threads)} thread{'' if status.threads == 1 else 's'}"
+        self._device.value.setText(f"{status.device}, {threads}")
+        parts = [f"{process.name} {number(process.memory_mb)}" for process in status.processes]
+        self._memory.value.setText(f"{', '.join(parts)} MB" if parts else NONE)
+
+
+class ExpertsCard(_StaleCard):
+    """The experts that this PC hosts, layer by layer."""
+
+    def __init__(self) -> None:
+        super().__init__("Experts")
+        self._count = Label("", "cap", "text2")
+        self.head.addWidget(self._count)
+        self._total = Label(NONE, "num")
+        self.values = [self._total]
+        self._words = Label(NO_EXPERTS, "cap", "text2", wrap=True)
+        texts = QVBoxLayout()
+        texts.setSpacing(0)
+        texts.addWidget(self._total)
+        texts.addWidget(Label("updates in all", "cap", "text2"))
+        texts.addSpacing(look.M)
+        texts.addWidget(self._words)
+        texts.addStretch(1)
+        self._row = QHBoxLayout()
+        self._row.setSpacing(look.L)
+        self._row.addLayout(texts, 1)
+        self.body.addLayout(self._row, 1)
+        self._grids: list[ExpertGrid] = []
+        self._legend = NO_EXPERTS
+
+    def update_status(self, status: Status) -> None:
+        layers: list[list[ExpertStatus]] = [[] for _ in range(status.layers)]
+        for expert in status.experts:
+            layer = int(expert.uid.split(".")[1])
+            layers[layer].append(expert)
+        self._make_grids(min(status.layers, MAX_LAYERS))
+        updates = [expert.updates for expert in status.experts]
+        most = max(updates, default=0)
+        for grid in self._grids:
+            grid.set_experts(layers[grid.layer], status.grid, most)
+        self._total.setText(number(sum(updates)) if updates else NONE)
+        self._count.setText(f"{number(len(updates))} hosted here" if updates else "")
+        word = "Brighter" if theme().dark else "Darker"
+        legend = f"{word} cells took more updates: {number(min(updates))} to {number(most)}." if updates else NO_EXPERTS
+        if self._words.text() in ("", self._legend):
+            self._words.setText(legend)
+        self._legend = legend
+
+    def _make_grids(self, count: int) -> None:
+        for layer in range(len(self._grids), count):
+            grid = ExpertGrid(layer)
+            grid.picked.connect(lambda words: self._words.setText(words or self._legend))
+            column = QVBoxLayout()
+            column.setSpacing(look.XS)
+            column.addWidget(Label(f"Layer {layer}", "cap", "text2"))
+            column.addWidget(grid)
+            column.addStretch(1)
+            self._row.addLayout(column)
+            self._grids.append(grid)
+
+    def set_stale(self, since: str) -> None:
+        super().set_stale(since)
+        for grid in self._grids:
+            grid.set_stale(bool(since))
 
 
 class HomePage(Page):
     def __init__(self, actions: Actions) -> None:
         super().__init__("home", "Home", "home")
+        self.hero = Hero(actions)
+        self.hero.show_state("preparing", "The worker is starting.", "Ready in a few seconds.")
+        self._notice = Notice()
+        self.model, self.machine, self.experts = ModelCard(), MachineCard(), ExpertsCard()
+        self.model.link_clicked.connect(lambda: actions.open_page.emit("model"))
+        self._cards = (self.model, self.machine, self.experts)
+        self.body.addWidget(self.hero)
+        self.body.addWidget(self._notice)
+        self.body.addWidget(self.model, 6)
+        self.body.addWidget(Pair(self.machine, self.experts), 5)
+        self._status: Status | None = None
+        self._points: list[CurvePoint] = []
+        self._connected = True
+
+    def update_status(self, status: Status) -> None:
+        self._status = status
+        self._connected = True
+        self.hero.update_status(status)
+        attention = status.attention if status.state != "attention" else status.attention[1:]
+        self._notice.set_text(" ".join(attention))
+        if self.isVisible():
+            self._refresh()
+
+    def update_curve(self, points: list[CurvePoint]) -> None:
+        self._points = points
+
+    def set_connected(self, connected: bool, sentence: str) -> None:
+        if connected:
+            since = ""
+        else:
+            old = self._status is not None
+            end = "Continues by itself as soon as the worker answers."
+            if old:
+                end += " The figures are old."
+            self.hero.show_state("attention", sentence.rstrip(".") + ".", end, connected=False)
+            self._notice.set_text("")
+            since = f"from {clock(datetime.fromtimestamp(self._status.time))}" if self._status else ""
+        for card in self._cards:
+            card.set_stale(since)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._refresh()
+
+    def _refresh(self) -> None:
+        """Draw the newest figures; not done while nobody sees them."""
+        self.model.set_points(self._points)
+        if self._status is not None:
+            self.machine.update_status(self._status)
+            self.experts.update_status(self._status)

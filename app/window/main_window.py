@@ -64,14 +64,18 @@ class Footer(QWidget):
         QPainter(self).fillRect(0, 0, self.width(), 1, theme().color("border"))
 
 
-class Note(Panel):
+class Note(QWidget):
     """A short message over the footer that goes away by itself, with at most one thing to do about it."""
 
     def __init__(self) -> None:
-        super().__init__("raised", "line", look.RADIUS_CONTROL)
+        super().__init__()
+        outer = QHBoxLayout(self)
+        outer.setContentsMargins(look.PAGE_MARGIN, look.S, look.PAGE_MARGIN, look.S)
+        panel = Panel("raised", "line", look.RADIUS_CONTROL)
+        outer.addWidget(panel)
         self._label = Label("", "body", wrap=True)
         self._button = Button("", "link")
-        row = QHBoxLayout(self)
+        row = QHBoxLayout(panel)
         row.setContentsMargins(look.M, look.S, look.M, look.S)
         row.setSpacing(look.M)
         row.addWidget(Icon("info", "text2", 18))
@@ -125,6 +129,7 @@ class MainWindow(QWidget):
         self.sidebar.chosen.connect(self._show)
         self.sidebar.state_clicked.connect(lambda: self.open_page("home"))
         actions.open_page.connect(self.open_page)
+        self.sidebar.chip.set_state("preparing", "The worker is starting")
         self._ring = FocusRing(self)
         self._shortcuts()
         self._show(0)
@@ -137,10 +142,7 @@ class MainWindow(QWidget):
         column = QVBoxLayout()
         column.setSpacing(0)
         column.addWidget(self._stack, 1)
-        notes = QHBoxLayout()
-        notes.setContentsMargins(look.PAGE_MARGIN, 0, look.PAGE_MARGIN, 0)
-        notes.addWidget(self.note)
-        column.addLayout(notes)
+        column.addWidget(self.note)
         column.addWidget(self.footer)
         row.addLayout(column, 1)
 

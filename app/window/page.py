@@ -33,11 +33,12 @@ class Page(QWidget):
         self._scroll.setWidgetResizable(True)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._scroll.verticalScrollBar().rangeChanged.connect(self._set_margins)
         canvas = _Canvas()
         self._scroll.setWidget(canvas)
         self.body = QVBoxLayout(canvas.column)
-        self.body.setContentsMargins(look.PAGE_MARGIN, 22, look.PAGE_MARGIN, look.M)
         self.body.setSpacing(look.CARD_GAP)
+        self._set_margins()
         self.head = QHBoxLayout()
         """Beside the heading, at its right."""
         if heading:
@@ -51,6 +52,11 @@ class Page(QWidget):
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(self._scroll)
+
+    def _set_margins(self, low: int = 0, high: int = 0) -> None:
+        # The bar takes its width from the margin, so that showing it moves nothing.
+        bar = self._scroll.verticalScrollBar().sizeHint().width() if high > low else 0
+        self.body.setContentsMargins(look.PAGE_MARGIN, 22, look.PAGE_MARGIN - bar, look.M)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -3,13 +3,14 @@
 import dataclasses
 from datetime import datetime, timedelta
 
-from PySide6.QtCore import QLocale, QTime
+from PySide6.QtCore import QLocale
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 
 from app.actions import Actions
 from app.window.menu import Menu
 from app.window.widgets import SplitButton
+from app.window.words import clock, locale
 
 TOMORROW_HOUR = 8
 
@@ -37,11 +38,9 @@ def pause_choices(now: datetime) -> list[PauseChoice]:
 
 def when(end: datetime, now: datetime) -> str:
     """When a pause ends, in the user's locale: "until 15:02", "Fri 08:00"."""
-    locale = QLocale()
-    time = locale.toString(QTime(end.hour, end.minute), QLocale.FormatType.ShortFormat)
     if end.date() == now.date():
-        return f"until {time}"
-    return f"{locale.dayName(end.isoweekday(), QLocale.FormatType.ShortFormat)} {time}"
+        return f"until {clock(end)}"
+    return f"{locale().dayName(end.isoweekday(), QLocale.FormatType.ShortFormat)} {clock(end)}"
 
 
 def fill_pause_menu(menu: QMenu, actions: Actions, now: datetime | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from app import theme as look
 from app.icons import paint_icon, paint_state
@@ -106,7 +106,7 @@ class StateChip(QAbstractButton):
 
     def __init__(self) -> None:
         super().__init__()
-        self._state: State = "preparing"
+        self._state: State | None = None
         self._reason = ""
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -127,6 +127,8 @@ class StateChip(QAbstractButton):
         return self.sizeHint()
 
     def paintEvent(self, event: QPaintEvent) -> None:
+        if self._state is None:
+            return
         colors = theme()
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -177,7 +179,10 @@ class Sidebar(QWidget):
         for number, (title, icon) in enumerate(pages):
             if title == "Settings":
                 column.addSpacing(8)
-                column.addWidget(Divider())
+                divider = QHBoxLayout()
+                divider.setContentsMargins(10, 0, 10, 0)
+                divider.addWidget(Divider())
+                column.addLayout(divider)
                 column.addSpacing(8)
             button = PageButton(title, icon)
             button.clicked.connect(lambda _=False, number=number: self.chosen.emit(number))

@@ -133,10 +133,11 @@ class Card(Panel):
         super().__init__()
         horizontal, vertical = look.CARD_PADDING
         outer = QVBoxLayout(self)
-        outer.setContentsMargins(horizontal, vertical, horizontal, vertical)
-        outer.setSpacing(look.S)
+        outer.setContentsMargins(horizontal, vertical - look.XS, horizontal, vertical)
+        outer.setSpacing(look.XS)
         self.head = QHBoxLayout()
         self.head.setSpacing(look.S)
+        self.head.addStrut(theme().px(24))
         self.head.addWidget(Label(title, "head"))
         self.head.addStretch(1)
         if link:
@@ -163,6 +164,8 @@ class Button(QPushButton):
     def __init__(self, text: str, kind: str = "plain", icon: str = "", icon_after: bool = False) -> None:
         super().__init__(text)
         self.kind, self._icon, self._icon_after = kind, icon, icon_after
+        self.joined: Qt.Edge | None = None
+        """The edge at which it touches the other part of a split button."""
         self._hover = False
         self.setFont(theme().font("strong"))
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -226,7 +229,15 @@ class Button(QPushButton):
         if not primary:
             rect = hairline(painter, rect, edge)
         painter.setBrush(fill)
+        beyond = 2.0 * look.RADIUS_CONTROL  # the widget's edge cuts off what reaches over the joint
+        if self.joined is Qt.Edge.RightEdge:
+            rect.setRight(rect.right() + beyond)
+        elif self.joined is Qt.Edge.LeftEdge:
+            rect.setLeft(rect.left() - beyond)
         painter.drawRoundedRect(rect, look.RADIUS_CONTROL, look.RADIUS_CONTROL)
+        if self.joined is Qt.Edge.LeftEdge:
+            tone = look.mix(fill, colors.color(self._tone()), 0.35)
+            painter.fillRect(QRectF(0, self.height() * 0.25, 1, self.height() * 0.5), tone)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -237,7 +248,7 @@ class Button(QPushButton):
     def paint_label(self, painter: QPainter, rect: QRectF) -> None:
         """Icon and word, centred in `rect` (links: from its left)."""
         color = theme().color(self._tone())
-        side, gap = (self._icon_side(), theme().px(6)) if self._icon else (0, 0)
+        side, gap = (self._icon_side(), theme().px(6) if self.text() else 0) if self._icon else (0, 0)
         text_width = QFontMetrics(self.font()).horizontalAdvance(self.text())
         left = rect.left() + (0.0 if self.kind == "link" else (rect.width() - text_width - side - gap) / 2)
         icon_left = left + text_width + gap - 2 if self._icon_after else left
@@ -270,6 +281,7 @@ class SplitButton(QWidget):
         super().__init__()
         self.main = Button(text, kind, icon)
         self.arrow = Button("", kind, "chevron-down")
+        self.main.joined, self.arrow.joined = Qt.Edge.RightEdge, Qt.Edge.LeftEdge
         self.arrow.setAccessibleName(menu_name)
         self.arrow.setToolTip(menu_name)
         self.arrow.setFixedSize(theme().px(34), theme().px(look.BUTTON_HEIGHT))
@@ -530,18 +542,17 @@ class Figure(QWidget):
         column.addWidget(Label(label, "cap", "text2"))
         row = QHBoxLayout()
         row.setSpacing(look.XS)
-        self._value = Label("", "nums", tabular=True)
+        self.value = Label("", "nums", tabular=True)
         self._unit = Label("", "cap", "text2")
-        row.addWidget(self._value, 0, Qt.AlignmentFlag.AlignBaseline)
+        row.addWidget(self.value, 0, Qt.AlignmentFlag.AlignBaseline)
         row.addWidget(self._unit, 0, Qt.AlignmentFlag.AlignBaseline)
         row.addStretch(1)
         column.addLayout(row)
 
-    def set(self, value: str, unit: str = "", tone: str = "text") -> None:
-        self._value.setText(value)
+    def set(self, value: str, unit: str = "") -> None:
+        self.value.setText(value)
         self._unit.setText(unit)
         self._unit.setVisible(bool(unit))
-        set_tone(self._value, tone)
         self.setAccessibleName(f"{self._label}: {value} {unit}".strip())
 
 

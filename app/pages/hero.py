@@ -1,0 +1,108 @@
+"""The head of Home: the state, why, what ends it, what one can do about it, and the fire."""
+
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from app import theme as look
+from app.actions import Actions
+from app.icons import StateGlyph
+from app.theme import theme
+from app.window.fire import FirePanel
+from app.window.pause import PauseButton
+from app.window.sidebar import STATE_WORD
+from app.window.widgets import Button, Label, Panel
+from core.control.messages import State, Status
+
+HEIGHT = 194
+SHOWN: dict[State, tuple[str, ...]] = {
+    "contributing": ("pause",),
+    "waiting": ("start", "pause"),
+    "yielding": ("pause",),
+    "paused": ("resume",),
+    "limited": ("rule", "pause"),
+    "preparing": ("pause",),
+    "leaving": ("quit",),
+    "attention": ("log", "pause"),
+}
+"""The actions that each state offers, in order."""
+
+
+class Hero(Panel):
+    def __init__(self, actions: Actions) -> None:
+        super().__init__(radius=look.RADIUS_HERO)
+        self._state: State | None = None
+        self._glyph = StateGlyph(30)
+        self._word = Label("", "display")
+        self._reason = Label("", "body", wrap=True)
+        self._until = Label("", "body", "text2", wrap=True)
+        self.fire = FirePanel()
+        self.pause = PauseButton(actions)
+        start = Button("Start now", "plain", "play")
+        start.clicked.connect(actions.start_now)
+        resume = Button("Resume", "primary", "play")
+        resume.clicked.connect(actions.resume)
+        rule = Button("Change rule", "plain", "settings")
+        rule.clicked.connect(lambda: actions.open_page.emit("settings"))
+        leave = Button("Quit now", "plain", "close")
+        leave.clicked.connect(actions.quit)
+        log = Button("Show the log", "primary", "log")
+        log.clicked.connect(lambda: actions.open_page.emit("log"))
+        self._actions: dict[str, QWidget] = {
+            "start": start,
+            "resume": resume,
+            "rule": rule,
+            "quit": leave,
+            "log": log,
+            "pause": self.pause,
+        }
+        self._build()
+
+    def _build(self) -> None:
+        row = QHBoxLayout(self)
+        row.setContentsMargins(22, 20, 22, 18)
+        row.setSpacing(look.XL)
+        left = QVBoxLayout()
+        left.setSpacing(5)
+        head = QHBoxLayout()
+        head.setSpacing(look.M)
+        head.addWidget(self._glyph)
+        head.addWidget(self._word)
+        head.addStretch(1)
+        left.addLayout(head)
+        left.addWidget(self._reason)
+        left.addWidget(self._until)
+        left.addStretch(1)
+        left.addSpacing(look.S)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(look.S)
+        for button in self._actions.values():
+            buttons.addWidget(button)
+        buttons.addStretch(1)
+        left.addLayout(buttons)
+        row.addLayout(left, 57)
+        row.addWidget(self.fire, 43)
+        self.setMinimumHeight(theme().px(HEIGHT))
+
+    def update_status(self, status: Status) -> None:
+        self.show_state(status.state, status.reason, status.until)
+        self.fire.add(status.time, status.calls_per_s)
+
+    def show_state(self, state: State, reason: str, until: str, connected: bool = True) -> None:
+        """Show state, reason and what ends it, always these three; a change of state is announced once."""
+        self._reason.setText(reason)
+        self._until.setText(until)
+        self._until.setVisible(bool(until))
+        shown = SHOWN[state] if connected else ("log",)
+        for name, button in self._actions.items():
+            button.setVisible(name in shown)
+        self.pause.set_kind("primary" if state == "contributing" else "plain")
+        self.fire.set_stale(not connected)
+        if state != self._state:
+            self._state = state
+            self._glyph.set_state(state)
+            self._word.setText(STATE_WORD[state])
+            self.setAccessibleName(STATE_WORD[state])
+            if self.isVisible():
+                event = QAccessibleAnnouncementEvent(self, f"{STATE_WORD[state]}. {reason} {until}")
+                QAccessible.updateAccessibility(event)
+        self.setAccessibleDescription(f"{reason} {until}")

@@ -1,0 +1,153 @@
+"""The fire: a chart of the calls served, one column a second."""
+
+import math
+import time
+from collections import deque
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+
+from app import theme as look
+from app.theme import theme
+from app.window.widgets import Label, set_tone
+from app.window.words import number, rate
+
+SECONDS = 60
+"""The scale is the greatest rate of so many last seconds; there are at most as many columns."""
+ROWS = 15
+PITCH, GAP = 9, 2
+REDRAW_S = 0.25
+JITTER_S = 2
+"""A status may come a little late: a gap of so many seconds is filled, a longer one stays empty."""
+
+
+class Fire(QWidget):
+    """Columns of cells, filled from the foot; one row of ash where nothing was served."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rates: deque[float | None] = deque([None] * SECONDS, maxlen=SECONDS)
+        self._second: int | None = None
+        self._drawn: list[int] = []
+        self._drawn_at = 0.0
+        self._stale = False
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setAccessibleName("Calls served")
+
+    def add(self, at: float, calls_per_s: float) -> None:
+        """A rate measured at the Unix time `at`."""
+        second = int(at)
+        ahead = 1 if self._second is None else second - self._second
+        if ahead > JITTER_S:
+            self._rates.extend([None] * min(ahead - 1, SECONDS))
+            ahead = 1
+        self._second = second
+        if ahead <= 0:
+            self._rates[-1] = calls_per_s
+        else:
+            self._rates.extend([calls_per_s] * ahead)
+        self._redraw()
+
+    def set_stale(self, stale: bool) -> None:
+        """Grey: the figures are old."""
+        if stale != self._stale:
+            self._stale = stale
+            self.update()
+
+    def columns(self) -> int:
+        """How many seconds are shown."""
+        return max(1, min(SECONDS, (self.width() + GAP) // self._pitch()))
+
+    def heights(self) -> list[int]:
+        """Lit rows of each column shown, oldest first; 0 is ash, -1 a second without a measurement."""
+        top = max((value for value in self._rates if value), default=0.0)
+        shown = list(self._rates)[-self.columns() :]
+        return [-1 if value is None else math.ceil(value / top * ROWS) if value > 0 else 0 for value in shown]
+
+    def describe(self) -> str:
+        """The chart in words."""
+        known = [value for value in self._rates if value is not None]
+        if not known:
+            return "No call was served yet."
+        return f"Now {rate(known[-1])} calls per second; the most in the last minute was {rate(max(known))}."
+
+    def _pitch(self) -> int:
+        return theme().px(PITCH)
+
+    def _redraw(self) -> None:
+        heights = self.heights()
+        now = time.monotonic()
+        if heights != self._drawn and now - self._drawn_at >= REDRAW_S and self.isVisible():
+            self._drawn, self._drawn_at = heights, now
+            self.setAccessibleDescription(self.describe())
+            self.setToolTip(self.describe())
+            self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(34 * self._pitch() - GAP, ROWS * self._pitch() - GAP)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(20 * self._pitch() - GAP, ROWS * self._pitch() - GAP)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        colors = theme()
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        pitch, heights = self._pitch(), self.heights()
+        side = pitch - GAP
+        surface = colors.color("surface")
+        rest = look.mix(surface, colors.color("border"), 0.32)
+        ash = colors.color("text3")
+        heats = [colors.heat(1.0 - 0.72 * row / ROWS) for row in range(ROWS)]
+        left = self.width() - len(heights) * pitch + GAP
+        for number_, height in enumerate(heights):
+            age = (number_ + 1) / len(heights)
+            fresh = 0.22 + 0.78 * age
+            for row in range(ROWS):
+                if row < height:
+                    lit = ash if self._stale else heats[row]
+                    color = look.mix(surface, lit, fresh * (0.5 if self._stale else 1.0))
+                elif row == 0 and height == 0:
+                    color = look.mix(surface, ash, 0.12 + 0.28 * age)
+                else:
+                    color = rest
+                painter.setBrush(color)
+                top = self.height() - (row + 1) * pitch + GAP
+                corner = side * look.CELL_RADIUS
+                painter.drawRoundedRect(QRectF(left + number_ * pitch, top, side, side), corner, corner)
+
+
+class FirePanel(QWidget):
+    """The fire with its caption and the rate."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._column = column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(look.S)
+        self.fire = Fire()
+        self._caption = Label("Calls served", "cap", "text2")
+        self._rate = Label("", "cap_strong", tabular=True)
+        row = QHBoxLayout()
+        row.addWidget(self._caption)
+        row.addStretch(1)
+        row.addWidget(self._rate)
+        column.addWidget(self.fire, 1)
+        column.addLayout(row)
+
+    def set_stale(self, stale: bool) -> None:
+        self.fire.set_stale(stale)
+        set_tone(self._rate, "text3" if stale else "text")
+
+    def add(self, at: float, calls_per_s: float) -> None:
+        self.fire.add(at, calls_per_s)
+        self._caption.setText(f"Calls served, last {number(self.fire.columns())} s")
+        self._rate.setText(f"{rate(calls_per_s)} per second")
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        # The caption starts where the first column does.
+        self._column.setContentsMargins((self.width() + GAP) % theme().px(PITCH), 0, 0, 0)
