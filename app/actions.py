@@ -18,3 +18,5 @@ class Actions(QObject):
     """Show the page with this `name`."""
     change_settings = Signal(dict)
     """Names and new values of `core.settings.Settings`."""
+    retry = Signal()
+    """Look for the worker, or start it, again: after it could not run, or instead of waiting."""

@@ -1,0 +1,78 @@
+"""The app: `python -m app [--data-dir DIR]`. Builds the window around a worker that it finds or starts."""
+
+import time
+
+STARTED = time.monotonic()
+
+import argparse  # noqa: E402
+import contextlib  # noqa: E402
+import os  # noqa: E402
+import stat  # noqa: E402
+import sys  # noqa: E402
+from pathlib import Path  # noqa: E402
+
+from PySide6.QtCore import QCoreApplication  # noqa: E402
+from PySide6.QtGui import QGuiApplication  # noqa: E402
+from PySide6.QtWidgets import QApplication, QMessageBox  # noqa: E402
+
+from app.instance import Instance  # noqa: E402
+from core.errors import AlreadyRunning, HearthError  # noqa: E402
+from core.settings import data_folder  # noqa: E402
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the app; returns its exit code."""
+    parser = argparse.ArgumentParser(prog="hearth", description="The Hearth app.")
+    parser.add_argument("--data-dir", type=Path, default=None, help="folder of all of Hearth's data")
+    options = parser.parse_args(arguments)
+    try:
+        folder = data_folder(options.data_dir)
+        instance = Instance(folder)
+        if not instance.acquire():
+            return _raise_first(instance)
+    except HearthError as error:
+        _show_fault(str(error))
+        return error.exit_code
+    QCoreApplication.setApplicationName("Hearth")
+    QGuiApplication.setApplicationDisplayName("Hearth")
+    QGuiApplication.setDesktopFileName("hearth")
+    QGuiApplication.setQuitOnLastWindowClosed(False)
+    app = QApplication(["hearth"])
+    from app.desktop import Desktop
+
+    desktop = Desktop(folder, instance, STARTED)
+    try:
+        return app.exec()
+    finally:
+        desktop.close()
+        instance.release()
+
+
+def _raise_first(instance: Instance) -> int:
+    if instance.raise_first():
+        print("Hearth is open already; its window has been brought to the front.")  # noqa: T201
+        return 0
+    sentence = "Hearth is open already for this data folder, but does not answer. Quit it, or wait a moment."
+    _show_fault(sentence)
+    return AlreadyRunning.exit_code
+
+
+def _show_fault(sentence: str) -> None:
+    """To whoever started the app: on the terminal, or in a dialog where nobody reads what it prints."""
+    if _somebody_reads_stderr():
+        print(f"hearth: {sentence}", file=sys.stderr)  # noqa: T201
+    else:
+        app = QApplication(["hearth"])
+        QMessageBox.critical(None, "Hearth", sentence)
+        app.quit()
+
+
+def _somebody_reads_stderr() -> bool:
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        mode = os.fstat(sys.stderr.fileno()).st_mode
+        return sys.stderr.isatty() or stat.S_ISFIFO(mode) or stat.S_ISREG(mode)
+    return False
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,265 @@
+"""The app's composition root: worker, window, tray and what happens between them."""
+
+import logging
+import logging.handlers
+import signal
+import socket
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Literal, cast
+
+from PySide6.QtCore import QObject, QSettings, QSocketNotifier, QTimer
+from PySide6.QtGui import QGuiApplication, QKeySequence, QSessionManager, QShortcut
+from PySide6.QtWidgets import QApplication
+
+from app.actions import Actions
+from app.instance import Instance
+from app.supervisor import Phase, Report, Supervisor
+from app.theme import Mode, theme
+from app.tray import Tray
+from app.worker_client import WorkerClient
+from core.control.messages import Bye, CurvePoint, LogLine, Snapshot, State, Status
+from core.errors import HearthError
+
+logger = logging.getLogger(__name__)
+
+LOG_FILE = Path("logs") / "app.log"
+LOG_BYTES = 500_000
+VIEW_FILE = "window.ini"
+"""In the data folder: what the window remembers; no setting of the worker's."""
+LOG_LINES = 1000
+CURVE_POINTS = 4000
+STATES: dict[Phase, State] = {
+    Phase.LOOKING: "preparing",
+    Phase.STARTING: "preparing",
+    Phase.LOST: "attention",
+    Phase.WAITING: "attention",
+    Phase.FAILED: "attention",
+    Phase.LEAVING: "leaving",
+    Phase.ENDED: "leaving",
+}
+IN_TRAY = "Hearth goes on in the tray. Its icon opens the window again; Quit ends it."
+NO_TRAY = "This desktop shows no tray, so the window is minimised instead. Ctrl+Q ends Hearth."
+
+
+class Desktop(QObject):
+    """Everything of the app that lives as long as the process.
+
+    Args:
+        folder: the data folder.
+        instance: this folder's single app.
+        started: `time.monotonic()` at which the process began to run.
+    """
+
+    def __init__(self, folder: Path, instance: Instance, started: float) -> None:
+        super().__init__()
+        self.folder = folder
+        self.client = WorkerClient(folder, version("hearth"), self)
+        self.supervisor = Supervisor(folder, self.client, self)
+        self.supervisor.start()  # first, so that the worker starts while the window is built
+        self.view = QSettings(str(folder / VIEW_FILE), QSettings.Format.IniFormat)
+        theme().set_mode(_mode(self.view.value("theme")))
+        self.actions = Actions()
+        self._curve: list[CurvePoint] = []
+        self._build_window()
+        self.tray = Tray(self.actions, self)
+        self._wire(instance)
+        self._signals = SignalWatch(self.actions.quit.emit)
+        self._show_report(self.supervisor.report)
+        self.window.show()
+        self._start_log()
+        QTimer.singleShot(0, self, lambda: logger.info("window shown after %.2f s", time.monotonic() - started))
+
+    def close(self) -> None:
+        """After the event loop: take the icon away and remember the window's place."""
+        self.tray.hide()
+        self.view.setValue("geometry", self.window.saveGeometry())
+        self.view.sync()
+        self._signals.close()
+        logging.getLogger().removeHandler(self._log_handler)
+        logging.getLogger().removeHandler(self._file_handler)
+        self._file_handler.close()
+
+    # building
+
+    def _build_window(self) -> None:
+        from app.pages.home import HomePage
+        from app.pages.log import LogPage
+        from app.pages.model import ModelPage
+        from app.pages.settings import SettingsPage
+        from app.window.main_window import MainWindow
+
+        self.settings_page = SettingsPage(self.client)
+        self.log_page = LogPage(self.folder / LOG_FILE.parent)
+        pages = [HomePage(self.actions), ModelPage(self.client), self.settings_page, self.log_page]
+        self.window = MainWindow(pages, self.actions)
+        geometry = self.view.value("geometry")
+        if geometry is not None:
+            self.window.restoreGeometry(geometry)
+
+    def _wire(self, instance: Instance) -> None:
+        client, actions, app = self.client, self.actions, QGuiApplication.instance()
+        client.connected.connect(self._connected)
+        client.status.connect(self._status)
+        client.curve.connect(self._point)
+        client.log.connect(self.log_page.add)
+        client.bye.connect(self._bye)
+        self.supervisor.changed.connect(self._show_report)
+        self.supervisor.ended.connect(self._exit)
+        actions.pause.connect(lambda seconds: client.pause(seconds, self._refused))
+        actions.resume.connect(lambda: client.resume(self._refused))
+        actions.start_now.connect(lambda: client.start_now(self._refused))
+        actions.change_settings.connect(self.settings_page.apply)
+        actions.retry.connect(self.supervisor.retry)
+        actions.quit.connect(self._quit)
+        self.settings_page.applied.connect(self._settings_applied)
+        self.window.close_requested.connect(self._close_window)
+        QShortcut(QKeySequence("Ctrl+Q"), self.window).activated.connect(actions.quit)
+        self.tray.open_asked.connect(self.raise_window)
+        self.tray.available_changed.connect(self._tray_changed)
+        instance.raise_asked.connect(self.raise_window)
+        instance.listen()
+        assert isinstance(app, QApplication)
+        app.commitDataRequest.connect(self._session_ends)
+
+    def _start_log(self) -> None:
+        """The app's own lines go to its page and to a small file; the worker's log is the worker's."""
+        root = logging.getLogger()
+        root.setLevel(logging.INFO)
+        self._log_handler = PageHandler(self.log_page.add)
+        root.addHandler(self._log_handler)
+        path = self.folder / LOG_FILE
+        path.parent.mkdir(exist_ok=True)
+        self._file_handler = logging.handlers.RotatingFileHandler(
+            path, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8", delay=True
+        )
+        self._file_handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
+        root.addHandler(self._file_handler)
+        logging.raiseExceptions = False  # a line that a full disk does not take is lost, nothing else
+
+    # from the worker
+
+    def _connected(self, snapshot: Snapshot) -> None:
+        logger.info("connected to the worker, pid %s", self.client.pid)
+        self._curve = list(snapshot.curve)
+        self.settings_page.set_values(snapshot.settings)
+        self.window.set_connected(True, "")
+        self._status(snapshot.status)
+        self.window.update_curve(self._curve)
+        self.client.log_lines(LOG_LINES, self.log_page.fill)
+
+    def _status(self, status: Status) -> None:
+        self.window.update_status(status)
+        self.tray.show_state(status.state, status.reason)
+
+    def _point(self, point: CurvePoint) -> None:
+        self._curve.append(point)
+        if len(self._curve) > CURVE_POINTS:
+            half = CURVE_POINTS // 2
+            self._curve[:half] = self._curve[:half:2]
+        self.window.update_curve(self._curve)
+
+    def _bye(self, bye: Bye) -> None:
+        logger.info("the worker says goodbye: %s", bye.reason)
+
+    def _show_report(self, report: Report) -> None:
+        if report.phase is Phase.RUNNING or self.client.is_connected:
+            return
+        state = STATES[report.phase]
+        self.window.set_connected(False, report.sentence)
+        self.tray.show_state(state, report.sentence)
+
+    def _refused(self, error: HearthError) -> None:
+        self.window.tell(str(error))
+
+    def _settings_applied(self, values: dict[str, object]) -> None:
+        mode = _mode(values.get("theme"))
+        theme().set_mode(mode)
+        self.view.setValue("theme", mode)
+
+    # the window, the tray and the end
+
+    def raise_window(self) -> None:
+        """Show the window in front of the others."""
+        if self.window.isMinimized():
+            self.window.showNormal()
+        self.window.show()
+        self.window.raise_()
+        self.window.activateWindow()
+
+    def _close_window(self) -> None:
+        if self.tray.available:
+            self.window.hide()
+            if self.view.value("told_about_tray") is None:
+                self.view.setValue("told_about_tray", "yes")
+                self.tray.tell(IN_TRAY)
+        else:
+            self.window.tell(NO_TRAY)
+            self.window.showMinimized()
+
+    def _tray_changed(self, available: bool) -> None:
+        if not available and not self.window.isVisible():
+            self.window.tell(NO_TRAY)
+            self.window.showMinimized()
+
+    def _quit(self) -> None:
+        """Leave; asked for a second time, at once."""
+        if self.supervisor.report.phase is Phase.LEAVING:
+            self._exit()
+        else:
+            self.supervisor.leave()
+
+    def _session_ends(self, manager: QSessionManager) -> None:
+        """The desktop ends us; the worker saves by itself once it was asked to quit."""
+        manager.setRestartHint(QSessionManager.RestartHint.RestartNever)
+        self.supervisor.leave()
+        self.window.may_close = True
+
+    def _exit(self) -> None:
+        self.window.may_close = True
+        QGuiApplication.quit()
+
+
+class PageHandler(logging.Handler):
+    """Hands the app's log records to the log page; all come from the GUI thread."""
+
+    def __init__(self, add: Callable[[LogLine], None]) -> None:
+        super().__init__(logging.INFO)
+        self._add = add
+
+    def emit(self, record: logging.LogRecord) -> None:
+        level = "error" if record.levelno >= logging.ERROR else record.levelname.lower()
+        known = cast(Literal["info", "warning", "error"], level)
+        self._add(LogLine(record.created, known, "app", record.getMessage()))
+
+
+class SignalWatch(QObject):
+    """Turns SIGINT and SIGTERM into a call in the event loop, without a timer that wakes up to look."""
+
+    def __init__(self, ended: Callable[[], None]) -> None:
+        super().__init__()
+        self._reader, self._writer = socket.socketpair()
+        self._reader.setblocking(False)
+        self._writer.setblocking(False)
+        self._old = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda number, frame: None)
+        self._notifier = QSocketNotifier(self._reader.fileno(), QSocketNotifier.Type.Read, self)
+        self._notifier.activated.connect(self._wake)
+        self._ended = ended
+
+    def close(self) -> None:
+        signal.set_wakeup_fd(self._old)
+        self._notifier.setEnabled(False)
+        self._reader.close()
+        self._writer.close()
+
+    def _wake(self) -> None:
+        if self._reader.recv(64):
+            self._ended()
+
+
+def _mode(value: object) -> Mode:
+    return value if value in ("system", "light", "dark") else "system"

@@ -1,0 +1,255 @@
+"""Which experts answered: a layer's grid with the lit cells, and the list with figures."""
+
+import math
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QHelpEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QRadialGradient
+from PySide6.QtWidgets import QGridLayout, QSizePolicy, QToolTip, QWidget
+
+from app import theme as look
+from app.theme import theme
+from app.window.widgets import Bar, Label
+from core.control.messages import Answer
+
+HERE = "Y"
+"""The letter of this PC."""
+GAP = 0.17
+"""Between cells, as a share of the distance of two."""
+PAD = 6
+"""Room for the glow of cells at the edge, pixels."""
+CELL_MINIMUM, CELL_MAXIMUM = 9, 30
+
+
+def fold(shape: tuple[int, ...]) -> tuple[int, int]:
+    """Rows and columns that show a grid of any dimensions: the first downwards, the others across."""
+    return shape[0], math.prod(shape[1:])
+
+
+def cell_of(uid: str, shape: tuple[int, ...]) -> tuple[int, int] | None:
+    """Row and column of an expert ("digits.0.1.3" is run.layer.u0.u1); None if it is outside of the grid."""
+    coords = uid.split(".")[2:]
+    if len(coords) != len(shape) or not all(part.isdecimal() and len(part) < 6 for part in coords):
+        return None
+    numbers = [int(part) for part in coords]
+    if any(number >= size for number, size in zip(numbers, shape, strict=True)):
+        return None
+    column = 0
+    for number, size in zip(numbers[1:], shape[1:], strict=True):
+        column = column * size + number
+    return numbers[0], column
+
+
+class AnswerGrid(QWidget):
+    """One layer's cells: hollow without a host, outlined if hosted here, lit with a letter if it answered.
+
+    Args:
+        layer: whose grid it is.
+    """
+
+    def __init__(self, layer: int) -> None:
+        super().__init__()
+        self.layer = layer
+        self._shape: tuple[int, ...] = (4, 4)
+        self._hosted: dict[tuple[int, int], str] = {}
+        self._answers: dict[tuple[int, int], Answer] = {}
+        self._chosen = (0, 0)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+        self._describe()
+
+    def set_hosted(self, shape: tuple[int, ...], uids: list[str]) -> None:
+        """The grid's shape and the experts that this PC hosts."""
+        hosted = {cell: uid for uid in uids if (cell := cell_of(uid, shape)) is not None}
+        if (shape, hosted) != (self._shape, self._hosted):
+            self._shape, self._hosted = shape, hosted
+            self.updateGeometry()
+            self.update()
+
+    def set_answers(self, answers: list[Answer]) -> None:
+        """Light the cells of this layer that took part."""
+        found = {cell: answer for answer in answers if (cell := cell_of(answer.uid, self._shape)) is not None}
+        if found != self._answers:
+            self._answers = found
+            self._describe()
+            self.update()
+
+    def text(self, cell: tuple[int, int]) -> str:
+        """What a cell is, in words."""
+        answer = self._answers.get(cell)
+        if answer is None:
+            uid = self._hosted.get(cell)
+            return f"{uid}: hosted here, not asked" if uid else f"Row {cell[0]}, column {cell[1]}: no host"
+        if not answer.answered:
+            return f"{answer.uid}: too late, left out"
+        return f"{answer.uid}: this PC, weight {answer.weight:.0%}, {answer.ms:.3g} ms"
+
+    def sizeHint(self) -> QSize:
+        rows, columns = fold(self._shape)
+        return QSize(columns * theme().px(CELL_MAXIMUM) + 2 * PAD, rows * theme().px(CELL_MAXIMUM) + 2 * PAD)
+
+    def minimumSizeHint(self) -> QSize:
+        rows, columns = fold(self._shape)
+        least = math.ceil(CELL_MINIMUM / (1 - GAP))
+        return QSize(columns * least + 2 * PAD, rows * least + 2 * PAD)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        rows, columns = fold(self._shape)
+        for cell, answer in self._answers.items():
+            if answer.answered:
+                self._paint_glow(painter, self._rect(cell), answer.weight)
+        for row in range(rows):
+            for column in range(columns):
+                self._paint_cell(painter, (row, column))
+        if self.hasFocus():
+            painter.setPen(QPen(theme().color("text"), 2))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRect(self._rect(self._chosen).adjusted(-2, -2, 2, 2))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        steps = {Qt.Key.Key_Left: (0, -1), Qt.Key.Key_Right: (0, 1), Qt.Key.Key_Up: (-1, 0), Qt.Key.Key_Down: (1, 0)}
+        step = steps.get(Qt.Key(event.key()))
+        if step is None:
+            super().keyPressEvent(event)
+            return
+        rows, columns = fold(self._shape)
+        row, column = self._chosen[0] + step[0], self._chosen[1] + step[1]
+        self._chosen = (min(rows - 1, max(0, row)), min(columns - 1, max(0, column)))
+        self._describe()
+        corner = self._rect(self._chosen).bottomRight().toPoint()
+        QToolTip.showText(self.mapToGlobal(corner), self.text(self._chosen), self)
+        self.update()
+
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            rows, columns = fold(self._shape)
+            cells = ((row, column) for row in range(rows) for column in range(columns))
+            under = next((cell for cell in cells if self._rect(cell).contains(QPointF(event.pos()))), None)
+            QToolTip.showText(event.globalPos(), self.text(under) if under else "", self)
+            return True
+        return super().event(event)
+
+    def _pitch(self) -> float:
+        rows, columns = fold(self._shape)
+        fits = min((self.width() - 2 * PAD) / columns, (self.height() - 2 * PAD) / rows)
+        return min(fits, theme().px(CELL_MAXIMUM))
+
+    def _rect(self, cell: tuple[int, int]) -> QRectF:
+        pitch = self._pitch()
+        side = round(pitch * (1 - GAP))
+        return QRectF(PAD + round(cell[1] * pitch), PAD + round(cell[0] * pitch), side, side)
+
+    def _paint_glow(self, painter: QPainter, rect: QRectF, weight: float) -> None:
+        reach = rect.width() * 1.2
+        color = theme().color("ember_fill")
+        color.setAlphaF(0.15 + 0.4 * min(1.0, max(0.0, weight)))
+        glow = QRadialGradient(rect.center(), reach)
+        glow.setColorAt(0.3, color)
+        color.setAlphaF(0)
+        glow.setColorAt(1, color)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(glow)
+        painter.drawEllipse(rect.center(), reach, reach)
+
+    def _paint_cell(self, painter: QPainter, cell: tuple[int, int]) -> None:
+        answer = self._answers.get(cell)
+        paint_cell(painter, self._rect(cell), cell_kind(answer, cell in self._hosted))
+
+    def _describe(self) -> None:
+        lit = [answer for answer in self._answers.values() if answer.answered]
+        self.setAccessibleName(f"Layer {self.layer}")
+        self.setAccessibleDescription(f"{len(lit)} experts answered. Chosen cell: {self.text(self._chosen)}")
+
+
+def cell_kind(answer: Answer | None, hosted: bool) -> str:
+    """How a cell is drawn: "lit", "late", "hosted" or "empty"."""
+    if answer is not None:
+        return "lit" if answer.answered else "late"
+    return "hosted" if hosted else "empty"
+
+
+def paint_cell(painter: QPainter, rect: QRectF, kind: str) -> None:
+    """One cell of a grid or of its legend."""
+    colors, radius = theme(), rect.width() * look.CELL_RADIUS
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(colors.color("ember_fill" if kind == "lit" else "sunken"))
+    if kind == "empty":
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(QPen(colors.color("line"), 1))
+        rect = rect.adjusted(0.5, 0.5, -0.5, -0.5)
+    elif kind == "hosted":
+        painter.setPen(QPen(colors.color("ember"), 1.5))
+        rect = rect.adjusted(0.75, 0.75, -0.75, -0.75)
+    painter.drawRoundedRect(rect, radius, radius)
+    if kind == "lit":
+        font = theme().font("micro_strong")
+        font.setPixelSize(max(8, round(rect.height() * 0.58)))
+        painter.setFont(font)
+        painter.setPen(colors.color("on_fill"))
+        painter.drawText(rect, int(Qt.AlignmentFlag.AlignCenter), HERE)
+    elif kind == "late":
+        painter.setPen(QPen(colors.color("text2"), 1.5))
+        inner = rect.adjusted(*(rect.width() * share for share in (0.3, 0.3, -0.3, -0.3)))
+        painter.drawLine(inner.topLeft(), inner.bottomRight())
+        painter.drawLine(inner.topRight(), inner.bottomLeft())
+
+
+class Swatch(QWidget):
+    """A cell alone, for the legend and for the list."""
+
+    def __init__(self, kind: str, side: int = 14) -> None:
+        super().__init__()
+        self._kind = kind
+        self.setFixedSize(theme().px(side), theme().px(side))
+
+    def set_kind(self, kind: str) -> None:
+        if kind != self._kind:
+            self._kind = kind
+            self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        paint_cell(painter, QRectF(self.rect()), self._kind)
+
+
+class AnswerList(QWidget):
+    """The experts of a layer that were asked, with uid, weight and time, most weight first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(look.M)
+        self._grid.setVerticalSpacing(5)
+        self._grid.setColumnStretch(3, 1)
+        self._rows: list[tuple[Swatch, Label, Label, Bar, Label, Label]] = []
+
+    def set_answers(self, answers: list[Answer]) -> None:
+        """Show all answers; rows are kept and filled anew, so that a live list is cheap."""
+        ordered = sorted(answers, key=lambda answer: (not answer.answered, -answer.weight))
+        while len(self._rows) < len(ordered):
+            self._add_row()
+        for number, row in enumerate(self._rows):
+            for widget in row:
+                widget.setVisible(number < len(ordered))
+        for (swatch, who, uid, bar, share, time), answer in zip(self._rows, ordered, strict=False):
+            swatch.set_kind("lit" if answer.answered else "late")
+            who.setText("This PC")
+            uid.setText(answer.uid)
+            bar.set_value(answer.weight if answer.answered else 0.0)
+            share.setText(f"{answer.weight:.0%}" if answer.answered else "left out")
+            time.setText(f"{answer.ms:.3g} ms" if answer.answered else "too late")
+
+    def _add_row(self) -> None:
+        number = len(self._rows)
+        uid = Label("", "cap", "text2", selectable=True)
+        uid.setFont(theme().mono())
+        share, time = Label("", "cap", tabular=True), Label("", "cap", "text2", tabular=True)
+        row = (Swatch("lit", 16), Label("", "cap_strong"), uid, Bar(), share, time)
+        for column, widget in enumerate(row):
+            self._grid.addWidget(widget, number, column, Qt.AlignmentFlag.AlignVCenter)
+        for label in (share, time):
+            label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self._rows.append(row)

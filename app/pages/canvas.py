@@ -1,0 +1,205 @@
+"""The sheet on which one draws a digit, by mouse, pen or keyboard, and the picture of it."""
+
+import math
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFocusEvent, QImage, QKeyEvent, QKeySequence, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from app import theme as look
+from app.theme import theme
+from app.window.widgets import hairline
+from core.control.messages import PredictParams
+
+PICTURE_SIDE = 128
+"""Pixels of a side of the picture that is sent."""
+PEN = 0.085
+"""Width of a line as a share of the side, as in the digits that the model learns from."""
+CELLS = 8
+KEY_STEP = 1 / 32
+POINTS = 20_000
+"""More are not taken: a drawing stays cheap to paint and to keep."""
+SIDE_MINIMUM, SIDE_MAXIMUM = 180, 300
+INK, PAPER = Qt.GlobalColor.white, Qt.GlobalColor.black
+"""Of the picture that is sent: 255 and 0."""
+
+
+class Canvas(QWidget):
+    """Strokes in a unit square; `changed` comes with every stroke's every point."""
+
+    changed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.strokes: list[list[QPointF]] = []
+        self._pen_down = False
+        """By keyboard; the mouse has its button."""
+        self._by_keyboard = False
+        self._cursor = QPointF(0.5, 0.2)
+        self._points = 0
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setCursor(Qt.CursorShape.CrossCursor)
+        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+        self.setMaximumSize(theme().px(SIDE_MAXIMUM), theme().px(SIDE_MAXIMUM))
+        self.setAccessibleName("Draw a digit")
+        self.setAccessibleDescription("Draw with the mouse or a pen. Arrow keys move, Space lowers and lifts the pen.")
+
+    def is_empty(self) -> bool:
+        return not self.strokes
+
+    def picture(self) -> PredictParams:
+        """The drawing as a grey picture of 128 x 128 pixels: 0 paper, 255 ink."""
+        image = QImage(PICTURE_SIDE, PICTURE_SIDE, QImage.Format.Format_Grayscale8)
+        image.fill(PAPER)
+        painter = QPainter(image)
+        self._paint_strokes(painter, QRectF(image.rect()), QColor(INK))
+        painter.end()
+        return PredictParams(PICTURE_SIDE, PICTURE_SIDE, bytes(image.constBits()))
+
+    def undo(self) -> None:
+        """Take the last stroke away."""
+        if self.strokes:
+            self._points -= len(self.strokes.pop())
+            self._pen_down = False
+            self._drawn()
+
+    def clear(self) -> None:
+        if self.strokes:
+            self.strokes.clear()
+            self._points = 0
+            self._pen_down = False
+            self._drawn()
+
+    # mouse and pen (Qt turns the pen's events into these)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._by_keyboard = self._pen_down = False
+            self._start(self._place(event.position()))
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if event.buttons() & Qt.MouseButton.LeftButton and not self._by_keyboard:
+            self._draw_to(self._place(event.position()))
+
+    # keyboard
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        steps = {
+            Qt.Key.Key_Left: QPointF(-KEY_STEP, 0),
+            Qt.Key.Key_Right: QPointF(KEY_STEP, 0),
+            Qt.Key.Key_Up: QPointF(0, -KEY_STEP),
+            Qt.Key.Key_Down: QPointF(0, KEY_STEP),
+        }
+        key = Qt.Key(event.key())
+        if key in steps:
+            self._by_keyboard = True
+            self._cursor = _inside(self._cursor + steps[key])
+            if self._pen_down:
+                self._draw_to(self._cursor)
+        elif key == Qt.Key.Key_Space:
+            self._by_keyboard = True
+            if not event.isAutoRepeat():
+                self._pen_down = not self._pen_down
+                if self._pen_down:
+                    self._start(self._cursor)
+        elif event.matches(QKeySequence.StandardKey.Undo):
+            self.undo()
+        elif key in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
+            self.clear()
+        else:
+            super().keyPressEvent(event)
+        self.update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        self._pen_down = False
+        self.update()
+        super().focusOutEvent(event)
+
+    # size and painting
+
+    def sizeHint(self) -> QSize:
+        return QSize(theme().px(240), theme().px(240))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(theme().px(SIDE_MINIMUM), theme().px(SIDE_MINIMUM))
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        return width
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        colors = theme()
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        sheet = self._sheet()
+        frame = hairline(painter, sheet, colors.color("line"))
+        painter.setBrush(colors.color("sunken"))
+        painter.drawRoundedRect(frame, look.RADIUS_MENU, look.RADIUS_MENU)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        painter.setPen(QPen(colors.color("border"), 1))
+        for line in range(1, CELLS):
+            at = round(sheet.width() * line / CELLS)
+            painter.drawLine(
+                QPointF(sheet.left() + at, sheet.top() + 1), QPointF(sheet.left() + at, sheet.bottom() - 1)
+            )
+            painter.drawLine(QPointF(sheet.left() + 1, sheet.top() + at), QPointF(sheet.right() - 1, sheet.top() + at))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self._paint_strokes(painter, sheet, colors.color("text"))
+        if self._by_keyboard and self.hasFocus():
+            painter.setPen(QPen(colors.color("ember"), 2))
+            painter.setBrush(colors.color("ember") if self._pen_down else Qt.BrushStyle.NoBrush)
+            radius = sheet.width() * PEN / 2
+            painter.drawEllipse(_on(sheet, self._cursor), radius, radius)
+
+    def _paint_strokes(self, painter: QPainter, sheet: QRectF, color: QColor) -> None:
+        width = sheet.width() * PEN
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(color, width, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin))
+        for stroke in self.strokes:
+            points = [_on(sheet, point) for point in stroke]
+            if len(points) == 1:
+                painter.drawPoint(points[0])
+            else:
+                painter.drawPolyline(points)
+
+    # strokes
+
+    def _sheet(self) -> QRectF:
+        side = min(self.width(), self.height())
+        return QRectF((self.width() - side) / 2, 0, side, side)
+
+    def _place(self, position: QPointF) -> QPointF:
+        sheet = self._sheet()
+        return _inside((position - sheet.topLeft()) / max(1.0, sheet.width()))
+
+    def _start(self, point: QPointF) -> None:
+        if self._points < POINTS:
+            self.strokes.append([point])
+            self._points += 1
+            self._drawn()
+
+    def _draw_to(self, point: QPointF) -> None:
+        if not self.strokes or self._points >= POINTS:
+            return
+        last = self.strokes[-1][-1]
+        if math.hypot(point.x() - last.x(), point.y() - last.y()) >= 1 / 256:
+            self.strokes[-1].append(point)
+            self._points += 1
+            self._drawn()
+
+    def _drawn(self) -> None:
+        self.update()
+        self.changed.emit()
+
+
+def _on(sheet: QRectF, point: QPointF) -> QPointF:
+    return sheet.topLeft() + point * sheet.width()
+
+
+def _inside(point: QPointF) -> QPointF:
+    half = PEN / 2
+    return QPointF(min(1 - half, max(half, point.x())), min(1 - half, max(half, point.y())))

@@ -1,0 +1,228 @@
+"""The log: the worker's, compute's and the app's lines, to filter, follow and copy."""
+
+from collections.abc import Callable
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, Qt, QTimer, QUrl
+from PySide6.QtGui import QDesktopServices, QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtWidgets import QAbstractItemView, QComboBox, QFrame, QHBoxLayout, QLineEdit, QListView, QVBoxLayout
+
+from app import theme as look
+from app.theme import theme
+from app.window.page import Page
+from app.window.widgets import Button, Label, Panel, Segmented, Switch
+from core.control.messages import LogLine
+
+LINES = 10_000
+DROP = 500
+"""Lines that are let go at once when there are too many: a removal costs about the same for one or for many."""
+FLUSH_MS = 100
+LEVELS = {"debug": 0, "info": 1, "warning": 2, "error": 3}
+CHOICES = {"info": "All", "warning": "Warnings", "error": "Errors"}
+PARTS = ("worker", "compute", "app")
+TONES = {"debug": "text3", "info": "text2", "warning": "warn", "error": "bad"}
+Index = QModelIndex | QPersistentModelIndex
+
+
+def as_text(line: LogLine) -> str:
+    """A line as it is shown and copied."""
+    time = datetime.fromtimestamp(line.time).strftime("%H:%M:%S")
+    return f"{time}  {line.level:<7}  {line.part:<7}  {line.text}"
+
+
+class LogModel(QAbstractListModel):
+    """The newest lines, and of them those that pass the filter."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[LogLine] = []
+        self.shown: list[LogLine] = []
+        self._passes: Callable[[LogLine], bool] = lambda line: True
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(self.shown)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        line = self.shown[index.row()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return as_text(line).replace("\n", " ")
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return line.text
+        if role == Qt.ItemDataRole.ForegroundRole:
+            return theme().color(TONES[line.level])
+        return None
+
+    def append(self, lines: list[LogLine]) -> None:
+        """Add lines at the end; the oldest go if there are too many."""
+        self.lines.extend(lines)
+        new = [line for line in lines if self._passes(line)]
+        if new:
+            start = len(self.shown)
+            self.beginInsertRows(QModelIndex(), start, start + len(new) - 1)
+            self.shown.extend(new)
+            self.endInsertRows()
+        if len(self.lines) > LINES:
+            gone = max(DROP, len(self.lines) - LINES)
+            hidden = sum(self._passes(line) for line in islice(self.lines, gone))
+            del self.lines[:gone]
+            if hidden:
+                self.beginRemoveRows(QModelIndex(), 0, hidden - 1)
+                del self.shown[:hidden]
+                self.endRemoveRows()
+
+    def clear(self) -> None:
+        self.beginResetModel()
+        self.lines, self.shown = [], []
+        self.endResetModel()
+
+    def set_filter(self, level: str, part: str, text: str) -> None:
+        """Show lines of at least this level, of this part ("" for all), with this text in them."""
+        least, wanted = LEVELS[level], text.casefold()
+
+        def passes(line: LogLine) -> bool:
+            return (
+                LEVELS[line.level] >= least
+                and part in ("", line.part)
+                and (not wanted or wanted in line.text.casefold())
+            )
+
+        self._passes = passes if (least > LEVELS["info"] or part or wanted) else lambda line: True
+        self.beginResetModel()
+        self.shown = [line for line in self.lines if self._passes(line)]
+        self.endResetModel()
+
+
+class LogPage(Page):
+    """The page of the log.
+
+    Args:
+        folder: where the log files are.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__("log", "Log", "log", "Log", "What the worker, its compute process and this app have done.")
+        self.folder = folder
+        self.model = LogModel()
+        self._new: list[LogLine] = []
+        self._flush_timer = QTimer(self, singleShot=True, interval=FLUSH_MS)
+        self._flush_timer.timeout.connect(self._flush)
+        self.level = Segmented(CHOICES, "Level")
+        self.part = QComboBox()
+        self.part.setAccessibleName("Part")
+        self.part.addItem("All parts", "")
+        for part in PARTS:
+            self.part.addItem(part.capitalize(), part)
+        self.text = QLineEdit()
+        self.text.setPlaceholderText("Filter by text")
+        self.text.setAccessibleName("Filter by text")
+        self.text.setClearButtonEnabled(True)
+        self.follow = Switch("Follow")
+        self.follow.setChecked(True)
+        self.view = self._make_view()
+        self.empty = Label("", "body", "text2")
+        self.body.addLayout(self._tools())
+        self.body.addWidget(self._frame(), 1)
+        self.level.chosen.connect(self._filter)
+        self.part.currentIndexChanged.connect(self._filter)
+        self.text.textChanged.connect(self._filter)
+        self.follow.toggled.connect(lambda on: self.view.scrollToBottom() if on else None)
+        self._show_empty()
+
+    def add(self, line: LogLine) -> None:
+        """One more line; lines are shown some at a time."""
+        self._new.append(line)
+        if len(self._new) >= LINES:
+            self._flush()
+        elif not self._flush_timer.isActive():
+            self._flush_timer.start()
+
+    def fill(self, lines: list[LogLine]) -> None:
+        """The worker's newest lines, as it tells them after each connection; those of the app stay."""
+        known = [line for line in self.model.lines + self._new if line.part == "app"]
+        oldest = lines[0].time if lines else float("inf")
+        earlier = [line for line in self.model.lines if line.part != "app" and line.time < oldest]
+        newest = lines[-1].time if lines else 0.0
+        later = [line for line in self._new if line.part != "app" and line.time > newest]
+        self._new.clear()
+        self.model.clear()
+        self.model.append(sorted(earlier + known + lines + later, key=lambda line: line.time)[-LINES:])
+        self._after_change()
+
+    def copy(self) -> None:
+        """The chosen lines, or all that are shown, to the clipboard."""
+        rows = sorted(index.row() for index in self.view.selectionModel().selectedRows())
+        lines = [self.model.shown[row] for row in rows] or self.model.shown
+        QGuiApplication.clipboard().setText("\n".join(as_text(line) for line in lines))
+
+    def _make_view(self) -> QListView:
+        view = QListView()
+        view.setModel(self.model)
+        view.setFont(theme().mono())
+        view.setUniformItemSizes(True)
+        view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        view.setFrameShape(QFrame.Shape.NoFrame)
+        view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        view.setAccessibleName("Log lines")
+        view.setAutoFillBackground(False)
+        view.viewport().setAutoFillBackground(False)
+        view.verticalScrollBar().sliderReleased.connect(self._scrolled)
+        view.verticalScrollBar().actionTriggered.connect(lambda: QTimer.singleShot(0, self, self._scrolled))
+        copy = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), view)
+        copy.setContext(Qt.ShortcutContext.WidgetShortcut)
+        copy.activated.connect(self.copy)
+        return view
+
+    def _tools(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(look.S)
+        row.addWidget(self.level)
+        row.addWidget(self.part)
+        row.addWidget(self.text, 1)
+        row.addWidget(Label("Follow", "body", "text2"))
+        row.addWidget(self.follow)
+        for word, icon, action in (("Copy", "copy", self.copy), ("Open folder", "folder", self._open_folder)):
+            button = Button(word, "plain", icon)
+            button.clicked.connect(action)
+            row.addWidget(button)
+        return row
+
+    def _frame(self) -> Panel:
+        panel = Panel("surface")
+        column = QVBoxLayout(panel)
+        column.setContentsMargins(look.S, look.S, look.S, look.S)
+        column.addWidget(self.empty, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addWidget(self.view, 1)
+        return panel
+
+    def _open_folder(self) -> None:
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self.folder)))
+
+    def _flush(self) -> None:
+        self._flush_timer.stop()
+        lines, self._new = self._new, []
+        self.model.append(lines)
+        self._after_change()
+
+    def _filter(self) -> None:
+        self.model.set_filter(self.level.value(), self.part.currentData(), self.text.text())
+        self._after_change()
+
+    def _after_change(self) -> None:
+        self._show_empty()
+        if self.follow.isChecked():
+            self.view.scrollToBottom()
+
+    def _scrolled(self) -> None:
+        """Scrolling up stops following; scrolling to the end goes on with it."""
+        bar = self.view.verticalScrollBar()
+        self.follow.setChecked(bar.value() >= bar.maximum())
+
+    def _show_empty(self) -> None:
+        none = not self.model.shown
+        self.empty.setVisible(none)
+        self.view.setVisible(not none)
+        self.empty.setText("No line fits this filter." if self.model.lines else "No line yet.")
