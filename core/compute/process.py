@@ -1,0 +1,84 @@
+"""The compute process: Runtime and Trainer behind a pipe. It has no sockets and ends with its worker."""
+
+import asyncio
+import contextlib
+import ctypes
+import faulthandler
+import logging
+import os
+import signal
+import sys
+import traceback
+from typing import Literal, cast
+
+from core.compute.messages import Configure, Failed, LogText
+from core.compute.pipe import Pipe, Streams, take_over
+from core.errors import HearthError, ProtocolError
+
+NICENESS = 10
+PARENT_DEATH_SIGNAL = 1
+"""PR_SET_PDEATHSIG of Linux's prctl(2)."""
+
+
+def main() -> int:
+    """Serve the worker at the other end of stdin and stdout. Does not return: the process ends."""
+    faulthandler.enable()
+    streams = take_over()
+    _be_humble()
+    code = asyncio.run(_serve(streams))
+    sys.stderr.flush()
+    os._exit(code)  # at once: all is saved, and the user waits for the memory
+
+
+def _be_humble() -> None:
+    """Give way to everything else, leave Ctrl+C to the worker, and never outlive it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "win32":
+        import psutil
+
+        psutil.Process().nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
+    else:
+        with contextlib.suppress(OSError):
+            os.nice(NICENESS)
+    if sys.platform == "linux":
+        # The pipe's end says the same, but is not heard while a library holds the interpreter.
+        ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
+
+
+async def _serve(streams: Streams) -> int:
+    pipe = Pipe(streams)
+    logging.basicConfig(level=logging.INFO, handlers=[_LogToWorker(pipe)])
+    try:
+        first, _ = await pipe.receive()
+        if not isinstance(first, Configure):
+            raise ProtocolError(f"The worker began with {type(first).__name__} instead of Configure.")
+        from core.compute.session import Session  # imports torch, which takes a second; the pipe is served already
+
+        await Session(pipe, first).run()
+    except HearthError as error:
+        pipe.send(Failed(str(error)))
+        return error.exit_code
+    except MemoryError:
+        pipe.send(Failed("There is not enough memory to train. Close other programs or choose a smaller run."))
+        return 1
+    except Exception as error:  # whatever it is, the worker must hear of it, and start compute anew
+        traceback.print_exc()
+        pipe.send(Failed(f"Compute met an error in the program ({type(error).__name__}: {error})."))
+        return 1
+    finally:
+        pipe.flush()
+    return 0
+
+
+class _LogToWorker(logging.Handler):
+    def __init__(self, pipe: Pipe) -> None:
+        super().__init__(logging.INFO)
+        self._pipe = pipe
+
+    def emit(self, record: logging.LogRecord) -> None:
+        level = "error" if record.levelno >= logging.ERROR else record.levelname.lower()
+        self._pipe.send(LogText(cast(Literal["debug", "info", "warning", "error"], level), record.getMessage()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,236 @@
+"""What the compute process does between Configure and Quit: trains, answers, reports, saves."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import platform
+import signal
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import torch
+
+from core.compute.messages import (
+    Configure,
+    Evaluated,
+    Predict,
+    Predicted,
+    Progress,
+    Quit,
+    Ready,
+    Refused,
+    Saved,
+    SetThreads,
+    Shape,
+    Stop,
+    Stopped,
+    Tensor,
+    Train,
+)
+from core.compute.pipe import Pipe
+from core.control.messages import ExpertStatus
+from core.errors import CheckpointError, HearthError, PictureError, ProtocolError
+from core.experts.directory import LocalDirectory
+from core.runtime.backend import ExpertBackend, all_experts
+from core.runtime.checkpoints import CheckpointStore, Part
+from core.runtime.runtime import Runtime, Switch
+from core.training.trainer import Trainer
+
+log = logging.getLogger(__name__)
+
+CHECKPOINTS = "checkpoints"
+"""Their folder inside the run's folder."""
+TRUNK = "trunk"
+SAVE_S = 30.0
+"""Between two checkpoints: the most work that a crash may lose."""
+REPORT_S = 0.5
+RATE_REPORTS = 10
+"""Reports over which rates are taken."""
+
+
+class Session:
+    """One run, trained in one thread: that of the loop."""
+
+    def __init__(self, pipe: Pipe, configure: Configure) -> None:
+        """Build everything and go on from the newest checkpoint.
+
+        Raises:
+            ManifestError: the run's model or data is unknown.
+        """
+        self._pipe = pipe
+        torch.set_num_interop_threads(1)
+        _set_threads(configure.threads)
+        manifest = configure.manifest
+        self._backends = {backend.uid: backend for backend in all_experts(manifest)}
+        self._switch = Switch()
+        self._runtime = Runtime(self._backends, self._switch)
+        self._trainer = Trainer(
+            manifest,
+            self._runtime,
+            LocalDirectory(self._backends),
+            self._switch,
+            on_evaluated=lambda point: pipe.send(Evaluated(point)),
+        )
+        self._store = CheckpointStore(Path(configure.folder) / CHECKPOINTS, manifest.run)
+        self._saving = asyncio.Lock()
+        self._rates: deque[tuple[float, int, int]] = deque(maxlen=RATE_REPORTS)
+        self._quit = asyncio.Event()
+
+    async def run(self) -> None:
+        """Serve until Quit."""
+        notes = self._restore()
+        self._pipe.stop = self._switch.off
+        if sys.platform != "win32":  # a shutdown of the computer tells every process
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._quit.set)
+        trainer = self._trainer
+        self._pipe.send(Ready(_device(), torch.get_num_threads(), trainer.step, trainer.samples, notes))
+        with _first_error():
+            async with asyncio.TaskGroup() as group:
+                tasks = {
+                    "runtime": self._runtime.run(),
+                    "trainer": trainer.run(),
+                    "report": self._report(),
+                    "checkpoints": self._save_regularly(),
+                    "commands": self._obey(group),
+                }
+                running = [group.create_task(task, name=name) for name, task in tasks.items()]
+                await self._quit.wait()
+                self._switch.off()
+                await self._save()
+                for task in running:
+                    task.cancel()
+
+    async def _obey(self, group: asyncio.TaskGroup) -> None:
+        while True:
+            message, tensors = await self._pipe.receive()
+            match message:
+                case Train():
+                    self._rates.clear()
+                    self._switch.on()
+                case Stop():
+                    # All kernels run in this thread: none is running now, and none starts.
+                    self._switch.off()
+                    self._pipe.send(Stopped(message.id, self._runtime.last_kernel_end))
+                    group.create_task(self._save(), name="save")
+                case Predict():
+                    group.create_task(self._predict(message.id, tensors), name="predict")
+                case SetThreads():
+                    _set_threads(message.threads)
+                case Quit():
+                    self._quit.set()
+                case Configure():
+                    raise ProtocolError("The worker configured this process twice.")
+
+    async def _predict(self, number: int, tensors: list[Tensor]) -> None:
+        start = time.monotonic()
+        try:
+            probabilities, seen, experts = await self._trainer.predict(_picture(tensors))
+        except HearthError as error:
+            self._pipe.send(Refused(number, error.code, str(error)))
+            return
+        ms = (time.monotonic() - start) * 1000
+        answer = Predicted(number, experts, self._trainer.step, ms)
+        self._pipe.send(answer, [_to_wire(probabilities), _to_wire(seen)])
+
+    async def _report(self) -> None:
+        """Twice a second while training, else every second time."""
+        for count in range(1 << 62):
+            if self._switch.is_on or count % 2 == 0:
+                self._pipe.send(self._progress())
+            await asyncio.sleep(REPORT_S)
+
+    def _progress(self) -> Progress:
+        trainer, runtime = self._trainer, self._runtime
+        self._rates.append((time.monotonic(), trainer.samples, runtime.calls))
+        (start, samples, calls), (end, samples_now, calls_now) = self._rates[0], self._rates[-1]
+        seconds = max(end - start, REPORT_S / 2)
+        return Progress(
+            step=trainer.step,
+            samples=trainer.samples,
+            samples_per_s=(samples_now - samples) / seconds,
+            calls_per_s=(calls_now - calls) / seconds,
+            in_flight=trainer.in_flight,
+            loss=trainer.loss,
+            experts=[ExpertStatus(str(uid), b.version, b.samples) for uid, b in self._backends.items()],
+        )
+
+    def _restore(self) -> tuple[str, ...]:
+        """Go on from the newest checkpoint; sentences about what was wrong with it."""
+        owners: dict[str, ExpertBackend | Trainer] = {str(uid): backend for uid, backend in self._backends.items()}
+        owners[TRUNK] = self._trainer
+
+        def accept(owner: ExpertBackend | Trainer, part: Part) -> None:
+            owner.load_state(part.tensors)
+
+        restored = self._store.restore({name: partial(accept, owner) for name, owner in owners.items()})
+        if restored.checkpoint:
+            log.info("Going on at step %d of the run %s.", self._trainer.step, restored.checkpoint.run)
+        return restored.notes
+
+    async def _save_regularly(self) -> None:
+        while True:
+            await asyncio.sleep(SAVE_S)
+            if self._switch.is_on:
+                await self._save()
+
+    async def _save(self) -> None:
+        """Save what has changed; a failure is told and tried again at the next occasion."""
+        async with self._saving:
+            step, start, error = self._trainer.step, time.monotonic(), None
+            parts = {
+                str(uid): Part(backend.state(), backend.version, backend.samples)
+                for uid, backend in self._backends.items()
+            }
+            parts[TRUNK] = Part(self._trainer.state(), step, self._trainer.samples)
+            self._pipe.saving.set()
+            try:
+                await self._store.save(step, self._trainer.samples, parts)
+            except CheckpointError as failure:
+                error = str(failure)
+            finally:
+                self._pipe.saving.clear()
+            self._pipe.send(Saved(step, time.time(), time.monotonic() - start, error))
+
+
+def _picture(tensors: list[Tensor]) -> torch.Tensor:
+    if len(tensors) != 1 or tensors[0].shape.dtype != "uint8" or len(tensors[0].shape.dims) != 2:
+        raise ProtocolError("A prediction needs one picture: uint8 [height, width].")
+    if not tensors[0].data:
+        raise PictureError("The picture is empty. Draw one digit, dark on a light ground.")
+    return torch.frombuffer(bytearray(tensors[0].data), dtype=torch.uint8).view(tensors[0].shape.dims)
+
+
+def _to_wire(tensor: torch.Tensor) -> Tensor:
+    return Tensor(Shape("float32", tuple(tensor.shape)), tensor.float().contiguous().numpy().tobytes())
+
+
+def _set_threads(threads: int) -> None:
+    """0: half of the cores that this process may use."""
+    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    torch.set_num_threads(threads or max(1, cores // 2))
+
+
+def _device() -> str:
+    """The processor's name."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+@contextlib.contextmanager
+def _first_error() -> Iterator[None]:
+    """The first of several errors at once, so that it can be told in one sentence."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        raise error from group
