@@ -15,9 +15,9 @@ HERE = "Y"
 """The letter of this PC."""
 GAP = 0.17
 """Between cells, as a share of the distance of two."""
-PAD = 6
+PAD = 12
 """Room for the glow of cells at the edge, pixels."""
-CELL_MINIMUM, CELL_MAXIMUM = 9, 30
+CELL_MINIMUM, CELL_MAXIMUM = 9, 40
 
 
 def fold(shape: tuple[int, ...]) -> tuple[int, int]:
@@ -141,7 +141,7 @@ class AnswerGrid(QWidget):
         return QRectF(PAD + round(cell[1] * pitch), PAD + round(cell[0] * pitch), side, side)
 
     def _paint_glow(self, painter: QPainter, rect: QRectF, weight: float) -> None:
-        reach = rect.width() * 1.2
+        reach = rect.width() / 2 + PAD
         color = theme().color("ember_fill")
         color.setAlphaF(0.15 + 0.4 * min(1.0, max(0.0, weight)))
         glow = QRadialGradient(rect.center(), reach)
@@ -239,7 +239,7 @@ class AnswerList(QWidget):
             who.setText("This PC")
             uid.setText(answer.uid)
             bar.set_value(answer.weight if answer.answered else 0.0)
-            share.setText(f"{answer.weight:.0%}" if answer.answered else "left out")
+            share.setText(f"{answer.weight:.0%}" if answer.answered else "")
             time.setText(f"{answer.ms:.3g} ms" if answer.answered else "too late")
 
     def _add_row(self) -> None:
@@ -250,6 +250,7 @@ class AnswerList(QWidget):
         row = (Swatch("lit", 16), Label("", "cap_strong"), uid, Bar(), share, time)
         for column, widget in enumerate(row):
             self._grid.addWidget(widget, number, column, Qt.AlignmentFlag.AlignVCenter)
-        for label in (share, time):
+        for label, widest in ((share, "100%"), (time, "too late")):
             label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+            label.setMinimumWidth(label.fontMetrics().horizontalAdvance(widest))
         self._rows.append(row)

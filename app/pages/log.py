@@ -8,10 +8,11 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QKeySequence, QShortcut
-from PySide6.QtWidgets import QAbstractItemView, QComboBox, QFrame, QHBoxLayout, QLineEdit, QListView, QVBoxLayout
+from PySide6.QtWidgets import QAbstractItemView, QFrame, QHBoxLayout, QLineEdit, QListView, QVBoxLayout
 
 from app import theme as look
 from app.theme import theme
+from app.window.inputs import Choice
 from app.window.page import Page
 from app.window.widgets import Button, Label, Panel, Segmented, Switch
 from core.control.messages import LogLine
@@ -110,7 +111,7 @@ class LogPage(Page):
         self._flush_timer = QTimer(self, singleShot=True, interval=FLUSH_MS)
         self._flush_timer.timeout.connect(self._flush)
         self.level = Segmented(CHOICES, "Level")
-        self.part = QComboBox()
+        self.part = Choice()
         self.part.setAccessibleName("Part")
         self.part.addItem("All parts", "")
         for part in PARTS:

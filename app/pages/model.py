@@ -45,8 +45,7 @@ class ModelPage(Page):
         self.undo = Button("Undo", "link", "undo")
         self.clear = Button("Clear", "link", "close")
         self.body.addWidget(Pair(self._draw_card(), self.result))
-        self.body.addWidget(self.experts)
-        self.body.addStretch(1)
+        self.body.addWidget(self.experts, 1)
         self.canvas.changed.connect(self._drawn)
         self.undo.clicked.connect(self.canvas.undo)
         self.clear.clicked.connect(self.canvas.clear)
@@ -173,7 +172,7 @@ class ResultCard(Panel):
         self.sure.setText("")
         self._pill.setVisible(False)
         self._foot.setText("")
-        self._notice.set_text("")
+        self.show_error("")
         self._set_bars([])
 
     def show_answer(self, prediction: Prediction) -> None:
@@ -188,12 +187,13 @@ class ResultCard(Panel):
         self._pill.setVisible(True)
         right = "" if prediction.accuracy is None else f"; {percent(prediction.accuracy)} right on unseen digits"
         self._foot.setText(f"In {prediction.ms:.3g} ms. Step {number(prediction.step)}{right}.")
-        self._notice.set_text("")
+        self.show_error("")
         self._set_bars(prediction.probabilities)
 
     def show_error(self, sentence: str) -> None:
         """A sentence in the place of the answer; an older answer stays in sight."""
         self._notice.set_text(sentence)
+        self._foot.setVisible(not sentence)
 
     def show_wait(self, wait: Wait) -> None:
         """Still placeholders first, then what is awaited, then a way out."""
@@ -256,6 +256,7 @@ class ExpertsCard(Card):
         self._note = Label("", "body", "text2")
         self._grids: list[AnswerGrid] = []
         self.lists: list[AnswerList] = []
+        self._dividers: list[Divider] = []
         self._layers = QHBoxLayout()
         self._layers.setSpacing(look.L)
         self._figures = QVBoxLayout()
@@ -294,6 +295,8 @@ class ExpertsCard(Card):
         self._describe()
 
     def _describe(self) -> None:
+        for divider in self._dividers:
+            divider.setVisible(self._prediction is not None)
         if self._prediction is None or not self._shape or not self._grids:
             self._note.setText("They light up when you draw.")
             return
@@ -318,7 +321,8 @@ class ExpertsCard(Card):
         column.addWidget(grid, 1)
         self._layers.addLayout(column, 1)
         if layer:
-            self._figures.insertWidget(self._figures.count() - 1, Divider())
+            self._dividers.append(Divider())
+            self._figures.insertWidget(self._figures.count() - 1, self._dividers[-1])
         self._figures.insertWidget(self._figures.count() - 1, figures)
         self._grids.append(grid)
         self.lists.append(figures)

@@ -6,11 +6,12 @@ from typing import Any
 
 import msgspec
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QPainter, QPaintEvent, QWheelEvent
-from PySide6.QtWidgets import QHBoxLayout, QSpinBox, QVBoxLayout, QWidget
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app import theme as look
 from app.theme import theme
+from app.window.inputs import NumberField
 from app.window.page import Page
 from app.window.widgets import Button, Card, Divider, Label, Segmented, Switch
 from app.worker_client import WorkerClient
@@ -213,23 +214,12 @@ class ChoiceControl(Control):
         self.segments.set_value(str(value))
 
 
-class _Spin(QSpinBox):
-    """Scrolling the page must not change a number under the mouse."""
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        if self.hasFocus():
-            super().wheelEvent(event)
-        else:
-            event.ignore()
-
-
 class NumberControl(Control):
     """Whole numbers; sent when the typing or clicking rests."""
 
     def __init__(self, label: str, unit: str, step: int, low: int, high: int) -> None:
-        self.spin = _Spin()
+        self.spin = NumberField()
         self.spin.setAccessibleName(label)
-        self.spin.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.spin.setKeyboardTracking(False)
         self.spin.setGroupSeparatorShown(unit != "")
         self.spin.setRange(low, high)

@@ -1,0 +1,69 @@
+"""Number fields and drop-down lists whose arrows follow the theme."""
+
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QPainter, QPaintEvent, Qt, QWheelEvent
+from PySide6.QtWidgets import QComboBox, QSpinBox, QWidget
+
+from app.icons import paint_icon
+from app.theme import theme
+
+ARROW = 14
+WIDTH = 26
+"""Of the part with the arrows, pixels."""
+SPIN_STYLE = f"""
+QSpinBox::up-button, QSpinBox::down-button {{ background: transparent; border: none; width: {WIDTH}px; }}
+QSpinBox::up-arrow, QSpinBox::down-arrow {{ image: none; }}
+"""
+COMBO_STYLE = f"""
+QComboBox::drop-down {{ background: transparent; border: none; width: {WIDTH}px; }}
+QComboBox::down-arrow {{ image: none; }}
+"""
+
+
+class NumberField(QSpinBox):
+    """A whole number; scrolling the page does not change it under the mouse."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setStyleSheet(SPIN_STYLE)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.lineEdit().setTextMargins(theme().px(8), 0, 0, 0)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        if self.hasFocus():
+            super().wheelEvent(event)
+        else:
+            event.ignore()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        half = self.height() / 2
+        paint_arrow(self, half + 1, down=True)
+        paint_arrow(self, half - ARROW - 1, down=False)
+
+
+class Choice(QComboBox):
+    """One of many."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setStyleSheet(COMBO_STYLE)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        paint_arrow(self, (self.height() - ARROW) / 2, down=True)
+
+
+def paint_arrow(widget: QWidget, top: float, down: bool) -> None:
+    """A chevron in the arrows' part of a field."""
+    painter = QPainter(widget)
+    color = theme().color("text2" if widget.isEnabled() else "text3")
+    rect = QRectF(widget.width() - (WIDTH + ARROW) / 2, top, ARROW, ARROW)
+    if not down:
+        painter.translate(rect.center())
+        painter.rotate(180)
+        painter.translate(-rect.center())
+    paint_icon(painter, "chevron-down", rect, color)
