@@ -1,0 +1,295 @@
+"""The compute process over its real pipe: trains, stops, answers, saves, goes on, and never outlives its worker."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from array import array
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+import psutil
+import pytest
+import safetensors.torch
+import torch
+
+from core import manifest
+from core.compute import messages
+from core.compute.link import ComputeLink
+from core.compute.messages import (
+    Configure,
+    Evaluated,
+    Failed,
+    Predict,
+    Predicted,
+    Progress,
+    Quit,
+    Ready,
+    Refused,
+    Saved,
+    SetThreads,
+    Shape,
+    Stop,
+    Stopped,
+    Tensor,
+    ToWorker,
+    Train,
+)
+from core.errors import ProtocolError
+from core.runtime.checkpoints import Checkpoint
+
+M = TypeVar("M", bound=ToWorker)
+DEADLINE_S = 60.0
+PICTURE = Tensor(Shape("uint8", (16, 16)), bytes(255 if 6 <= i % 16 <= 9 else 0 for i in range(256)))
+
+
+class Compute:
+    """A compute process and what it has said so far."""
+
+    def __init__(self, link: ComputeLink) -> None:
+        self.link = link
+        self.said: list[tuple[ToWorker, list[Tensor]]] = []
+        self._news = asyncio.Condition()
+        self._reader = asyncio.create_task(self._read())
+
+    async def _read(self) -> None:
+        async for item in self.link.received():
+            async with self._news:
+                self.said.append(item)
+                self._news.notify_all()
+
+    async def next(self, kind: type[M], after: int = 0) -> M:
+        """The first message of a kind among those after the first `after`."""
+        async with asyncio.timeout(DEADLINE_S), self._news:
+            while not (found := [message for message, _ in self.said[after:] if isinstance(message, kind)]):
+                assert not self._reader.done(), f"the process ended: {self.said[-1:]}"
+                await self._news.wait()
+        return found[0]
+
+    async def ask(self, message: object, answer: type[M], tensors: tuple[Tensor, ...] = ()) -> M:
+        """Send a message and wait for the next of a kind."""
+        said = len(self.said)
+        await self.link.send(message, tensors)  # type: ignore[arg-type]
+        return await self.next(answer, said)
+
+    async def end(self) -> int:
+        """Wait for the process to end by itself; its exit code."""
+        await asyncio.wait_for(self._reader, DEADLINE_S)
+        return await self.link.close(DEADLINE_S)
+
+
+@contextlib.asynccontextmanager
+async def started(folder: Path, threads: int = 1) -> AsyncIterator[Compute]:
+    compute = Compute(await ComputeLink.start())
+    try:
+        await compute.link.send(Configure(manifest.load("digits"), str(folder), threads))
+        yield compute
+    finally:
+        await compute.link.close()
+        await compute.end()
+
+
+async def train(compute: Compute, batches: int) -> Progress:
+    """Train for some batches more than at the start; what the process reported then."""
+    ready = await compute.next(Ready)
+    progress = await compute.ask(Train(), Progress)
+    while progress.step < ready.step + batches:
+        progress = await compute.next(Progress, len(compute.said))
+    return progress
+
+
+def newest(folder: Path) -> tuple[Checkpoint, dict[str, dict[str, torch.Tensor]]]:
+    """The newest checkpoint, read without Hearth's own reader."""
+    path = max((folder / "checkpoints").glob("*.json"))
+    checkpoint = msgspec.json.decode(path.read_bytes(), type=Checkpoint)
+    blobs = {name: path.with_name(f"{blob.sha256}.safetensors") for name, blob in checkpoint.parts.items()}
+    return checkpoint, {name: safetensors.torch.load(blob.read_bytes()) for name, blob in blobs.items()}
+
+
+async def test_a_life(tmp_path: Path) -> None:
+    """From an empty folder to Quit, and what each message brings."""
+    async with started(tmp_path) as compute:
+        ready = await compute.next(Ready)
+        assert (ready.step, ready.samples, ready.notes, ready.threads) == (0, 0, (), 1) and ready.device
+        assert psutil.Process(compute.link.pid).nice() == 10
+
+        progress = await train(compute, 100)
+        assert progress.samples_per_s > 0 and progress.calls_per_s > 0 and progress.loss is not None
+        assert len(progress.experts) == 32 and sum(expert.updates for expert in progress.experts) > 0
+        assert (await compute.next(Evaluated)).point.accuracy > 0
+        assert not psutil.Process(compute.link.pid).net_connections("inet")
+
+        asked = time.monotonic()
+        stopped = await compute.ask(Stop(7), Stopped)
+        assert stopped.id == 7 and stopped.last_kernel_end <= time.monotonic()
+        assert stopped.last_kernel_end - asked < 2.0
+        saved = await compute.next(Saved)
+        assert saved.error is None and saved.step >= 100
+        assert newest(tmp_path)[0].step == saved.step
+
+        still = await compute.ask(SetThreads(2), Progress)
+        assert still.step == saved.step
+
+        answer = await compute.ask(Predict(3), Predicted, (PICTURE,))
+        probabilities, seen = next(tensors for message, tensors in compute.said if message is answer)
+        assert answer.id == 3 and answer.step == saved.step and len(answer.experts) == 8
+        assert abs(sum(array("f", bytes(probabilities.data))) - 1) < 1e-5
+        assert probabilities.shape.dims == (10,) and seen.shape.dims == (8, 8)
+        assert max(array("f", bytes(seen.data))) == 1.0
+
+        went_on = await train(compute, int(saved.step) + 50)
+        assert went_on.step > saved.step
+        last = await compute.ask(Quit(), Saved)
+        assert await compute.end() == 0
+        assert newest(tmp_path)[0].step == last.step >= went_on.step
+
+
+async def test_after_a_kill_it_goes_on_where_it_was_saved(tmp_path: Path) -> None:
+    async with started(tmp_path) as compute:
+        await train(compute, 200)
+        await compute.ask(Stop(1), Stopped)
+        saved = await compute.next(Saved)
+        before = await compute.ask(Predict(1), Predicted, (PICTURE,))
+        told = next(tensors for message, tensors in compute.said if message is before)
+        await compute.link.send(Train())
+        while (await compute.next(Progress, len(compute.said))).step == saved.step:
+            pass
+        os.kill(compute.link.pid, signal.SIGKILL)
+        assert await compute.end() == -signal.SIGKILL
+    _, state = newest(tmp_path)
+    assert all(tensor.any() for name, tensor in state["trunk"].items() if name.startswith("square.")), "Adam's moments"
+
+    async with started(tmp_path) as compute:
+        ready = await compute.next(Ready)
+        assert (ready.step, ready.notes) == (saved.step, ())
+        after = await compute.ask(Predict(1), Predicted, (PICTURE,))
+        assert [bytes(t.data) for t in next(ts for m, ts in compute.said if m is after)] == [
+            bytes(t.data) for t in told
+        ]
+        await compute.ask(Quit(), Saved)
+        assert await compute.end() == 0
+    # Saved again without a batch in between: weights, moments and counters are the same to the bit.
+    _, again = newest(tmp_path)
+    assert again.keys() == state.keys() and len(state) == 33
+    for name, tensors in state.items():
+        torch.testing.assert_close(again[name], tensors, rtol=0, atol=0)
+
+
+async def test_a_damaged_checkpoint_is_told_of(tmp_path: Path) -> None:
+    async with started(tmp_path) as compute:
+        await train(compute, 20)
+        await compute.ask(Quit(), Saved)
+        await compute.end()
+    checkpoint, _ = newest(tmp_path)
+    blob = tmp_path / "checkpoints" / f"{checkpoint.parts['trunk'].sha256}.safetensors"
+    blob.write_bytes(blob.read_bytes()[:-1])
+    async with started(tmp_path) as compute:
+        ready = await compute.next(Ready)
+        assert "trunk" in ready.notes[0] and ready.step == 0
+
+
+async def test_a_failed_save_is_told_and_training_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "checkpoints").write_text("in the way")
+    async with started(tmp_path) as compute:
+        await train(compute, 10)
+        await compute.ask(Stop(1), Stopped)
+        saved = await compute.next(Saved)
+        assert saved.error and "was not saved" in saved.error
+        assert (await train(compute, saved.step + 10)).step > saved.step
+        (tmp_path / "checkpoints").unlink()
+        assert (await compute.ask(Stop(2), Saved)).error is None
+
+
+async def test_an_impossible_picture_is_refused(tmp_path: Path) -> None:
+    async with started(tmp_path) as compute:
+        await compute.next(Ready)
+        blank = Tensor(Shape("uint8", (16, 16)), bytes(256))
+        nothing = Tensor(Shape("uint8", (0, 16)), b"")
+        floats = Tensor(Shape("float32", (2, 2)), bytes(16))
+        for number, (tensors, code) in enumerate(
+            [
+                ((blank,), "picture"),
+                ((nothing,), "picture"),
+                ((), "protocol"),
+                ((floats,), "protocol"),
+                ((PICTURE, PICTURE), "protocol"),
+            ]
+        ):
+            refused = await compute.ask(Predict(number), Refused, tensors)
+            assert (refused.id, refused.code) == (number, code) and refused.text
+        assert (await compute.ask(Predict(9), Predicted, (PICTURE,))).id == 9
+
+
+async def test_an_unknown_model_is_told_and_ends_it(tmp_path: Path) -> None:
+    known = manifest.load("digits")
+    strange = msgspec.structs.replace(known, model=msgspec.structs.replace(known.model, kind="mystery"))
+    compute = Compute(await ComputeLink.start())
+    await compute.link.send(Configure(strange, str(tmp_path), 1))
+    assert "mystery" in (await compute.next(Failed)).text
+    assert await compute.end() == 2
+
+
+@pytest.mark.parametrize("training", [False, True])
+async def test_it_goes_with_its_worker(tmp_path: Path, training: bool) -> None:
+    """The pipe closed: gone within 2 s, whatever it was doing."""
+    async with started(tmp_path) as compute:
+        await compute.next(Ready)
+        if training:
+            await train(compute, 10)
+        compute.link._stdin.close()
+        async with asyncio.timeout(2.0):
+            await compute.link._process.wait()
+
+
+async def test_sigterm_saves(tmp_path: Path) -> None:
+    async with started(tmp_path) as compute:
+        progress = await train(compute, 10)
+        os.kill(compute.link.pid, signal.SIGTERM)
+        assert (await compute.next(Saved)).step >= progress.step
+        assert await compute.end() == 0
+
+
+@pytest.mark.parametrize("rubbish", [b"\xff" * 64, b"\x04\0\0\0\0\0\0\0rubb", b"\x01\0\0\0\x02\0\0\0\xc0ab"])
+async def test_rubbish_on_the_pipe_ends_it_and_says_why(rubbish: bytes) -> None:
+    compute = Compute(await ComputeLink.start())
+    compute.link._stdin.write(rubbish)
+    failed = await compute.next(Failed)
+    assert "pipe" in failed.text or "frame" in failed.text
+    assert await compute.end() == ProtocolError.exit_code
+
+
+def test_what_prints_does_not_get_between_the_frames(tmp_path: Path) -> None:
+    """A library that prints, in Python and below it, and reads stdin, right after the pipe was taken over."""
+    noise = """
+import os, sys
+from core.compute import process
+take_over = process.take_over
+def noisy():
+    streams = take_over()
+    print("hello", flush=True)
+    os.write(1, b"from below")
+    assert sys.stdin.read() == ""
+    return streams
+process.take_over = noisy
+process.main()
+"""
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", noise], stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        assert process.stdin and process.stdout and process.stderr
+        for message in (Configure(manifest.load("digits"), str(tmp_path), 1), Quit()):
+            process.stdin.writelines(messages.encode(message))
+        process.stdin.flush()
+        out, noises = process.stdout.read(), process.stderr.read()
+        assert process.wait(DEADLINE_S) == 0
+    said = []
+    while out:
+        header, payload = messages.sizes(out[:8])
+        said.append(messages.decode(out[8 : 8 + header], out[8 + header : 8 + header + payload])[0])
+        out = out[8 + header + payload :]
+    assert {Ready, Saved} <= {type(message) for message in said}
+    assert b"hello" in noises and b"from below" in noises
