@@ -37,7 +37,8 @@ from core.control.messages import ExpertStatus
 from core.errors import CheckpointError, HearthError, PictureError, ProtocolError
 from core.experts.directory import LocalDirectory
 from core.runtime.backend import ExpertBackend, all_experts
-from core.runtime.checkpoints import CheckpointStore, Part
+from core.runtime.checkpoints import CheckpointStore
+from core.runtime.parts import Part
 from core.runtime.runtime import Runtime, Switch
 from core.training.trainer import Trainer
 
@@ -88,6 +89,7 @@ class Session:
         if sys.platform != "win32":  # a shutdown of the computer tells every process
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._quit.set)
         trainer = self._trainer
+        self._pipe.send(self._progress())
         self._pipe.send(Ready(_device(), torch.get_num_threads(), trainer.step, trainer.samples, notes))
         with _first_error():
             async with asyncio.TaskGroup() as group:
@@ -115,6 +117,7 @@ class Session:
                 case Stop():
                     # All kernels run in this thread: none is running now, and none starts.
                     self._switch.off()
+                    self._rates.clear()
                     self._pipe.send(Stopped(message.id, self._runtime.last_kernel_end))
                     group.create_task(self._save(), name="save")
                 case Predict():
@@ -194,6 +197,7 @@ class Session:
                 error = str(failure)
             finally:
                 self._pipe.saving.clear()
+            self._pipe.send(self._progress())
             self._pipe.send(Saved(step, time.time(), time.monotonic() - start, error))
 
 

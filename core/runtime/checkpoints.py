@@ -9,7 +9,6 @@ import hashlib
 import logging
 import os
 import re
-import struct
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -17,11 +16,9 @@ from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
 import msgspec
-import safetensors
-import safetensors.torch
-import torch
 
 from core.errors import CheckpointError
+from core.runtime.parts import MAX_PART, UNREADABLE, Natural, Part, pack, unpack
 
 log = logging.getLogger(__name__)
 
@@ -31,27 +28,13 @@ BAD_KEPT = 4
 """Damaged files kept for a look at them."""
 MAX_MANIFEST = 8 << 20
 """Bytes; 4,096 experts take 600 KB."""
-MAX_PART = 4 << 30
-"""Bytes of one expert or trunk with its optimizer state."""
-MAX_HEADER = 1 << 20
-"""Bytes of a safetensors header; 1,000 tensors take 100 KB."""
 NOTES = 5
 """Damaged files that are told of one by one."""
 PARTIAL = ".partial"
 BAD = ".bad"
-_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _MANIFEST_NAME = re.compile(r"checkpoint-(\d{8,})\.json(?:\.bad)?")
 
 Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
-Natural = Annotated[int, msgspec.Meta(ge=0)]
-
-
-class Part(NamedTuple):
-    """An expert or the trunk: its weights, its optimizer's state, and what it counted."""
-
-    tensors: dict[str, torch.Tensor]
-    version: int = 0
-    samples: int = 0
 
 
 class Blob(msgspec.Struct, frozen=True):
@@ -85,21 +68,6 @@ class Restored(NamedTuple):
     """Sentences for the user about what was set aside."""
 
 
-class _Metadata(msgspec.Struct, frozen=True):
-    run: str
-    part: str
-    version: Natural
-    samples: Natural
-
-
-class _Wrapped(msgspec.Struct, frozen=True):
-    hearth: str
-
-
-class _Header(msgspec.Struct, frozen=True):
-    metadata: _Wrapped = msgspec.field(name="__metadata__")
-
-
 class CheckpointStore:
     """The checkpoints of one run in one folder. Only one process may write to it at a time."""
 
@@ -110,15 +78,12 @@ class CheckpointStore:
         self._writing = threading.Lock()
 
     async def save(self, step: int, samples: int, parts: Mapping[str, Part]) -> Checkpoint:
-        """Save all parts as they are now.
-
-        The tensors are copied before this gives control back; hashing and writing happen in another thread.
+        """Save all parts, in another thread: the tensors must be copies that nobody changes any more.
 
         Raises:
             CheckpointError: the disk is full or cannot be written; the older checkpoints stay as they were.
         """
-        packed = {name: _pack(self._run, name, part) for name, part in parts.items()}
-        return await asyncio.to_thread(self._write, step, samples, packed)
+        return await asyncio.to_thread(self._write, step, samples, parts)
 
     def restore(self, targets: Mapping[str, Callable[[Part], None]]) -> Restored:
         """Give each target its newest undamaged part.
@@ -159,7 +124,7 @@ class CheckpointStore:
         data = path.read_bytes()
         if hashlib.sha256(data).hexdigest() != blob.sha256:
             raise CheckpointError("its content does not match its checksum")
-        return _unpack(self._run, name, data)
+        return unpack(self._run, name, data)
 
     def _readable(self, notes: list[str]) -> Iterator[Checkpoint]:
         """The checkpoints whose manifests are good, newest first."""
@@ -170,7 +135,7 @@ class CheckpointStore:
                 checkpoint = msgspec.json.decode(path.read_bytes(), type=Checkpoint)
                 if checkpoint.run != self._run:
                     raise CheckpointError(f"it belongs to the run {checkpoint.run!r}")
-            except (*_UNREADABLE, CheckpointError, OSError) as error:
+            except (*UNREADABLE, CheckpointError, OSError) as error:
                 notes.append(f"{path.name} cannot be used: {_reason(error)}.{self._set_aside(path, error)}")
             else:
                 yield checkpoint
@@ -182,25 +147,27 @@ class CheckpointStore:
             log.warning(note)
         return checkpoints
 
-    def _write(self, step: int, samples: int, packed: Mapping[str, tuple[bytes, int]]) -> Checkpoint:
+    def _write(self, step: int, samples: int, parts: Mapping[str, Part]) -> Checkpoint:
         with self._writing:
-            parts, new = {}, {}
-            for name, (data, version) in packed.items():
-                blob = Blob(hashlib.sha256(data).hexdigest(), len(data), version)
-                parts[name] = blob
+            blobs, new = {}, {}
+            for name, part in parts.items():
+                data = pack(self._run, name, part)
+                blob = Blob(hashlib.sha256(data).hexdigest(), len(data), part.version)
+                blobs[name] = blob
                 if not self._is_there(blob):
                     new[blob.sha256] = data
-            checkpoint = Checkpoint(1, self._run, step, samples, time.time(), parts)
+            checkpoint = Checkpoint(1, self._run, step, samples, time.time(), blobs)
             newest = next(iter(self._logged()), None)
-            if newest and (newest.step, newest.parts) == (step, parts) and not new:
+            if newest and (newest.step, newest.parts) == (step, blobs) and not new:
                 return newest
-            added = [path for path in map(self._blob_path, new) if not path.exists()]
+            manifest = self._next_manifest()
+            added = [manifest, *(path for path in map(self._blob_path, new) if not path.exists())]
             try:
                 self._folder.mkdir(parents=True, exist_ok=True)
                 for sha256, data in new.items():
                     _write_file(self._blob_path(sha256), data)
                 _sync_folder(self._folder)
-                _write_file(self._next_manifest(), msgspec.json.format(msgspec.json.encode(checkpoint)))
+                _write_file(manifest, msgspec.json.format(msgspec.json.encode(checkpoint)))
                 _sync_folder(self._folder)
             except OSError as error:
                 for path in added:
@@ -250,28 +217,6 @@ class CheckpointStore:
             return blob.sha256 in self._sound and self._blob_path(blob.sha256).stat().st_size == blob.size
         except OSError:
             return False
-
-
-def _pack(run: str, name: str, part: Part) -> tuple[bytes, int]:
-    # One metadata key only: safetensors writes several in random order, which would change the hash.
-    metadata = msgspec.json.encode(_Metadata(run, name, part.version, part.samples)).decode()
-    tensors = {key: tensor.detach().contiguous() for key, tensor in part.tensors.items()}
-    return safetensors.torch.save(tensors, {"hearth": metadata}), part.version
-
-
-def _unpack(run: str, name: str, data: bytes) -> Part:
-    (length,) = struct.unpack_from("<Q", data)
-    if length > min(MAX_HEADER, len(data) - 8):
-        raise CheckpointError("its header is too large")
-    try:
-        header = msgspec.json.decode(memoryview(data)[8 : 8 + length], type=_Header)
-        metadata = msgspec.json.decode(header.metadata.hearth, type=_Metadata)
-        tensors = safetensors.torch.load(data)
-    except (*_UNREADABLE, safetensors.SafetensorError) as error:
-        raise CheckpointError(f"it is no checkpoint of Hearth ({error})") from error
-    if (metadata.run, metadata.part) != (run, name):
-        raise CheckpointError(f"it belongs to {metadata.part} of the run {metadata.run}")
-    return Part(tensors, metadata.version, metadata.samples)
 
 
 def _write_file(path: Path, data: bytes) -> None:

@@ -14,7 +14,8 @@ from types import FrameType
 import torch
 
 from core.errors import CheckpointError
-from core.runtime.checkpoints import CheckpointStore, Part
+from core.runtime.checkpoints import CheckpointStore
+from core.runtime.parts import Part
 
 RUN = "digits"
 LIMIT = 256 * 1024
