@@ -384,7 +384,7 @@ QPlainTextEdit, QTextEdit {{
     selection-background-color: {c.ember_fill}; selection-color: {c.on_fill};
 }}
 QMenu {{ background: {c.raised}; color: {c.text}; border: 1px solid {c.border}; padding: 6px; }}
-QMenu::item {{ padding: 7px 20px 7px 14px; border-radius: {RADIUS_CONTROL}px; }}
+QMenu::item {{ padding: 8px 40px 8px 14px; border-radius: {RADIUS_CONTROL}px; }}
 QMenu::item:selected {{ background: {c.ember_soft}; color: {c.text}; }}
 QMenu::item:disabled {{ color: {c.text3}; }}
 QMenu::separator {{ height: 1px; background: {c.border}; margin: 6px 8px; }}

@@ -56,8 +56,10 @@ class ModelCard(_StaleCard):
         self.values = [self._accuracy_figure, self._loss_figure]
         row = QHBoxLayout()
         row.setSpacing(look.XL)
-        row.addLayout(self._column(self._accuracy_figure, "right on unseen samples, higher is better", self._accuracy))
-        row.addLayout(self._column(self._loss_figure, "loss on unseen samples, lower is better", self._loss))
+        row.addLayout(
+            self._column(self._accuracy_figure, "right on unseen samples, higher is better", self._accuracy), 1
+        )
+        row.addLayout(self._column(self._loss_figure, "loss on unseen samples, lower is better", self._loss), 1)
         self.body.addLayout(row, 1)
 
     @staticmethod
@@ -186,7 +188,7 @@ class ExpertsCard(_StaleCard):
             grid = ExpertGrid(layer)
             grid.picked.connect(lambda words: self._words.setText(words or self._legend))
             column = QVBoxLayout()
-            column.setSpacing(look.XS)
+            column.setSpacing(6)
             column.addWidget(Label(f"Layer {layer}", "cap", "text2"))
             column.addWidget(grid)
             column.addStretch(1)
@@ -210,8 +212,8 @@ class HomePage(Page):
         self._cards = (self.model, self.machine, self.experts)
         self.body.addWidget(self.hero)
         self.body.addWidget(self._notice)
-        self.body.addWidget(self.model, 6)
-        self.body.addWidget(Pair(self.machine, self.experts), 5)
+        self.body.addWidget(self.model, 1)
+        self.body.addWidget(Pair(self.machine, self.experts))
         self._status: Status | None = None
         self._points: list[CurvePoint] = []
         self._connected = True

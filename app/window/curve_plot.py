@@ -55,6 +55,7 @@ class CurvePlot(QWidget):
         self._name, self._tone, self._write, self._top = name, tone, write, top
         self._shown_tone = tone
         self._points: list[tuple[int, float]] = []
+        self._height = 1.0
         self._plot: Any = None
         self._loading = False
         self._empty = Label(empty, "cap", "text3", wrap=True)
@@ -89,6 +90,11 @@ class CurvePlot(QWidget):
         self._points = thin(points)
         self._draw()
 
+    @property
+    def loaded(self) -> bool:
+        """pyqtgraph is there and draws."""
+        return self._plot is not None
+
     def set_stale(self, stale: bool) -> None:
         """Grey: the figures are old."""
         self._shown_tone = "text3" if stale else self._tone
@@ -116,7 +122,8 @@ class CurvePlot(QWidget):
         self._pg = pyqtgraph
         plot = pyqtgraph.PlotWidget(background=None)
         plot.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        for part in (plot, plot.viewport()):
+            part.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         plot.setFrameShape(plot.Shape.NoFrame)
         plot.setStyleSheet("background: transparent")
         plot.setMinimumHeight(theme().px(60))
@@ -152,16 +159,19 @@ class CurvePlot(QWidget):
         axis.setTextPen(colors.color("text3"))
         # pyqtgraph's pens count device pixels.
         self._line.setPen(self._pg.mkPen(colors.color(self._shown_tone), width=LINE_WIDTH * self.devicePixelRatioF()))
-        gradient = QLinearGradient(0, 1, 0, 0)  # data's y points up
-        gradient.setCoordinateMode(QLinearGradient.CoordinateMode.ObjectBoundingMode)
-        for place, alpha in ((0.0, 0.22), (1.0, 0.02)):
-            color = colors.color(self._shown_tone)
-            color.setAlphaF(alpha)
-            gradient.setColorAt(place, color)
-        self._line.setFillBrush(QBrush(gradient))
+        self._fill()
         self._dot.setBrush(colors.color(self._shown_tone))
         for rule in self._rules:
             rule.setPen(self._rule_pen())
+
+    def _fill(self) -> None:
+        """A soft fill that fades towards zero, in the plot's own units: pyqtgraph paints it in several pieces."""
+        gradient = QLinearGradient(0, self._height, 0, 0)
+        for place, alpha in ((0.0, 0.24), (1.0, 0.02)):
+            color = theme().color(self._shown_tone)
+            color.setAlphaF(alpha)
+            gradient.setColorAt(place, color)
+        self._line.setFillBrush(QBrush(gradient))
 
     def _rule_pen(self) -> QPen:
         pen = QPen(QColor(theme().colors.border), 1)
@@ -192,6 +202,9 @@ class CurvePlot(QWidget):
         self._scale(max(1, steps[-1]), top)
 
     def _scale(self, last: int, top: float) -> None:
+        if top != self._height:
+            self._height = top
+            self._fill()
         box = self._plot.getPlotItem().getViewBox()
         box.setRange(QRectF(0, -0.07 * top, last * 1.015, top * 1.16), padding=0)
 

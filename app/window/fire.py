@@ -6,7 +6,7 @@ from collections import deque
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSpacerItem, QVBoxLayout, QWidget
 
 from app import theme as look
 from app.theme import theme
@@ -125,14 +125,18 @@ class FirePanel(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._column = column = QVBoxLayout(self)
+        column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(look.S)
         self.fire = Fire()
         self._caption = Label("Calls served", "cap", "text2")
         self._rate = Label("", "cap_strong", tabular=True)
-        row = QHBoxLayout()
+        self._row = row = QHBoxLayout()
+        row.setSpacing(0)
+        self._before, self._behind = QSpacerItem(0, 0), QSpacerItem(0, 0)
+        row.addItem(self._before)
         row.addWidget(self._caption)
+        row.addItem(self._behind)
         row.addStretch(1)
         row.addWidget(self._rate)
         column.addWidget(self.fire, 1)
@@ -144,10 +148,16 @@ class FirePanel(QWidget):
 
     def add(self, at: float, calls_per_s: float) -> None:
         self.fire.add(at, calls_per_s)
-        self._caption.setText(f"Calls served, last {number(self.fire.columns())} s")
         self._rate.setText(f"{rate(calls_per_s)} per second")
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        # The caption starts where the first column does.
-        self._column.setContentsMargins((self.width() + GAP) % theme().px(PITCH), 0, 0, 0)
+        columns = min(SECONDS, (self.width() + GAP) // theme().px(PITCH))
+        self._caption.setText(f"Calls served, last {number(columns)} s")
+        # The caption starts where the first column does; the room it asks for is always the same.
+        pitch = theme().px(PITCH)
+        offset = (self.width() + GAP) % pitch
+        fixed = QSizePolicy.Policy.Fixed
+        self._before.changeSize(offset, 0, fixed, fixed)
+        self._behind.changeSize(2 * pitch - offset, 0, fixed, fixed)
+        self._row.invalidate()

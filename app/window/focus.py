@@ -3,6 +3,7 @@
 from PySide6.QtCore import QEvent, QObject, QRect, QRectF, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QWidget
+from shiboken6 import isValid
 
 from app import theme as look
 from app.theme import theme
@@ -38,13 +39,14 @@ class FocusRing(QWidget):
         return self._target
 
     def _focus_changed(self, old: QWidget | None, new: QWidget | None) -> None:
-        if new is not None and new is self._target:
-            return
-        for widget in self._watched:
+        if not isValid(self) or new is None or new is self._target or not self._window.isAncestorOf(new):
+            return  # a menu or another window: the ring waits for the focus to come back
+        for widget in filter(isValid, self._watched):
             widget.removeEventFilter(self)
         self._watched = []
-        inside = new is not None and self._window.isAncestorOf(new)
-        self._target = new if inside and self.by_keyboard else None
+        # Arrow keys move the focus inside of a group without asking the window.
+        moved_on = self._target is not None and QApplication.mouseButtons() == Qt.MouseButton.NoButton
+        self._target = new if self.by_keyboard or moved_on else None
         step: QWidget | None = self._target
         while step is not None and step is not self._window:
             step.installEventFilter(self)

@@ -112,9 +112,6 @@ class MainWindow(QWidget):
         self._pages = list(pages)
         self._actions = actions
         self._state: State = "preparing"
-        self._rail = False
-        self._connected = False
-        self._note_slot: object = None
         self.setWindowTitle("Hearth")
         self.setWindowIcon(app_icon())
         self.setMinimumSize(*MINIMUM)
@@ -130,7 +127,7 @@ class MainWindow(QWidget):
         self.sidebar.state_clicked.connect(lambda: self.open_page("home"))
         actions.open_page.connect(self.open_page)
         self.sidebar.chip.set_state("preparing", "The worker is starting")
-        self._ring = FocusRing(self)
+        self.ring = FocusRing(self)
         self._shortcuts()
         self._show(0)
 
@@ -171,9 +168,12 @@ class MainWindow(QWidget):
         self._stack.setCurrentIndex(number)
         self.sidebar.buttons[number].setChecked(True)
         if by_keyboard:
-            self._ring.by_keyboard = True
+            self.ring.by_keyboard = True
             self.sidebar.buttons[number].setFocus(Qt.FocusReason.ShortcutFocusReason)
-            self._ring.by_keyboard = False
+            self.ring.by_keyboard = False
+
+    def current_page(self) -> Page:
+        return self._pages[self._stack.currentIndex()]
 
     def update_status(self, status: Status) -> None:
         """Hand a new status to every page, the sidebar and the footer."""
@@ -194,7 +194,6 @@ class MainWindow(QWidget):
         Args:
             sentence: what happens while it is not: "Worker stopped, restarting in 4 s".
         """
-        self._connected = connected
         self.footer.set_connected(connected, sentence)
         if not connected:
             self._state = "attention"
@@ -207,9 +206,9 @@ class MainWindow(QWidget):
         return self.note.tell(text, button)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        self._ring.by_keyboard = True
+        self.ring.by_keyboard = True
         moved = super().focusNextPrevChild(forward)
-        self._ring.by_keyboard = False
+        self.ring.by_keyboard = False
         return moved
 
     def resizeEvent(self, event: QResizeEvent) -> None:

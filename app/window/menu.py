@@ -1,7 +1,7 @@
 """A floating menu in the window's look: rounded, with remarks in grey at the right of the entries."""
 
-from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QFontMetrics, QGuiApplication, QPainter, QPainterPath, QPaintEvent, QRegion, QResizeEvent
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QGuiApplication, QPainter, QPainterPath, QPaintEvent, QRegion, QResizeEvent
 from PySide6.QtWidgets import QMenu
 
 from app import theme as look
@@ -20,13 +20,6 @@ class Menu(QMenu):
         self.setWindowFlags(self.windowFlags() | Qt.WindowType.FramelessWindowHint)
         if not self._masked:
             self.setAttribute(Qt.WidgetAttribute.WA_TranslucentBackground)
-
-    def sizeHint(self) -> QSize:
-        metrics = QFontMetrics(self.font())
-        gap = theme().px(34) if any("\t" in action.text() for action in self.actions()) else 0
-        widths = [metrics.horizontalAdvance(action.text().replace("\t", "")) for action in self.actions()]
-        hint = super().sizeHint()
-        return QSize(max(hint.width(), max(widths, default=0) + gap + theme().px(46)), hint.height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -189,6 +189,8 @@ class Button(QPushButton):
         return theme().px(14 if self.kind == "link" else 18)
 
     def sizeHint(self) -> QSize:
+        if not self.text():
+            return QSize(theme().px(look.BUTTON_HEIGHT), theme().px(look.BUTTON_HEIGHT))
         metrics = QFontMetrics(self.font())
         width = metrics.horizontalAdvance(self.text()) + 2 * self._inset()
         if self._icon:
@@ -284,7 +286,6 @@ class SplitButton(QWidget):
         self.main.joined, self.arrow.joined = Qt.Edge.RightEdge, Qt.Edge.LeftEdge
         self.arrow.setAccessibleName(menu_name)
         self.arrow.setToolTip(menu_name)
-        self.arrow.setFixedSize(theme().px(34), theme().px(look.BUTTON_HEIGHT))
         self._make_menu = make_menu
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)

@@ -6,9 +6,13 @@ from PySide6.QtCore import QLocale, QTime
 
 
 def locale() -> QLocale:
-    """The user's locale; American English where the system names none."""
+    """The user's locale; British English (commas, 24 hours) where the system names none."""
     system = QLocale()
-    return QLocale(QLocale.Language.English) if system.language() == QLocale.Language.C else system
+    return (
+        QLocale(QLocale.Language.English, QLocale.Country.UnitedKingdom)
+        if system.language() == QLocale.Language.C
+        else system
+    )
 
 
 def number(value: float, decimals: int = 0) -> str:

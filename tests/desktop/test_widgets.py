@@ -1,0 +1,239 @@
+"""The window's own controls: named, reachable by keyboard, and their text fits everywhere."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QApplication, QLabel, QMenu, QWidget
+from pytestqt.qtbot import QtBot
+
+from app import theme as look
+from app.actions import Actions
+from app.pages.home import HomePage
+from app.theme import theme
+from app.window.main_window import MainWindow
+from app.window.page import Page
+from app.window.pause import PauseButton, fill_pause_menu, pause_choices, when
+from app.window.widgets import Button, ElidedLabel, Segmented, Switch
+from core.control.messages import CurvePoint
+from tests.desktop.conftest import make_status
+
+SIZES = [(880, 600), (1040, 720), (1600, 1000)]
+
+
+@pytest.fixture
+def plain_theme(qapp: QApplication) -> Iterator[None]:
+    theme().set_mode("light")
+    scale = theme().scale
+    yield
+    theme().set_scale(scale)
+    theme().set_mode("system")
+
+
+def make_window(qtbot: QtBot, size: tuple[int, int] = (1040, 720)) -> tuple[MainWindow, Actions]:
+    actions = Actions()
+    pages = [HomePage(actions), Page("model", "Try the model", "model"), Page("settings", "Settings", "settings")]
+    window = MainWindow(pages, actions)
+    window.may_close = True
+    qtbot.addWidget(window)
+    window.resize(*size)
+    window.show()
+    qtbot.waitExposed(window)
+    window.set_connected(True)
+    window.update_curve([CurvePoint(step, step * 32, 2.3, 0.5) for step in range(0, 6400, 64)])
+    window.update_status(make_status())
+    QApplication.processEvents()
+    return window, actions
+
+
+def misfits(window: QWidget) -> list[str]:
+    """Every visible text that does not get the room it asks for, and every child that leaves its parent."""
+    found = []
+    for widget in window.findChildren(QWidget):
+        if not widget.isVisible():
+            continue
+        if isinstance(widget, QLabel) and widget.text() and not isinstance(widget, ElidedLabel):
+            wraps = widget.wordWrap()
+            high = widget.heightForWidth(widget.width()) if wraps else widget.sizeHint().height()
+            if widget.height() < high or (not wraps and widget.width() < widget.sizeHint().width()):
+                found.append(f"{widget.text()!r}: {widget.size()} of {widget.sizeHint()}, height {high}")
+        if isinstance(widget, QAbstractButton) and (
+            widget.width() < widget.minimumSizeHint().width() or widget.height() < widget.minimumSizeHint().height()
+        ):
+            found.append(f"{widget.accessibleName()!r}: {widget.size()}")
+        parent = widget.parentWidget()
+        scrolls = parent is not None and isinstance(parent.parentWidget(), QAbstractScrollArea)
+        if parent is not None and not scrolls and not parent.rect().contains(widget.geometry()):
+            found.append(f"{widget} {widget.geometry()} leaves {parent} {parent.rect()}")
+    return found
+
+
+def settle(qtbot: QtBot, window: MainWindow) -> None:
+    """Until the plots are loaded and every layout has taken its place."""
+    qtbot.waitUntil(lambda: all(plot.loaded for plot in window.findChildren(QWidget) if hasattr(plot, "loaded")))
+    QApplication.processEvents()
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("variant", ["plain", "fallback font", "large text", "long strings"])
+def test_every_text_fits(
+    qtbot: QtBot, plain_theme: None, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int], variant: str
+) -> None:
+    if variant == "fallback font":
+        monkeypatch.setitem(look.SANS, "linux", ["DejaVu Sans"])
+    theme().set_scale(1.5 if variant == "large text" else 1.0)
+    window, _ = make_window(qtbot, size)
+    settle(qtbot, window)
+    if variant == "long strings":
+        for widget in window.findChildren(QWidget):
+            if isinstance(widget, QLabel | QAbstractButton) and widget.text():
+                words = (widget.text() + " " + widget.text())[: max(3, int(len(widget.text()) * 1.4))]
+                widget.setText(words)
+        window.resize(size[0] + 1, size[1])
+    for _ in range(4):
+        QApplication.processEvents()
+    assert misfits(window) == []
+
+
+def test_the_check_finds_a_clipped_text(qtbot: QtBot, plain_theme: None) -> None:
+    window, _ = make_window(qtbot)
+    label = QLabel("This sentence is much too long for so little room", window)
+    label.setGeometry(0, 0, 30, 12)
+    label.show()
+    assert any("too long" in line for line in misfits(window))
+
+
+def test_every_control_has_a_name(qtbot: QtBot, plain_theme: None) -> None:
+    window, _ = make_window(qtbot)
+    settle(qtbot, window)
+    focusable = [
+        widget
+        for widget in window.findChildren(QWidget)
+        if widget.isVisible() and widget.focusPolicy() & Qt.FocusPolicy.TabFocus
+    ]
+    assert len(focusable) >= 8
+    assert [widget for widget in focusable if not widget.accessibleName()] == []
+
+
+def test_the_focus_ring_is_for_the_keyboard_only(qtbot: QtBot, plain_theme: None) -> None:
+    window, actions = make_window(qtbot)
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    pauses: list[object] = []
+    actions.pause.connect(pauses.append)
+    button = next(b for b in window.findChildren(Button) if b.isVisible() and b.text() == "Pause")
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert pauses == [None] and window.ring.target is None and not window.ring.isVisible()
+    button.setFocus()
+    QTest.keyClick(button, Qt.Key.Key_Tab)
+    ringed = window.ring.target
+    assert ringed is not None and ringed.accessibleName() == "More ways to pause" and window.ring.isVisible()
+    around = window.ring.geometry()
+    inner = ringed.rect().translated(ringed.mapTo(window, QPoint(0, 0)))
+    assert around.contains(inner) and around != inner
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert not window.ring.isVisible()
+
+
+def test_pages_are_chosen_by_click_and_shortcut(qtbot: QtBot, plain_theme: None) -> None:
+    window, actions = make_window(qtbot)
+    titles = [button.text() for button in window.sidebar.buttons]
+    assert titles == ["Home", "Try the model", "Settings"]
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    QTest.keyClick(window, Qt.Key.Key_2, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(window.sidebar.buttons[1].isChecked)
+    assert window.current_page().name == "model"
+    QTest.mouseClick(window.sidebar.buttons[2], Qt.MouseButton.LeftButton)
+    assert window.current_page().name == "settings"
+    actions.open_page.emit("home")
+    assert window.current_page().name == "home"
+
+
+def test_ctrl_shift_p_pauses_and_resumes(qtbot: QtBot, plain_theme: None) -> None:
+    window, actions = make_window(qtbot)
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    both = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    with qtbot.waitSignal(actions.pause):
+        QTest.keyClick(window, Qt.Key.Key_P, both)
+    window.update_status(make_status(state="paused"))
+    with qtbot.waitSignal(actions.resume):
+        QTest.keyClick(window, Qt.Key.Key_P, both)
+
+
+def test_a_small_window_has_a_rail_with_names_as_tooltips(qtbot: QtBot, plain_theme: None) -> None:
+    window, _ = make_window(qtbot, (880, 600))
+    assert window.sidebar.width() == theme().px(64)
+    window.grab()
+    assert [button.toolTip() for button in window.sidebar.buttons] == ["Home", "Try the model", "Settings"]
+    window.resize(1040, 720)
+    QApplication.processEvents()
+    assert window.sidebar.width() == theme().px(212)
+
+
+def test_closing_asks_and_does_not_close(qtbot: QtBot, plain_theme: None) -> None:
+    window, _ = make_window(qtbot)
+    window.may_close = False
+    with qtbot.waitSignal(window.close_requested):
+        assert not window.close()
+    assert window.isVisible()
+    window.may_close = True
+    assert window.close()
+
+
+def test_a_note_offers_one_thing_to_do(qtbot: QtBot, plain_theme: None) -> None:
+    window, _ = make_window(qtbot)
+    button = window.tell("Threads set to 2.", "Undo")
+    assert button.isVisible() and button.text() == "Undo"
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert not window.note.isVisible()
+
+
+def test_pause_choices_say_when_they_end() -> None:
+    now = datetime(2026, 3, 5, 14, 47)
+    choices = pause_choices(now)
+    assert [choice.seconds(now) for choice in choices] == [900, 3600, (17 * 60 + 13) * 60, None]
+    ends = [when(choice.end, now) for choice in choices if choice.end]
+    assert ends[1].startswith("until ") and "47" in ends[1]
+    assert "8" in ends[2] and not ends[2].startswith("until")
+
+
+def test_pause_menu_and_button(qtbot: QtBot, plain_theme: None) -> None:
+    actions = Actions()
+    menu = QMenu()
+    fill_pause_menu(menu, actions, datetime(2026, 3, 5, 14, 47))
+    asked: list[object] = []
+    actions.pause.connect(asked.append)
+    for entry in menu.actions():
+        entry.trigger()
+    button = PauseButton(actions)
+    qtbot.addWidget(button)
+    button.main.click()
+    assert asked == [900, 3600, (17 * 60 + 13) * 60, None, None]
+    assert "\tuntil" in menu.actions()[0].text()
+
+
+def test_segments_move_by_arrow_keys(qtbot: QtBot, plain_theme: None) -> None:
+    control = Segmented({"system": "System", "light": "Light", "dark": "Dark"}, "Theme")
+    qtbot.addWidget(control)
+    control.show()
+    chosen: list[str] = []
+    control.chosen.connect(chosen.append)
+    first = control.findChildren(QAbstractButton)[0]
+    QTest.keyClick(first, Qt.Key.Key_Right)
+    QTest.keyClick(control.findChildren(QAbstractButton)[1], Qt.Key.Key_Right)
+    assert chosen == ["light", "dark"] and control.value() == "dark"
+    control.set_value("system")
+    assert chosen == ["light", "dark"]
+
+
+def test_a_switch_toggles_by_space(qtbot: QtBot, plain_theme: None) -> None:
+    switch = Switch("Compute only while I am away")
+    qtbot.addWidget(switch)
+    switch.show()
+    with qtbot.waitSignal(switch.toggled):
+        QTest.keyClick(switch, Qt.Key.Key_Space)
+    assert switch.isChecked() and switch.height() >= 24
