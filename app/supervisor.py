@@ -1,7 +1,6 @@
 """Keeps a worker running for the data folder: finds the one that runs, starts one if none does, says why one stopped.
 
-`Supervision` decides and knows neither clock nor processes; `Supervisor` does what it decided. The worker is started
-in a session of its own, so that it outlives the app.
+`app.supervision` decides, this does. The worker is started in a session of its own, so that it outlives the app.
 """
 
 import logging
@@ -11,180 +10,23 @@ import signal
 import subprocess
 import sys
 import time
-from enum import Enum, auto
 from pathlib import Path
-from typing import NamedTuple
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from app.supervision import Do, Phase, Report, Supervision, exit_reason
 from app.worker_client import WorkerClient
 from core import errors
 
 logger = logging.getLogger(__name__)
 
-FIRST_DELAY_S = 1.0
-LAST_DELAY_S = 60.0
-HEALTHY_S = 60.0
-"""After so long without a fault the next restart is quick again."""
-DIAL_EVERY_S = 0.1
-SLOW_S = 15.0
-"""A worker that was started and does not answer for so long is reported, and asked less often."""
-LEAVE_S = 10.0
 STDERR_FILE = Path("logs") / "worker-stderr.txt"
 STDERR_BYTES = 1_000_000
 STDERR_CHECK_MS = 60_000
-UNMENDABLE = {
-    errors.SettingsError.exit_code,
-    errors.ManifestError.exit_code,
-    errors.DataFolderError.exit_code,
-    errors.PortInUse.exit_code,
-}
-"""Exit codes of faults that are still there at the next start."""
 if sys.platform == "win32":
     DETACHED = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
 else:
     DETACHED = 0
-
-
-class Phase(Enum):
-    LOOKING = auto()
-    """Dialling a worker that may run already."""
-    STARTING = auto()
-    """Ours was started and does not answer yet."""
-    RUNNING = auto()
-    LOST = auto()
-    """The connection is gone, perhaps the worker is not."""
-    WAITING = auto()
-    """It stopped; it is looked for, then started again, after the back-off."""
-    FAILED = auto()
-    """Somebody has to do something first."""
-    LEAVING = auto()
-    """It was asked to end."""
-    ENDED = auto()
-
-
-class Do(Enum):
-    NOTHING = auto()
-    DIAL = auto()
-    START = auto()
-
-
-class Report(NamedTuple):
-    """What the window shows about the worker; `sentence` is empty while all is well."""
-
-    phase: Phase
-    sentence: str
-
-
-class Supervision:
-    """The decisions: each event returns what to do now, and `due` is the time of the next `tick`, if there is one."""
-
-    def __init__(self) -> None:
-        self.phase = Phase.LOOKING
-        self.due: float | None = None
-        self._reason = ""
-        self._delay = FIRST_DELAY_S
-        self._since = 0.0
-
-    def begin(self, now: float) -> Do:
-        self._enter(Phase.LOOKING, now)
-        return Do.DIAL
-
-    def connected(self, now: float) -> Do:
-        if self.phase not in (Phase.LEAVING, Phase.ENDED):
-            self._enter(Phase.RUNNING, now)
-        return Do.NOTHING
-
-    def unreachable(self, now: float, reason: str, refused: bool, ours: bool) -> Do:
-        """A dial failed or the connection was lost; `ours`: a worker that this app started is still there."""
-        if self.phase in (Phase.LEAVING, Phase.ENDED, Phase.FAILED, Phase.WAITING):
-            return Do.NOTHING
-        if refused:
-            self._enter(Phase.FAILED, now, reason=reason)
-        elif self.phase is Phase.RUNNING:
-            if now - self._since >= HEALTHY_S:
-                self._delay = FIRST_DELAY_S
-            self._enter(Phase.LOST, now, now + DIAL_EVERY_S, reason)
-        elif ours:
-            slow = now - self._since > SLOW_S
-            self.due = now + (1.0 if slow else DIAL_EVERY_S)
-        elif self.phase is Phase.LOOKING:
-            self._enter(Phase.STARTING, now, now + DIAL_EVERY_S)
-            return Do.START
-        else:
-            self._back_off(now, "it stopped unexpectedly")
-        return Do.NOTHING
-
-    def exited(self, now: float, code: int, last_line: str) -> Do:
-        """The worker that this app started has ended; `code` as in `subprocess`, negative for a signal."""
-        if self.phase in (Phase.LEAVING, Phase.ENDED):
-            return Do.NOTHING
-        if code in UNMENDABLE:
-            self._enter(Phase.FAILED, now, reason=last_line or f"The worker cannot run (exit code {code}).")
-        else:
-            self._back_off(now, exit_reason(code, last_line))
-        return Do.NOTHING
-
-    def tick(self, now: float) -> Do:
-        """What to do as `due` has come."""
-        if self.due is None or now < self.due:
-            return Do.NOTHING
-        self.due = None
-        if self.phase is Phase.WAITING:
-            self._enter(Phase.LOOKING, now, reason=self._reason)
-        return Do.DIAL if self.phase in (Phase.LOOKING, Phase.STARTING, Phase.LOST) else Do.NOTHING
-
-    def retry(self, now: float) -> Do:
-        """Somebody pressed Try again."""
-        if self.phase not in (Phase.FAILED, Phase.WAITING):
-            return Do.NOTHING
-        self._delay = FIRST_DELAY_S
-        return self.begin(now)
-
-    def leave(self, now: float) -> None:
-        """The end is wanted; nothing is started any more."""
-        if self.phase is not Phase.ENDED:
-            self._enter(Phase.LEAVING, now, now + LEAVE_S)
-
-    def end(self, now: float) -> None:
-        self._enter(Phase.ENDED, now)
-
-    def report(self, now: float) -> Report:
-        """The sentence for the window; it counts down while waiting."""
-        match self.phase:
-            case Phase.WAITING if self.due is not None:
-                seconds = max(1, math.ceil(self.due - now))
-                return Report(self.phase, f"Worker stopped: {self._reason}. Restarting in {seconds} s.")
-            case Phase.FAILED:
-                return Report(self.phase, self._reason)
-            case Phase.LOST:
-                return Report(self.phase, f"{self._reason} Trying to reach it again.")
-            case Phase.LOOKING | Phase.STARTING:
-                slow = now - self._since > SLOW_S
-                return Report(self.phase, "The worker takes long to start." if slow else "The worker is starting.")
-            case Phase.LEAVING:
-                return Report(self.phase, "Leaving: the worker saves its work.")
-            case _:
-                return Report(self.phase, "")
-
-    def _enter(self, phase: Phase, now: float, due: float | None = None, reason: str = "") -> None:
-        self.phase, self.due, self._reason, self._since = phase, due, reason, now
-
-    def _back_off(self, now: float, reason: str) -> None:
-        if self.phase is Phase.RUNNING and now - self._since >= HEALTHY_S:
-            self._delay = FIRST_DELAY_S
-        self._enter(Phase.WAITING, now, now + self._delay, reason)
-        self._delay = min(2 * self._delay, LAST_DELAY_S)
-
-
-def exit_reason(code: int, last_line: str) -> str:
-    """Why a process ended, for the middle of a sentence."""
-    if code < 0:
-        return f"it was killed (signal {-code})"
-    if code == 0:
-        return "it ended by itself"
-    detail = last_line.rstrip(".")
-    return f"it ended with exit code {code} ({detail})" if detail else f"it ended with exit code {code}"
 
 
 def worker_command(folder: Path) -> list[str]:
@@ -347,7 +189,8 @@ class Supervisor(QObject):
                 lines = file.read().decode("utf-8", "replace").split("\n")
         except OSError:
             return ""
-        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        return last.removeprefix("hearth: ")
 
     def _bound_stderr(self) -> None:
         """The file is open for appending, so that it can be cut while the worker writes."""

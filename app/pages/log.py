@@ -129,7 +129,7 @@ class LogPage(Page):
         self.level.chosen.connect(self._filter)
         self.part.currentIndexChanged.connect(self._filter)
         self.text.textChanged.connect(self._filter)
-        self.follow.toggled.connect(lambda on: self.view.scrollToBottom() if on else None)
+        self.follow.toggled.connect(self._keep_end)
         self._show_empty()
 
     def add(self, line: LogLine) -> None:
@@ -170,6 +170,7 @@ class LogPage(Page):
         view.setAccessibleName("Log lines")
         view.setAutoFillBackground(False)
         view.viewport().setAutoFillBackground(False)
+        view.verticalScrollBar().rangeChanged.connect(self._keep_end)
         view.verticalScrollBar().sliderReleased.connect(self._scrolled)
         view.verticalScrollBar().actionTriggered.connect(lambda: QTimer.singleShot(0, self, self._scrolled))
         copy = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), view)
@@ -214,6 +215,9 @@ class LogPage(Page):
 
     def _after_change(self) -> None:
         self._show_empty()
+        self._keep_end()
+
+    def _keep_end(self) -> None:
         if self.follow.isChecked():
             self.view.scrollToBottom()
 

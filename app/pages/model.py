@@ -10,7 +10,7 @@ from app.pages.asking import Asking, Wait
 from app.pages.canvas import Canvas
 from app.theme import theme
 from app.window.page import Page
-from app.window.widgets import Bar, Button, Card, Divider, Label, Notice, Pair, Panel, Pill, set_tone
+from app.window.widgets import Bar, Button, Card, Divider, Label, Notice, Panel, Pill, set_tone
 from app.window.words import number, percent
 from app.worker_client import WorkerClient
 from core.control.messages import Prediction, PredictParams, Status
@@ -44,7 +44,11 @@ class ModelPage(Page):
         self.asking = Asking(client, self._picture)
         self.undo = Button("Undo", "link", "undo")
         self.clear = Button("Clear", "link", "close")
-        self.body.addWidget(Pair(self._draw_card(), self.result))
+        pair = QHBoxLayout()  # side by side also where it is narrow: the answer changes while one draws
+        pair.setSpacing(look.CARD_GAP)
+        pair.addWidget(self._draw_card(), 1)
+        pair.addWidget(self.result, 1)
+        self.body.addLayout(pair)
         self.body.addWidget(self.experts, 1)
         self.canvas.changed.connect(self._drawn)
         self.undo.clicked.connect(self.canvas.undo)

@@ -166,7 +166,8 @@ class ToyWorker:
         self.asked.append((request.method, params))
         if request.method in self.silent:
             return
-        result = self.answers.get(request.method, _nothing)(params)
+        answer = self.answers[request.method] if request.method in self.answers else _nothing
+        result = answer(params)
         if isinstance(result, wire.ErrorInfo):
             reply = wire.Reply(request.id, error=result)
         else:

@@ -1,0 +1,164 @@
+"""When to look for the worker, start it, wait, or give up: decisions without clock, processes or Qt."""
+
+import math
+from enum import Enum, auto
+from typing import NamedTuple
+
+from core import errors
+
+FIRST_DELAY_S = 1.0
+LAST_DELAY_S = 60.0
+HEALTHY_S = 60.0
+"""After so long without a fault the next restart is quick again."""
+DIAL_EVERY_S = 0.1
+SLOW_S = 15.0
+"""A worker that was started and does not answer for so long is reported, and asked less often."""
+LEAVE_S = 10.0
+UNMENDABLE = {
+    errors.SettingsError.exit_code,
+    errors.ManifestError.exit_code,
+    errors.DataFolderError.exit_code,
+    errors.PortInUse.exit_code,
+}
+"""Exit codes of faults that are still there at the next start."""
+
+
+class Phase(Enum):
+    LOOKING = auto()
+    """Dialling a worker that may run already."""
+    STARTING = auto()
+    """Ours was started and does not answer yet."""
+    RUNNING = auto()
+    LOST = auto()
+    """The connection is gone, perhaps the worker is not."""
+    WAITING = auto()
+    """It stopped; it is looked for, then started again, after the back-off."""
+    FAILED = auto()
+    """Somebody has to do something first."""
+    LEAVING = auto()
+    """It was asked to end."""
+    ENDED = auto()
+
+
+class Do(Enum):
+    NOTHING = auto()
+    DIAL = auto()
+    START = auto()
+
+
+class Report(NamedTuple):
+    """What the window shows about the worker; `sentence` is empty while all is well."""
+
+    phase: Phase
+    sentence: str
+
+
+class Supervision:
+    """The decisions: each event returns what to do now, and `due` is the time of the next `tick`, if there is one."""
+
+    def __init__(self) -> None:
+        self.phase = Phase.LOOKING
+        self.due: float | None = None
+        self._reason = ""
+        self._delay = FIRST_DELAY_S
+        self._since = 0.0
+
+    def begin(self, now: float) -> Do:
+        self._enter(Phase.LOOKING, now)
+        return Do.DIAL
+
+    def connected(self, now: float) -> Do:
+        if self.phase not in (Phase.LEAVING, Phase.ENDED):
+            self._enter(Phase.RUNNING, now)
+        return Do.NOTHING
+
+    def unreachable(self, now: float, reason: str, refused: bool, ours: bool) -> Do:
+        """A dial failed or the connection was lost; `ours`: a worker that this app started is still there."""
+        if self.phase in (Phase.LEAVING, Phase.ENDED, Phase.FAILED, Phase.WAITING):
+            return Do.NOTHING
+        if refused:
+            self._enter(Phase.FAILED, now, reason=reason)
+        elif self.phase is Phase.RUNNING:
+            if now - self._since >= HEALTHY_S:
+                self._delay = FIRST_DELAY_S
+            self._enter(Phase.LOST, now, now + DIAL_EVERY_S, reason)
+        elif ours:
+            slow = now - self._since > SLOW_S
+            self.due = now + (1.0 if slow else DIAL_EVERY_S)
+        elif self.phase is Phase.LOOKING:
+            self._enter(Phase.STARTING, now, now + DIAL_EVERY_S)
+            return Do.START
+        else:
+            self._back_off(now, "it stopped unexpectedly")
+        return Do.NOTHING
+
+    def exited(self, now: float, code: int, last_line: str) -> Do:
+        """The worker that this app started has ended; `code` as in `subprocess`, negative for a signal."""
+        if self.phase in (Phase.LEAVING, Phase.ENDED):
+            return Do.NOTHING
+        if code in UNMENDABLE:
+            self._enter(Phase.FAILED, now, reason=last_line or f"The worker cannot run (exit code {code}).")
+        else:
+            self._back_off(now, exit_reason(code, last_line))
+        return Do.NOTHING
+
+    def tick(self, now: float) -> Do:
+        """What to do as `due` has come."""
+        if self.due is None or now < self.due:
+            return Do.NOTHING
+        self.due = None
+        if self.phase is Phase.WAITING:
+            self._enter(Phase.LOOKING, now, reason=self._reason)
+        return Do.DIAL if self.phase in (Phase.LOOKING, Phase.STARTING, Phase.LOST) else Do.NOTHING
+
+    def retry(self, now: float) -> Do:
+        """Somebody pressed Try again."""
+        if self.phase not in (Phase.FAILED, Phase.WAITING):
+            return Do.NOTHING
+        self._delay = FIRST_DELAY_S
+        return self.begin(now)
+
+    def leave(self, now: float) -> None:
+        """The end is wanted; nothing is started any more."""
+        if self.phase is not Phase.ENDED:
+            self._enter(Phase.LEAVING, now, now + LEAVE_S)
+
+    def end(self, now: float) -> None:
+        self._enter(Phase.ENDED, now)
+
+    def report(self, now: float) -> Report:
+        """The sentence for the window; it counts down while waiting."""
+        match self.phase:
+            case Phase.WAITING if self.due is not None:
+                seconds = max(1, math.ceil(round(self.due - now, 3)))
+                return Report(self.phase, f"Worker stopped: {self._reason}. Restarting in {seconds} s.")
+            case Phase.FAILED:
+                return Report(self.phase, self._reason)
+            case Phase.LOST:
+                return Report(self.phase, f"{self._reason} Trying to reach it again.")
+            case Phase.LOOKING | Phase.STARTING:
+                slow = now - self._since > SLOW_S
+                return Report(self.phase, "The worker takes long to start." if slow else "The worker is starting.")
+            case Phase.LEAVING:
+                return Report(self.phase, "Leaving: the worker saves its work.")
+            case _:
+                return Report(self.phase, "")
+
+    def _enter(self, phase: Phase, now: float, due: float | None = None, reason: str = "") -> None:
+        self.phase, self.due, self._reason, self._since = phase, due, reason, now
+
+    def _back_off(self, now: float, reason: str) -> None:
+        if self.phase is Phase.RUNNING and now - self._since >= HEALTHY_S:
+            self._delay = FIRST_DELAY_S
+        self._enter(Phase.WAITING, now, now + self._delay, reason)
+        self._delay = min(2 * self._delay, LAST_DELAY_S)
+
+
+def exit_reason(code: int, last_line: str) -> str:
+    """Why a process ended, for the middle of a sentence."""
+    if code < 0:
+        return f"it was killed (signal {-code})"
+    if code == 0:
+        return "it ended by itself"
+    detail = last_line.rstrip(".")
+    return f"it ended with exit code {code} ({detail})" if detail else f"it ended with exit code {code}"

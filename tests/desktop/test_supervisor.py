@@ -1,0 +1,307 @@
+"""The plan of the worker: the decisions with a clock of their own, the deeds with real processes."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app import supervision, supervisor
+from app.supervision import Do, Phase, Report, Supervision, exit_reason
+from app.supervisor import Supervisor, worker_command
+from app.worker_client import WorkerClient
+from core.control import messages as wire
+from tests.desktop.conftest import ToyWorker
+
+# Decisions
+
+
+def phase(plan: Supervision) -> Phase:
+    return plan.phase
+
+
+def looking(now: float = 0.0) -> Supervision:
+    plan = Supervision()
+    assert plan.begin(now) is Do.DIAL
+    return plan
+
+
+def running(now: float = 0.0) -> Supervision:
+    plan = looking(now)
+    plan.connected(now)
+    return plan
+
+
+def test_finds_the_worker_that_runs() -> None:
+    plan = looking()
+    assert plan.connected(0.1) is Do.NOTHING
+    assert plan.report(0.1) == Report(Phase.RUNNING, "")
+
+
+def test_starts_one_if_none_runs() -> None:
+    plan = looking()
+    assert plan.unreachable(0.1, "No worker runs.", refused=False, ours=False) is Do.START
+    assert phase(plan) is Phase.STARTING
+    assert plan.tick(0.15) is Do.NOTHING
+    assert plan.tick(0.3) is Do.DIAL
+    assert plan.unreachable(0.3, "Not yet.", refused=False, ours=True) is Do.NOTHING
+    assert plan.tick(0.5) is Do.DIAL
+    plan.connected(0.6)
+    assert phase(plan) is Phase.RUNNING
+
+
+def test_a_killed_worker_is_started_again_after_a_countdown() -> None:
+    plan = running()
+    plan.exited(5.0, -9, "")
+    assert plan.report(5.0).sentence == "Worker stopped: it was killed (signal 9). Restarting in 1 s."
+    assert plan.tick(5.9) is Do.NOTHING
+    assert plan.tick(6.0) is Do.DIAL
+    assert plan.unreachable(6.0, "No worker runs.", refused=False, ours=False) is Do.START
+
+
+def test_the_back_off_doubles_up_to_a_minute() -> None:
+    plan, now, waits = running(), 0.0, []
+    for _ in range(9):
+        plan.exited(now, 1, "")
+        assert plan.due is not None
+        waits.append(plan.due - now)
+        now = plan.due
+        assert plan.tick(now) is Do.DIAL
+        assert plan.unreachable(now, "No worker runs.", refused=False, ours=False) is Do.START
+        plan.connected(now + 1)
+    assert waits == [1, 2, 4, 8, 16, 32, 60, 60, 60]
+
+
+def test_a_minute_of_health_resets_the_back_off() -> None:
+    plan = running()
+    for now in (1.0, 10.0, 20.0):
+        plan.exited(now, 1, "")
+        plan.tick(now + 10)
+        plan.connected(now + 10)
+    assert plan.unreachable(90.0, "Gone.", refused=False, ours=True) is Do.NOTHING
+    plan.exited(90.1, -9, "")
+    assert plan.due == pytest.approx(91.1)
+
+
+def test_the_countdown_counts() -> None:
+    plan = running()
+    for now in (0.0, 1.0, 3.0):
+        plan.exited(now, -9, "")
+    texts = [plan.report(3.0 + passed).sentence[-5:] for passed in (0.0, 0.5, 1.5, 3.5)]
+    assert texts == ["4 s.", "4 s.", "3 s.", "1 s."] or [text.strip() for text in texts] == [
+        "4 s.",
+        "4 s.",
+        "3 s.",
+        "1 s.",
+    ]
+
+
+def test_a_lost_connection_to_a_living_worker_is_tried_again() -> None:
+    plan = running()
+    plan.unreachable(1.0, "The worker ended the connection.", refused=False, ours=True)
+    assert plan.report(1.0).sentence == "The worker ended the connection. Trying to reach it again."
+    assert plan.tick(1.1) is Do.DIAL
+    plan.unreachable(1.1, "Not yet.", refused=False, ours=True)
+    assert plan.tick(1.25) is Do.DIAL
+    plan.connected(1.3)
+    assert phase(plan) is Phase.RUNNING
+
+
+def test_a_foreign_workers_end_is_unexpected() -> None:
+    plan = running()
+    plan.unreachable(1.0, "The worker ended the connection.", refused=False, ours=False)
+    plan.tick(1.2)
+    plan.unreachable(1.2, "No worker answers.", refused=False, ours=False)
+    assert plan.report(1.2).sentence == "Worker stopped: it stopped unexpectedly. Restarting in 1 s."
+
+
+@pytest.mark.parametrize("code", [2, 5, 6])
+def test_what_a_restart_cannot_mend_waits_for_somebody(code: int) -> None:
+    plan = looking()
+    plan.unreachable(0.0, "No worker runs.", refused=False, ours=False)
+    plan.exited(1.0, code, "The control port 80 cannot be used.")
+    assert plan.report(1.0) == Report(Phase.FAILED, "The control port 80 cannot be used.")
+    assert plan.due is None
+    assert plan.tick(1000.0) is Do.NOTHING
+    assert plan.retry(1001.0) is Do.DIAL
+
+
+def test_a_worker_of_another_version_is_not_fought() -> None:
+    plan = looking()
+    assert plan.unreachable(0.0, "Quit and start Hearth again.", refused=True, ours=False) is Do.NOTHING
+    assert plan.report(0.0) == Report(Phase.FAILED, "Quit and start Hearth again.")
+
+
+def test_nothing_is_started_once_the_end_is_wanted() -> None:
+    plan = running()
+    plan.leave(1.0)
+    plan.exited(1.5, 0, "")
+    assert plan.unreachable(1.5, "Gone.", refused=False, ours=False) is Do.NOTHING
+    assert plan.tick(1000.0) is Do.NOTHING
+    assert plan.retry(1000.0) is Do.NOTHING
+    assert phase(plan) is Phase.LEAVING
+
+
+def test_a_slow_start_is_told_and_asked_less_often() -> None:
+    plan = looking()
+    plan.unreachable(0.0, "No worker runs.", refused=False, ours=False)
+    assert plan.report(1.0).sentence == "The worker is starting."
+    plan.unreachable(20.0, "Not yet.", refused=False, ours=True)
+    assert plan.due == 21.0
+    assert plan.report(20.0).sentence == "The worker takes long to start."
+
+
+def test_reasons_in_words() -> None:
+    assert exit_reason(-9, "") == "it was killed (signal 9)"
+    assert exit_reason(1, "MemoryError.") == "it ended with exit code 1 (MemoryError)"
+    assert exit_reason(3, "") == "it ended with exit code 3"
+    assert exit_reason(0, "") == "it ended by itself"
+
+
+def test_a_packaged_app_is_its_own_worker(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert worker_command(folder) == [sys.executable, "-m", "core", "worker", "--data-dir", str(folder)]
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert worker_command(folder) == [sys.executable, "worker", "--data-dir", str(folder)]
+
+
+# Deeds
+
+
+class Watched:
+    """A supervisor with what it has told."""
+
+    def __init__(self, folder: Path) -> None:
+        self.client = WorkerClient(folder, "0.1.0")
+        self.supervisor = Supervisor(folder, self.client)
+        self.sentences: list[str] = []
+        self.ended: list[bool] = []
+        self.supervisor.changed.connect(lambda report: self.sentences.append(report.sentence))
+        self.supervisor.ended.connect(lambda: self.ended.append(True))
+
+    def start(self, qtbot: QtBot) -> int:
+        """Wait for the connection; the worker's pid."""
+        with qtbot.waitSignal(self.client.connected, timeout=20_000):
+            self.supervisor.start()
+        assert self.client.pid is not None
+        return self.client.pid
+
+    def leave(self, qtbot: QtBot) -> None:
+        with qtbot.waitSignal(self.supervisor.ended, timeout=20_000):
+            self.supervisor.leave()
+
+
+@pytest.fixture
+def watched(folder: Path, qapp: Any) -> Iterator[Watched]:
+    watched = Watched(folder)
+    yield watched
+    watched.client.hang_up()
+    watched.supervisor._timer.stop()
+    if watched.supervisor.process is not None:
+        watched.supervisor.process.kill()
+        watched.supervisor.process.wait()
+
+
+def gone(pid: int) -> bool:
+    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+def test_starts_a_worker_and_ends_it(qtbot: QtBot, watched: Watched) -> None:
+    pid = watched.start(qtbot)
+    assert watched.supervisor.process is not None
+    assert watched.supervisor.process.pid == pid
+    watched.leave(qtbot)
+    assert gone(pid)
+    assert watched.supervisor.process is None
+
+
+def test_a_killed_worker_comes_back_and_the_reason_is_told(qtbot: QtBot, watched: Watched) -> None:
+    first = watched.start(qtbot)
+    with qtbot.waitSignal(watched.client.connected, timeout=30_000):
+        os.kill(first, signal.SIGKILL)
+    assert "Worker stopped: it was killed (signal 9). Restarting in 1 s." in watched.sentences
+    assert watched.client.pid != first
+    watched.leave(qtbot)
+
+
+def test_uses_the_worker_that_runs_and_sees_its_end(qtbot: QtBot, watched: Watched, folder: Path) -> None:
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "core", "worker", "--data-dir", str(folder)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        qtbot.waitUntil((folder / wire.ADDRESS_FILE).exists, timeout=20_000)
+        assert watched.start(qtbot) == worker.pid
+        assert watched.supervisor.process is None
+        with qtbot.waitSignal(watched.client.connected, timeout=30_000):
+            worker.kill()
+            worker.wait()
+        assert any("it stopped unexpectedly" in sentence for sentence in watched.sentences)
+        assert watched.supervisor.process is not None
+        watched.leave(qtbot)
+    finally:
+        worker.kill()
+        worker.wait()
+
+
+def test_two_at_once_share_one_worker(qtbot: QtBot, watched: Watched, folder: Path) -> None:
+    """Both start one; the loser's ends as the folder is taken, and it connects to the other's."""
+    other = Watched(folder)
+    watched.supervisor.start()
+    other.supervisor.start()
+    qtbot.waitUntil(lambda: watched.client.is_connected and other.client.is_connected, timeout=30_000)
+    assert watched.client.pid == other.client.pid
+    with qtbot.waitSignals([watched.supervisor.ended, other.supervisor.ended], timeout=20_000):
+        watched.supervisor.leave()  # the worker's goodbye ends the other as well
+
+
+def test_a_fault_that_a_restart_cannot_mend_is_shown(
+    qtbot: QtBot, watched: Watched, folder: Path, toy: ToyWorker
+) -> None:
+    port = toy._server.serverPort()
+    (folder / wire.ADDRESS_FILE).unlink()
+    (folder / "settings.json").write_text(f'{{"version": 1, "control_port": {port}}}')
+    watched.supervisor.start()
+    qtbot.waitUntil(lambda: watched.supervisor.report.phase is Phase.FAILED, timeout=20_000)
+    assert f"port {port} cannot be used" in watched.supervisor.report.sentence
+    toy.close()
+    with qtbot.waitSignal(watched.client.connected, timeout=20_000):
+        watched.supervisor.retry()
+    watched.leave(qtbot)
+
+
+def test_a_goodbye_ends_the_supervision(qtbot: QtBot, watched: Watched, toy: ToyWorker) -> None:
+    watched.start(qtbot)
+    toy.tell("bye", wire.Bye("Somebody asked for it."))
+    qtbot.waitUntil(lambda: watched.supervisor.report.phase is Phase.LEAVING)
+    with qtbot.waitSignal(watched.supervisor.ended):
+        toy.hang_up()
+    assert watched.supervisor.process is None
+
+
+def test_a_worker_that_does_not_end_does_not_hold_the_app(
+    qtbot: QtBot, watched: Watched, toy: ToyWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervision, "LEAVE_S", 0.2)
+    toy.silent = {"quit"}
+    watched.start(qtbot)
+    watched.leave(qtbot)
+    assert "quit" in toy.methods()
+
+
+def test_the_file_for_the_last_words_stays_small(qtbot: QtBot, watched: Watched, folder: Path) -> None:
+    watched.start(qtbot)
+    path = folder / supervisor.STDERR_FILE
+    path.write_bytes(b"x" * (supervisor.STDERR_BYTES + 1))
+    watched.supervisor._bound_stderr()
+    assert path.stat().st_size == 0
+    path.write_text("first\nlast words\n\n")
+    assert watched.supervisor._last_stderr_line() == "last words"
+    watched.leave(qtbot)
