@@ -117,7 +117,7 @@ class WorkerClient(QObject):
         except FileNotFoundError:
             self._drop("No worker runs for this data folder.")
             return
-        except (OSError, msgspec.DecodeError) as error:
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
             self._drop(f"The worker's address cannot be read: {error}.")
             return
         self._token, self.pid = address.token, address.pid
@@ -212,7 +212,7 @@ class WorkerClient(QObject):
                 self._finish(message.id, message.result, _as_error(message.error))
             else:
                 raise ProtocolError("The worker sent a line that is neither a reply nor an event.")
-        except (msgspec.DecodeError, RecursionError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ProtocolError(f"The worker sent something unknown ({error}).") from error
 
     def _take_welcome(self, line: bytes) -> None:
@@ -248,7 +248,7 @@ class WorkerClient(QObject):
             return
         try:
             result = msgspec.json.decode(raw or b"null", type=asked.result)
-        except (msgspec.DecodeError, RecursionError) as fault:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
             problem = ProtocolError(f"The worker sent something unknown ({fault}).")
             asked.failed(problem)
             raise problem from fault

@@ -31,7 +31,7 @@ class ControlClient:
         try:
             address = msgspec.json.decode((folder / ADDRESS_FILE).read_bytes(), type=Address)
             self._socket = socket.create_connection(("127.0.0.1", address.port), CONNECT_S)
-        except (OSError, msgspec.DecodeError):
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             raise not_running from None
         self._lines = self._socket.makefile("rb")
         self._number = 0
@@ -92,5 +92,5 @@ class ControlClient:
             raise NotRunning("The worker has ended.")
         try:
             return msgspec.json.decode(line, type=kind)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ProtocolError(f"The worker sent something that is not understood: {error}.") from error

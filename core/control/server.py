@@ -209,7 +209,7 @@ class _Session:
 def _decode(line: bytes | msgspec.Raw, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(line, type=kind)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ProtocolError(f"Not a valid {kind.__name__}: {error}.") from error
 
 

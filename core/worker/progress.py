@@ -50,7 +50,7 @@ def load(folder: Path) -> Progress:
         return msgspec.json.decode(path.read_bytes(), type=Progress)
     except FileNotFoundError:
         return Progress()
-    except (msgspec.DecodeError, OSError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
         log.warning("%s could not be read and was set aside: %s", path, error)
         try:
             path.replace(path.with_name(f"progress.bad-{time.strftime('%Y%m%d-%H%M%S')}.json"))

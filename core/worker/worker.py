@@ -305,7 +305,7 @@ def _load_wishes(folder: Path) -> Wishes:
         wishes = msgspec.json.decode((folder / WISHES_FILE).read_bytes(), type=Wishes)
     except FileNotFoundError:
         return Wishes()
-    except (msgspec.DecodeError, OSError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
         log.warning("%s could not be read (%s): nothing is paused.", WISHES_FILE, error)
         return Wishes()
     return dataclasses.replace(wishes, start_now_until=None, quitting=False)
