@@ -1,0 +1,179 @@
+"""A volunteer alone: a real worker and its compute process train the run `digits`, stop, die, and go on."""
+
+import gzip
+import json
+import signal
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+
+import psutil
+import pytest
+from PIL import Image
+
+from core.control.messages import Status
+from tests.workers import RunningWorker, hearth, wait_until, worker
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningWorker]:
+    """A worker that has learned something; tests leave it training."""
+    with worker(tmp_path_factory.mktemp("trained")) as running:
+        running.until(lambda status: (status.accuracy or 0) >= 0.95, "an accuracy of 0.95")
+        yield running
+
+
+def training(status: Status) -> bool:
+    return status.state == "contributing" and status.samples_per_s > 0
+
+
+def save_digit(path: Path, index: int) -> int:
+    """Write a held-back scan of scikit-learn's digits as a PNG, dark on light; returns what it shows."""
+    rows = gzip.decompress(files("sklearn.datasets.data").joinpath("digits.csv.gz").read_bytes()).decode().splitlines()
+    *pixels, label = (int(float(number)) for number in rows[index].split(","))
+    picture = Image.new("L", (8, 8))
+    picture.putdata([255 - min(255, pixel * 16) for pixel in pixels])
+    page = Image.new("L", (120, 140), 255)
+    page.paste(picture.resize((80, 80), Image.Resampling.BICUBIC), (20, 30))
+    page.save(path)
+    return label
+
+
+def test_every_expert_learns_and_the_status_tells(trained: RunningWorker) -> None:
+    status = trained.until(training, "training")
+    assert len(status.experts) == 32 and all(expert.updates > 0 for expert in status.experts)
+    assert status.step > 0 and status.samples >= status.step and status.loss is not None
+    assert {process.name for process in status.processes} == {"worker", "compute"}
+
+
+def test_the_model_reads_pictures_from_the_command_line(trained: RunningWorker, tmp_path: Path) -> None:
+    right = 0
+    for index in range(10):
+        label = save_digit(tmp_path / "digit.png", index)
+        done = hearth(trained.folder, "predict", "--json", str(tmp_path / "digit.png"))
+        assert done.returncode == 0, done.stderr
+        answer = json.loads(done.stdout)
+        assert sum(answer["probabilities"]) == pytest.approx(1, abs=1e-4) and len(answer["seen"]) == 64
+        right += answer["probabilities"].index(max(answer["probabilities"])) == label
+    assert right >= 8
+    weights = [sum(expert["weight"] for expert in answer["experts"] if expert["layer"] == layer) for layer in (0, 1)]
+    assert weights == pytest.approx([1, 1], abs=1e-4)
+    empty = Image.new("L", (20, 20), 255)
+    empty.save(tmp_path / "empty.png")
+    done = hearth(trained.folder, "predict", str(tmp_path / "empty.png"))
+    assert done.returncode == 8 and "Traceback" not in done.stderr
+
+
+def test_pausing_stops_compute_frees_its_memory_and_resuming_goes_on(trained: RunningWorker) -> None:
+    trained.call("set_settings", {"changes": {"memory_grace_s": 1}})
+    compute = trained.compute()
+    assert compute is not None
+    yields = trained.status().yields.count
+    trained.call("pause")
+    stopped = trained.until(lambda status: status.yields.count > yields, "a measured stop")
+    assert stopped.state == "paused" and stopped.yields.last_ms is not None
+    wait_until(lambda: not compute.is_running(), "the end of the compute process")
+    paused = trained.status()
+    assert [process.name for process in paused.processes] == ["worker"]
+    assert paused.checkpoint_step == paused.step > 0
+    trained.call("resume")
+    resumed = trained.until(training, "training")
+    assert resumed.step >= paused.step
+
+
+def test_a_paused_model_still_answers_and_stays_paused(trained: RunningWorker, tmp_path: Path) -> None:
+    trained.call("pause")
+    wait_until(lambda: trained.compute() is None, "the end of the compute process")
+    before = trained.status().step
+    save_digit(tmp_path / "digit.png", 0)
+    done = hearth(trained.folder, "predict", str(tmp_path / "digit.png"))
+    assert done.returncode == 0 and "Looks like a" in done.stdout
+    wait_until(lambda: trained.compute() is None, "the end of the compute process")
+    assert (trained.status().state, trained.status().step) == ("paused", before)
+    trained.call("resume")
+    trained.until(training, "training")
+
+
+def test_a_killed_compute_process_is_started_again_and_goes_on(trained: RunningWorker) -> None:
+    trained.call("pause")
+    trained.until(lambda status: status.checkpoint_step == status.step, "a checkpoint")
+    trained.call("resume")
+    before = trained.until(training, "training")
+    compute = trained.compute()
+    assert compute is not None
+    compute.kill()
+    trained.until(lambda status: status.state == "attention" and "signal 9" in status.reason, "the reason")
+    after = trained.until(training, "training")
+    assert after.checkpoint_step is not None and after.step >= (before.checkpoint_step or 0)
+    assert after.accuracy is None or after.accuracy > 0.9
+
+
+def test_a_frozen_compute_process_is_ended_when_the_user_wants_the_machine(trained: RunningWorker) -> None:
+    trained.until(training, "training")
+    compute = trained.compute()
+    assert compute is not None
+    compute.send_signal(signal.SIGSTOP)
+    trained.call("pause")
+    wait_until(lambda: not compute.is_running(), "the end of the frozen process")
+    assert trained.status().state == "paused"
+    trained.call("resume")
+    trained.until(training, "training")
+
+
+def test_when_the_worker_is_killed_compute_does_not_stay_behind(tmp_path: Path) -> None:
+    running = RunningWorker(tmp_path)
+    running.until(training, "training")
+    compute = running.compute()
+    assert compute is not None
+    running.process.kill()
+    running.process.communicate()
+    wait_until(lambda: not compute.is_running() or compute.status() == psutil.STATUS_ZOMBIE, "compute's end", 10)
+
+
+def test_quit_and_start_goes_on_where_it_was(tmp_path: Path) -> None:
+    with worker(tmp_path) as first:
+        first.until(lambda status: (status.accuracy or 0) > 0.8, "an accuracy of 0.8")
+        assert hearth(tmp_path, "quit").returncode == 0
+    kept = json.loads((tmp_path / "runs" / "digits" / "progress.json").read_text())
+    assert kept["checkpoint_step"] == kept["step"] > 0
+    (tmp_path / "wishes.json").write_text(json.dumps({"paused": True}))
+    with worker(tmp_path) as second:
+        status = second.status()
+        assert (status.step, status.samples, status.accuracy) == (kept["step"], kept["samples"], kept["accuracy"])
+        second.call("resume")
+        again = second.until(training, "training")
+        assert again.step >= kept["step"]
+        updates = {expert["uid"]: expert["updates"] for expert in kept["experts"]}
+        assert all(expert.updates >= updates[expert.uid] for expert in again.experts)
+
+
+def test_a_damaged_checkpoint_is_told_and_the_one_before_it_used(tmp_path: Path) -> None:
+    with worker(tmp_path) as first:
+        first.until(lambda status: status.step > 20, "some steps")
+        first.call("pause")
+        one = first.until(lambda status: status.checkpoint_step == status.step, "a checkpoint").step
+        first.call("resume")
+        first.until(lambda status: status.step > one + 20, "more steps")
+    checkpoints = tmp_path / "runs" / "digits" / "checkpoints"
+    newest = max(checkpoints.rglob("*.json"), key=lambda path: path.stat().st_mtime_ns)
+    newest.write_bytes(newest.read_bytes()[:100])
+    with worker(tmp_path) as second:
+        status = second.until(lambda status: status.attention, "a sentence")
+        second.until(training, "training")
+        assert "checkpoint" in status.attention[0].lower()
+        assert status.step >= one
+
+
+def test_checkpoints_that_cannot_be_written_are_told_and_training_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "runs" / "digits").mkdir(parents=True)
+    (tmp_path / "runs" / "digits" / "checkpoints").write_text("in the way")
+    with worker(tmp_path) as running:
+        running.until(training, "training")
+        running.call("pause")
+        status = running.until(lambda status: status.attention, "a sentence")
+        assert "not saved" in status.attention[0] and status.checkpoint_step is None
+        running.call("resume")
+        running.until(lambda now: training(now) and now.step > status.step, "training")
+        (tmp_path / "runs" / "digits" / "checkpoints").unlink()
+        running.call("pause")
+        running.until(lambda status: status.checkpoint_step == status.step and not status.attention, "a checkpoint")

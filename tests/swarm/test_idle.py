@@ -1,0 +1,61 @@
+"""Computing only while the user is away: real input on a real X server, as `make test` provides."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.workers import RunningWorker, worker
+
+
+def touch_the_mouse(x: int) -> None:
+    subprocess.run(["xdotool", "mousemove", str(x), "10"], check=True, timeout=20)
+
+
+@pytest.fixture
+def idle_only(tmp_path: Path) -> Iterator[RunningWorker]:
+    assert os.environ.get("DISPLAY"), "this test needs a display: run it with `make test`"
+    (tmp_path / "settings.json").write_text(json.dumps({"idle_only": True, "idle_threshold_s": 5, "memory_grace_s": 1}))
+    touch_the_mouse(10)
+    with worker(tmp_path) as running:
+        yield running
+
+
+def test_it_waits_trains_when_the_user_is_away_and_yields_when_they_come_back(idle_only: RunningWorker) -> None:
+    waiting = idle_only.until(lambda status: status.idle_s is not None, "a reading of the idle time")
+    assert waiting.state == "waiting" and waiting.idle_source == "XScreenSaver"
+    assert "Starts in" in waiting.until and waiting.until_time is not None
+
+    away = idle_only.until(lambda status: status.state == "contributing", "training while the user is away")
+    assert away.idle_s is not None and away.idle_s >= 5
+
+    touch_the_mouse(200)
+    back = idle_only.until(lambda status: status.yields.count > 0, "a measured stop")
+    assert back.state in ("yielding", "waiting")
+    gone = idle_only.until(lambda status: len(status.processes) == 1, "the end of the compute process")
+    assert gone.state in ("yielding", "waiting", "preparing", "contributing")
+    idle_only.until(lambda status: status.state == "contributing" and status.step >= back.step, "training again")
+
+
+def test_start_now_computes_whatever_the_user_does(idle_only: RunningWorker) -> None:
+    idle_only.call("start_now", {"seconds": 600})
+    idle_only.until(lambda status: status.state == "contributing", "training")
+    touch_the_mouse(300)
+    status = idle_only.until(lambda status: (status.idle_s or 9) < 5, "the input to be seen")
+    assert status.state == "contributing" and "Start now" in status.reason
+
+
+def test_without_a_desktop_it_says_so_and_follows_the_users_choice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    (tmp_path / "settings.json").write_text(json.dumps({"idle_only": True}))
+    with worker(tmp_path) as running:
+        status = running.status()
+        assert status.state == "attention" and "desktop session" in status.reason
+        running.call("set_settings", {"changes": {"idle_unknown": "run"}})
+        running.until(lambda status: status.state == "contributing", "training")
