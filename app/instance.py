@@ -11,7 +11,6 @@ from PySide6.QtNetwork import QLocalServer, QLocalSocket
 from core.errors import DataFolderError
 
 LOCK_FILE = "app.lock"
-RAISE = b"raise\n"
 DEADLINE_MS = 2000
 
 
@@ -52,10 +51,7 @@ class Instance(QObject):
         """Ask the app that holds the folder to show its window; whether it heard."""
         socket = QLocalSocket()
         socket.connectToServer(_name(self.folder))
-        if not socket.waitForConnected(DEADLINE_MS):
-            return False
-        socket.write(RAISE)
-        return socket.waitForBytesWritten(DEADLINE_MS)
+        return socket.waitForConnected(DEADLINE_MS)
 
     def release(self) -> None:
         if self._server is not None:
@@ -63,16 +59,11 @@ class Instance(QObject):
         self._lock.release()
 
     def _greet(self) -> None:
+        """To connect is to ask; nothing is read."""
         while self._server is not None and (socket := self._server.nextPendingConnection()) is not None:
-            socket.disconnected.connect(socket.deleteLater)
-            socket.readyRead.connect(lambda s=socket: self._listen_to(s))
-            self._listen_to(socket)
-
-    def _listen_to(self, socket: QLocalSocket) -> None:
-        if socket.bytesAvailable() >= len(RAISE):
-            if socket.read(len(RAISE)).data() == RAISE:
-                self.raise_asked.emit()
-            socket.disconnectFromServer()
+            socket.close()
+            socket.deleteLater()
+            self.raise_asked.emit()
 
 
 def _name(folder: Path) -> str:

@@ -166,7 +166,7 @@ class ToyWorker:
         self.asked.append((request.method, params))
         if request.method in self.silent:
             return
-        answer = self.answers[request.method] if request.method in self.answers else _nothing
+        answer: Callable[[dict[str, Any]], Any] = self.answers.get(request.method, _nothing)
         result = answer(params)
         if isinstance(result, wire.ErrorInfo):
             reply = wire.Reply(request.id, error=result)
