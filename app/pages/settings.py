@@ -198,7 +198,7 @@ class SwitchControl(Control):
     def __init__(self, label: str) -> None:
         self.switch = Switch(label)
         super().__init__(self.switch)
-        self.switch.clicked.connect(self.chosen.emit)
+        self.switch.clicked.connect(lambda on: self.chosen.emit(on))
 
     def show_value(self, value: Any) -> None:
         self.switch.setChecked(bool(value))

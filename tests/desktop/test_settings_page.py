@@ -1,0 +1,147 @@
+"""The settings form: made from the declared settings, applied at once, refused with a sentence."""
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from app.pages.settings import ChoiceControl, NumberControl, SettingsPage, SwitchControl, bounds
+from app.theme import theme
+from app.worker_client import WorkerClient
+from core.control import messages as wire
+from core.settings import Settings
+from tests.desktop.conftest import ToyWorker
+
+
+@pytest.fixture
+def page(qtbot: QtBot, folder: Path, toy: ToyWorker) -> Iterator[SettingsPage]:
+    theme()
+    client = WorkerClient(folder, "0.1.0")
+    page = SettingsPage(client)
+    client.connected.connect(lambda snapshot: page.set_values(snapshot.settings))
+    client.connected.connect(lambda snapshot: page.set_connected(True, ""))
+    qtbot.addWidget(page)
+    page.resize(828, 690)
+    page.show()
+    qtbot.waitExposed(page)
+    with qtbot.waitSignal(client.connected):
+        client.dial()
+    yield page
+    client.hang_up()
+
+
+def click(widget: QWidget) -> None:
+    QTest.mouseClick(widget, Qt.MouseButton.LeftButton)
+
+
+def number(page: SettingsPage, name: str) -> NumberControl:
+    control = page.rows[name].control
+    assert isinstance(control, NumberControl)
+    return control
+
+
+def type_number(page: SettingsPage, name: str, text: str) -> None:
+    spin = number(page, name).spin
+    spin.setFocus()
+    spin.selectAll()
+    QTest.keyClicks(spin, text)
+    QTest.keyClick(spin, Qt.Key.Key_Return)
+
+
+def test_all_settings_that_are_not_hidden_have_a_row_with_label_and_help(page: SettingsPage) -> None:
+    shown = [field for field in dataclasses.fields(Settings) if not field.metadata.get("hidden")]
+    assert list(page.rows) == [field.name for field in shown]
+    for field in shown:
+        assert page.rows[field.name].label == field.metadata["label"]
+        assert page.rows[field.name].isVisible()
+
+
+def test_a_switch_is_applied_at_once(qtbot: QtBot, page: SettingsPage, toy: ToyWorker) -> None:
+    control = page.rows["idle_only"].control
+    assert isinstance(control, SwitchControl)
+    assert not control.switch.isChecked()
+    click(control.switch)
+    qtbot.waitUntil(lambda: toy.settings["idle_only"] is True)
+    qtbot.waitUntil(lambda: page.values["idle_only"] is True)
+    assert control.switch.isChecked()
+    assert page.rows["idle_only"].is_changed
+
+
+def test_numbers_are_applied_and_keep_their_bounds(qtbot: QtBot, page: SettingsPage, toy: ToyWorker) -> None:
+    spin = number(page, "idle_threshold_s").spin
+    assert (spin.minimum(), spin.maximum(), spin.singleStep()) == (5, 86_400, 30)
+    assert spin.text() == "300 s"
+    type_number(page, "idle_threshold_s", "90")
+    qtbot.waitUntil(lambda: page.values["idle_threshold_s"] == 90)
+    assert toy.settings["idle_threshold_s"] == 90
+
+
+def test_many_steps_are_one_change(qtbot: QtBot, page: SettingsPage, toy: ToyWorker) -> None:
+    spin = number(page, "threads").spin
+    for _ in range(5):
+        spin.stepUp()
+    qtbot.waitUntil(lambda: toy.settings["threads"] == 5)
+    assert toy.methods().count("set_settings") == 1
+
+
+def test_a_refused_value_is_told_at_its_row_and_the_old_one_comes_back(
+    qtbot: QtBot, page: SettingsPage, toy: ToyWorker
+) -> None:
+    toy.answers["set_settings"] = lambda params: wire.ErrorInfo("settings", "This PC has only 2 cores.")
+    type_number(page, "threads", "64")
+    row = page.rows["threads"]
+    qtbot.waitUntil(lambda: row.error == "This PC has only 2 cores.")
+    assert number(page, "threads").spin.value() == 0
+    assert not row.is_changed
+    assert not page.undo_button.isEnabled()
+
+
+def test_a_changed_value_has_a_dot_and_reset(qtbot: QtBot, page: SettingsPage, toy: ToyWorker) -> None:
+    row = page.rows["theme"]
+    assert not row.reset.isVisible()
+    assert isinstance(row.control, ChoiceControl)
+    click(row.control.segments._buttons["dark"])
+    qtbot.waitUntil(lambda: page.values["theme"] == "dark")
+    assert row.reset.isVisible()
+    assert row._dot.isVisible()
+    click(row.reset)
+    qtbot.waitUntil(lambda: page.values["theme"] == "system")
+    assert row.control.segments.value() == "system"
+    assert not row.reset.isVisible()
+
+
+def test_undo_takes_the_last_change_back(qtbot: QtBot, page: SettingsPage, toy: ToyWorker) -> None:
+    page.apply({"memory_grace_s": 30})
+    qtbot.waitUntil(lambda: page.values["memory_grace_s"] == 30)
+    page.apply({"threads": 2})
+    qtbot.waitUntil(lambda: page.values["threads"] == 2)
+    click(page.undo_button)
+    qtbot.waitUntil(lambda: page.values["threads"] == 0)
+    assert page.values["memory_grace_s"] == 30
+
+
+def test_without_a_worker_nothing_can_be_changed(page: SettingsPage) -> None:
+    page.set_connected(False, "Worker stopped.")
+    assert not any(row.isEnabled() for row in page.rows.values())
+
+
+def test_the_page_tells_what_is_in_force(qtbot: QtBot, page: SettingsPage) -> None:
+    with qtbot.waitSignal(page.applied) as applied:
+        page.apply({"theme": "light"})
+    assert applied.args[0]["theme"] == "light"
+
+
+def test_a_setting_of_a_newer_worker_is_left_alone(page: SettingsPage) -> None:
+    page.set_values({"theme": "dark", "colour_of_the_smoke": "grey"})
+    assert page.values["theme"] == "dark"
+
+
+def test_a_type_without_a_control_is_a_fault_of_ours() -> None:
+    with pytest.raises(TypeError, match="no control"):
+        bounds(Annotated[str, "text"])
