@@ -15,7 +15,7 @@ from app.window.curve_plot import CurvePlot
 from app.window.expert_grid import ExpertGrid
 from app.window.page import Page
 from app.window.widgets import Card, Divider, Figure, Label, Notice, Pair, set_tone
-from app.window.words import clock, number, percent, rate
+from app.window.words import clock, number, percent, rate, short
 from core.control.messages import CurvePoint, ExpertStatus, Status
 
 MAX_LAYERS = 4
@@ -49,8 +49,8 @@ class ModelCard(_StaleCard):
     def __init__(self) -> None:
         super().__init__("The model being trained", "Try it")
         self._points: list[CurvePoint] = []
-        self._accuracy = CurvePlot("Accuracy", "peer", lambda value: f"{number(value * 100, 0)}%", 1.0, NO_CURVE)
-        self._loss = CurvePlot("Loss", "peer", lambda value: number(value, 1), None, NO_CURVE)
+        self._accuracy = CurvePlot("Accuracy", "peer", percent, lambda value: f"{number(value * 100)}%", 1.0, NO_CURVE)
+        self._loss = CurvePlot("Loss", "peer", lambda value: number(value, 3), short, None, NO_CURVE)
         self._accuracy_figure = Label(NONE, "num")
         self._loss_figure = Label(NONE, "num")
         self.values = [self._accuracy_figure, self._loss_figure]

@@ -22,7 +22,7 @@ LOAD_MS = 150
 
 def thin(points: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
     """At most about `MAX_POINTS` of the points, always with the newest one."""
-    stride = 1 + (len(points) - 1) // MAX_POINTS
+    stride = 1 + max(0, len(points) - 1) // MAX_POINTS
     kept = list(points[::stride])
     if points and kept[-1] != points[-1]:
         kept.append(points[-1])
@@ -45,14 +45,23 @@ class CurvePlot(QWidget):
     Args:
         name: accessible name.
         tone: colour role of the line.
-        write: a value as text with its unit.
+        write: a value as text, exactly and with its unit.
+        mark: a value of the axis as text.
         top: fixed upper end of the axis; None takes the greatest value.
         empty: sentence while there are no points.
     """
 
-    def __init__(self, name: str, tone: str, write: Callable[[float], str], top: float | None, empty: str) -> None:
+    def __init__(
+        self,
+        name: str,
+        tone: str,
+        write: Callable[[float], str],
+        mark: Callable[[float], str],
+        top: float | None,
+        empty: str,
+    ) -> None:
         super().__init__()
-        self._name, self._tone, self._write, self._top = name, tone, write, top
+        self._name, self._tone, self._write, self._mark, self._top = name, tone, write, mark, top
         self._shown_tone = tone
         self._points: list[tuple[int, float]] = []
         self._height = 1.0
@@ -219,9 +228,9 @@ class CurvePlot(QWidget):
             rule.setZValue(-10)
             item.addItem(rule)
         axis = item.getAxis("left")
-        axis.setTicks([[(place, self._write(place)) for place in places]])
+        axis.setTicks([[(place, self._mark(place)) for place in places]])
         metrics = QFontMetrics(theme().font("cap", tabular=True))
-        width = max(metrics.horizontalAdvance(self._write(place)) for place in places) + AXIS_GAP + 2
+        width = max(metrics.horizontalAdvance(self._mark(place)) for place in places) + AXIS_GAP + 2
         axis.setWidth(width)
         self._foot.setContentsMargins(width, 0, 0, 0)
 

@@ -25,6 +25,11 @@ def rate(value: float) -> str:
     return number(value, 0 if value >= 20 or value == 0 else 1 if value >= 1 else 2)
 
 
+def short(value: float) -> str:
+    """A figure of an axis, without needless zeros: "0.05", "2"."""
+    return locale().toString(float(value), "g", 3)
+
+
 def percent(share: float) -> str:
     """ "97.2%" of a share from 0 to 1."""
     return f"{number(share * 100, 1)}%"

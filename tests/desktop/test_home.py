@@ -1,0 +1,288 @@
+"""Home: state, reason, what ends it; the fire; curves, this PC and the experts; light while nothing changes."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+from PySide6.QtCore import QEvent, QObject, QSize, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.actions import Actions
+from app.pages.hero import SHOWN
+from app.pages.home import HomePage
+from app.theme import STATE_TONE, theme
+from app.tray_icons import SHAPES, TRAY_SIZES, app_icon, tray_color, tray_icon, tray_pixmap
+from app.window.curve_plot import MAX_POINTS, CurvePlot, thin, ticks
+from app.window.expert_grid import ExpertGrid
+from app.window.fire import ROWS, Fire
+from app.window.main_window import MainWindow
+from app.window.sidebar import STATE_WORD
+from app.window.widgets import Button
+from core.control.messages import CurvePoint, ExpertStatus, State
+from tests.desktop.conftest import make_status
+
+STATES: list[State] = list(STATE_WORD)
+NOW = 1_760_000_000.0
+
+
+@pytest.fixture
+def home(qtbot: QtBot) -> Iterator[tuple[MainWindow, HomePage, Actions]]:
+    theme().set_mode("light")
+    actions = Actions()
+    page = HomePage(actions)
+    window = MainWindow([page], actions)
+    window.may_close = True
+    qtbot.addWidget(window)
+    window.show()
+    qtbot.waitExposed(window)
+    yield window, page, actions
+    theme().set_mode("system")
+
+
+def texts(widget: QWidget) -> list[str]:
+    return [label.text() for label in widget.findChildren(QLabel) if label.isVisible()]
+
+
+def buttons(widget: QWidget) -> dict[str, Button]:
+    return {button.text(): button for button in widget.findChildren(Button) if button.isVisible() and button.text()}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_state_reason_and_what_ends_it_stand_together(home: tuple[MainWindow, HomePage, Actions], state: State) -> None:
+    window, page, _ = home
+    window.update_status(make_status(state=state, reason="Because of this.", until="Ends like that."))
+    shown = texts(page.hero)
+    order = [shown.index(text) for text in (STATE_WORD[state], "Because of this.", "Ends like that.")]
+    assert order == sorted(order)
+    assert window.sidebar.chip.accessibleName() == f"State: {STATE_WORD[state]}. Because of this."
+    filled = [button for button in page.findChildren(Button) if button.isVisible() and button.kind == "primary"]
+    assert len({button.parentWidget() for button in filled}) <= 1, "one primary action a page at most"
+
+
+@pytest.mark.parametrize(
+    "state,word,signal",
+    [
+        ("contributing", "Pause", "pause"),
+        ("waiting", "Start now", "start_now"),
+        ("paused", "Resume", "resume"),
+        ("limited", "Change rule", "open_page"),
+        ("leaving", "Quit now", "quit"),
+        ("attention", "Show the log", "open_page"),
+    ],
+)
+def test_each_state_offers_its_action(
+    qtbot: QtBot, home: tuple[MainWindow, HomePage, Actions], state: State, word: str, signal: str
+) -> None:
+    window, page, actions = home
+    window.update_status(make_status(state=state))
+    with qtbot.waitSignal(getattr(actions, signal)):
+        buttons(page.hero)[word].click()
+
+
+def test_every_state_has_a_word_a_colour_a_tray_shape_and_actions() -> None:
+    assert set(STATE_WORD) == set(STATE_TONE) == set(SHAPES) == set(SHOWN) == set(State.__args__)  # type: ignore[attr-defined]
+
+
+def test_figures_are_those_of_the_status(home: tuple[MainWindow, HomePage, Actions]) -> None:
+    window, page, _ = home
+    window.update_curve([CurvePoint(64, 2048, 2.1, 0.3), CurvePoint(4160, 133_120, 0.1234, 0.9612)])
+    window.update_status(make_status())
+    shown = texts(page)
+    for text in ("96.1%", "0.123", "4,200", "134,400", "1,813", "CPU, 1 thread", "52 per second", "32 hosted here"):
+        assert text in shown, text
+    assert any(text.startswith("worker 61") and text.endswith(" MB") for text in shown)
+
+
+def test_without_data_nothing_is_made_up(home: tuple[MainWindow, HomePage, Actions]) -> None:
+    window, page, _ = home
+    window.update_status(make_status(state="preparing", experts=[], accuracy=None, loss=None, calls_per_s=0.0))
+    shown = texts(page)
+    assert not any("%" in text for text in shown)
+    assert sum(text.startswith("Not measured yet.") for text in shown) == 2
+    assert any(text.startswith("No expert is hosted yet.") for text in shown)
+
+
+def test_old_figures_stay_and_say_from_when(home: tuple[MainWindow, HomePage, Actions]) -> None:
+    window, page, _ = home
+    window.update_curve([CurvePoint(64, 2048, 2.1, 0.3)])
+    window.update_status(make_status())
+    window.set_connected(False, "Worker stopped, restarting in 4 s")
+    shown = texts(page)
+    assert "Needs attention" in shown and "Worker stopped, restarting in 4 s." in shown
+    assert sum(text.startswith("from ") for text in shown) == 3
+    assert "30.0%" in shown
+    assert "Worker stopped, restarting in 4 s" in texts(window.footer)
+    window.set_connected(True)
+    window.update_status(make_status())
+    assert not any(text.startswith("from ") for text in texts(page))
+    assert "Worker connected" in texts(window.footer)
+
+
+def test_what_is_wrong_is_told_although_training_goes_on(home: tuple[MainWindow, HomePage, Actions]) -> None:
+    window, page, _ = home
+    trouble = "The disk is full: no checkpoint since 14:31. Free some space."
+    window.update_status(make_status(attention=[trouble]))
+    assert trouble in texts(page)
+    window.update_status(make_status())
+    assert trouble not in texts(page)
+
+
+def test_one_column_of_the_fire_is_one_second(qtbot: QtBot) -> None:
+    fire = Fire()
+    qtbot.addWidget(fire)
+    fire.resize(34 * 9 - 2, ROWS * 9 - 2)
+    fire.show()
+    assert set(fire.heights()) == {-1}
+    for second, calls in enumerate([10.0, 40.0, 0.0, 20.0]):
+        fire.add(NOW + second, calls)
+    fire.add(NOW + 3.4, 30.0)
+    assert fire.heights()[-4:] == [4, ROWS, 0, 12]
+    fire.add(NOW + 5, 30.0)
+    assert fire.heights()[-5:] == [ROWS, 0, 12, 12, 12], "a status that came late leaves no hole"
+    fire.add(NOW + 15, 40.0)
+    assert fire.heights()[-11:] == [12, *[-1] * 9, ROWS], "nothing is drawn for seconds without a measurement"
+    for second in range(16, 80):
+        fire.add(NOW + second, 4.0)
+    assert fire.heights()[-1] == ROWS, "the scale is the last minute's"
+    assert fire.describe() == "Now 4.0 calls per second; the most in the last minute was 4.0."
+
+
+class PaintCounter(QObject):
+    """Counts what is painted anywhere in the process."""
+
+    count = 0
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Paint and isinstance(watched, QWidget):
+            self.count += 1
+        return False
+
+
+def test_nothing_is_painted_while_nothing_changes(
+    qtbot: QtBot, qapp: QApplication, home: tuple[MainWindow, HomePage, Actions]
+) -> None:
+    window, page, _ = home
+    qtbot.waitUntil(lambda: all(plot.loaded for plot in page.findChildren(CurvePlot)))
+    points = [CurvePoint(64, 2048, 2.1, 0.3), CurvePoint(128, 4096, 1.9, 0.4)]
+    for second in range(70):
+        window.update_curve(points)
+        window.update_status(make_status(state="paused", calls_per_s=0.0, time=NOW + second))
+    QTest.qWait(50)
+    counter = PaintCounter()
+    qapp.installEventFilter(counter)
+    for second in range(70, 80):
+        window.update_curve(points)
+        window.update_status(make_status(state="paused", calls_per_s=0.0, time=NOW + second))
+        qapp.processEvents()
+    quiet = counter.count
+    window.update_status(make_status(state="paused", calls_per_s=7.0, time=NOW + 81))
+    qtbot.waitUntil(lambda: counter.count > quiet)
+    qapp.removeEventFilter(counter)
+    assert quiet == 0
+
+
+def test_curves_are_thinned_but_keep_the_newest_point() -> None:
+    points = [(step, step / 10_000) for step in range(10_001)]
+    kept = thin(points)
+    assert len(kept) <= MAX_POINTS + 1 and kept[0] == points[0] and kept[-1] == points[-1]
+    assert thin(points[:5]) == points[:5]
+    assert thin([]) == []
+
+
+@pytest.mark.parametrize("top,expected", [(1.0, [0, 0.5, 1.0]), (2.4, [0, 1, 2]), (0.09, [0, 0.05]), (700, [0, 500])])
+def test_ticks_are_round(top: float, expected: list[float]) -> None:
+    assert ticks(top) == pytest.approx(expected)
+
+
+def test_curves_are_told_in_words(home: tuple[MainWindow, HomePage, Actions]) -> None:
+    window, page, _ = home
+    window.update_curve([CurvePoint(64, 2048, 2.1, 0.3), CurvePoint(12_800, 4096, 0.2, 0.96)])
+    window.update_status(make_status())
+    accuracy, loss = page.findChildren(CurvePlot)
+    assert accuracy.accessibleDescription().startswith("Accuracy: 96.0% at step 12,800; 30.0% at step 64")
+    assert loss.accessibleDescription().startswith("Loss: 0.200 at step 12,800")
+
+
+def test_each_expert_is_reached_by_arrow_keys(qtbot: QtBot) -> None:
+    grid = ExpertGrid(1)
+    qtbot.addWidget(grid)
+    experts = [ExpertStatus("digits.1.0.0", 5, 40), ExpertStatus("digits.1.1.2", 1204, 38_211)]
+    grid.set_experts(experts, (2, 3), 1204)
+    grid.show()
+    told: list[str] = []
+    grid.picked.connect(told.append)
+    for key in (Qt.Key.Key_Down, Qt.Key.Key_Right, Qt.Key.Key_Right, Qt.Key.Key_Right):
+        QTest.keyClick(grid, key)
+    assert told == ["No expert is hosted in this cell"] * 2 + ["digits.1.1.2: 1,204 updates, 38,211 samples"]
+    assert "digits.1.0.0: 5 updates, 40 samples" in grid.accessibleDescription()
+
+
+def test_grids_of_other_shapes_show_the_hosted_experts(qtbot: QtBot) -> None:
+    grid = ExpertGrid(0)
+    qtbot.addWidget(grid)
+    grid.set_experts([ExpertStatus(f"text.0.{i}.{i}.1", i, i) for i in range(7)], (256, 256, 8), 7)
+    assert grid.sizeHint().width() <= 110 and grid.sizeHint().height() <= 110
+    grid.show()
+    assert not grid.grab().isNull()
+
+
+def test_tray_icons_differ_in_shape_and_colour(qapp: QApplication) -> None:
+    shapes = {SHAPES[state] for state in STATES}
+    assert len(shapes) == 5
+    for dark in (False, True):
+        for state in STATES:
+            icon = tray_icon(state, dark)
+            assert {size.width() for size in icon.availableSizes()} == set(TRAY_SIZES)
+    # In one colour the five shapes still differ: colour is never the only sign.
+    color = tray_color("paused", False)
+    pictures = {SHAPES[state]: tray_pixmap(state, 16, color).toImage() for state in STATES}
+    images = list(pictures.values())
+    assert all(images[i] != images[j] for i in range(5) for j in range(i))
+    assert QSize(256, 256) in app_icon().availableSizes()
+
+
+LIGHT_PROCESS = """
+import sys
+from PySide6.QtWidgets import QApplication
+from PySide6.QtTest import QTest
+app = QApplication([])
+import msgspec, psutil
+from app.actions import Actions
+from app.pages.home import HomePage
+from app.window.main_window import MainWindow
+from app.window.curve_plot import CurvePlot
+from core.control.messages import CurvePoint, Status
+actions = Actions()
+page = HomePage(actions)
+window = MainWindow([page], actions)
+window.show()
+app.processEvents()
+assert window.isVisible()
+early = sorted({"numpy", "pyqtgraph", "torch"} & set(sys.modules))
+assert not early, f"imported before the window was seen: {early}"
+status = msgspec.json.decode(sys.argv[1], type=Status)
+window.update_curve([CurvePoint(step, step * 32, 2.0, 0.5) for step in range(0, 64_000, 64)])
+window.update_status(status)
+plots = page.findChildren(CurvePlot)
+for _ in range(200):
+    QTest.qWait(100)
+    if all(plot.loaded for plot in plots):
+        break
+assert all(plot.loaded for plot in plots)
+window.grab()
+assert "torch" not in sys.modules
+print(psutil.Process().memory_info().rss / 2**20)
+"""
+
+
+def test_the_process_is_light_and_shows_the_window_first() -> None:
+    status = msgspec.json.encode(make_status()).decode()
+    done = subprocess.run(
+        [sys.executable, "-c", LIGHT_PROCESS, status], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout.split()[-1]) < 150
