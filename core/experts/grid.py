@@ -4,6 +4,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from core.errors import ProtocolError
@@ -49,7 +50,8 @@ class Uid(NamedTuple):
         return uid
 
 
-class Grid(NamedTuple):
+@dataclass(frozen=True)
+class Grid:
     """All cells in which a run's experts may live; most of a large grid stays empty."""
 
     run: str
@@ -57,10 +59,9 @@ class Grid(NamedTuple):
     shape: Coords
     """M_0 .. M_{d-1}."""
 
-    def __contains__(self, uid: object) -> bool:
+    def __contains__(self, uid: Uid) -> bool:
         return (
-            isinstance(uid, Uid)
-            and uid.run == self.run
+            uid.run == self.run
             and 0 <= uid.layer < self.layers
             and len(uid.coords) == len(self.shape)
             and all(0 <= u < size for u, size in zip(uid.coords, self.shape, strict=True))

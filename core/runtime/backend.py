@@ -39,7 +39,8 @@ class ExpertBackend:
         """time.monotonic() at which pending gradients are applied even if they are few."""
         self._training = training
         self._adam = Adam(self.module, training.expert_rate, training.warmup_updates, training.clip)
-        self._sum = torch.zeros(0)
+        self.gathered = torch.zeros(0)
+        """Sum of the pending gradients by the weights, flat."""
         weights = sum(parameter.numel() for parameter in self._adam.parameters)
         self.rows_per_pass = max(1, min(MAX_ROWS, int(PASS_FLOPS / (6 * weights))))
 
@@ -75,10 +76,10 @@ class ExpertBackend:
         if not torch.isfinite(total.sum() + by_inputs.sum()):
             raise ComputeError(f"A gradient for {self.uid} held NaN or infinity and was refused; it is unchanged.")
         if not self.pending:
-            self._sum = total
+            self.gathered = total
             self.due = time.monotonic() + self._training.max_age_s
         else:
-            self._sum += total
+            self.gathered += total
         self.pending += len(inputs)
         if self.pending >= self._training.target_samples:
             self.step()
@@ -87,7 +88,7 @@ class ExpertBackend:
     def step(self) -> None:
         """Apply what is pending: the mean over its samples, clipped, by Adam."""
         count, self.pending = self.pending, 0
-        self._adam.step(self._sum / count)
+        self._adam.step(self.gathered / count)
         self.samples += count
 
     def state(self) -> dict[str, Tensor]:

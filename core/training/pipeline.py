@@ -3,17 +3,17 @@
 import torch
 from torch import Tensor
 
-from core.training.datasets import Part
+from core.training.datasets import Dataset, Part
 
 
 class Batches:
-    """Batches of a training set, shuffled anew in every pass over it."""
+    """Batches of the training part, shuffled and varied anew in every pass over it."""
 
-    def __init__(self, part: Part, batch: int, seed: int) -> None:
-        self._part = part
-        self._batch = min(batch, len(part.labels))
+    def __init__(self, data: Dataset, batch: int, seed: int) -> None:
+        self._part, self._distort = data.train, data.distort
+        self._batch = min(batch, len(self._part.labels))
         self._seed = seed
-        self._per_epoch = len(part.labels) // self._batch
+        self._per_epoch = len(self._part.labels) // self._batch
         self._epoch = -1
         self._order = torch.empty(0, dtype=torch.int64)
 
@@ -23,7 +23,8 @@ class Batches:
         if epoch != self._epoch:
             self._epoch, self._order = epoch, self._shuffled(epoch)
         rows = self._order[place * self._batch : (place + 1) * self._batch]
-        return Part(self._part.inputs[rows], self._part.labels[rows])
+        generator = torch.Generator().manual_seed((self._seed << 32) + number)
+        return Part(self._distort(self._part.inputs[rows], generator), self._part.labels[rows])
 
     def _shuffled(self, epoch: int) -> Tensor:
         generator = torch.Generator().manual_seed((self._seed << 32) + epoch)

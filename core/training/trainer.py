@@ -54,7 +54,7 @@ class Trainer:
         model, training = manifest.model, manifest.training
         self._training = training
         self._data = datasets.load(manifest.data) if dataset is None else dataset
-        self._batches = Batches(self._data.train, training.batch, training.seed)
+        self._batches = Batches(self._data, training.batch, training.seed)
         self._network = models.build(manifest, self._data.train.inputs.shape[1], self._data.classes)
         self._adam = Adam(self._network, training.trunk_rate, training.warmup_updates, training.clip)
         grid, hosts = Grid(manifest.run, model.layers, model.grid), {LOCAL: runtime}

@@ -1,0 +1,138 @@
+"""Samples/s through the whole path and of the same maths in one plain PyTorch loop, side by side in one run."""
+
+import asyncio
+import itertools
+import statistics
+import time
+
+import msgspec
+import torch
+from torch.nn import functional
+
+from core import manifest as manifests
+from core.experts import modules
+from core.experts.directory import LocalDirectory
+from core.experts.gating import Gate, add_up, balance_loss
+from core.experts.grid import Grid
+from core.manifest import Manifest
+from core.runtime.adam import Adam
+from core.runtime.backend import all_experts
+from core.runtime.runtime import Runtime, Switch
+from core.training import datasets, models
+from core.training.pipeline import Batches
+from core.training.trainer import Trainer
+
+
+class PlainLoop:
+    """The manifest's network in one ordinary training loop: chosen experts only, one autograd graph, no Runtime.
+
+    The same initial weights, order of batches, losses, clipping and optimizer as the Trainer's; with one batch in
+    flight and a step for every gradient the two compute the same numbers.
+    """
+
+    def __init__(self, manifest: Manifest) -> None:
+        model, training = manifest.model, manifest.training
+        data = datasets.load(manifest.data)
+        grid = Grid(manifest.run, model.layers, model.grid)
+        self.k, self.balance = model.k, training.balance
+        self.batches = Batches(data, training.batch, training.seed)
+        self.network = models.build(manifest, data.train.inputs.shape[1], data.classes)
+        cells = list(itertools.product(*map(range, model.grid)))
+        self.columns = Gate(model.width, model.grid).columns(torch.tensor(cells))
+        self.experts = [
+            [
+                modules.build(model.expert, model.width, model.hidden, training.seed, grid.uid(layer, cell))
+                for cell in cells
+            ]
+            for layer in range(model.layers)
+        ]
+        rates = training.warmup_updates, training.clip
+        self.trunk_adam = Adam(self.network, training.trunk_rate, *rates)
+        self.expert_adams = [[Adam(expert, training.expert_rate, *rates) for expert in row] for row in self.experts]
+        self.step = 0
+        self.samples = 0
+
+    def train_batch(self) -> float:
+        """One step of trunk and chosen experts; the mean loss."""
+        inputs, labels = self.batches[self.step]
+        extra = torch.zeros(())
+        counts = []
+        h = inputs
+        *segments, head = self.network.segments
+        for segment, gate, experts in zip(segments, self.network.gates, self.experts, strict=True):
+            x = segment(h)
+            scores = add_up(gate(x), self.columns)
+            best = scores.topk(self.k)
+            weights = best.values.softmax(1)
+            h = torch.zeros_like(x)
+            for index, expert in enumerate(experts):
+                rows, places = (best.indices == index).nonzero(as_tuple=True)
+                counts.append(len(rows))
+                if len(rows):
+                    h = h.index_add(0, rows, expert(x[rows]) * weights[rows, places, None])
+            extra = extra + self.balance * len(x) * balance_loss(scores, best.indices)
+        loss = functional.cross_entropy(head(h), labels, reduction="sum")
+        adams = itertools.chain([self.trunk_adam], *self.expert_adams)
+        used = [(adam, count) for adam, count in zip(adams, [len(labels), *counts], strict=True) if count]
+        parameters = [parameter for adam, _ in used for parameter in adam.parameters]
+        gradients = iter(torch.autograd.grad(loss + extra, parameters))
+        for adam, count in used:
+            adam.step(torch.cat([next(gradients).flatten() for _ in adam.parameters]) / count)
+        self.step += 1
+        self.samples += len(labels)
+        return loss.item() / len(labels)
+
+
+def measure(quick: bool) -> dict[str, object]:
+    """Train the run `digits` both ways in turn, on one thread.
+
+    Returns:
+        Medians of samples/s of `path` (Runtime and Trainer) and `plain`, and the median of their `ratio` by round.
+    """
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        return asyncio.run(_measure(rounds=3 if quick else 9, seconds=1.0 if quick else 3.0))
+    finally:
+        torch.set_num_threads(threads)
+
+
+async def _measure(rounds: int, seconds: float) -> dict[str, object]:
+    manifest = manifests.load("digits")
+    # Evaluation is not part of the plain loop either.
+    training = msgspec.structs.replace(manifest.training, evaluate_every=1_000_000)
+    manifest = msgspec.structs.replace(manifest, training=training)
+    backends = {backend.uid: backend for backend in all_experts(manifest)}
+    switch = Switch()
+    runtime = Runtime(backends, switch)
+    trainer = Trainer(manifest, runtime, LocalDirectory(backends), switch)
+    plain = PlainLoop(manifest)
+    path_rates, plain_rates = [], []
+    tasks = [asyncio.create_task(runtime.run()), asyncio.create_task(trainer.run())]
+    try:
+        for number in range(rounds + 1):
+            start, samples = time.perf_counter(), trainer.samples
+            switch.on()
+            await asyncio.sleep(seconds)
+            switch.off()
+            path_rate = (trainer.samples - samples) / (time.perf_counter() - start)
+            start, samples = time.perf_counter(), plain.samples
+            while time.perf_counter() < start + seconds:
+                plain.train_batch()
+            plain_rate = (plain.samples - samples) / (time.perf_counter() - start)
+            if number:  # the first round warms up
+                path_rates.append(path_rate)
+                plain_rates.append(plain_rate)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    return {
+        "run": manifest.run,
+        "threads": 1,
+        "rounds": rounds,
+        "path_samples_per_s": statistics.median(path_rates),
+        "plain_samples_per_s": statistics.median(plain_rates),
+        "ratio": statistics.median(a / b for a, b in zip(path_rates, plain_rates, strict=True)),
+        "joined_calls_per_pass": runtime.calls / runtime.passes,
+    }
