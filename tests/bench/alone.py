@@ -1,0 +1,177 @@
+"""A volunteer alone: speed, how fast the machine is given back, memory, start times; with real processes."""
+
+import contextlib
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+from Xlib import X, display
+from Xlib.error import XError
+
+from core.control.client import ControlClient
+from core.control.messages import Status
+from core.errors import NotRunning
+from tests.bench import throughput
+from tests.bench.machine import progress, spread
+from tests.virtual_screen import desktop
+from tests.workers import ROOT, hearth, wait_until, worker
+
+PAUSES = 20
+IDLE_S = 10.0
+"""Over which an idle app's processor time is taken."""
+GOOD = 0.95
+
+
+def measure(quick: bool) -> dict[str, Any]:
+    """All sections; times in seconds or, where named so, milliseconds."""
+    progress("throughput: the whole path and a plain loop in turn")
+    rates = throughput.measure(quick)
+    progress(f"throughput: {rates}")
+    with desktop() as env:
+        starts = [_start(env, number) for number in range(1 if quick else 3)]
+    return {
+        "throughput": rates,
+        "pauses_ms": _pauses(),
+        "start_s": {key: spread([start[key] for start in starts]) for key in starts[0] if key.endswith("_s")},
+        "memory_mb": starts[-1]["memory_mb"],
+        "idle_app_core_share": starts[-1]["idle_app_core_share"],
+    }
+
+
+def _pauses() -> dict[str, Any]:
+    """`hearth pause` again and again.
+
+    Returns:
+        `command`: from the start of the command to the moment the worker says that compute has stopped, so with the
+        command's own start-up, and more than the user's wait. `worker`: from the request's arrival to the end of the
+        last kernel, as the worker measures it and the app shows it.
+    """
+    commands, inside = [], []
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        worker(Path(folder)) as running,
+        ControlClient(Path(folder)) as client,
+    ):
+        for number in range(PAUSES):
+            running.until(lambda status: status.samples_per_s > 0, "training")
+            time.sleep(0.1 + 0.037 * number)  # not always at the same place between two reports
+            count = _status(client).yields.count
+            start = time.monotonic()
+            command = [sys.executable, "-m", "core", "pause", "--data-dir", folder]
+            with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL):
+                stopped = wait_until(lambda: _if_more_yields(client, count), "a measured stop")  # noqa: B023
+                commands.append((time.monotonic() - start) * 1000)
+            inside.append(stopped.yields.last_ms)
+            progress(f"pause {number + 1}: {commands[-1]:.0f} ms, of that in the worker {inside[-1]:.1f} ms")
+            running.call("resume")
+    return {"command": spread(commands), "worker": spread(inside)}
+
+
+def _status(client: ControlClient) -> Status:
+    return client.call("status", {}, Status)
+
+
+def _if_more_yields(client: ControlClient, count: int) -> Status | None:
+    status = _status(client)
+    return status if status.yields.count > count else None
+
+
+def _start(env: dict[str, str], number: int) -> dict[str, Any]:
+    """One start of the app with an empty data folder, then a second one; times from the start of the process."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with _app(folder, env) as (process, start):
+            found: dict[str, Any] = {
+                f"first_{key}": value for key, value in _landmarks(folder, env, process, start).items()
+            }
+            _wait(folder, lambda status: (status.accuracy or 0) >= GOOD, "an accuracy of 0.95")
+            found["first_accuracy_095_s"] = time.monotonic() - start
+            found["memory_mb"] = _memory(folder)
+            found["idle_app_core_share"] = _idle_share(folder, process) if number == 0 else 0.0
+        with _app(folder, env) as (process, start):
+            found |= {f"again_{key}": value for key, value in _landmarks(folder, env, process, start).items()}
+    progress(f"start {number + 1}: {found}")
+    return found
+
+
+@contextlib.contextmanager
+def _app(folder: Path, env: dict[str, str]) -> Iterator[tuple[subprocess.Popen[bytes], float]]:
+    """The app as `make run` starts it, and time.monotonic() of that; ended by `hearth quit`."""
+    start = time.monotonic()
+    command = [str(Path(sys.executable).parent / "hearth"), "--data-dir", str(folder)]
+    process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=sys.stderr)
+    try:
+        yield process, start
+        hearth(folder, "quit")
+        process.wait(30)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _landmarks(folder: Path, env: dict[str, str], process: subprocess.Popen[bytes], start: float) -> dict[str, float]:
+    """When the window and the tray icon were on the screen and when a batch was trained."""
+    screen = display.Display(env["DISPLAY"])
+    try:
+        wait_until(lambda: _shown(screen, process.pid, "_NET_WM_PID"), "the window")
+        window = time.monotonic() - start
+        wait_until(lambda: _shown(screen, process.pid, "_XEMBED_INFO"), "the tray icon")
+        tray = time.monotonic() - start
+    finally:
+        screen.close()
+    before = _wait(folder, lambda status: True, "the worker").step
+    _wait(folder, lambda status: status.samples_per_s > 0 and status.step > before, "the first batch")
+    return {"window_s": window, "tray_s": tray, "batch_s": time.monotonic() - start}
+
+
+def _shown(screen: display.Display, pid: int, mark: str) -> bool:
+    """Whether a process has a visible window that carries a property."""
+    mark_atom, pid_atom = screen.intern_atom(mark), screen.intern_atom("_NET_WM_PID")
+    waiting = [screen.screen().root]
+    while waiting:
+        window = waiting.pop()
+        with contextlib.suppress(XError):  # it may vanish at any time
+            owner = window.get_full_property(pid_atom, X.AnyPropertyType)
+            if owner and owner.value[0] == pid and window.get_full_property(mark_atom, X.AnyPropertyType):
+                return bool(window.get_attributes().map_state == X.IsViewable)
+            waiting.extend(window.query_tree().children)
+    return False
+
+
+def _wait(folder: Path, condition: Any, what: str) -> Status:
+    def check() -> Status | None:
+        with contextlib.suppress(NotRunning), ControlClient(folder) as client:
+            status = _status(client)
+            return status if condition(status) else None
+        return None
+
+    status: Status = wait_until(check, what, 120)
+    return status
+
+
+def _memory(folder: Path) -> dict[str, dict[str, float]]:
+    """Of each process, MiB: resident, and its share of what is shared."""
+    with ControlClient(folder) as client:
+        pids = {process.name: process.pid for process in _status(client).processes}
+    found: dict[str, dict[str, float]] = {}
+    for name, pid in pids.items():
+        info = psutil.Process(pid).memory_full_info()
+        found[name] = {"rss": round(info.rss / 2**20, 1), "pss": round(info.pss / 2**20, 1)}
+    return found
+
+
+def _idle_share(folder: Path, process: subprocess.Popen[bytes]) -> float:
+    """Processor time of the app while nothing is trained and nobody touches it, as a share of one core."""
+    assert hearth(folder, "pause").returncode == 0
+    _wait(folder, lambda status: len(status.processes) == 2, "the end of the compute process")
+    app = psutil.Process(process.pid)
+    before = app.cpu_times()
+    time.sleep(IDLE_S)
+    after = app.cpu_times()
+    assert hearth(folder, "resume").returncode == 0
+    return (after.user + after.system - before.user - before.system) / IDLE_S
