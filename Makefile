@@ -18,7 +18,7 @@ check: $(VENV)/.packages-test
 	@$(BIN)/mypy
 
 bench: $(VENV)/.packages-test
-	@exec $(BIN)/python -m tests.virtual_screen $(BIN)/python -m tests.bench alone $(ARGS)
+	@exec $(BIN)/python -m tests.bench alone $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
