@@ -10,7 +10,6 @@ import itertools
 import logging
 import signal
 import time
-from array import array
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
@@ -38,10 +37,11 @@ from core.compute.messages import (
 )
 from core.compute.messages import Progress as ComputeProgress
 from core.control.messages import CurvePoint, Prediction, PredictParams, YieldStatus
-from core.errors import ERRORS_BY_CODE, ComputeError, HearthError, PictureError, ProtocolError
+from core.errors import ComputeError, ProtocolError
 from core.manifest import Manifest
 from core.policy.decide import Phase
 from core.worker.progress import Progress
+from core.worker.questions import Questions
 
 log = logging.getLogger(__name__)
 compute_log = logging.getLogger("compute")
@@ -54,12 +54,9 @@ STOP_S = 2.0
 """A process that has not stopped by then is killed: the user comes first."""
 QUIT_S = 15.0
 """To save a checkpoint and end."""
-PREDICT_S = 30.0
 BACK_OFF_S = (1.0, 60.0)
 HEALTHY_S = 60.0
 """A process that lived for so long starts the back-off anew."""
-QUESTIONS = 16
-"""Predictions waiting at once."""
 
 
 class ComputeSupervisor:
@@ -94,9 +91,8 @@ class ComputeSupervisor:
         self._yield_count = 0
         self._link: ComputeLink | None = None
         self._wake = asyncio.Event()
-        self._ids = itertools.count(1)
-        self._unsent: list[tuple[int, PredictParams]] = []
-        self._answers: dict[int, asyncio.Future[Prediction]] = {}
+        self._stops = itertools.count(1)
+        self._questions = Questions(self._wake.set)
         self._threads_sent = threads
         self._life_sign = self._phase_since = 0.0
         self._failed_text: str | None = None
@@ -123,28 +119,11 @@ class ComputeSupervisor:
         """Ask the model, starting compute for it if need be.
 
         Raises:
-            PictureError: nothing to recognise.
-            ComputeError: no answer within `PREDICT_S`, too many questions, or compute died.
+            PictureError, ComputeError: as `Questions.ask`.
         """
-        if len(picture.pixels) != picture.width * picture.height:
-            raise PictureError(f"{len(picture.pixels)} pixels do not make {picture.width} x {picture.height}.")
-        if len(self._answers) >= QUESTIONS:
-            raise ComputeError("Too many questions are waiting for an answer. Try again in a moment.")
         if self._leaving:
             raise ComputeError("Hearth is quitting and answers no more questions.")
-        number = next(self._ids)
-        self._unsent.append((number, picture))
-        answer: asyncio.Future[Prediction] = asyncio.get_running_loop().create_future()
-        self._answers[number] = answer
-        self._wake.set()
-        try:
-            async with asyncio.timeout(PREDICT_S):
-                return await answer
-        except TimeoutError:
-            raise ComputeError(f"The model did not answer within {PREDICT_S:.0f} s. Try again.") from None
-        finally:
-            del self._answers[number]
-            self._unsent = [(waiting, asked) for waiting, asked in self._unsent if waiting != number]
+        return await self._questions.ask(picture)
 
     # what the worker reads
 
@@ -170,7 +149,7 @@ class ComputeSupervisor:
     async def run(self) -> None:
         """Serve until `leave` is called."""
         while not self._leaving:
-            if self._wanted or self._unsent:
+            if self._busy():
                 await self._live()
             else:
                 await self._woken(None)
@@ -202,7 +181,7 @@ class ComputeSupervisor:
             code = await link.close(1.0)
             self._link = None
             self._ended()
-        if asked and code == 0:
+        if asked and (code == 0 or link.killed):
             return
         if not link.killed or trouble is None:
             trouble = self._failed_text or _cause_of_death(code)
@@ -217,10 +196,7 @@ class ComputeSupervisor:
     async def _back_off(self, trouble: str, born: float) -> None:
         if time.monotonic() - born > HEALTHY_S:
             self._back_off_s = BACK_OFF_S[0]
-        for answer in self._answers.values():
-            if not answer.done():
-                answer.set_exception(ComputeError(f"{trouble} Try again in a moment."))
-        self._unsent.clear()
+        self._questions.fail(trouble)
         log.error("%s Compute starts again in %.0f s.", trouble, self._back_off_s)
         self.failure = trouble
         self.retry_time = time.time() + self._back_off_s
@@ -237,8 +213,8 @@ class ComputeSupervisor:
         await link.send(Configure(self._manifest, str(self._folder), self.threads))
         while True:
             now = time.monotonic()
-            deadline = self._deadline(now)
             await self._instruct(link, now)
+            deadline = self._deadline(now)
             if self.phase == "leaving" and now >= deadline:
                 return
             await self._woken(deadline)
@@ -251,6 +227,9 @@ class ComputeSupervisor:
                 _end(link, f"Compute did not stop within {STOP_S:.0f} s and was ended.")
             case "training" | "stopped" if now - self._life_sign > LIFE_SIGN_S:
                 _end(link, f"Compute gave no sign of life for {LIFE_SIGN_S:.0f} s and was ended.")
+        if self.phase == "starting" and (self._leaving or not self._busy()):
+            self._enter("leaving")
+            link.kill()  # there is nothing to save yet
         if self.phase in ("starting", "leaving"):
             return
         if self._leaving or (self.phase == "stopped" and not self._busy() and now >= self._grace_end()):
@@ -265,14 +244,13 @@ class ComputeSupervisor:
             await link.send(Train())
         elif not self._wanted and self.phase == "training":
             self._enter("stopping")
-            await link.send(Stop(next(self._ids)))
-        while self._unsent:
-            number, picture = self._unsent.pop(0)
+            await link.send(Stop(next(self._stops)))
+        for number, picture in self._questions.unsent():
             tensor = Tensor(Shape("uint8", (picture.height, picture.width)), picture.pixels)
             await link.send(Predict(number), [tensor])
 
     def _busy(self) -> bool:
-        return self._wanted or bool(self._answers)
+        return self._wanted or bool(self._questions)
 
     def _grace_end(self) -> float:
         return self._phase_since + self.memory_grace_s
@@ -321,15 +299,12 @@ class ComputeSupervisor:
                 self._stopped(message)
             case Saved():
                 self._saved(message)
-            case Predicted() if (answer := self._answers.get(message.id)) and not answer.done():
-                probabilities, seen = (array("f", bytes(tensor.data)).tolist() for tensor in tensors)
-                self._answered()
-                answer.set_result(
-                    Prediction(probabilities, seen, message.experts, message.step, self.progress.accuracy, message.ms)
-                )
-            case Refused() if (answer := self._answers.get(message.id)) and not answer.done():
-                self._answered()
-                answer.set_exception(ERRORS_BY_CODE.get(message.code, HearthError)(message.text))
+            case Predicted():
+                self._questions.answered(message, tensors, self.progress.accuracy)
+                self._keep_memory()
+            case Refused():
+                self._questions.refused(message)
+                self._keep_memory()
             case Failed(text=text):
                 self._failed_text = text
             case LogText(level=level, text=text):
@@ -373,7 +348,7 @@ class ComputeSupervisor:
         else:
             log.error("%s", message.error)
 
-    def _answered(self) -> None:
+    def _keep_memory(self) -> None:
         """The process keeps its memory for another grace time after an answer."""
         if self.phase == "stopped":
             self._phase_since = time.monotonic()

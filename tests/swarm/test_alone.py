@@ -120,6 +120,16 @@ def test_a_frozen_compute_process_is_ended_when_the_user_wants_the_machine(train
     trained.until(training, "training")
 
 
+def test_pausing_while_compute_is_loading_ends_it_at_once(tmp_path: Path) -> None:
+    with worker(tmp_path) as running:
+        compute = wait_until(running.compute, "the start of the compute process")
+        running.call("pause")
+        wait_until(lambda: not compute.is_running(), "its end")
+        assert running.status().state == "paused"
+        running.call("resume")
+        running.until(training, "training")
+
+
 def test_when_the_worker_is_killed_compute_does_not_stay_behind(tmp_path: Path) -> None:
     running = RunningWorker(tmp_path)
     running.until(training, "training")
