@@ -1,0 +1,157 @@
+"""One expert: how it starts, gathers gradients, takes a step, refuses what is not finite, and comes back."""
+
+import itertools
+
+import pytest
+import safetensors.torch
+import torch
+from torch import nn
+
+from core.errors import CheckpointError, ComputeError, ManifestError
+from core.experts.grid import Uid
+from core.manifest import Model, Training
+from core.runtime.adam import Adam
+from core.runtime.backend import ExpertBackend
+
+MODEL = Model("ffn_dmoe", 1, (2, 2), 8, 16, "ffn", 2)
+TRAINING = Training(8, 1e-3, 1e-2, 5, 8, 60.0, 1.0, 0.0, 1, 1, 7)
+UID = Uid("test", 0, (0, 1))
+
+
+def expert(uid: Uid = UID) -> ExpertBackend:
+    return ExpertBackend(uid, MODEL, TRAINING)
+
+
+def weights(backend: ExpertBackend) -> list[float]:
+    return torch.cat([parameter.detach().flatten() for parameter in backend.module.parameters()]).tolist()
+
+
+def test_an_expert_starts_the_same_everywhere_and_unlike_its_neighbours() -> None:
+    torch.manual_seed(1)
+    first = weights(expert())
+    torch.manual_seed(2)
+    assert weights(expert()) == first
+    assert weights(expert(Uid("test", 0, (1, 1)))) != first
+    assert torch.initial_seed() == 2, "building an expert disturbed the random numbers of others"
+
+
+def test_an_unknown_kind_names_those_that_exist() -> None:
+    with pytest.raises(ManifestError, match=r"'lstm'.*ffn"):
+        ExpertBackend(UID, Model("ffn_dmoe", 1, (2, 2), 8, 16, "lstm", 2), TRAINING)
+
+
+def test_adam_takes_the_steps_of_torch_optim() -> None:
+    def module() -> nn.Module:
+        torch.manual_seed(0)
+        return nn.Sequential(nn.Linear(5, 7), nn.LayerNorm(7), nn.Linear(7, 3))
+
+    ours, theirs = module(), module()
+    adam = Adam(ours, rate=0.01, warmup=4, clip=0.5)
+    reference = torch.optim.Adam(theirs.parameters(), lr=0.01, betas=(0.9, 0.999), eps=1e-8)
+    for step, scale in zip(range(1, 13), itertools.cycle([0.01, 10.0, 1e-5]), strict=False):
+        gradients = [torch.randn_like(parameter) * scale for parameter in theirs.parameters()]
+        for parameter, gradient in zip(theirs.parameters(), gradients, strict=True):
+            parameter.grad = gradient.clone()
+        nn.utils.clip_grad_norm_(theirs.parameters(), 0.5)
+        reference.param_groups[0]["lr"] = 0.01 * min(1.0, step / 4)
+        reference.step()
+        adam.step(torch.cat([gradient.flatten() for gradient in gradients]))
+        for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
+            torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-6)
+    assert adam.version == 12
+
+
+def test_forward_changes_nothing_and_backward_returns_the_gradient_by_the_inputs() -> None:
+    backend = expert()
+    before = weights(backend)
+    x, gradient = torch.randn(3, 8), torch.randn(3, 8)
+    y = backend.forward(x)
+    assert not y.requires_grad
+    assert weights(backend) == before
+
+    by_x = backend.backward(x, gradient)
+    leaf = x.clone().requires_grad_()
+    (expected,) = torch.autograd.grad(backend.module(leaf), leaf, gradient)
+    torch.testing.assert_close(by_x, expected)
+    assert weights(backend) == before, "three samples are fewer than the target"
+    assert (backend.version, backend.pending, backend.samples) == (0, 3, 0)
+
+
+def test_gradients_are_gathered_to_the_target_and_count_by_sample() -> None:
+    x, gradient = torch.randn(8, 8), torch.randn(8, 8)
+    whole, parts = expert(), expert()
+    whole.backward(x, gradient)
+    for rows in ([0], [1, 2, 3, 4, 5], [6, 7]):
+        assert parts.version == 0
+        parts.backward(x[rows], gradient[rows])
+    assert (parts.version, parts.pending, parts.samples) == (1, 0, 8)
+    assert weights(whole) != weights(expert())
+    assert weights(parts) == pytest.approx(weights(whole), abs=1e-6)
+
+
+def test_a_step_is_the_mean_of_its_samples_whatever_their_number() -> None:
+    x, gradient = torch.randn(8, 8), torch.randn(8, 8) * 1e-3
+    once, twice = expert(), expert()
+    once.backward(x, gradient)
+    twice.backward(x.repeat(2, 1), gradient.repeat(2, 1))
+    assert weights(twice) == pytest.approx(weights(once), abs=1e-6)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_gradient_that_is_not_finite_is_refused_and_the_expert_untouched(bad: float) -> None:
+    backend = expert()
+    backend.backward(torch.randn(3, 8), torch.randn(3, 8))
+    before, gathered = weights(backend), backend.gathered.clone()
+    gradient = torch.randn(6, 8)
+    gradient[2, 5] = bad
+    with pytest.raises(ComputeError, match=r"test\.0\.0\.1.*refused"):
+        backend.backward(torch.randn(6, 8), gradient)
+    assert weights(backend) == before
+    assert (backend.version, backend.pending) == (0, 3)
+    torch.testing.assert_close(backend.gathered, gathered)
+
+
+def train(backend: ExpertBackend, seed: int, steps: int = 3) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    for _ in range(steps):
+        backend.backward(torch.randn(8, 8, generator=generator), torch.randn(8, 8, generator=generator))
+
+
+def test_an_expert_goes_on_from_its_state_as_if_nothing_had_happened() -> None:
+    backend = expert()
+    train(backend, seed=1)
+    document = safetensors.torch.save(backend.state())
+    copy = expert()
+    copy.load_state(safetensors.torch.load(document))
+    assert (copy.version, copy.samples) == (3, 24)
+    train(backend, seed=2)
+    train(copy, seed=2)
+    assert weights(copy) == weights(backend)
+
+
+def test_a_state_is_a_copy() -> None:
+    backend = expert()
+    state = backend.state()
+    before = {name: tensor.clone() for name, tensor in state.items()}
+    train(backend, seed=1)
+    assert all(torch.equal(state[name], before[name]) for name in before)
+
+
+def test_a_state_that_does_not_fit_is_refused_and_nothing_changes() -> None:
+    backend = expert()
+    train(backend, seed=1)
+    before, state = weights(backend), expert().state()
+    name = "weights.enter.weight"
+    wrong = {
+        "missing": {key: value for key, value in state.items() if key != name},
+        "too much": {**state, "weights.other": torch.zeros(1)},
+        "not \\(": {**state, name: torch.zeros(3, 3)},
+        "float64": {**state, name: state[name].double()},
+        "NaN": {**state, name: state[name] * float("nan")},
+        "samples": {key: value for key, value in state.items() if key != "samples"},
+    }
+    for words, document in wrong.items():
+        with pytest.raises(CheckpointError, match=words):
+            backend.load_state(document)
+        assert weights(backend) == before
+        assert backend.version == 3

@@ -1,0 +1,264 @@
+"""The Runtime joins requests into passes, serves them in order, gives way at once, and survives what experts do."""
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+
+import pytest
+import torch
+from torch import Tensor
+
+from core.experts.grid import Uid
+from core.experts.layer import Call
+from core.manifest import Model, Training
+from core.runtime.backend import ExpertBackend
+from core.runtime.runtime import Runtime, Switch
+
+MODEL = Model("ffn_dmoe", 1, (2, 2), 8, 16, "ffn", 2)
+TRAINING = Training(8, 1e-3, 1e-2, 5, 8, 3600.0, 1.0, 0.0, 1, 1, 7)
+A, B = Uid("test", 0, (0, 0)), Uid("test", 0, (0, 1))
+
+
+class Watched(ExpertBackend):
+    """An expert that notes its passes in `book`, calls `on_pass` in them, and fails if told so."""
+
+    def __init__(self, uid: Uid, training: Training, book: list[tuple[Uid, str, int]]) -> None:
+        super().__init__(uid, MODEL, training)
+        self.book = book
+        self.broken = False
+        self.on_pass: Callable[[], None] = lambda: None
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        self._note("forward", inputs)
+        return super().forward(inputs)
+
+    def backward(self, inputs: Tensor, gradients: Tensor) -> Tensor:
+        self._note("backward", inputs)
+        return super().backward(inputs, gradients)
+
+    def _note(self, direction: str, inputs: Tensor) -> None:
+        self.book.append((self.uid, direction, len(inputs)))
+        self.on_pass()
+        if self.broken:
+            raise RuntimeError("out of order")
+
+
+class Setup:
+    """Two experts and the Runtime that serves them."""
+
+    def __init__(self, training: Training = TRAINING) -> None:
+        self.book: list[tuple[Uid, str, int]] = []
+        self.experts = {uid: Watched(uid, training, self.book) for uid in (A, B)}
+        self.switch = Switch()
+        self.switch.on()
+        self.runtime = Runtime(self.experts, self.switch)
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        task = asyncio.create_task(self.runtime.run())
+        yield
+        assert not task.done(), "the Runtime has ended"
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    def ask(self, *calls: Call, direction: str = "forward") -> asyncio.Task[list[Tensor | None]]:
+        """A request on its way: it waits in the pools."""
+        if direction == "backward":
+            return asyncio.create_task(self.runtime.backward(calls))
+        return asyncio.create_task(self.runtime.forward(calls, inference=direction == "inference"))
+
+
+def rows(n: int) -> Tensor:
+    return torch.randn(n, 8)
+
+
+def answer(answers: Sequence[Tensor | None]) -> Tensor:
+    assert len(answers) == 1
+    assert answers[0] is not None
+    return answers[0]
+
+
+async def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    async with asyncio.timeout(seconds):
+        while not condition():  # noqa: ASYNC110 - what is waited for has no event of its own
+            await asyncio.sleep(0.005)
+
+
+async def test_requests_of_several_batches_are_joined_into_one_pass() -> None:
+    setup = Setup()
+    batches = [rows(n) for n in (3, 1, 5, 2)]
+    requests = [setup.ask(Call(A, x)) for x in batches]
+    await asyncio.sleep(0)
+    async with setup.serving():
+        answers = [answer(await request) for request in requests]
+    assert setup.book == [(A, "forward", 11)]
+    assert (setup.runtime.passes, setup.runtime.calls) == (1, 4)
+    for x, y in zip(batches, answers, strict=True):
+        torch.testing.assert_close(y, setup.experts[A].module(x).detach())
+
+
+async def test_backward_requests_are_joined_too_and_make_one_step() -> None:
+    setup, alone = Setup(), Setup()
+    pairs = [(rows(n), rows(n)) for n in (3, 5)]
+    requests = [setup.ask(Call(A, x, g), direction="backward") for x, g in pairs]
+    await asyncio.sleep(0)
+    async with setup.serving():
+        answers = [answer(await request) for request in requests]
+    assert setup.book == [(A, "backward", 8)]
+    assert setup.experts[A].version == 1
+    for (x, g), y in zip(pairs, answers, strict=True):
+        torch.testing.assert_close(y, alone.experts[A].backward(x, g))
+
+
+async def test_a_pass_is_bounded_and_a_large_call_is_cut_up() -> None:
+    setup = Setup()
+    setup.experts[A].rows_per_pass = 8
+    batches = [rows(4), rows(4), rows(21), rows(3)]
+    requests = [setup.ask(Call(A, x)) for x in batches]
+    await asyncio.sleep(0)
+    async with setup.serving():
+        answers = [answer(await request) for request in requests]
+    assert [n for _, _, n in setup.book] == [8, 8, 8, 8]
+    for x, y in zip(batches, answers, strict=True):
+        torch.testing.assert_close(y, setup.experts[A].module(x).detach())
+
+
+async def test_the_oldest_request_is_served_first_and_inference_before_all() -> None:
+    setup = Setup()
+    requests = [
+        setup.ask(Call(B, rows(1), rows(1)), direction="backward"),
+        setup.ask(Call(A, rows(2))),
+        setup.ask(Call(B, rows(3))),
+        setup.ask(Call(A, rows(4)), direction="inference"),
+    ]
+    await asyncio.sleep(0)
+    async with setup.serving():
+        await asyncio.gather(*requests)
+    assert setup.book == [(A, "forward", 4), (B, "backward", 1), (A, "forward", 2), (B, "forward", 3)]
+
+
+async def test_while_the_switch_is_off_only_inference_is_served() -> None:
+    setup = Setup()
+    setup.switch.off()
+    waiting = [setup.ask(Call(A, rows(2))), setup.ask(Call(A, rows(9), rows(9)), direction="backward")]
+    async with setup.serving():
+        for _ in range(3):
+            assert len(answer(await setup.ask(Call(B, rows(5)), direction="inference"))) == 5
+        assert setup.book == [(B, "forward", 5)] * 3
+        assert not any(request.done() for request in waiting)
+        setup.switch.on()
+        await asyncio.gather(*waiting)
+    assert setup.experts[A].version == 1
+
+
+async def test_off_from_another_thread_holds_before_the_next_kernel() -> None:
+    setup = Setup()
+
+    def turn_off() -> None:
+        thread = threading.Thread(target=setup.switch.off)
+        thread.start()
+        thread.join()
+
+    setup.experts[A].on_pass = turn_off
+    first, second = setup.ask(Call(A, rows(1))), setup.ask(Call(B, rows(1)))
+    async with setup.serving():
+        await first
+        end = setup.runtime.last_kernel_end
+        assert end <= time.monotonic()
+        await setup.ask(Call(B, rows(7)), direction="inference")
+        assert setup.book == [(A, "forward", 1), (B, "forward", 7)]
+        assert not second.done()
+        assert setup.runtime.last_kernel_end == end, "inference is no training kernel"
+        setup.switch.on()
+        await second
+    assert setup.runtime.last_kernel_end > end
+
+
+async def test_a_failing_expert_fails_only_its_own_requests(caplog: pytest.LogCaptureFixture) -> None:
+    setup = Setup()
+    setup.experts[A].broken = True
+    async with setup.serving():
+        for _ in range(20):
+            answers = await setup.ask(Call(A, rows(2)), Call(B, rows(3)))
+            assert answers[0] is None
+            assert answers[1] is not None
+    assert setup.runtime.failures[A] == 20
+    errors = [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR]
+    assert "test.0.0.0 failed in forward" in errors[0]
+    assert len(errors) == 5, "reported at 1, 2, 4, 8 and 16 failures"
+
+
+async def test_what_is_not_finite_is_refused_and_what_was_joined_with_it_is_served() -> None:
+    setup = Setup()
+    bad = rows(4)
+    bad[2, 3] = float("nan")
+    good = rows(3), rows(3)
+    requests = [
+        setup.ask(Call(A, bad, rows(4)), direction="backward"),
+        setup.ask(Call(A, *good), direction="backward"),
+        setup.ask(Call(A, rows(4), bad), direction="backward"),
+        setup.ask(Call(B, bad)),
+    ]
+    await asyncio.sleep(0)
+    async with setup.serving():
+        answers = [(await request)[0] for request in requests]
+    assert [x is None for x in answers] == [True, False, True, True]
+    assert setup.book == [(A, "backward", 3)]
+    assert (setup.experts[A].pending, setup.experts[A].version) == (3, 0)
+
+
+async def test_calls_that_do_not_fit_are_refused_at_once() -> None:
+    setup = Setup()
+    stranger = Uid("test", 0, (9, 9))
+    async with setup.serving():
+        answers = await setup.runtime.forward(
+            [
+                Call(stranger, rows(1)),
+                Call(A, torch.randn(2, 9)),
+                Call(A, torch.randn(2, 8, 1)),
+                Call(A, rows(2).double()),
+                Call(A, rows(0)),
+                Call(A, rows(2), rows(2)),
+                Call(B, rows(2)),
+            ]
+        )
+        assert [x is None for x in answers] == [True] * 6 + [False]
+        assert await setup.runtime.backward([Call(A, rows(2)), Call(A, rows(2), rows(3))]) == [None, None]
+        assert await setup.runtime.forward([]) == []
+    assert setup.book == [(B, "forward", 2)]
+
+
+async def test_nobody_computes_for_a_caller_that_has_gone() -> None:
+    setup = Setup()
+    gone, waiting = setup.ask(Call(A, rows(2))), setup.ask(Call(A, rows(3)), Call(B, rows(1)))
+    await asyncio.sleep(0)
+    gone.cancel()
+    await asyncio.gather(gone, return_exceptions=True)
+    async with setup.serving():
+        await waiting
+    assert setup.book == [(A, "forward", 3), (B, "forward", 1)]
+
+
+async def test_few_gradients_are_applied_when_they_are_old_enough() -> None:
+    training = Training(8, 1e-3, 1e-2, 5, 1000, 0.05, 1.0, 0.0, 1, 1, 7)
+    setup = Setup(training)
+    async with setup.serving():
+        await setup.ask(Call(A, rows(2), rows(2)), Call(B, rows(1), rows(1)), direction="backward")
+        await until(lambda: setup.experts[A].version == 1 and setup.experts[B].version == 1)
+        assert setup.experts[A].samples == 2
+        await setup.ask(Call(A, rows(2), rows(2)), direction="backward")
+        await until(lambda: setup.experts[A].version == 2)
+
+
+async def test_no_step_is_taken_while_the_switch_is_off() -> None:
+    setup = Setup(Training(8, 1e-3, 1e-2, 5, 1000, 1e-6, 1.0, 0.0, 1, 1, 7))
+    setup.experts[A].on_pass = setup.switch.off
+    async with setup.serving():
+        await setup.ask(Call(A, rows(2), rows(2)), direction="backward")
+        await setup.ask(Call(B, rows(2)), direction="inference")
+        assert setup.experts[A].version == 0
+        setup.switch.on()
+        await until(lambda: setup.experts[A].version == 1)
