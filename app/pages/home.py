@@ -1,5 +1,6 @@
 """Home: the state, why, what ends it; the model's progress, this PC and its experts."""
 
+import time
 from datetime import datetime
 
 from PySide6.QtCore import Qt
@@ -22,6 +23,8 @@ MAX_LAYERS = 4
 """Layers whose grids are shown; the others' figures are in the totals."""
 NO_CURVE = "Not measured yet. The first point follows soon after training starts."
 NO_EXPERTS = "No expert is hosted yet. They appear as soon as this PC starts to compute."
+FEW_POINTS, CALM_S = 60, 3.0
+"""A longer curve is drawn anew only every so many seconds: one more point is hardly seen, but costs as much."""
 NONE = "\N{EN DASH}"
 
 
@@ -48,7 +51,8 @@ class ModelCard(_StaleCard):
 
     def __init__(self) -> None:
         super().__init__("The model being trained", "Try it")
-        self._points: list[CurvePoint] = []
+        self._newest: CurvePoint | None = None
+        self._drawn_at = 0.0
         self._accuracy = CurvePlot("Accuracy", "peer", percent, lambda value: f"{number(value * 100)}%", 1.0, NO_CURVE)
         self._loss = CurvePlot("Loss", "peer", lambda value: number(value, 3), short, None, NO_CURVE)
         self._accuracy_figure = Label(NONE, "num")
@@ -78,9 +82,11 @@ class ModelCard(_StaleCard):
             plot.set_stale(bool(since))
 
     def set_points(self, points: list[CurvePoint]) -> None:
-        if points == self._points:
+        newest = points[-1] if points else None
+        settled = len(points) > FEW_POINTS and time.monotonic() - self._drawn_at < CALM_S
+        if newest == self._newest or settled:
             return
-        self._points = list(points)
+        self._newest, self._drawn_at = newest, time.monotonic()
         self._accuracy.set_points([(point.step, point.accuracy) for point in points])
         self._loss.set_points([(point.step, point.loss) for point in points])
         self._accuracy_figure.setText(percent(points[-1].accuracy) if points else NONE)

@@ -5,7 +5,7 @@ import time
 from collections import deque
 
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QPainter, QPaintEvent, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSpacerItem, QVBoxLayout, QWidget
 
 from app import theme as look
@@ -29,6 +29,8 @@ class Fire(QWidget):
         super().__init__()
         self._rates: deque[float | None] = deque([None] * SECONDS, maxlen=SECONDS)
         self._second: int | None = None
+        self._kept = QPixmap()
+        self._kept_for: tuple[float, ...] = ()
         self._drawn: list[int] = []
         self._drawn_at = 0.0
         self._stale = False
@@ -91,33 +93,52 @@ class Fire(QWidget):
     def minimumSizeHint(self) -> QSize:
         return QSize(20 * self._pitch() - GAP, ROWS * self._pitch() - GAP)
 
+    def _cell(self, column: int, row: int) -> QRectF:
+        """The cell `row` rows over the foot; columns end at the right edge."""
+        pitch = self._pitch()
+        left = self.width() - (self.columns() - column) * pitch + GAP
+        return QRectF(left, self.height() - (row + 1) * pitch + GAP, pitch - GAP, pitch - GAP)
+
+    def _resting(self) -> QPixmap:
+        """All cells unlit; kept, because drawing some hundred of them each second costs more than the rest."""
+        color = look.mix(theme().color("surface"), theme().color("border"), 0.5 if theme().dark else 0.32)
+        ratio = self.devicePixelRatioF()
+        key = (self.width(), self.height(), ratio, color.rgb())
+        if key != self._kept_for:
+            self._kept_for = key
+            self._kept = QPixmap(self.size() * ratio)
+            self._kept.setDevicePixelRatio(ratio)
+            self._kept.fill(Qt.GlobalColor.transparent)
+            painter = QPainter(self._kept)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(color)
+            corner = (self._pitch() - GAP) * look.CELL_RADIUS
+            for column in range(self.columns()):
+                for row in range(ROWS):
+                    painter.drawRoundedRect(self._cell(column, row), corner, corner)
+            painter.end()
+        return self._kept
+
     def paintEvent(self, event: QPaintEvent) -> None:
         colors = theme()
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
-        pitch, heights = self._pitch(), self.heights()
-        side = pitch - GAP
-        surface = colors.color("surface")
-        rest = look.mix(surface, colors.color("border"), 0.32)
-        ash = colors.color("text3")
-        heats = [colors.heat(1.0 - 0.72 * row / ROWS) for row in range(ROWS)]
-        left = self.width() - len(heights) * pitch + GAP
-        for number_, height in enumerate(heights):
-            age = (number_ + 1) / len(heights)
-            fresh = 0.22 + 0.78 * age
-            for row in range(ROWS):
-                if row < height:
-                    lit = ash if self._stale else heats[row]
-                    color = look.mix(surface, lit, fresh * (0.5 if self._stale else 1.0))
-                elif row == 0 and height == 0:
-                    color = look.mix(surface, ash, 0.12 + 0.28 * age)
-                else:
-                    color = rest
-                painter.setBrush(color)
-                top = self.height() - (row + 1) * pitch + GAP
-                corner = side * look.CELL_RADIUS
-                painter.drawRoundedRect(QRectF(left + number_ * pitch, top, side, side), corner, corner)
+        surface, ash = colors.color("surface"), colors.color("text3")
+        painter.drawPixmap(0, 0, self._resting())
+        heats = [ash if self._stale else colors.heat(1.0 - 0.72 * row / ROWS) for row in range(ROWS)]
+        heights = self.heights()
+        corner = (self._pitch() - GAP) * look.CELL_RADIUS
+        for column, height in enumerate(heights):
+            age = (column + 1) / len(heights)
+            share = (0.22 + 0.78 * age) * (0.5 if self._stale else 1.0)
+            if height == 0:
+                painter.setBrush(look.mix(surface, ash, 0.12 + 0.28 * age))
+                painter.drawRoundedRect(self._cell(column, 0), corner, corner)
+            for row in range(height):
+                painter.setBrush(look.mix(surface, heats[row], share))
+                painter.drawRoundedRect(self._cell(column, row), corner, corner)
 
 
 class FirePanel(QWidget):
