@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import os
 import platform
@@ -142,7 +143,7 @@ class Session:
 
     async def _report(self) -> None:
         """Twice a second while training, else every second time."""
-        for count in range(1 << 62):
+        for count in itertools.count():
             if self._switch.is_on or count % 2 == 0:
                 self._pipe.send(self._progress())
             await asyncio.sleep(REPORT_S)

@@ -149,33 +149,37 @@ class CheckpointStore:
 
     def _write(self, step: int, samples: int, parts: Mapping[str, Part]) -> Checkpoint:
         with self._writing:
-            blobs, new = {}, {}
-            for name, part in parts.items():
-                data = pack(self._run, name, part)
-                blob = Blob(hashlib.sha256(data).hexdigest(), len(data), part.version)
-                blobs[name] = blob
-                if not self._is_there(blob):
-                    new[blob.sha256] = data
-            checkpoint = Checkpoint(1, self._run, step, samples, time.time(), blobs)
-            newest = next(iter(self._logged()), None)
-            if newest and (newest.step, newest.parts) == (step, blobs) and not new:
-                return newest
-            manifest = self._next_manifest()
-            added = [manifest, *(path for path in map(self._blob_path, new) if not path.exists())]
+            added: list[Path] = []
             try:
                 self._folder.mkdir(parents=True, exist_ok=True)
-                for sha256, data in new.items():
-                    _write_file(self._blob_path(sha256), data)
+                blobs = {name: self._write_part(name, part, added) for name, part in parts.items()}
+                newest = next(iter(self._logged()), None)
+                if newest and (newest.step, newest.parts) == (step, blobs) and not added:
+                    return newest
+                checkpoint = Checkpoint(1, self._run, step, samples, time.time(), blobs)
                 _sync_folder(self._folder)
-                _write_file(manifest, msgspec.json.format(msgspec.json.encode(checkpoint)))
+                added.append(self._next_manifest())
+                _write_file(added[-1], msgspec.json.format(msgspec.json.encode(checkpoint)))
                 _sync_folder(self._folder)
             except OSError as error:
                 for path in added:
+                    self._sound.discard(path.stem)
                     _remove(path)
                 raise CheckpointError(_advice(self._folder, step, error)) from error
-            self._sound.update(new)
             self._prune()
             return checkpoint
+
+    def _write_part(self, name: str, part: Part, added: list[Path]) -> Blob:
+        """Write a part unless its file is there and sound; `added` gets the path if there was none before."""
+        data = pack(self._run, name, part)
+        blob = Blob(hashlib.sha256(data).hexdigest(), len(data), part.version)
+        path = self._blob_path(blob.sha256)
+        if not self._is_there(blob):
+            if not path.exists():
+                added.append(path)
+            _write_file(path, data)
+            self._sound.add(blob.sha256)
+        return blob
 
     def _prune(self) -> None:
         for path in self._manifests()[KEPT:]:
