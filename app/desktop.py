@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Literal, cast
 
+import msgspec
 from PySide6.QtCore import QObject, QSettings, QSocketNotifier, QTimer
 from PySide6.QtGui import QGuiApplication, QKeySequence, QSessionManager, QShortcut
 from PySide6.QtWidgets import QApplication
@@ -39,7 +40,10 @@ STATES: dict[Phase, State] = {
     Phase.FAILED: "attention",
     Phase.LEAVING: "leaving",
     Phase.ENDED: "leaving",
+    Phase.RUNNING: "preparing",
 }
+LEAVING = "Hearth is leaving; the worker saves its work."
+LEAVING_ENDS = "Ends by itself, in 10 s at the latest."
 IN_TRAY = "Hearth goes on in the tray. Its icon opens the window again; Quit ends it."
 NO_TRAY = "This desktop shows no tray, so the window is minimised instead. Ctrl+Q ends Hearth."
 
@@ -63,6 +67,7 @@ class Desktop(QObject):
         theme().set_mode(_mode(self.view.value("theme")))
         self.actions = Actions()
         self._curve: list[CurvePoint] = []
+        self._last: Status | None = None
         self._build_window()
         self.tray = Tray(self.actions, self)
         self._wire(instance)
@@ -151,6 +156,9 @@ class Desktop(QObject):
         self.client.log_lines(LOG_LINES, self.log_page.fill)
 
     def _status(self, status: Status) -> None:
+        self._last = status
+        if self.supervisor.report.phase is Phase.LEAVING:
+            status = msgspec.structs.replace(status, state="leaving", reason=LEAVING, until=LEAVING_ENDS)
         self.window.update_status(status)
         self.tray.show_state(status.state, status.reason)
 
@@ -165,10 +173,13 @@ class Desktop(QObject):
         logger.info("the worker says goodbye: %s", bye.reason)
 
     def _show_report(self, report: Report) -> None:
-        if report.phase is Phase.RUNNING or self.client.is_connected:
+        if self.client.is_connected:
+            if report.phase is Phase.LEAVING and self._last is not None:
+                self._status(self._last)
             return
         state = STATES[report.phase]
-        self.window.set_connected(False, report.sentence)
+        if state == "attention" or self._last is not None:
+            self.window.set_connected(False, report.sentence)
         self.tray.show_state(state, report.sentence)
 
     def _refused(self, error: HearthError) -> None:

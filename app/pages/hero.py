@@ -45,13 +45,16 @@ class Hero(Panel):
         rule.clicked.connect(lambda: actions.open_page.emit("settings"))
         leave = Button("Quit now", "plain", "close")
         leave.clicked.connect(actions.quit)
-        log = Button("Show the log", "primary", "log")
+        retry = Button("Try again", "primary", "refresh")
+        retry.clicked.connect(actions.retry)
+        self.log = log = Button("Show the log", "primary", "log")
         log.clicked.connect(lambda: actions.open_page.emit("log"))
         self._actions: dict[str, QWidget] = {
             "start": start,
             "resume": resume,
             "rule": rule,
             "quit": leave,
+            "retry": retry,
             "log": log,
             "pause": self.pause,
         }
@@ -92,7 +95,8 @@ class Hero(Panel):
         self._reason.setText(reason)
         self._until.setText(until)
         self._until.setVisible(bool(until))
-        shown = SHOWN[state] if connected else ("log",)
+        shown = SHOWN[state] if connected else ("retry", "log")
+        self.log.set_kind("primary" if connected else "plain")
         for name, button in self._actions.items():
             button.setVisible(name in shown)
         self.pause.set_kind("primary" if state == "contributing" else "plain")

@@ -241,7 +241,7 @@ class HomePage(Page):
             since = ""
         else:
             old = self._status is not None
-            end = "Continues by itself as soon as the worker answers."
+            end = "Goes on as soon as the worker answers; Try again looks for it now."
             if old:
                 end += " The figures are old."
             self.hero.show_state("attention", sentence.rstrip(".") + ".", end, connected=False)

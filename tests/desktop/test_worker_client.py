@@ -142,6 +142,7 @@ def test_a_lost_connection_fails_all_requests_and_tells_once(
         b'{"id": "x"}\n',
         b"\xff\xfe\n",
         b"\n",
+        b'{"event": "log", "data": {"time": 1, "level": "info", "part": "worker", "text": "\xff"}}\n',
         b"[" * 100_000 + b"\n",
         b'{"event": "log", "data": ' + b"[" * 100_000 + b"\n",
     ],
