@@ -64,5 +64,5 @@ def build(name: str, width: int, hidden: int, seed: int, uid: Uid) -> nn.Module:
     """
     digest = hashlib.sha256(f"{seed}:{uid}".encode()).digest()
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(int.from_bytes(digest[:7], "big"))
+        torch.manual_seed(int.from_bytes(digest[:4], "big"))
         return kind_of(name).build(width, hidden)

@@ -117,10 +117,8 @@ def picture_to_input(picture: Tensor) -> Tensor:
     if ink.numel() == 0 or ink.max() < FAINTEST:
         raise PictureError("The picture is empty. Draw one digit, dark on a light ground.")
     digit = _upright(_cut_out(ink / ink.max()))
-    share = float(digit.mean())
-    if not THIN < share < FAT:
-        blurred = functional.avg_pool2d(digit, 3, stride=1, padding=1)
-        digit = (blurred > blurred.quantile(1 - USUAL)).to(torch.float32)
+    if not THIN < float(digit.mean()) < FAT:
+        digit = _usual_strokes(digit)
     return functional.avg_pool2d(digit, BOX // SIDE).flatten()
 
 
@@ -132,6 +130,16 @@ def _cut_out(ink: Tensor) -> Tensor:
     size = [max(1, round(side * scale)) for side in ink.shape]
     mode = "area" if scale < 1 else "bilinear"
     return functional.interpolate(ink[None, None], size=size, mode=mode)[0, 0]
+
+
+def _usual_strokes(digit: Tensor) -> Tensor:
+    """Thicken or thin [1, 1, BOX, BOX]: blur until the usual share of ink can be told apart from the rest."""
+    for _ in range(BOX // 4):
+        digit = functional.avg_pool2d(digit, 3, stride=1, padding=1)
+        threshold = digit.quantile(1 - USUAL)
+        if 0 < threshold < digit.max():
+            break
+    return (digit >= threshold.clamp(min=1e-3)).to(torch.float32)
 
 
 def _upright(ink: Tensor) -> Tensor:
@@ -147,9 +155,10 @@ def _upright(ink: Tensor) -> Tensor:
     sheared = (x - slant * dy)[ink > 0]
     left, right = sheared.min() - 0.5, sheared.max() + 0.5
     fit = min(BOX / height, WIDEST / float(right - left))
-    # For every pixel of the box, where it lies in `ink`, in the units of grid_sample (-1 to 1).
-    across, down = torch.meshgrid(torch.arange(BOX) + 0.5, torch.arange(BOX) + 0.5, indexing="xy")
+    # For every half pixel of the box, where it lies in `ink`, in the units of grid_sample (-1 to 1).
+    steps = (torch.arange(2 * BOX) + 0.5) / 2
+    across, down = torch.meshgrid(steps, steps, indexing="xy")
     from_y = down * height / BOX
     from_x = (across - BOX / 2) / fit + (left + right) / 2 + slant * (from_y - middle)
     where = torch.stack([2 * from_x / width - 1, 2 * from_y / height - 1], dim=2)
-    return functional.grid_sample(ink[None, None], where[None], align_corners=False)
+    return functional.avg_pool2d(functional.grid_sample(ink[None, None], where[None], align_corners=False), 2)

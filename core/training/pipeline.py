@@ -1,5 +1,7 @@
 """The order of the training data: a pure function of the batch's number, so that a restart goes on where it was."""
 
+import hashlib
+
 import torch
 from torch import Tensor
 
@@ -23,9 +25,12 @@ class Batches:
         if epoch != self._epoch:
             self._epoch, self._order = epoch, self._shuffled(epoch)
         rows = self._order[place * self._batch : (place + 1) * self._batch]
-        generator = torch.Generator().manual_seed((self._seed << 32) + number)
-        return Part(self._distort(self._part.inputs[rows], generator), self._part.labels[rows])
+        return Part(self._distort(self._part.inputs[rows], self._random("batch", number)), self._part.labels[rows])
 
     def _shuffled(self, epoch: int) -> Tensor:
-        generator = torch.Generator().manual_seed((self._seed << 32) + epoch)
-        return torch.randperm(len(self._part.labels), generator=generator)
+        return torch.randperm(len(self._part.labels), generator=self._random("epoch", epoch))
+
+    def _random(self, what: str, number: int) -> torch.Generator:
+        """A generator of its own for everything that is drawn; torch uses 32 bits of a seed."""
+        digest = hashlib.sha256(f"{self._seed}:{what}:{number}".encode()).digest()
+        return torch.Generator().manual_seed(int.from_bytes(digest[:4], "big"))

@@ -1,0 +1,144 @@
+"""The digits, and pictures of digits as somebody draws or scans them."""
+
+import subprocess
+import sys
+
+import pytest
+import torch
+from sklearn.datasets import load_digits
+from sklearn.svm import SVC
+from torch import Tensor
+from torch.nn import functional
+
+from core.errors import ManifestError, PictureError
+from core.training import datasets
+from core.training.datasets import Dataset, picture_to_input
+from core.training.pipeline import Batches
+
+
+@pytest.fixture(scope="module")
+def digits() -> Dataset:
+    return datasets.load("digits")
+
+
+@pytest.fixture(scope="module")
+def reader(digits: Dataset) -> SVC:
+    """A quick stand-in for the network, trained on the same batches."""
+    batches = Batches(digits, 1437, seed=0)
+    inputs, labels = (torch.cat(parts) for parts in zip(*(batches[number] for number in range(5)), strict=True))
+    return SVC(C=5, gamma=1.0).fit(inputs.numpy(), labels.numpy())
+
+
+def test_the_digits_are_scikit_learns_with_360_held_out(digits: Dataset) -> None:
+    train, held_out = digits.train, digits.held_out
+    assert (train.inputs.shape, held_out.inputs.shape) == ((1437, 64), (360, 64))
+    reference = load_digits()
+    inputs, labels = torch.cat([train.inputs, held_out.inputs]), torch.cat([train.labels, held_out.labels])
+    found = torch.cat([inputs * 16, labels[:, None]], dim=1).tolist()
+    expected = torch.cat([torch.tensor(reference.data), torch.tensor(reference.target)[:, None]], dim=1).tolist()
+    assert sorted(found) == sorted(expected)
+    assert sorted(set(held_out.labels.tolist())) == list(range(10))
+
+
+def test_the_split_is_the_same_every_time(digits: Dataset) -> None:
+    torch.manual_seed(123)
+    assert torch.equal(datasets.load("digits").held_out.inputs, digits.held_out.inputs)
+
+
+def test_loading_the_digits_does_not_import_scikit_learn() -> None:
+    program = "import sys; from core.training import datasets; datasets.load('digits'); print('sklearn' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert result.stdout.strip() == "False"
+
+
+def test_an_unknown_data_set_names_those_that_exist() -> None:
+    with pytest.raises(ManifestError, match=r"'faces'.*digits"):
+        datasets.load("faces")
+
+
+def test_batches_are_a_function_of_their_number_and_cover_every_epoch(digits: Dataset) -> None:
+    plain = digits._replace(distort=lambda inputs, generator: inputs)
+    batches, again = Batches(plain, 32, seed=5), Batches(plain, 32, seed=5)
+    numbers = [0, 43, 44, 45, 7, 100]
+    for number in reversed(numbers):
+        assert torch.equal(again[number].inputs, batches[number].inputs)
+    epoch = torch.cat([batches[number].inputs for number in range(44)])
+    assert len(torch.unique(epoch, dim=0)) >= 1400, "a sample came twice in one pass over the data"
+    assert not torch.equal(batches[0].labels, batches[44].labels)
+    assert not torch.equal(batches[0].labels, Batches(plain, 32, seed=6)[0].labels)
+
+
+def test_training_digits_are_varied_a_little(digits: Dataset) -> None:
+    varied, plain = Batches(digits, 32, seed=5), Batches(digits._replace(distort=lambda x, g: x), 32, seed=5)
+    assert torch.equal(varied[3].inputs, Batches(digits, 32, seed=5)[3].inputs)
+    change = (varied[3].inputs - plain[3].inputs).abs().mean()
+    assert 0.01 < float(change) < 0.15
+    assert float(varied[3].inputs.min()) >= 0
+    assert float(varied[3].inputs.max()) <= 1
+
+
+def enlarged(digit: Tensor, side: int, box: int, top: int, left: int, mode: str = "nearest") -> Tensor:
+    """A picture of `side` pixels with the 8x8 digit drawn `box` pixels large somewhere in it."""
+    picture = torch.zeros(side, side)
+    image = functional.interpolate(digit.view(1, 1, 8, 8), size=(box, box), mode=mode)[0, 0]
+    picture[top : top + box, left : left + box] = image
+    return (picture * 255).round().to(torch.uint8)
+
+
+@pytest.mark.parametrize(
+    ("side", "box", "top", "left", "mode"),
+    [
+        (64, 64, 0, 0, "nearest"),
+        (200, 104, 13, 71, "nearest"),
+        (200, 160, 30, 5, "bilinear"),
+        (28, 20, 4, 4, "bilinear"),
+    ],
+)
+def test_pictures_of_held_out_digits_are_as_readable_as_the_digits(
+    digits: Dataset, reader: SVC, side: int, box: int, top: int, left: int, mode: str
+) -> None:
+    truth = digits.held_out.labels.numpy()
+    seen = torch.stack([picture_to_input(enlarged(x, side, box, top, left, mode)) for x in digits.held_out.inputs])
+    accuracy = float((reader.predict(digits.held_out.inputs.numpy()) == truth).mean())
+    assert accuracy > 0.98
+    assert float((reader.predict(seen.numpy()) == truth).mean()) > accuracy - 0.02
+
+
+def one(width: int, slant: float = 0.0, side: int = 200) -> Tensor:
+    """A vertical stroke of the pen, `width` pixels wide, leaning by `slant` pixels a row."""
+    y, x = torch.meshgrid(torch.arange(side), torch.arange(side), indexing="ij")
+    stroke = ((x - side / 2 - slant * (y - side / 2)).abs() < width / 2) & (y > 20) & (y < side - 20)
+    return stroke.to(torch.uint8) * 255
+
+
+def test_the_width_and_the_slant_of_the_stroke_do_not_matter() -> None:
+    usual = picture_to_input(one(40))
+    for picture in (one(3), one(12), one(80), one(40, slant=0.4), one(40, slant=-0.4), one(4, slant=0.5)):
+        seen = picture_to_input(picture)
+        assert seen.shape == (64,)
+        assert float((seen - usual).abs().mean()) < 0.12
+        assert 0.15 < float(seen.mean()) < 0.4
+
+
+def test_faint_grey_ink_and_paper_that_is_not_quite_white_are_read_alike() -> None:
+    clean = picture_to_input(one(40))
+    faint = (one(40).float() * 0.4).to(torch.uint8)
+    dirty = torch.clamp(one(40).float() + torch.rand(200, 200) * 20, max=255).to(torch.uint8)
+    torch.testing.assert_close(picture_to_input(faint), clean, atol=0.02, rtol=0)
+    torch.testing.assert_close(picture_to_input(dirty), clean, atol=0.1, rtol=0)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 256), (256, 1), (2, 3), (256, 256)])
+def test_any_size_with_ink_gives_64_numbers_from_0_to_1(shape: tuple[int, int]) -> None:
+    for picture in (torch.full(shape, 255, dtype=torch.uint8), torch.zeros(shape, dtype=torch.uint8)):
+        picture[shape[0] // 2, shape[1] // 2] = 200
+        seen = picture_to_input(picture)
+        assert seen.shape == (64,)
+        assert bool(seen.isfinite().all())
+        assert 0 <= float(seen.min()) <= float(seen.max()) <= 1
+
+
+def test_an_empty_picture_is_refused_in_words() -> None:
+    for picture in (torch.zeros(50, 50), torch.full((50, 50), 9), torch.zeros(0, 0)):
+        with pytest.raises(PictureError, match="empty"):
+            picture_to_input(picture.to(torch.uint8))
