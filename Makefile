@@ -6,18 +6,18 @@ SETUP := installers/linux/setup.sh
 
 .PHONY: run test check bench clean
 
-run: $(VENV)/.packages-run
+run: $(VENV)/.system-run $(VENV)/.packages-run
 	@exec $(BIN)/hearth
 
-test: $(VENV)/.packages-test
+test: $(VENV)/.system-test $(VENV)/.packages-test
 	@exec $(BIN)/python -m tests.virtual_screen $(BIN)/python -m pytest $(ARGS)
 
-check: $(VENV)/.packages-test
+check: $(VENV)/.system-test $(VENV)/.packages-test
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-bench: $(VENV)/.packages-test
+bench: $(VENV)/.system-test $(VENV)/.packages-test
 	@exec $(BIN)/python -m tests.bench alone $(ARGS)
 
 clean:
@@ -29,5 +29,3 @@ $(VENV)/.system-%: $(SETUP)
 
 $(VENV)/.packages-%: pyproject.toml constraints.txt $(SETUP) | $(VENV)/.system-%
 	@$(SETUP) packages $*
-
-.PRECIOUS: $(VENV)/.system-% $(VENV)/.packages-%
