@@ -17,7 +17,8 @@ from PySide6.QtWidgets import QApplication
 
 from app.actions import Actions
 from app.instance import Instance
-from app.supervisor import Phase, Report, Supervisor
+from app.supervision import Phase, Report
+from app.supervisor import Supervisor
 from app.theme import Mode, theme
 from app.tray import Tray
 from app.worker_client import WorkerClient

@@ -18,6 +18,9 @@ from PySide6.QtNetwork import QHostAddress, QTcpServer, QTcpSocket
 from core.control import messages as wire
 from core.settings import Settings
 
+if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")  # `make test` brings a screen; without one Qt would abort
+
 TOKEN = "0123456789abcdef" * 4
 
 
