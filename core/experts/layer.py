@@ -197,7 +197,7 @@ def _ungroup(
     by_sample[order] = rows
     answered = torch.ones(len(order), dtype=torch.bool)
     if any(answer is None for answer in answers):
-        sizes = [len(call.inputs) for call in calls]
+        sizes = [call.inputs.shape[0] for call in calls]
         for pairs, answer in zip(order.split_with_sizes(sizes), answers, strict=True):
             answered[pairs] = answer is not None
     return by_sample.view(*shape, -1), answered.view(shape)
@@ -206,7 +206,7 @@ def _ungroup(
 def _gradient_calls(passed: Passed, gradient: Tensor) -> list[Call]:
     """Each expert's share of the gradient by the mixture; an expert that did not answer in forward is not asked."""
     grouped = (passed.weights.unsqueeze(2) * gradient.unsqueeze(1)).flatten(0, 1)[passed.order]
-    sizes = [len(call.inputs) for call in passed.calls]
+    sizes = [call.inputs.shape[0] for call in passed.calls]
     return [
         call._replace(gradients=rows) for call, rows in zip(passed.calls, grouped.split_with_sizes(sizes), strict=True)
     ]

@@ -1,7 +1,7 @@
 """Kinds of experts. A manifest names one; every host builds the same module from (kind, sizes, seed, uid)."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
@@ -31,6 +31,28 @@ class FeedForward(nn.Module):
         y = functional.relu(self.enter_norm(self.enter(x)))
         y = functional.relu(self.middle_norm(self.middle(y)))
         return torch.add(x, self.leave(y))
+
+
+def product(
+    module: nn.Module, parameters: Sequence[Tensor], inputs: Tensor, gradient: Tensor
+) -> tuple[Tensor, list[Tensor]]:
+    """The vector-Jacobian product of a module, recomputed (gradient checkpointing).
+
+    Args:
+        module: any that takes one tensor.
+        parameters: its parameters, in their order.
+        inputs: [n, ...].
+        gradient: by the module's outputs, of their shape.
+
+    Returns:
+        The gradients by the inputs and by each parameter.
+    """
+    with torch.enable_grad():
+        inputs = inputs.detach().requires_grad_()
+        # A scalar, as autograd imports the compiler's symbolic shapes (1 s, 60 MB) to check other gradients' shapes.
+        scalar = torch.dot(module(inputs).flatten(), gradient.flatten())
+    by_inputs, *by_parameters = torch.autograd.grad(scalar, [inputs, *parameters])
+    return by_inputs, by_parameters
 
 
 class Kind(NamedTuple):

@@ -1,5 +1,6 @@
 """One expert as its host keeps it: weights, optimizer, and the gradients gathered for the next step."""
 
+import math
 import time
 from collections.abc import Iterator
 
@@ -68,12 +69,9 @@ class ExpertBackend:
         Raises:
             ComputeError: a gradient is NaN or infinite; all n samples are refused and the expert is untouched.
         """
-        with torch.enable_grad():
-            inputs = inputs.detach().requires_grad_()
-            outputs = self.module(inputs)
-        by_inputs, *by_weights = torch.autograd.grad(outputs, [inputs, *self._adam.parameters], gradients)
+        by_inputs, by_weights = modules.product(self.module, self._adam.parameters, inputs, gradients)
         total = torch.cat([gradient.flatten() for gradient in by_weights])
-        if not torch.isfinite(total.sum() + by_inputs.sum()):
+        if not math.isfinite(float(total.sum() + by_inputs.sum())):
             raise ComputeError(f"A gradient for {self.uid} held NaN or infinity and was refused; it is unchanged.")
         if not self.pending:
             self.gathered = total

@@ -6,6 +6,7 @@ It and its callers live in one thread, that of the asyncio loop: between two pas
 import asyncio
 import heapq
 import logging
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -182,7 +183,7 @@ class Runtime:
         """Run the expert once for all tasks; a task with NaN or infinity in it gets None."""
         inputs = _join([task.call.inputs for task in tasks])
         gradients = _join([task.call.gradients for task in tasks if task.call.gradients is not None])
-        if not torch.isfinite(inputs.sum() + gradients.sum()):
+        if not math.isfinite(float(inputs.sum() + gradients.sum())):
             finite = [_is_finite(task.call) for task in tasks]
             if not all(finite):
                 self._report(pool.backend, pool.direction, ComputeError("NaN or infinity in a request."))
@@ -193,7 +194,7 @@ class Runtime:
             rows = pool.backend.backward(inputs, gradients)
         else:
             rows = pool.backend.forward(inputs)
-        return rows.split_with_sizes([len(task.call.inputs) for task in tasks])
+        return rows.split_with_sizes([task.call.inputs.shape[0] for task in tasks])
 
     def _remember(self, backend: ExpertBackend) -> None:
         """Keep the experts with gathered gradients in the order in which those are due."""
@@ -214,8 +215,8 @@ def _fits(call: Call, pool: TaskPool) -> bool:
     """Whether the expert can take the call; checked before anything is allocated."""
     like = call.inputs if call.gradients is None else call.gradients
     return (
-        tuple(call.inputs.shape[1:]) == pool.backend.input_shape
-        and len(call.inputs) > 0
+        call.inputs.shape[1:] == pool.backend.input_shape
+        and call.inputs.shape[0] > 0
         and call.inputs.dtype == pool.backend.dtype == like.dtype
         and like.shape == call.inputs.shape
         and (call.gradients is not None) == (pool.direction == "backward")
@@ -224,7 +225,7 @@ def _fits(call: Call, pool: TaskPool) -> bool:
 
 def _pieces(call: Call, rows: int) -> list[Call]:
     """The call, cut into parts of at most `rows` samples."""
-    if len(call.inputs) <= rows:
+    if call.inputs.shape[0] <= rows:
         return [call]
     parts = [slice(start, start + rows) for start in range(0, len(call.inputs), rows)]
     return [Call(call.uid, call.inputs[p], None if call.gradients is None else call.gradients[p]) for p in parts]

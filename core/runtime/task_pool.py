@@ -85,7 +85,7 @@ class TaskPool:
         while self._tasks:
             task = self._tasks[0]
             if not task.request.answers.done():
-                rows += len(task.call.inputs)
+                rows += task.call.inputs.shape[0]
                 if taken and rows > self.backend.rows_per_pass:
                     break
                 taken.append(task)

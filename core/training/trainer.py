@@ -17,6 +17,7 @@ from core.experts.directory import LOCAL, Directory
 from core.experts.gating import Gate
 from core.experts.grid import Grid
 from core.experts.layer import DMoELayer, Passed, Run, at_once
+from core.experts.modules import product
 from core.manifest import Manifest
 from core.runtime.adam import Adam, check_state
 from core.runtime.runtime import Runtime, Switch
@@ -97,14 +98,15 @@ class Trainer:
             self.in_flight += 1
             try:
                 await self._train(batch)
+                if self.step % self._training.evaluate_every == 0:
+                    self._on_evaluated(await self.evaluate())
             except ComputeError as error:
                 self.lost += 1
-                log.warning("A batch was dropped (%d so far): %s", self.lost, error)
+                if self.lost & (self.lost - 1) == 0:  # ever fewer, so that it cannot fill the log
+                    log.warning("A batch was dropped (%d so far): %s", self.lost, error)
                 await asyncio.sleep(LOST_DELAY_S)
             finally:
                 self.in_flight -= 1
-            if self.step % self._training.evaluate_every == 0:
-                self._on_evaluated(await self.evaluate())
 
     async def _train(self, batch: Part) -> None:
         """One batch: forward, loss, backward, step.
@@ -129,9 +131,10 @@ class Trainer:
         for segment, layer in reversed(list(zip(self._network.segments, self._layers, strict=False))):
             h, passed = tape.pop()
             by_x, by_gate = await layer.backward(passed, by_h, run)
-            by_h, by_segment = await run(_product, segment, h, by_x)
             gradients.update(zip(layer.gate.parameters(), by_gate, strict=True))
-            gradients.update(zip(segment.parameters(), by_segment, strict=True))
+            parameters = list(segment.parameters())
+            by_h, by_segment = await run(product, segment, parameters, h, by_x)
+            gradients.update(zip(parameters, by_segment, strict=True))
 
         await run(self._step, gradients, int(alive.sum()))
         self._losses.append(loss)
@@ -192,21 +195,12 @@ class Trainer:
         self.samples, self._started = int(state["samples"]), self.step
 
 
-def _product(segment: nn.Module, inputs: Tensor, gradient: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """The vector-Jacobian product of a segment, recomputed: by its inputs and by its parameters."""
-    with torch.enable_grad():
-        inputs = inputs.detach().requires_grad_()
-        outputs = segment(inputs)
-    by_inputs, *by_parameters = torch.autograd.grad(outputs, [inputs, *segment.parameters()], gradient)
-    return by_inputs, tuple(by_parameters)
-
-
 def _loss_product(head: nn.Module, h: Tensor, labels: Tensor, alive: Tensor) -> tuple[float, Tensor, Any]:
     """Mean loss over the samples that are alive, and the gradients of its sum by `h` and the head's parameters."""
     with torch.enable_grad():
         h = h.detach().requires_grad_()
         loss = (functional.cross_entropy(head(h), labels, reduction="none") * alive).sum()
-    mean = float(loss) / int(alive.sum())
+    mean = loss.item() / int(alive.sum())
     if not math.isfinite(mean):
         raise ComputeError("its loss is not finite.")
     by_h, *by_head = torch.autograd.grad(loss, [h, *head.parameters()])
