@@ -25,6 +25,7 @@ NO_CURVE = "Not measured yet. The first point follows soon after training starts
 NO_EXPERTS = "No expert is hosted yet. They appear as soon as this PC starts to compute."
 FEW_POINTS, CALM_S = 60, 3.0
 """A longer curve is drawn anew only every so many seconds: one more point is hardly seen, but costs as much."""
+ORDER = ("app", "worker", "compute")
 NONE = "\N{EN DASH}"
 
 
@@ -143,7 +144,10 @@ class MachineCard(_StaleCard):
         self._flight.set(number(status.in_flight), "batch" if status.in_flight == 1 else "batches")
         threads = f"{number(status.threads)} thread{'' if status.threads == 1 else 's'}"
         self._device.value.setText(f"{status.device}, {threads}")
-        parts = [f"{process.name} {number(process.memory_mb)}" for process in status.processes]
+        parts = [
+            f"{process.name} {number(process.memory_mb)}"
+            for process in sorted(status.processes, key=lambda process: ORDER.index(process.name))
+        ]
         self._memory.value.setText(f"{', '.join(parts)} MB" if parts else NONE)
 
 

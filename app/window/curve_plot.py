@@ -30,11 +30,11 @@ def thin(points: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
 
 
 def ticks(top: float) -> list[float]:
-    """Three to five round values from 0 up to about `top` (> 0)."""
+    """Two to five round values from 0 up to about `top` (> 0)."""
     for exponent in range(-6, 12):
         for factor in (1.0, 2.0, 5.0):
             step: float = factor * 10.0**exponent
-            if top / step <= 3.0:
+            if top / step <= 4.0:
                 return [step * i for i in range(int(top / step) + 1)]
     return [0.0]
 

@@ -4,8 +4,8 @@ import math
 import time
 from collections import deque
 
-from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPixmap, QResizeEvent
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSpacerItem, QVBoxLayout, QWidget
 
 from app import theme as look
@@ -29,8 +29,8 @@ class Fire(QWidget):
         super().__init__()
         self._rates: deque[float | None] = deque([None] * SECONDS, maxlen=SECONDS)
         self._second: int | None = None
-        self._kept = QPixmap()
-        self._kept_for: tuple[float, ...] = ()
+        self._kept = (QPixmap(), QPixmap())
+        self._kept_for: tuple[float | str, ...] = ()
         self._drawn: list[int] = []
         self._drawn_at = 0.0
         self._stale = False
@@ -93,52 +93,57 @@ class Fire(QWidget):
     def minimumSizeHint(self) -> QSize:
         return QSize(20 * self._pitch() - GAP, ROWS * self._pitch() - GAP)
 
-    def _cell(self, column: int, row: int) -> QRectF:
-        """The cell `row` rows over the foot; columns end at the right edge."""
-        pitch = self._pitch()
-        left = self.width() - (self.columns() - column) * pitch + GAP
-        return QRectF(left, self.height() - (row + 1) * pitch + GAP, pitch - GAP, pitch - GAP)
-
-    def _resting(self) -> QPixmap:
-        """All cells unlit; kept, because drawing some hundred of them each second costs more than the rest."""
-        color = look.mix(theme().color("surface"), theme().color("border"), 0.5 if theme().dark else 0.32)
-        ratio = self.devicePixelRatioF()
-        key = (self.width(), self.height(), ratio, color.rgb())
+    def _strips(self) -> tuple[QPixmap, QPixmap]:
+        """One column unlit and one lit to the top; kept, because drawing some hundred cells each second costs much."""
+        colors = theme()
+        rest = look.mix(colors.color("surface"), colors.color("border"), 0.5 if colors.dark else 0.32)
+        ash = colors.color("text3")
+        lit = [ash if self._stale else colors.heat(1.0 - 0.72 * row / ROWS) for row in range(ROWS)]
+        key = (self._pitch(), self.devicePixelRatioF(), rest.name(), lit[0].name())
         if key != self._kept_for:
             self._kept_for = key
-            self._kept = QPixmap(self.size() * ratio)
-            self._kept.setDevicePixelRatio(ratio)
-            self._kept.fill(Qt.GlobalColor.transparent)
-            painter = QPainter(self._kept)
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(color)
-            corner = (self._pitch() - GAP) * look.CELL_RADIUS
-            for column in range(self.columns()):
-                for row in range(ROWS):
-                    painter.drawRoundedRect(self._cell(column, row), corner, corner)
-            painter.end()
+            self._kept = (self._strip([rest] * ROWS), self._strip(lit))
         return self._kept
 
-    def paintEvent(self, event: QPaintEvent) -> None:
-        colors = theme()
-        painter = QPainter(self)
+    def _strip(self, colors: list[QColor]) -> QPixmap:
+        pitch, ratio = self._pitch(), self.devicePixelRatioF()
+        strip = QPixmap(QSize(pitch, pitch * ROWS) * ratio)
+        strip.setDevicePixelRatio(ratio)
+        strip.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(strip)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
-        surface, ash = colors.color("surface"), colors.color("text3")
-        painter.drawPixmap(0, 0, self._resting())
-        heats = [ash if self._stale else colors.heat(1.0 - 0.72 * row / ROWS) for row in range(ROWS)]
-        heights = self.heights()
-        corner = (self._pitch() - GAP) * look.CELL_RADIUS
+        side = pitch - GAP
+        for row, color in enumerate(colors):
+            painter.setBrush(color)
+            cell = QRectF(0, (ROWS - 1 - row) * pitch + GAP, side, side)
+            painter.drawRoundedRect(cell, side * look.CELL_RADIUS, side * look.CELL_RADIUS)
+        painter.end()
+        return strip
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        rest, lit = self._strips()
+        pitch, heights = self._pitch(), self.heights()
+        ratio = self.devicePixelRatioF()
+        side = pitch - GAP
         for column, height in enumerate(heights):
+            left = self.width() - (len(heights) - column) * pitch + GAP
             age = (column + 1) / len(heights)
-            share = (0.22 + 0.78 * age) * (0.5 if self._stale else 1.0)
-            if height == 0:
-                painter.setBrush(look.mix(surface, ash, 0.12 + 0.28 * age))
-                painter.drawRoundedRect(self._cell(column, 0), corner, corner)
-            for row in range(height):
-                painter.setBrush(look.mix(surface, heats[row], share))
-                painter.drawRoundedRect(self._cell(column, row), corner, corner)
+            painter.setOpacity(1.0)
+            painter.drawPixmap(QPointF(left, self.height() - ROWS * pitch), rest)
+            if height > 0:
+                high = height * pitch
+                painter.setOpacity((0.22 + 0.78 * age) * (0.5 if self._stale else 1.0))
+                source = QRectF(0, (ROWS * pitch - high) * ratio, pitch * ratio, high * ratio)
+                painter.drawPixmap(QRectF(left, self.height() - high, pitch, high), lit, source)
+            elif height == 0:
+                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setBrush(theme().color("text3"))
+                painter.setOpacity(0.12 + 0.28 * age)
+                ash = QRectF(left, self.height() - side, side, side)
+                painter.drawRoundedRect(ash, side * look.CELL_RADIUS, side * look.CELL_RADIUS)
 
 
 class FirePanel(QWidget):

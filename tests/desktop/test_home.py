@@ -193,7 +193,10 @@ def test_curves_are_thinned_but_keep_the_newest_point() -> None:
     assert thin([]) == []
 
 
-@pytest.mark.parametrize("top,expected", [(1.0, [0, 0.5, 1.0]), (2.4, [0, 1, 2]), (0.09, [0, 0.05]), (700, [0, 500])])
+@pytest.mark.parametrize(
+    "top,expected",
+    [(1.0, [0, 0.5, 1.0]), (2.4, [0, 1, 2]), (0.09, [0, 0.05]), (1.717, [0, 0.5, 1.0, 1.5]), (700, [0, 200, 400, 600])],
+)
 def test_ticks_are_round(top: float, expected: list[float]) -> None:
     assert ticks(top) == pytest.approx(expected)
 
