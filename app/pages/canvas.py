@@ -3,7 +3,19 @@
 import math
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QImage, QKeyEvent, QKeySequence, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import (
+    QColor,
+    QFocusEvent,
+    QImage,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QPixmap,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app import theme as look
@@ -17,7 +29,9 @@ PEN = 0.085
 """Width of a line as a share of the side, as in the digits that the model learns from."""
 CELLS = 8
 KEY_STEP = 1 / 32
-POINTS = 20_000
+STEP = 1 / 128
+"""Shorter moves are not taken down."""
+POINTS = 2_000
 """More are not taken: a drawing stays cheap to paint and to keep."""
 SIDE_MINIMUM, SIDE_MAXIMUM = 180, 300
 INK, PAPER = Qt.GlobalColor.white, Qt.GlobalColor.black
@@ -25,7 +39,11 @@ INK, PAPER = Qt.GlobalColor.white, Qt.GlobalColor.black
 
 
 class Canvas(QWidget):
-    """Strokes in a unit square; `changed` comes with every stroke's every point."""
+    """Strokes in a unit square; `changed` comes with every stroke's every point.
+
+    The ink is kept as two pictures, one for the screen and one to send, to which each new line is added: the work for
+    a point does not grow with the drawing.
+    """
 
     changed = Signal()
 
@@ -37,6 +55,10 @@ class Canvas(QWidget):
         self._by_keyboard = False
         self._cursor = QPointF(0.5, 0.2)
         self._points = 0
+        self._ink: QPixmap | None = None
+        """Of the screen; None: to be made anew, as after Undo, another size or another theme."""
+        self._image = _blank()
+        theme().changed.connect(self._forget_ink)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.CrossCursor)
         policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
@@ -51,26 +73,19 @@ class Canvas(QWidget):
 
     def picture(self) -> PredictParams:
         """The drawing as a grey picture of 128 x 128 pixels: 0 paper, 255 ink."""
-        image = QImage(PICTURE_SIDE, PICTURE_SIDE, QImage.Format.Format_Grayscale8)
-        image.fill(PAPER)
-        painter = QPainter(image)
-        self._paint_strokes(painter, QRectF(image.rect()), QColor(INK))
-        painter.end()
-        return PredictParams(PICTURE_SIDE, PICTURE_SIDE, bytes(image.constBits()))
+        return PredictParams(PICTURE_SIDE, PICTURE_SIDE, bytes(self._image.constBits()))
 
     def undo(self) -> None:
         """Take the last stroke away."""
         if self.strokes:
             self._points -= len(self.strokes.pop())
-            self._pen_down = False
-            self._drawn()
+            self._redraw()
 
     def clear(self) -> None:
         if self.strokes:
             self.strokes.clear()
             self._points = 0
-            self._pen_down = False
-            self._drawn()
+            self._redraw()
 
     # mouse and pen (Qt turns the pen's events into these)
 
@@ -82,6 +97,10 @@ class Canvas(QWidget):
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         if event.buttons() & Qt.MouseButton.LeftButton and not self._by_keyboard:
             self._draw_to(self._place(event.position()))
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton and self.strokes:
+            self._redraw()
 
     # keyboard
 
@@ -104,6 +123,8 @@ class Canvas(QWidget):
                 self._pen_down = not self._pen_down
                 if self._pen_down:
                     self._start(self._cursor)
+                else:
+                    self._redraw()
         elif event.matches(QKeySequence.StandardKey.Undo):
             self.undo()
         elif key in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
@@ -148,23 +169,51 @@ class Canvas(QWidget):
             )
             painter.drawLine(QPointF(sheet.left() + 1, sheet.top() + at), QPointF(sheet.right() - 1, sheet.top() + at))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        self._paint_strokes(painter, sheet, colors.color("text"))
+        if self._ink is None:
+            self._ink = self._make_ink(sheet)
+        painter.drawPixmap(sheet.topLeft(), self._ink)
         if self._by_keyboard and self.hasFocus():
             painter.setPen(QPen(colors.color("ember"), 2))
             painter.setBrush(colors.color("ember") if self._pen_down else Qt.BrushStyle.NoBrush)
             radius = sheet.width() * PEN / 2
             painter.drawEllipse(_on(sheet, self._cursor), radius, radius)
 
-    def _paint_strokes(self, painter: QPainter, sheet: QRectF, color: QColor) -> None:
-        width = sheet.width() * PEN
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(color, width, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin))
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._forget_ink()
+
+    # the ink
+
+    def _make_ink(self, sheet: QRectF) -> QPixmap:
+        ratio = self.devicePixelRatioF()
+        ink = QPixmap((sheet.size() * ratio).toSize())
+        ink.setDevicePixelRatio(ratio)
+        ink.fill(Qt.GlobalColor.transparent)
         for stroke in self.strokes:
-            points = [_on(sheet, point) for point in stroke]
-            if len(points) == 1:
-                painter.drawPoint(points[0])
-            else:
-                painter.drawPolyline(points)
+            _paint_line(ink, sheet.width(), theme().color("text"), stroke)
+        return ink
+
+    def _forget_ink(self) -> None:
+        self._ink = None
+        self.update()
+
+    def _redraw(self) -> None:
+        """After something was taken away, or a stroke was ended: as one line its edge is smoother than in pieces."""
+        self._pen_down = False
+        self._ink, self._image = None, _blank()
+        for stroke in self.strokes:
+            _paint_line(self._image, PICTURE_SIDE, QColor(INK), stroke)
+        self.update()
+        self.changed.emit()
+
+    def _add(self, points: list[QPointF]) -> None:
+        """Add the newest line, or a dot, to both pictures."""
+        self._points += 1
+        _paint_line(self._image, PICTURE_SIDE, QColor(INK), points)
+        if self._ink is not None:
+            _paint_line(self._ink, self._sheet().width(), theme().color("text"), points)
+        self.update()
+        self.changed.emit()
 
     # strokes
 
@@ -179,21 +228,32 @@ class Canvas(QWidget):
     def _start(self, point: QPointF) -> None:
         if self._points < POINTS:
             self.strokes.append([point])
-            self._points += 1
-            self._drawn()
+            self._add([point])
 
     def _draw_to(self, point: QPointF) -> None:
         if not self.strokes or self._points >= POINTS:
             return
         last = self.strokes[-1][-1]
-        if math.hypot(point.x() - last.x(), point.y() - last.y()) >= 1 / 256:
+        if math.hypot(point.x() - last.x(), point.y() - last.y()) >= STEP:
             self.strokes[-1].append(point)
-            self._points += 1
-            self._drawn()
+            self._add([last, point])
 
-    def _drawn(self) -> None:
-        self.update()
-        self.changed.emit()
+
+def _blank() -> QImage:
+    image = QImage(PICTURE_SIDE, PICTURE_SIDE, QImage.Format.Format_Grayscale8)
+    image.fill(PAPER)
+    return image
+
+
+def _paint_line(device: QPixmap | QImage, side: float, color: QColor, points: list[QPointF]) -> None:
+    painter = QPainter(device)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QPen(color, side * PEN, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin))
+    if len(points) == 1:
+        painter.drawPoint(points[0] * side)
+    else:
+        painter.drawPolyline([point * side for point in points])
+    painter.end()
 
 
 def _on(sheet: QRectF, point: QPointF) -> QPointF:

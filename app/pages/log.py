@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QKeySequence, QShortcut
-from PySide6.QtWidgets import QAbstractItemView, QFrame, QHBoxLayout, QLineEdit, QListView, QVBoxLayout
+from PySide6.QtWidgets import QAbstractItemView, QFrame, QHBoxLayout, QLineEdit, QTreeView, QVBoxLayout
 
 from app import theme as look
 from app.theme import theme
@@ -28,10 +29,14 @@ TONES = {"debug": "text3", "info": "text2", "warning": "warn", "error": "bad"}
 Index = QModelIndex | QPersistentModelIndex
 
 
+@lru_cache(maxsize=1024)
+def _clock(second: int) -> str:
+    return datetime.fromtimestamp(second).strftime("%H:%M:%S")
+
+
 def as_text(line: LogLine) -> str:
     """A line as it is shown and copied."""
-    time = datetime.fromtimestamp(line.time).strftime("%H:%M:%S")
-    return f"{time}  {line.level:<7}  {line.part:<7}  {line.text}"
+    return f"{_clock(int(line.time))}  {line.level:<7}  {line.part:<7}  {line.text}"
 
 
 class LogModel(QAbstractListModel):
@@ -158,11 +163,14 @@ class LogPage(Page):
         lines = [self.model.shown[row] for row in rows] or self.model.shown
         QGuiApplication.clipboard().setText("\n".join(as_text(line) for line in lines))
 
-    def _make_view(self) -> QListView:
-        view = QListView()
+    def _make_view(self) -> QTreeView:
+        view = QTreeView()
         view.setModel(self.model)
         view.setFont(theme().mono())
-        view.setUniformItemSizes(True)
+        view.setUniformRowHeights(True)  # a tree of one level: the only view whose cost does not grow with the rows
+        view.setRootIsDecorated(False)
+        view.setItemsExpandable(False)
+        view.setHeaderHidden(True)
         view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         view.setFrameShape(QFrame.Shape.NoFrame)
         view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
