@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QGridLayout, QSizePolicy, QToolTip, QWidget
 from app import theme as look
 from app.theme import theme
 from app.window.widgets import Bar, Label
+from app.window.words import number
 from core.control.messages import Answer
 
 HERE = "Y"
@@ -30,13 +31,20 @@ def cell_of(uid: str, shape: tuple[int, ...]) -> tuple[int, int] | None:
     coords = uid.split(".")[2:]
     if len(coords) != len(shape) or not all(part.isdecimal() and len(part) < 6 for part in coords):
         return None
-    numbers = [int(part) for part in coords]
-    if any(number >= size for number, size in zip(numbers, shape, strict=True)):
+    places = [int(part) for part in coords]
+    if any(place >= size for place, size in zip(places, shape, strict=True)):
         return None
     column = 0
-    for number, size in zip(numbers[1:], shape[1:], strict=True):
-        column = column * size + number
-    return numbers[0], column
+    for place, size in zip(places[1:], shape[1:], strict=True):
+        column = column * size + place
+    return places[0], column
+
+
+def lasted(ms: float) -> str:
+    """ "0.6 ms", "46 ms", "1.2 s"."""
+    if ms >= 1000:
+        return f"{number(ms / 1000, 1)} s"
+    return f"{number(ms, 0 if ms >= 10 else 1)} ms"
 
 
 class AnswerGrid(QWidget):
@@ -81,7 +89,7 @@ class AnswerGrid(QWidget):
             return f"{uid}: hosted here, not asked" if uid else f"Row {cell[0]}, column {cell[1]}: no host"
         if not answer.answered:
             return f"{answer.uid}: too late, left out"
-        return f"{answer.uid}: this PC, weight {answer.weight:.0%}, {answer.ms:.3g} ms"
+        return f"{answer.uid}: this PC, weight {answer.weight:.0%}, {lasted(answer.ms)}"
 
     def sizeHint(self) -> QSize:
         rows, columns = fold(self._shape)
@@ -231,26 +239,26 @@ class AnswerList(QWidget):
         ordered = sorted(answers, key=lambda answer: (not answer.answered, -answer.weight))
         while len(self._rows) < len(ordered):
             self._add_row()
-        for number, row in enumerate(self._rows):
+        for place, row in enumerate(self._rows):
             for widget in row:
-                widget.setVisible(number < len(ordered))
+                widget.setVisible(place < len(ordered))
         for (swatch, who, uid, bar, share, time), answer in zip(self._rows, ordered, strict=False):
             swatch.set_kind("lit" if answer.answered else "late")
             who.setText("This PC")
             uid.setText(answer.uid)
             bar.set_value(answer.weight if answer.answered else 0.0)
             share.setText(f"{answer.weight:.0%}" if answer.answered else "")
-            time.setText(f"{answer.ms:.3g} ms" if answer.answered else "too late")
+            time.setText(lasted(answer.ms) if answer.answered else "too late")
 
     def _add_row(self) -> None:
-        number = len(self._rows)
+        place = len(self._rows)
         uid = Label("", "cap", "text2", selectable=True)
         uid.setFont(theme().mono())
         share, time = Label("", "cap", tabular=True), Label("", "cap", "text2", tabular=True)
         row = (Swatch("lit", 16), Label("", "cap_strong"), uid, Bar(), share, time)
         for column, widget in enumerate(row):
-            self._grid.addWidget(widget, number, column, Qt.AlignmentFlag.AlignVCenter)
-        for label, widest in ((share, "100%"), (time, "too late")):
+            self._grid.addWidget(widget, place, column, Qt.AlignmentFlag.AlignVCenter)
+        for label, widest in ((share, "100%"), (time, "0,000 ms")):
             label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
             label.setMinimumWidth(label.fontMetrics().horizontalAdvance(widest))
         self._rows.append(row)

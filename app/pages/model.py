@@ -5,7 +5,7 @@ from PySide6.QtGui import QKeySequence, QPainter, QPaintEvent, QShortcut
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from app import theme as look
-from app.pages.answers import AnswerGrid, AnswerList, Swatch
+from app.pages.answers import AnswerGrid, AnswerList, Swatch, lasted
 from app.pages.asking import Asking, Wait
 from app.pages.canvas import Canvas
 from app.theme import theme
@@ -190,7 +190,7 @@ class ResultCard(Panel):
         self._pill.set(f"{answered} of {asked} answered", "ok" if whole else "warn", "check" if whole else "clock")
         self._pill.setVisible(True)
         right = "" if prediction.accuracy is None else f"; {percent(prediction.accuracy)} right on unseen digits"
-        self._foot.setText(f"In {prediction.ms:.3g} ms. Step {number(prediction.step)}{right}.")
+        self._foot.setText(f"In {lasted(prediction.ms)}. Step {number(prediction.step)}{right}.")
         self.show_error("")
         self._set_bars(prediction.probabilities)
 

@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.pages import asking
-from app.pages.answers import cell_kind, cell_of, fold
+from app.pages.answers import cell_kind, cell_of, fold, lasted
 from app.pages.asking import Wait
 from app.pages.canvas import PICTURE_SIDE, POINTS, Canvas
 from app.pages.model import ModelPage
@@ -257,3 +257,7 @@ def test_kinds_of_cells() -> None:
     late = wire.Answer(0, "digits.0.0.0", 0.0, 0.0, False)
     kinds: list[Any] = [cell_kind(answer, True), cell_kind(late, True), cell_kind(None, True), cell_kind(None, False)]
     assert kinds == ["lit", "late", "hosted", "empty"]
+
+
+def test_times_have_few_figures() -> None:
+    assert [lasted(ms) for ms in (0.558, 4.64, 46.1, 999.0, 1234.0)] == ["0.6 ms", "4.6 ms", "46 ms", "999 ms", "1.2 s"]
