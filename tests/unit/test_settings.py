@@ -1,6 +1,7 @@
 """Settings and manifests: declared types hold at the border; bad files cost nothing."""
 
 import json
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -66,7 +67,7 @@ def test_an_unknown_run_names_those_that_exist() -> None:
     [("k", 17), ("k", 0), ("grid", []), ("grid", [0]), ("width", 1e9), ("kind", "Rm -rf"), ("surprise", 1)],
 )
 def test_an_impossible_manifest_is_refused(field: str, value: object) -> None:
-    document = json.loads(manifest.files("resources").joinpath("runs", "digits.json").read_bytes())
+    document = json.loads(files("resources").joinpath("runs", "digits.json").read_bytes())
     document["model"][field] = value
     with pytest.raises(ManifestError, match=r"bad\.json"):
         manifest.decode(json.dumps(document).encode(), "bad.json")
