@@ -3,7 +3,7 @@
 import time
 from datetime import datetime
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
@@ -23,7 +23,7 @@ MAX_LAYERS = 4
 """Layers whose grids are shown; the others' figures are in the totals."""
 NO_CURVE = "Not measured yet. The first point follows soon after training starts."
 NO_EXPERTS = "No expert is hosted yet. They appear as soon as this PC starts to compute."
-FEW_POINTS, CALM_S = 60, 3.0
+FEW_POINTS, CALM_S = 40, 4.0
 """A longer curve is drawn anew only every so many seconds: one more point is hardly seen, but costs as much."""
 ORDER = ("app", "worker", "compute")
 NONE = "\N{EN DASH}"
@@ -225,17 +225,20 @@ class HomePage(Page):
         self.body.addWidget(self.model, 1)
         self.body.addWidget(Pair(self.machine, self.experts))
         self._status: Status | None = None
+        self._later = QTimer(self, singleShot=True, interval=1000)
+        self._later.timeout.connect(self._refresh)
         self._points: list[CurvePoint] = []
-        self._connected = True
 
     def update_status(self, status: Status) -> None:
+        same_second = self._status is not None and int(self._status.time) == int(status.time)
         self._status = status
-        self._connected = True
         self.hero.update_status(status)
         attention = status.attention if status.state != "attention" else status.attention[1:]
         self._notice.set_text(" ".join(attention))
-        if self.isVisible():
+        if self.isVisible() and not same_second:
             self._refresh()
+        elif self.isVisible() and not self._later.isActive():
+            self._later.start()
 
     def update_curve(self, points: list[CurvePoint]) -> None:
         self._points = points

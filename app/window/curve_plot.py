@@ -238,6 +238,8 @@ class CurvePlot(QWidget):
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent) and self._points:
             QToolTip.showText(event.globalPos(), self._at(event.pos()), self)
             return True
+        if event.type() == QEvent.Type.DevicePixelRatioChange:
+            self._style()
         return super().event(event)
 
     def _at(self, place: QPoint) -> str:
