@@ -40,6 +40,8 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 HELLO_S = 5.0
 """A connection that has not shown the token by then is closed."""
+WATCH_S = 5.0
+"""Between two looks at the address file: without it nobody could reach this worker any more."""
 CLIENTS = 32
 REQUESTS = 16
 """Unanswered requests of one client; more are not read until one is answered."""
@@ -73,22 +75,39 @@ class ControlServer:
                 f"The control port {self._port} cannot be used ({error.strerror or error}). "
                 'Close the program that has it, or set "control_port" to 0 in settings.json.'
             ) from error
-        port = self._server.sockets[0].getsockname()[1]
         try:
-            _write_private(
-                self._folder / ADDRESS_FILE, msgspec.json.encode(Address(PROTOCOL, port, self._token, os.getpid()))
-            )
+            self._write_address()
         except OSError as error:
             self._server.close()
             raise DataFolderError(f"{self._folder / ADDRESS_FILE} cannot be written: {error.strerror}.") from error
+        self._watch = asyncio.create_task(self._watch_address(), name="address")
         return self
 
     async def __aexit__(self, *exception: object) -> None:
+        self._watch.cancel()
         self._server.close()
         for session in self._sessions:
             session.cancel()
         await asyncio.gather(*self._sessions, return_exceptions=True)
         (self._folder / ADDRESS_FILE).unlink(missing_ok=True)
+
+    def _write_address(self) -> None:
+        port = self._server.sockets[0].getsockname()[1]
+        address = Address(PROTOCOL, port, self._token, os.getpid())
+        _write_private(self._folder / ADDRESS_FILE, msgspec.json.encode(address))
+
+    async def _watch_address(self) -> None:
+        """Write the file again if somebody removed it; end if the whole data folder is gone."""
+        while True:
+            await asyncio.sleep(WATCH_S)
+            if (self._folder / ADDRESS_FILE).exists():
+                continue
+            try:
+                self._write_address()
+            except OSError as error:
+                log.error("The data folder is gone (%s): the worker ends.", error.strerror)
+                self._worker.quit()
+                return
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         session = asyncio.current_task()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import socket
 import stat
 import subprocess
@@ -107,6 +108,16 @@ def test_a_worker_that_was_killed_leaves_nothing_in_the_way(tmp_path: Path) -> N
     assert hearth(tmp_path, "status").returncode == NotRunning.exit_code
     with worker(tmp_path) as again:
         assert again.status().state == "paused"
+
+
+def test_a_worker_whose_files_are_removed_is_reached_again_or_ends(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    start_paused(folder)
+    with worker(folder) as running:
+        (folder / ADDRESS_FILE).unlink()
+        wait_until(lambda: hearth(folder, "status").returncode == 0, "a new address file")
+        shutil.rmtree(folder)
+        wait_until(lambda: running.process.poll() is not None, "the end of a worker without a folder")
 
 
 def test_bad_starts_are_explained(tmp_path: Path) -> None:
