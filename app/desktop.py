@@ -80,7 +80,7 @@ class Desktop(QObject):
 
     def close(self) -> None:
         """After the event loop: take the icon away and remember the window's place."""
-        self.client.hang_up()
+        self.supervisor.close()
         self.tray.hide()
         self.view.setValue("geometry", self.window.saveGeometry())
         self.view.sync()

@@ -77,6 +77,13 @@ class Supervisor(QObject):
         self._ask_to_quit()
         self._leaving(asked=self._quit_sent)
 
+    def close(self) -> None:
+        """Do nothing any more; the worker is left as it is."""
+        self._supervision.end(time.monotonic())
+        self._timer.stop()
+        self._stderr_timer.stop()
+        self.client.hang_up()
+
     # events
 
     def _connected(self) -> None:
@@ -99,11 +106,11 @@ class Supervisor(QObject):
         now = time.monotonic()
         if self._supervision.phase is Phase.LEAVING:
             if not self.client.is_connected and not self._child_is_there():
-                self._end(now)
+                self._end()
             elif self._supervision.due is not None and now >= self._supervision.due:
                 if self.process is not None and not self._quit_sent:
                     self.process.terminate()  # it never answered; a kind signal is all that is left
-                self._end(now)
+                self._end()
             elif not self.client.is_connected and not self._quit_sent:
                 self.client.dial()
         else:
@@ -176,10 +183,8 @@ class Supervisor(QObject):
             self._quit_sent = True
             self.client.quit_worker()
 
-    def _end(self, now: float) -> None:
-        self._supervision.end(now)
-        self._timer.stop()
-        self.client.hang_up()
+    def _end(self) -> None:
+        self.close()
         self.ended.emit()
 
     def _last_stderr_line(self) -> str:

@@ -225,7 +225,7 @@ class NumberControl(Control):
         self.spin.setRange(low, high)
         self.spin.setSingleStep(step)
         self.spin.setSuffix(f" {unit}" if unit else "")
-        self.spin.setMinimumWidth(theme().px(120))
+        self.spin.setFixedWidth(theme().px(132))
         super().__init__(self.spin)
         self._rest = QTimer(self, singleShot=True, interval=TYPING_MS)
         self._rest.timeout.connect(lambda: self.chosen.emit(self.spin.value()))

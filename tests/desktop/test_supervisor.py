@@ -200,8 +200,7 @@ class Watched:
 def watched(folder: Path, qapp: Any) -> Iterator[Watched]:
     watched = Watched(folder)
     yield watched
-    watched.client.hang_up()
-    watched.supervisor._timer.stop()
+    watched.supervisor.close()
     if watched.supervisor.process is not None:
         watched.supervisor.process.kill()
         watched.supervisor.process.wait()

@@ -1,0 +1,185 @@
+"""What happens between worker, window and tray, in one process with a toy worker."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QSystemTrayIcon
+from pytestqt.qtbot import QtBot
+
+from app import desktop as module
+from app.desktop import CURVE_POINTS, LEAVING, NO_TRAY, Desktop
+from app.instance import Instance
+from app.supervision import Phase
+from app.theme import theme
+from core.control import messages as wire
+from tests.desktop.conftest import ToyWorker, make_status
+
+Start = Callable[..., Desktop]
+
+
+@pytest.fixture
+def has_tray(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether the desktop has a tray; a test may change its one element."""
+    answer = [True]
+    monkeypatch.setattr(QSystemTrayIcon, "isSystemTrayAvailable", lambda: answer[0])
+    return answer
+
+
+@pytest.fixture
+def start(qtbot: QtBot, folder: Path, toy: ToyWorker, has_tray: list[bool]) -> Iterator[Start]:
+    """Starts the app in this process, as often as wanted, each after the other's end."""
+    running: list[tuple[Desktop, Instance]] = []
+
+    def end() -> None:
+        while running:
+            desktop, instance = running.pop()
+            desktop.close()
+            instance.release()
+            desktop.window.may_close = True
+            desktop.window.close()
+            desktop.window.deleteLater()
+
+    def begin(wait: bool = True) -> Desktop:
+        end()
+        instance = Instance(folder)
+        assert instance.acquire()
+        desktop = Desktop(folder, instance, time.monotonic())
+        running.append((desktop, instance))
+        if wait:
+            qtbot.waitUntil(lambda: desktop.client.is_connected)
+        return desktop
+
+    yield begin
+    end()
+    theme().set_mode("system")
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Texts of the notifications."""
+    texts: list[str] = []
+    monkeypatch.setattr(QSystemTrayIcon, "showMessage", lambda self, title, text, *rest: texts.append(text))
+    return texts
+
+
+def test_the_first_picture_is_complete(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:
+    desktop = start()
+    assert desktop.window.isVisible()
+    assert desktop.settings_page.values == toy.settings
+    assert desktop.tray.icon.toolTip() == "Hearth: Contributing\nTraining runs on 1 thread."
+    qtbot.waitUntil(lambda: any(line.text == "started" for line in desktop.log_page.model.lines))
+    assert any(line.part == "app" and "window shown" in line.text for line in desktop.log_page.model.lines)
+
+
+def test_what_is_asked_for_reaches_the_worker(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:
+    actions = start().actions
+    actions.pause.emit(900.0)
+    actions.resume.emit()
+    actions.start_now.emit()
+    actions.change_settings.emit({"threads": 2})
+    qtbot.waitUntil(lambda: "set_settings" in toy.methods())
+    assert [method for method in toy.methods() if method not in ("subscribe", "log")] == [
+        "pause",
+        "resume",
+        "start_now",
+        "set_settings",
+    ]
+
+
+def test_a_refusal_is_told_in_the_window(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:
+    toy.answers["pause"] = lambda params: wire.ErrorInfo("error", "It cannot be paused now.")
+    desktop = start()
+    desktop.actions.pause.emit(None)
+    qtbot.waitUntil(lambda: desktop.window.note._label.text() == "It cannot be paused now.")
+
+
+def test_closing_hides_and_says_so_once(start: Start, told: list[str]) -> None:
+    desktop = start()
+    for _ in range(2):
+        desktop.window.close()
+        assert not desktop.window.isVisible()
+        desktop.raise_window()
+        assert desktop.window.isVisible()
+    assert told == [module.IN_TRAY]
+    desktop = start()
+    desktop.window.close()
+    assert told == [module.IN_TRAY]
+
+
+def test_without_a_tray_closing_minimises_and_says_so(start: Start, has_tray: list[bool], told: list[str]) -> None:
+    has_tray[0] = False
+    desktop = start()
+    desktop.window.close()
+    assert desktop.window.isMinimized()
+    assert desktop.window.note._label.text() == NO_TRAY
+    assert told == []
+    desktop.raise_window()
+    assert not desktop.window.isMinimized()
+
+
+def test_a_window_in_a_tray_that_vanishes_comes_back(start: Start, has_tray: list[bool], told: list[str]) -> None:
+    desktop = start()
+    desktop.window.close()
+    has_tray[0] = False
+    desktop.tray.look()
+    assert desktop.window.isMinimized()
+
+
+def test_a_lost_worker_is_told_everywhere_and_its_return_too(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:
+    desktop = start()
+    toy.hang_up()
+    qtbot.waitUntil(lambda: desktop.tray.icon.toolTip().startswith("Hearth: Needs attention"))
+    assert "Worker" in desktop.window.footer._link.text() or "worker" in desktop.window.footer._link.text()
+    qtbot.waitUntil(lambda: desktop.client.is_connected, timeout=10_000)
+    assert desktop.tray.icon.toolTip().startswith("Hearth: Contributing")
+    assert desktop.window.footer._link.text() == "Worker connected"
+
+
+def test_leaving_is_shown_until_the_worker_has_saved(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:
+    desktop = start()
+    desktop.actions.quit.emit()
+    assert desktop.tray.icon.toolTip() == f"Hearth: Leaving\n{LEAVING}"
+    toy.tell("status", make_status())  # the worker's own state does not hide it
+    qtbot.waitUntil(lambda: "quit" in toy.methods())
+    assert desktop.tray.icon.toolTip().startswith("Hearth: Leaving")
+    assert not desktop.window.may_close
+    toy.tell("bye", wire.Bye("Hearth was asked to quit."))
+    toy.hang_up()
+    qtbot.waitUntil(lambda: desktop.window.may_close)
+
+
+def test_quitting_twice_does_not_wait(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:
+    toy.silent = {"quit"}
+    desktop = start()
+    desktop.actions.quit.emit()
+    assert desktop.supervisor.report.phase is Phase.LEAVING
+    desktop.actions.quit.emit()
+    assert desktop.window.may_close
+
+
+def test_the_theme_is_the_settings_and_there_from_the_first_moment(qtbot: QtBot, start: Start) -> None:
+    desktop = start()
+    desktop.actions.change_settings.emit({"theme": "dark"})
+    qtbot.waitUntil(lambda: theme().dark)
+    theme().set_mode("light")
+    start(wait=False)
+    assert theme().dark
+
+
+def test_a_long_curve_is_thinned(start: Start) -> None:
+    desktop = start()
+    for step in range(100, 2 * CURVE_POINTS):
+        desktop._point(wire.CurvePoint(step, step, 1.0, 0.5))
+    assert len(desktop._curve) <= CURVE_POINTS
+    steps = [point.step for point in desktop._curve]
+    assert steps == sorted(steps)
+    assert steps[-1] == 2 * CURVE_POINTS - 1
+
+
+def test_the_window_remembers_its_size(start: Start) -> None:
+    desktop = start()
+    desktop.window.resize(880, 640)
+    desktop = start()
+    assert (desktop.window.width(), desktop.window.height()) == (880, 640)
