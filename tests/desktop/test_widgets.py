@@ -16,7 +16,7 @@ from app.theme import theme
 from app.window.main_window import MainWindow
 from app.window.page import Page
 from app.window.pause import PauseButton, fill_pause_menu, pause_choices, when
-from app.window.widgets import Button, ElidedLabel, Segmented, Switch
+from app.window.widgets import Button, Card, ElidedLabel, Pair, Segmented, Switch
 from core.control.messages import CurvePoint
 from tests.desktop.conftest import make_status
 
@@ -237,3 +237,13 @@ def test_a_switch_toggles_by_space(qtbot: QtBot, plain_theme: None) -> None:
     with qtbot.waitSignal(switch.toggled):
         QTest.keyClick(switch, Qt.Key.Key_Space)
     assert switch.isChecked() and switch.height() >= 24
+
+
+def test_pairs_stack_in_a_small_window(qtbot: QtBot, plain_theme: None) -> None:
+    window, _ = make_window(qtbot, (880, 600))
+    pair = window.findChildren(Pair)[0]
+    first, second = pair.findChildren(Card)[:2]
+    assert second.y() > first.geometry().bottom() and first.x() == second.x()
+    window.resize(1040, 720)
+    QApplication.processEvents()
+    assert second.x() > first.geometry().right() and first.y() == second.y()
