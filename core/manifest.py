@@ -39,6 +39,8 @@ class Training(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     trunk_rate: Rate
     expert_rate: Rate
     warmup_updates: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
+    decay_updates: Count
+    """Updates after which the rates fall with the inverse square root of the updates' number."""
     target_samples: Count
     """Gradients an expert gathers before it takes a step."""
     max_age_s: Annotated[float, msgspec.Meta(gt=0.0, le=3600.0)]

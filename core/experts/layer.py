@@ -159,7 +159,7 @@ class DMoELayer:
                 answers[i] = answer
                 seconds[i] = time.perf_counter() - start
 
-        await asyncio.gather(*(request(host) for host in {place for place in places if place is not None}))
+        await asyncio.gather(*(request(host) for host in dict.fromkeys(place for place in places if place is not None)))
         return answers, seconds
 
     def _gate_product(self, passed: Passed, gradient: Tensor) -> tuple[Tensor, ...]:

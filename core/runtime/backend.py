@@ -39,7 +39,7 @@ class ExpertBackend:
         self.due = 0.0
         """time.monotonic() at which pending gradients are applied even if they are few."""
         self._training = training
-        self._adam = Adam(self.module, training.expert_rate, training.warmup_updates, training.clip)
+        self._adam = Adam(self.module, training.expert_rate, training)
         self.gathered = torch.zeros(0)
         """Sum of the pending gradients by the weights, flat."""
         weights = sum(parameter.numel() for parameter in self._adam.parameters)

@@ -57,7 +57,7 @@ class Trainer:
         self._data = datasets.load(manifest.data) if dataset is None else dataset
         self._batches = Batches(self._data, training.batch, training.seed)
         self._network = models.build(manifest, self._data.train.inputs.shape[1], self._data.classes)
-        self._adam = Adam(self._network, training.trunk_rate, training.warmup_updates, training.clip)
+        self._adam = Adam(self._network, training.trunk_rate, training)
         grid, hosts = Grid(manifest.run, model.layers, model.grid), {LOCAL: runtime}
         self._layers = [
             DMoELayer(grid, index, cast(Gate, gate), model.k, directory, hosts, training.balance)
@@ -148,7 +148,7 @@ class Trainer:
         """Loss and accuracy on the held-out part. Counts as training: it waits while the switch is off."""
         inputs, labels = self._data.held_out
         step, samples = self.step, self.samples
-        logits, _ = await self._infer(inputs, self._switch.run, inference=False)
+        logits, _ = await self.infer(inputs, self._switch.run, inference=False)
         loss = float(functional.cross_entropy(logits, labels))
         return CurvePoint(step, samples, loss, float((logits.argmax(1) == labels).float().mean()))
 
@@ -166,13 +166,13 @@ class Trainer:
             ComputeError: no expert answered.
         """
         seen = datasets.picture_to_input(picture)
-        logits, passes = await self._infer(seen.unsqueeze(0), at_once, inference=True)
+        logits, passes = await self.infer(seen.unsqueeze(0))
         if not all(bool(passed.alive.all()) for passed in passes):
             raise ComputeError("No expert answered. Try again in a moment.")
         answers = [answer for layer, passed in enumerate(passes) for answer in _answers(layer, passed)]
         return logits[0].softmax(0), seen.view(datasets.SIDE, datasets.SIDE), answers
 
-    async def _infer(self, inputs: Tensor, run: Run, inference: bool) -> tuple[Tensor, list[Passed]]:
+    async def infer(self, inputs: Tensor, run: Run = at_once, inference: bool = True) -> tuple[Tensor, list[Passed]]:
         """Logits [n, classes] and what happened in each DMoE layer."""
         h, passes = inputs, []
         for segment, layer in zip(self._network.segments, self._layers, strict=False):

@@ -46,9 +46,8 @@ class PlainLoop:
             ]
             for layer in range(model.layers)
         ]
-        rates = training.warmup_updates, training.clip
-        self.trunk_adam = Adam(self.network, training.trunk_rate, *rates)
-        self.expert_adams = [[Adam(expert, training.expert_rate, *rates) for expert in row] for row in self.experts]
+        self.trunk_adam = Adam(self.network, training.trunk_rate, training)
+        self.expert_adams = [[Adam(expert, training.expert_rate, training) for expert in row] for row in self.experts]
         self.step = 0
         self.samples = 0
 

@@ -2,6 +2,7 @@
 
 import itertools
 
+import msgspec
 import pytest
 import safetensors.torch
 import torch
@@ -14,7 +15,7 @@ from core.runtime.adam import Adam
 from core.runtime.backend import ExpertBackend
 
 MODEL = Model("ffn_dmoe", 1, (2, 2), 8, 16, "ffn", 2)
-TRAINING = Training(8, 1e-3, 1e-2, 5, 8, 60.0, 1.0, 0.0, 1, 1, 7)
+TRAINING = Training(8, 1e-3, 1e-2, 5, 100, 8, 60.0, 1.0, 0.0, 1, 1, 7)
 UID = Uid("test", 0, (0, 1))
 
 
@@ -46,14 +47,15 @@ def test_adam_takes_the_steps_of_torch_optim() -> None:
         return nn.Sequential(nn.Linear(5, 7), nn.LayerNorm(7), nn.Linear(7, 3))
 
     ours, theirs = module(), module()
-    adam = Adam(ours, rate=0.01, warmup=4, clip=0.5)
+    rules = msgspec.structs.replace(TRAINING, warmup_updates=4, decay_updates=9, clip=0.5)
+    adam = Adam(ours, 0.01, rules)
     reference = torch.optim.Adam(theirs.parameters(), lr=0.01, betas=(0.9, 0.999), eps=1e-8)
     for step, scale in zip(range(1, 13), itertools.cycle([0.01, 10.0, 1e-5]), strict=False):
         gradients = [torch.randn_like(parameter) * scale for parameter in theirs.parameters()]
         for parameter, gradient in zip(theirs.parameters(), gradients, strict=True):
             parameter.grad = gradient.clone()
         nn.utils.clip_grad_norm_(theirs.parameters(), 0.5)
-        reference.param_groups[0]["lr"] = 0.01 * min(1.0, step / 4)
+        reference.param_groups[0]["lr"] = 0.01 * min(1.0, step / 4, (9 / step) ** 0.5)
         reference.step()
         adam.step(torch.cat([gradient.flatten() for gradient in gradients]))
         for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):

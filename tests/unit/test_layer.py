@@ -19,7 +19,7 @@ from core.runtime.runtime import Runtime, Switch
 
 WIDTH, K, BATCH, BALANCE = 6, 3, 10, 0.3
 MODEL = Model("ffn_dmoe", 1, (3, 4), WIDTH, 10, "ffn", K)
-NEVER = Training(8, 1e-3, 1e-3, 0, 1_000_000, 3600.0, 1.0, BALANCE, 1, 1, 5)
+NEVER = Training(8, 1e-3, 1e-3, 0, 100, 1_000_000, 3600.0, 1.0, BALANCE, 1, 1, 5)
 """Gradients are gathered, but no step is taken."""
 ALL = list(itertools.product(range(3), range(4)))
 SPARSE = [(0, 1), (0, 3), (1, 0), (2, 1), (2, 2)]

@@ -18,7 +18,7 @@ from core.runtime.backend import ExpertBackend
 from core.runtime.runtime import Runtime, Switch
 
 MODEL = Model("ffn_dmoe", 1, (2, 2), 8, 16, "ffn", 2)
-TRAINING = Training(8, 1e-3, 1e-2, 5, 8, 3600.0, 1.0, 0.0, 1, 1, 7)
+TRAINING = Training(8, 1e-3, 1e-2, 5, 100, 8, 3600.0, 1.0, 0.0, 1, 1, 7)
 A, B = Uid("test", 0, (0, 0)), Uid("test", 0, (0, 1))
 
 
@@ -243,7 +243,7 @@ async def test_nobody_computes_for_a_caller_that_has_gone() -> None:
 
 
 async def test_few_gradients_are_applied_when_they_are_old_enough() -> None:
-    training = Training(8, 1e-3, 1e-2, 5, 1000, 0.05, 1.0, 0.0, 1, 1, 7)
+    training = Training(8, 1e-3, 1e-2, 5, 100, 1000, 0.05, 1.0, 0.0, 1, 1, 7)
     setup = Setup(training)
     async with setup.serving():
         await setup.ask(Call(A, rows(2), rows(2)), Call(B, rows(1), rows(1)), direction="backward")
@@ -254,7 +254,7 @@ async def test_few_gradients_are_applied_when_they_are_old_enough() -> None:
 
 
 async def test_no_step_is_taken_while_the_switch_is_off() -> None:
-    setup = Setup(Training(8, 1e-3, 1e-2, 5, 1000, 1e-6, 1.0, 0.0, 1, 1, 7))
+    setup = Setup(Training(8, 1e-3, 1e-2, 5, 100, 1000, 1e-6, 1.0, 0.0, 1, 1, 7))
     setup.experts[A].on_pass = setup.switch.off
     async with setup.serving():
         await setup.ask(Call(A, rows(2), rows(2)), direction="backward")

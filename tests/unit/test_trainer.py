@@ -1,0 +1,231 @@
+"""The Trainer: the run `digits` from its first batch to a model that reads, on one thread, with real experts."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+
+import msgspec
+import pytest
+import safetensors.torch
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from core import manifest as manifests
+from core.control.messages import CurvePoint
+from core.errors import CheckpointError, ComputeError, ManifestError, PictureError
+from core.experts.directory import LocalDirectory
+from core.manifest import Manifest
+from core.runtime.backend import all_experts
+from core.runtime.runtime import Runtime, Switch
+from core.training import datasets
+from core.training.trainer import Trainer
+from tests.bench.throughput import PlainLoop
+
+SAMPLES = 30_000
+"""Within which 0.95 must be reached: half a minute's work of one busy core."""
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def digits(**training: float) -> Manifest:
+    manifest = manifests.load("digits")
+    return msgspec.structs.replace(manifest, training=msgspec.structs.replace(manifest.training, **training))
+
+
+class Setup:
+    """A run as the compute process holds it."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        self.backends = {backend.uid: backend for backend in all_experts(manifest)}
+        self.switch = Switch()
+        self.runtime = Runtime(self.backends, self.switch)
+        self.directory = LocalDirectory(self.backends)
+        self.curve: list[CurvePoint] = []
+        self.trainer = Trainer(manifest, self.runtime, self.directory, self.switch, on_evaluated=self.curve.append)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        tasks = [asyncio.create_task(self.runtime.run()), asyncio.create_task(self.trainer.run())]
+        self.watched = tasks
+        yield
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def until(self, condition: Callable[[], bool], seconds: float = 90.0) -> None:
+        async with asyncio.timeout(seconds):
+            while not condition():
+                for task in self.watched:
+                    assert not task.done(), task.exception()
+                await asyncio.sleep(0.01)
+
+
+def picture(digit: Tensor) -> Tensor:
+    """A held-out digit as a user would hand it in: large, somewhere in a picture."""
+    image = functional.interpolate(digit.view(1, 1, 8, 8), size=(120, 120))[0, 0]
+    return (functional.pad(image, (10, 50, 30, 20)) * 255).round().to(torch.uint8)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+async def test_digits_are_read_with_95_per_cent_and_pictures_of_them_nearly_so(seed: int) -> None:
+    setup = Setup(digits(seed=seed))
+    setup.switch.on()
+    async with setup.running():
+        await setup.until(lambda: bool(setup.curve) and setup.curve[-1].accuracy >= 0.95)
+        setup.switch.off()
+        assert setup.curve[-1].samples <= SAMPLES
+        assert setup.trainer.lost == 0
+        assert setup.runtime.passes < setup.runtime.calls / 1.5, "batches in flight were not joined"
+
+        held_out = datasets.load("digits").held_out
+        right = 0
+        for x, label in zip(held_out.inputs[:60], held_out.labels[:60].tolist(), strict=True):
+            probabilities, _, _ = await setup.trainer.predict(picture(x))
+            right += int(probabilities.argmax()) == label
+        assert right >= 51
+
+
+async def test_one_batch_at_a_time_is_the_plain_loop() -> None:
+    manifest = digits(in_flight=1, target_samples=1, evaluate_every=1_000_000)
+    setup, plain = Setup(manifest), PlainLoop(manifest)
+    setup.switch.on()
+    async with setup.running():
+        await setup.until(lambda: setup.trainer.step >= 12)
+        setup.switch.off()
+    while plain.step < setup.trainer.step:
+        plain.train_batch()
+    state, expected = setup.trainer.state(), plain.trunk_adam.state()
+    for name in expected:
+        if name.startswith("weights."):
+            torch.testing.assert_close(state[name], expected[name], rtol=0, atol=2e-3)
+    flat = torch.cat([expected[name].flatten() - state[name].flatten() for name in expected if "weights." in name])
+    assert float(flat.abs().mean()) < 1e-5
+
+
+async def test_training_stops_with_the_switch_and_prediction_does_not() -> None:
+    setup = Setup(digits())
+    setup.switch.on()
+    async with setup.running():
+        await setup.until(lambda: setup.trainer.step >= 10)
+        setup.switch.off()
+        step, end = setup.trainer.step, setup.runtime.last_kernel_end
+        experts = [backend.version for backend in setup.backends.values()]
+        seen_picture = picture(datasets.load("digits").held_out.inputs[0])
+        for _ in range(5):
+            probabilities, seen, answers = await setup.trainer.predict(seen_picture)
+        assert setup.trainer.step == step
+        assert [backend.version for backend in setup.backends.values()] == experts
+        assert setup.runtime.last_kernel_end == end
+        setup.switch.on()
+        await setup.until(lambda: setup.trainer.step > step + 10)
+
+    assert probabilities.shape == (10,)
+    assert float(probabilities.sum()) == pytest.approx(1.0, abs=1e-5)
+    assert seen.shape == (8, 8)
+    assert [answer.layer for answer in answers] == [0] * 4 + [1] * 4
+    assert len({answer.uid for answer in answers}) == 8
+    assert all(answer.answered and answer.ms > 0 for answer in answers)
+    for layer in (0, 1):
+        weights = [answer.weight for answer in answers if answer.layer == layer]
+        assert sum(weights) == pytest.approx(1.0, abs=1e-5)
+        assert weights == sorted(weights, reverse=True)
+
+
+async def test_an_empty_picture_is_refused() -> None:
+    setup = Setup(digits())
+    with pytest.raises(PictureError, match="empty"):
+        await setup.trainer.predict(torch.zeros(64, 64, dtype=torch.uint8))
+
+
+async def test_without_experts_batches_are_dropped_slowly_and_training_goes_on_when_they_return() -> None:
+    setup = Setup(digits(in_flight=3))
+    experts = list(setup.backends)
+    for uid in experts:
+        setup.directory.remove(uid)
+    setup.switch.on()
+    async with setup.running():
+        await setup.until(lambda: setup.trainer.lost >= 3)
+        with pytest.raises(ComputeError, match="no active expert"):
+            await setup.trainer.predict(picture(torch.ones(64)))
+        assert setup.trainer.lost < 30, "it spins"
+        assert setup.trainer.step == 0
+        for uid in experts:
+            setup.directory.add(uid)
+        await setup.until(lambda: setup.trainer.step >= 5)
+
+
+async def test_training_goes_on_without_the_experts_that_vanish() -> None:
+    setup = Setup(digits())
+    setup.switch.on()
+    async with setup.running():
+        await setup.until(lambda: setup.trainer.step >= 5)
+        gone = [uid for uid in setup.backends if uid.coords[0] > 0]
+        for uid in gone:
+            setup.directory.remove(uid)
+        await setup.until(lambda: setup.trainer.in_flight > 0)
+        step = setup.trainer.step
+        await setup.until(lambda: setup.trainer.step >= step + 10)
+        versions = [setup.backends[uid].version for uid in gone]
+        await setup.until(lambda: setup.trainer.step >= step + 20)
+        assert [setup.backends[uid].version for uid in gone] == versions
+        _, _, answers = await setup.trainer.predict(picture(datasets.load("digits").held_out.inputs[0]))
+    assert all(answer.uid.split(".")[2] == "0" for answer in answers)
+
+
+async def test_a_run_goes_on_where_it_was() -> None:
+    manifest = digits(evaluate_every=1_000_000)
+    first = Setup(manifest)
+    first.switch.on()
+    async with first.running():
+        await first.until(lambda: first.trainer.step >= 150)
+        before = await first.trainer.evaluate()
+        first.switch.off()
+        documents = {uid: safetensors.torch.save(backend.state()) for uid, backend in first.backends.items()}
+        trunk = safetensors.torch.save(first.trainer.state())
+        step, samples = first.trainer.step, first.trainer.samples
+        after_save = await evaluated(first)
+
+    second = Setup(manifest)
+    for uid, backend in second.backends.items():
+        backend.load_state(safetensors.torch.load(documents[uid]))
+    second.trainer.load_state(safetensors.torch.load(trunk))
+    assert (second.trainer.step, second.trainer.samples) == (step, samples)
+    async with second.running():
+        point = await evaluated(second)
+        assert point == after_save
+        assert point.accuracy > 0.5
+        assert abs(point.accuracy - before.accuracy) < 0.2
+        second.switch.on()
+        await second.until(lambda: second.trainer.step > step + 5)
+        assert second.trainer.samples > samples
+
+
+async def evaluated(setup: Setup) -> CurvePoint:
+    """The state as it is: nothing is trained while the held-out part is read."""
+    inputs, labels = datasets.load("digits").held_out
+    logits, _ = await setup.trainer.infer(inputs)
+    loss = float(functional.cross_entropy(logits, labels))
+    accuracy = float((logits.argmax(1) == labels).float().mean())
+    return CurvePoint(setup.trainer.step, setup.trainer.samples, loss, accuracy)
+
+
+def test_a_trunk_that_does_not_fit_is_refused() -> None:
+    trainer = Setup(digits()).trainer
+    state = trainer.state()
+    with pytest.raises(CheckpointError, match="another model"):
+        trainer.load_state({name: tensor for name, tensor in state.items() if "gates.0" not in name})
+    assert trainer.step == 0
+
+
+def test_unknown_kinds_are_named() -> None:
+    manifest = manifests.load("digits")
+    model = msgspec.structs.replace(manifest.model, kind="rnn")
+    with pytest.raises(ManifestError, match=r"'rnn'.*ffn_dmoe"):
+        Setup(msgspec.structs.replace(manifest, model=model))
