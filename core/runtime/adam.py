@@ -97,7 +97,7 @@ def check_state(state: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
     """Compare a loaded state with tensors of the names, shapes and dtypes that belong there.
 
     Raises:
-        CheckpointError: they differ, or a value is not finite.
+        CheckpointError: they differ, a value is not finite or a count negative.
     """
     if state.keys() != expected.keys():
         odd = ", ".join(sorted(state.keys() ^ expected.keys())[:3])
@@ -108,5 +108,7 @@ def check_state(state: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
                 f"The checkpoint is of another model: {name} is {tuple(state[name].shape)} {state[name].dtype}, "
                 f"not {tuple(tensor.shape)} {tensor.dtype}."
             )
+        if not tensor.is_floating_point() and bool((state[name] < 0).any()):
+            raise CheckpointError(f"The checkpoint holds a negative count in {name}.")
         if not torch.isfinite(state[name]).all():
             raise CheckpointError(f"The checkpoint holds NaN or infinity in {name}.")

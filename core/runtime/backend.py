@@ -17,6 +17,8 @@ PASS_FLOPS = 2e8
 """Work of one pass: 20 ms on a slow core (10 GFLOP/s), so that giving the machine back never waits for long."""
 MAX_ROWS = 4096
 """Samples of one pass, however small the expert."""
+MIN_ROWS = 8
+"""Samples of one pass, however large the expert: its weights are read once for all of them."""
 
 
 class ExpertBackend:
@@ -43,7 +45,7 @@ class ExpertBackend:
         self.gathered = torch.zeros(0)
         """Sum of the pending gradients by the weights, flat."""
         weights = sum(parameter.numel() for parameter in self._adam.parameters)
-        self.rows_per_pass = max(1, min(MAX_ROWS, int(PASS_FLOPS / (6 * weights))))
+        self.rows_per_pass = max(MIN_ROWS, min(MAX_ROWS, int(PASS_FLOPS / (6 * weights))))
 
     @property
     def version(self) -> int:

@@ -91,6 +91,8 @@ class Runtime:
         """Calls served so far."""
         self.passes = 0
         """Passes that served them: fewer, where several requests were joined."""
+        self.refused = 0
+        """Calls to unknown experts or of a wrong shape."""
         self.failures: Counter[Uid] = Counter()
         """Passes that failed, by expert."""
         switch.listen(self._wake.set)
@@ -113,7 +115,7 @@ class Runtime:
         for index, call in enumerate(calls):
             pool = self._pools.get((call.uid, direction))
             if pool is None or not _fits(call, pool):
-                log.warning("Refused a %s call to %s: unknown expert or wrong shape.", direction, call.uid)
+                self._refuse(call, direction)
                 continue
             for piece in _pieces(call, pool.backend.rows_per_pass):
                 self._arrivals += 1
@@ -124,6 +126,16 @@ class Runtime:
         request.finish()
         self._wake.set()
         return await request.answers
+
+    def _refuse(self, call: Call, direction: Direction) -> None:
+        self.refused += 1
+        if _is_worth_a_line(self.refused):
+            log.warning(
+                "Refused a %s call to %s: unknown expert or wrong shape (%d so far).",
+                direction,
+                call.uid,
+                self.refused,
+            )
 
     def _queue(self, pool: TaskPool) -> None:
         """A pool with tasks stands in its queue exactly once, by its oldest task."""
@@ -204,11 +216,15 @@ class Runtime:
                 self._pending[backend] = backend.due
 
     def _report(self, backend: ExpertBackend, what: str, error: Exception) -> None:
-        """Log the first failure of an expert and then ever fewer, so that a broken one cannot fill the log."""
         self.failures[backend.uid] += 1
         count = self.failures[backend.uid]
-        if count & (count - 1) == 0:
+        if _is_worth_a_line(count):
             log.error("Expert %s failed in %s (%d failures so far): %s", backend.uid, what, count, error)
+
+
+def _is_worth_a_line(count: int) -> bool:
+    """At 1, 2, 4, 8 ..: what goes on failing must not fill the log."""
+    return count & (count - 1) == 0
 
 
 def _fits(call: Call, pool: TaskPool) -> bool:

@@ -150,6 +150,7 @@ def test_a_state_that_does_not_fit_is_refused_and_nothing_changes() -> None:
         "not \\(": {**state, name: torch.zeros(3, 3)},
         "float64": {**state, name: state[name].double()},
         "NaN": {**state, name: state[name] * float("nan")},
+        "negative": {**state, "version": torch.tensor(-1)},
         "samples": {key: value for key, value in state.items() if key != "samples"},
     }
     for words, document in wrong.items():
