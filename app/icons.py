@@ -26,6 +26,14 @@ def paint_icon(painter: QPainter, name: str, rect: QRectF, color: QColor) -> Non
     _renderer(name, color.name()).render(painter, rect)
 
 
+def hairline(painter: QPainter, rect: QRectF, color: QColor) -> QRectF:
+    """Set a pen of one pixel, whole device pixels at any scale; returns `rect` shrunk so that the line lies inside."""
+    ratio = painter.device().devicePixelRatioF()
+    width = max(1, int(ratio)) / ratio
+    painter.setPen(QPen(color, width))
+    return rect.adjusted(width / 2, width / 2, -width / 2, -width / 2)
+
+
 def icon(name: str, tone: str, size: int = 18) -> QIcon:
     """An icon for Qt's own controls; made anew when the theme changes."""
     result = QIcon()

@@ -19,8 +19,8 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app import theme as look
+from app.icons import hairline
 from app.theme import theme
-from app.window.widgets import hairline
 from core.control.messages import PredictParams
 
 PICTURE_SIDE = 128

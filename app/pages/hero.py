@@ -7,10 +7,11 @@ from app import theme as look
 from app.actions import Actions
 from app.icons import StateGlyph
 from app.theme import theme
+from app.window.buttons import Button
 from app.window.fire import FirePanel
 from app.window.pause import PauseButton
 from app.window.sidebar import STATE_WORD
-from app.window.widgets import Button, Label, Panel
+from app.window.widgets import Label, Panel
 from core.control.messages import State, Status
 
 HEIGHT = 194

@@ -13,9 +13,10 @@ from PySide6.QtWidgets import QAbstractItemView, QFrame, QHBoxLayout, QLineEdit,
 
 from app import theme as look
 from app.theme import theme
+from app.window.buttons import Button, Segmented, Switch
 from app.window.inputs import Choice
 from app.window.page import Page
-from app.window.widgets import Button, Label, Panel, Segmented, Switch
+from app.window.widgets import Label, Panel
 from core.control.messages import LogLine
 
 LINES = 10_000

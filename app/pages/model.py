@@ -9,8 +9,9 @@ from app.pages.answers import AnswerGrid, AnswerList, Swatch, lasted
 from app.pages.asking import Asking, Wait
 from app.pages.canvas import Canvas
 from app.theme import theme
+from app.window.buttons import Button
 from app.window.page import Page
-from app.window.widgets import Bar, Button, Card, Divider, Label, Notice, Panel, Pill, set_tone
+from app.window.widgets import Bar, Card, Divider, Label, Notice, Panel, Pill, set_tone
 from app.window.words import number, percent
 from app.worker_client import WorkerClient
 from core.control.messages import Prediction, PredictParams, Status

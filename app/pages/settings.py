@@ -11,9 +11,10 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app import theme as look
 from app.theme import theme
+from app.window.buttons import Button, Segmented, Switch
 from app.window.inputs import NumberField
 from app.window.page import Page
-from app.window.widgets import Button, Card, Divider, Label, Segmented, Switch
+from app.window.widgets import Card, Divider, Label
 from app.worker_client import WorkerClient
 from core.errors import HearthError
 from core.settings import Settings

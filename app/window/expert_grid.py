@@ -8,8 +8,8 @@ from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintE
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app import theme as look
+from app.icons import hairline
 from app.theme import theme
-from app.window.widgets import hairline
 from app.window.words import number
 from core.control.messages import ExpertStatus
 

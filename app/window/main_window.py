@@ -11,10 +11,11 @@ from app.actions import Actions
 from app.icons import Icon
 from app.theme import theme
 from app.tray_icons import app_icon
+from app.window.buttons import Button
 from app.window.focus import FocusRing
 from app.window.page import Page
 from app.window.sidebar import Sidebar
-from app.window.widgets import Button, ElidedLabel, Label, Panel, set_tone
+from app.window.widgets import ElidedLabel, Label, Panel, set_tone
 from core.control.messages import CurvePoint, State, Status
 
 MINIMUM = (880, 600)

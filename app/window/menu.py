@@ -5,8 +5,8 @@ from PySide6.QtGui import QGuiApplication, QPainter, QPainterPath, QPaintEvent, 
 from PySide6.QtWidgets import QMenu
 
 from app import theme as look
+from app.icons import hairline
 from app.theme import theme
-from app.window.widgets import hairline
 
 
 class Menu(QMenu):

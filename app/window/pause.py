@@ -8,8 +8,8 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 
 from app.actions import Actions
+from app.window.buttons import SplitButton
 from app.window.menu import Menu
-from app.window.widgets import SplitButton
 from app.window.words import clock, locale
 
 TOMORROW_HOUR = 8

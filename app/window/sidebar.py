@@ -5,10 +5,10 @@ from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from app import theme as look
-from app.icons import paint_icon, paint_state
+from app.icons import hairline, paint_icon, paint_state
 from app.theme import STATE_TONE, theme
 from app.tray_icons import paint_app_icon
-from app.window.widgets import Divider, hairline
+from app.window.widgets import Divider
 from core.control.messages import State
 
 WIDTH, RAIL_WIDTH = 212, 64

@@ -16,12 +16,12 @@ from app.pages.hero import SHOWN
 from app.pages.home import HomePage
 from app.theme import STATE_TONE, theme
 from app.tray_icons import SHAPES, TRAY_SIZES, app_icon, tray_color, tray_icon, tray_pixmap
+from app.window.buttons import Button
 from app.window.curve_plot import MAX_POINTS, CurvePlot, thin, ticks
 from app.window.expert_grid import ExpertGrid
 from app.window.fire import ROWS, Fire
 from app.window.main_window import MainWindow
 from app.window.sidebar import STATE_WORD
-from app.window.widgets import Button
 from core.control.messages import CurvePoint, ExpertStatus, State
 from tests.desktop.conftest import make_status
 

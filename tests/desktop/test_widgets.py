@@ -13,10 +13,11 @@ from app import theme as look
 from app.actions import Actions
 from app.pages.home import HomePage
 from app.theme import theme
+from app.window.buttons import Button, Segmented, Switch
 from app.window.main_window import MainWindow
 from app.window.page import Page
 from app.window.pause import PauseButton, fill_pause_menu, pause_choices, when
-from app.window.widgets import Button, Card, ElidedLabel, Pair, Segmented, Switch
+from app.window.widgets import Card, ElidedLabel, Pair
 from core.control.messages import CurvePoint
 from tests.desktop.conftest import make_status
 
