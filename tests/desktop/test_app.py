@@ -1,6 +1,7 @@
 """The whole app as a user has it: real processes on a screen of their own with a window manager and a tray."""
 
 import contextlib
+import os
 import signal
 import subprocess
 import sys
@@ -315,6 +316,7 @@ def test_a_killed_app_leaves_the_worker_and_a_new_app_finds_it(app: App) -> None
     app.start()
     worker = app.pid("worker")
     compute = app.pid("compute")
+    assert os.getsid(worker) == worker  # what ends the app's terminal or session leader does not end it
     assert app.process is not None
     app.process.kill()
     app.process.wait()

@@ -91,6 +91,8 @@ def test_one_question_is_on_its_way_and_the_latest_drawing_wins(qtbot: QtBot, pa
     for y in (0.4, 0.5, 0.6):
         draw(page.canvas, (0.3, y), (0.7, y))
     qtbot.waitUntil(lambda: not page.asking._debounce.isActive())
+    page.asking._client.request("status")
+    qtbot.waitUntil(lambda: toy.methods()[-1] == "status")  # what was asked before has come by now
     assert toy.methods().count("predict") == 1
     toy.silent = set()
     toy.send(wire.Reply(1, make_prediction(7)))

@@ -90,6 +90,14 @@ def test_many_steps_are_one_change(qtbot: QtBot, page: SettingsPage, toy: ToyWor
     assert toy.methods().count("set_settings") == 1
 
 
+def test_a_number_being_chosen_is_not_overwritten(qtbot: QtBot, page: SettingsPage, toy: ToyWorker) -> None:
+    spin = number(page, "threads").spin
+    spin.stepUp()
+    page.set_values({**page.values, "theme": "dark"})  # the answer to an earlier change
+    spin.stepUp()
+    qtbot.waitUntil(lambda: toy.settings["threads"] == 2)
+
+
 def test_a_refused_value_is_told_at_its_row_and_the_old_one_comes_back(
     qtbot: QtBot, page: SettingsPage, toy: ToyWorker
 ) -> None:
