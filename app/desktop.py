@@ -257,13 +257,16 @@ class SignalWatch(QObject):
         self._reader.setblocking(False)
         self._writer.setblocking(False)
         self._old = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda number, frame: None)
+        self._handlers = {
+            number: signal.signal(number, lambda number, frame: None) for number in (signal.SIGINT, signal.SIGTERM)
+        }
         self._notifier = QSocketNotifier(self._reader.fileno(), QSocketNotifier.Type.Read, self)
         self._notifier.activated.connect(self._wake)
         self._ended = ended
 
     def close(self) -> None:
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
         signal.set_wakeup_fd(self._old)
         self._notifier.setEnabled(False)
         self._reader.close()

@@ -3,6 +3,7 @@
 `app.supervision` decides, this does. The worker is started in a session of its own, so that it outlives the app.
 """
 
+import contextlib
 import logging
 import math
 import os
@@ -73,7 +74,8 @@ class Supervisor(QObject):
         if self._supervision.phase in (Phase.LEAVING, Phase.ENDED):
             return
         if self.client.refused and self.client.pid is not None:
-            os.kill(self.client.pid, signal.SIGTERM)  # of another version: it understands nothing else
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.client.pid, signal.SIGTERM)  # of another version: it understands nothing else
         self._ask_to_quit()
         self._leaving(asked=self._quit_sent)
 

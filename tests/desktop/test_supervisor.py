@@ -285,6 +285,17 @@ def test_a_goodbye_ends_the_supervision(qtbot: QtBot, watched: Watched, toy: Toy
     assert watched.supervisor.process is None
 
 
+def test_leaving_ends_a_worker_of_another_version(qtbot: QtBot, watched: Watched, toy: ToyWorker) -> None:
+    """It says: quit and start Hearth again. The next start must not find the old worker."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as old:
+        toy.welcome = wire.Welcome(wire.PROTOCOL + 1, "9.0.0", old.pid)
+        watched.supervisor.start()
+        qtbot.waitUntil(lambda: watched.supervisor.report.phase is Phase.FAILED)
+        assert "version 9.0.0" in watched.supervisor.report.sentence
+        watched.leave(qtbot)
+        assert old.wait(20) == -signal.SIGTERM
+
+
 def test_a_worker_that_does_not_end_does_not_hold_the_app(
     qtbot: QtBot, watched: Watched, toy: ToyWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
