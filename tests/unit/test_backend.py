@@ -12,7 +12,7 @@ from core.errors import CheckpointError, ComputeError, ManifestError
 from core.experts.grid import Uid
 from core.manifest import Model, Training
 from core.runtime.adam import Adam
-from core.runtime.backend import ExpertBackend
+from core.runtime.backend import ExpertBackend, useful_threads
 
 MODEL = Model("ffn_dmoe", 1, (2, 2), 8, 16, "ffn", 2)
 TRAINING = Training(8, 1e-3, 1e-2, 5, 100, 8, 60.0, 1.0, 0.0, 1, 1, 7)
@@ -61,6 +61,13 @@ def test_adam_takes_the_steps_of_torch_optim() -> None:
         for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
             torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-6)
     assert adam.version == 12
+
+
+def test_small_experts_run_on_one_thread_and_large_ones_on_all() -> None:
+    large = ExpertBackend(UID, msgspec.structs.replace(MODEL, width=256, hidden=768), TRAINING)
+    assert useful_threads([expert()], threads=4) == 1
+    assert useful_threads([expert(), large], threads=4) == 4
+    assert large.rows_per_pass < expert().rows_per_pass
 
 
 def test_forward_changes_nothing_and_backward_returns_the_gradient_by_the_inputs() -> None:

@@ -1,5 +1,8 @@
 """Uids and grids: there is one way to write a uid, and nothing beyond the limits is taken."""
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -55,6 +58,12 @@ def test_what_is_no_uid_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(ProtocolError, match=r"uid") as error:
         Uid.parse(text)
     assert len(str(error.value)) < 200
+
+
+def test_the_light_worker_can_import_grid_and_directory() -> None:
+    program = "import sys, core.experts.grid, core.experts.directory; print('torch' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert result.stdout.strip() == "False"
 
 
 def test_uids_sort_by_run_layer_and_coordinates() -> None:

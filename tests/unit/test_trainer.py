@@ -1,6 +1,8 @@
 """The Trainer: the run `digits` from its first batch to a model that reads, on one thread, with real experts."""
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 
@@ -214,6 +216,38 @@ async def evaluated(setup: Setup) -> CurvePoint:
     loss = float(functional.cross_entropy(logits, labels))
     accuracy = float((logits.argmax(1) == labels).float().mean())
     return CurvePoint(setup.trainer.step, setup.trainer.samples, loss, accuracy)
+
+
+def test_training_imports_no_compiler_and_no_scikit_learn() -> None:
+    """Each of them would take about a second before the first batch, and up to 80 MB."""
+    program = """
+import asyncio, sys
+from core import manifest as manifests
+from core.experts.directory import LocalDirectory
+from core.runtime.backend import all_experts
+from core.runtime.runtime import Runtime, Switch
+from core.training.trainer import Trainer
+
+async def main():
+    manifest, switch = manifests.load("digits"), Switch()
+    experts = {backend.uid: backend for backend in all_experts(manifest)}
+    runtime = Runtime(experts, switch)
+    trainer = Trainer(manifest, runtime, LocalDirectory(experts), switch)
+    switch.on()
+    tasks = [asyncio.create_task(runtime.run()), asyncio.create_task(trainer.run())]
+    async with asyncio.timeout(60):
+        while trainer.step < 3:
+            await asyncio.sleep(0.01)
+    await trainer.evaluate()
+    for task in tasks:
+        task.cancel()
+
+asyncio.run(main())
+heavy = {"sklearn", "sympy", "scipy", "torch._dynamo", "torch.fx.experimental.symbolic_shapes"}
+print(sorted(heavy & set(sys.modules)))
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=90)
+    assert result.stdout.strip() == "[]"
 
 
 def test_a_trunk_that_does_not_fit_is_refused() -> None:
