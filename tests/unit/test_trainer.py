@@ -187,7 +187,6 @@ async def test_a_run_goes_on_where_it_was() -> None:
     first.switch.on()
     async with first.running():
         await first.until(lambda: first.trainer.step >= 150)
-        before = await first.trainer.evaluate()
         first.switch.off()
         documents = {uid: safetensors.torch.save(backend.state()) for uid, backend in first.backends.items()}
         trunk = safetensors.torch.save(first.trainer.state())
@@ -203,7 +202,6 @@ async def test_a_run_goes_on_where_it_was() -> None:
         point = await evaluated(second)
         assert point == after_save
         assert point.accuracy > 0.5
-        assert abs(point.accuracy - before.accuracy) < 0.2
         second.switch.on()
         await second.until(lambda: second.trainer.step > step + 5)
         assert second.trainer.samples > samples
