@@ -46,13 +46,23 @@ class FocusRing(QWidget):
         self._watched = []
         # Arrow keys move the focus inside of a group without asking the window.
         moved_on = self._target is not None and QApplication.mouseButtons() == Qt.MouseButton.NoButton
-        self._target = new if self.by_keyboard or moved_on else None
+        # Qt moves the focus on, as if by Tab, when its control is hidden: a ring goes along then, but none appears.
+        pushed = self._target is None and old is not None and self._is_hidden(old)
+        self._target = new if moved_on or (self.by_keyboard and not pushed) else None
         step: QWidget | None = self._target
         while step is not None and step is not self._window:
             step.installEventFilter(self)
             self._watched.append(step)
             step = step.parentWidget()
         self._place()
+
+    def _is_hidden(self, widget: QWidget) -> bool:
+        step: QWidget | None = widget if isValid(widget) else None
+        while step is not None and step is not self._window:
+            if step.isHidden():
+                return True
+            step = step.parentWidget()
+        return False
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() in (QEvent.Type.Move, QEvent.Type.Resize, QEvent.Type.Show, QEvent.Type.Hide):

@@ -35,7 +35,7 @@ class Footer(QWidget):
         row.setContentsMargins(look.PAGE_MARGIN, 0, look.PAGE_MARGIN, 0)
         row.setSpacing(6)
         self._icon = Icon("refresh", "text3", 14)
-        self._link = Label("Connecting to the worker", "cap_strong", "text2")
+        self._link = ElidedLabel("Connecting to the worker", "cap_strong", "text2")
         self._run = ElidedLabel("", "cap", "text3")
         self._yields = Label("", "cap_strong", "text2", tabular=True)
         self._version = Label("", "cap", "text3")

@@ -165,14 +165,25 @@ def test_ctrl_shift_p_pauses_and_resumes(qtbot: QtBot, plain_theme: None) -> Non
         QTest.keyClick(window, Qt.Key.Key_P, both)
 
 
+def test_a_focus_that_its_control_lost_by_hiding_shows_no_ring(qtbot: QtBot, plain_theme: None) -> None:
+    window, _ = make_window(qtbot)
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    button = next(b for b in window.findChildren(Button) if b.isVisible() and b.text() == "Pause")
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert button.hasFocus()
+    button.hide()
+    assert not button.hasFocus()
+    assert window.ring.target is None
+
+
 def test_a_small_window_has_a_rail_with_names_as_tooltips(qtbot: QtBot, plain_theme: None) -> None:
     window, _ = make_window(qtbot, (880, 600))
     assert window.sidebar.width() == theme().px(64)
     window.grab()
     assert [button.toolTip() for button in window.sidebar.buttons] == ["Home", "Try the model", "Settings"]
     window.resize(1040, 720)
-    QApplication.processEvents()
-    assert window.sidebar.width() == theme().px(212)
+    qtbot.waitUntil(lambda: window.sidebar.width() == theme().px(212))
 
 
 def test_closing_asks_and_does_not_close(qtbot: QtBot, plain_theme: None) -> None:
