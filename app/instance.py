@@ -43,14 +43,14 @@ class Instance(QObject):
         """Let later apps raise this one; without it they just end, so a failure is no fault."""
         self._server = QLocalServer(self)
         self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
-        QLocalServer.removeServer(_name(self.folder))  # left by an app that was killed; the lock says it is gone
+        QLocalServer.removeServer(socket_name(self.folder))  # left by an app that was killed; the lock says it is gone
         self._server.newConnection.connect(self._greet)
-        self._server.listen(_name(self.folder))
+        self._server.listen(socket_name(self.folder))
 
     def raise_first(self) -> bool:
         """Ask the app that holds the folder to show its window; whether it heard."""
         socket = QLocalSocket()
-        socket.connectToServer(_name(self.folder))
+        socket.connectToServer(socket_name(self.folder))
         return socket.waitForConnected(DEADLINE_MS)
 
     def release(self) -> None:
@@ -66,7 +66,7 @@ class Instance(QObject):
             self.raise_asked.emit()
 
 
-def _name(folder: Path) -> str:
+def socket_name(folder: Path) -> str:
     """Of the local socket: short, the same for each spelling of the folder, another for each user."""
     user = str(os.getuid()) if hasattr(os, "getuid") else os.environ.get("USERNAME", "")
     return "hearth-" + hashlib.sha256(f"{user}\n{folder.resolve()}".encode()).hexdigest()[:24]

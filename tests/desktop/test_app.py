@@ -15,11 +15,13 @@ import pytest
 from PIL import ImageGrab
 from PySide6.QtCore import QPoint, QPointF
 from PySide6.QtGui import QColor
+from PySide6.QtNetwork import QLocalServer
 from PySide6.QtWidgets import QWidget
 from Xlib import X, display
 from Xlib.xobject.drawable import Window
 
 from app.actions import Actions
+from app.instance import socket_name
 from app.pages.home import HomePage
 from app.pages.log import LogPage
 from app.pages.model import ModelPage
@@ -102,7 +104,15 @@ class App:
         return done.stdout
 
     def activate(self) -> None:
-        self.xdotool("windowactivate", "--sync", self.windows("--onlyvisible")[0])
+        """Give the window the focus; xdotool fails where nothing has had it yet, so it is asked until it is so."""
+
+        def active() -> bool:
+            for window in self.windows("--onlyvisible"):
+                self.xdotool("windowactivate", window, check=False)
+                return self.xdotool("getactivewindow", check=False).strip() == window
+            return False
+
+        wait_for(active, "the focus")
 
     def keys(self, *keys: str) -> None:
         self.xdotool("key", *keys)
@@ -174,6 +184,7 @@ class App:
                     or "compute" in psutil.Process(pid).cmdline()
                 ):
                     psutil.Process(pid).kill()
+        QLocalServer.removeServer(socket_name(self.folder))
 
 
 def is_alive(pid: int) -> bool:
