@@ -1,5 +1,6 @@
 """Settings: declared once, typed, validated at the border. The settings form is built from this dataclass."""
 
+import contextlib
 import dataclasses
 import logging
 import os
@@ -58,7 +59,7 @@ class Settings:
         0,
         "Devices",
         "Processor threads",
-        "How many threads training may use; 0 means half of the cores.",
+        "How many threads training may use; 0 means half of the cores. Small experts use only one, which is faster.",
         step=1,
     )
     memory_grace_s: Annotated[int, msgspec.Meta(ge=0, le=3600)] = setting(
@@ -176,5 +177,6 @@ def write_atomically(path: Path, data: bytes) -> None:
             os.fsync(file.fileno())
         partial.replace(path)
     except OSError as error:
-        partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # in a folder that is read-only by now even this is refused
+            partial.unlink()
         raise DataFolderError(f"{path} could not be written: {error.strerror}. The old file stays.") from error

@@ -85,7 +85,6 @@ class Quit(Message, frozen=True):
 
 class Ready(Message, frozen=True):
     device: str
-    threads: int
     step: int
     samples: int
     notes: tuple[str, ...] = ()
@@ -100,6 +99,8 @@ class Progress(Message, frozen=True):
     samples_per_s: float
     calls_per_s: float
     in_flight: int
+    threads: int
+    """In use, which may be fewer than allowed."""
     loss: float | None
     experts: list[ExpertStatus]
 

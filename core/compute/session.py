@@ -37,7 +37,7 @@ from core.compute.pipe import Pipe
 from core.control.messages import ExpertStatus
 from core.errors import CheckpointError, HearthError, PictureError, ProtocolError
 from core.experts.directory import LocalDirectory
-from core.runtime.backend import ExpertBackend, all_experts
+from core.runtime.backend import ExpertBackend, all_experts, useful_threads
 from core.runtime.checkpoints import CheckpointStore
 from core.runtime.parts import Part
 from core.runtime.runtime import Runtime, Switch
@@ -66,9 +66,9 @@ class Session:
         """
         self._pipe = pipe
         torch.set_num_interop_threads(1)
-        _set_threads(configure.threads)
         manifest = configure.manifest
         self._backends = {backend.uid: backend for backend in all_experts(manifest)}
+        self._set_threads(configure.threads)
         self._switch = Switch()
         self._runtime = Runtime(self._backends, self._switch)
         self._trainer = Trainer(
@@ -91,7 +91,7 @@ class Session:
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._quit.set)
         trainer = self._trainer
         self._pipe.send(self._progress())
-        self._pipe.send(Ready(_device(), torch.get_num_threads(), trainer.step, trainer.samples, notes))
+        self._pipe.send(Ready(_device(), trainer.step, trainer.samples, notes))
         with _first_error():
             async with asyncio.TaskGroup() as group:
                 tasks = {
@@ -124,11 +124,16 @@ class Session:
                 case Predict():
                     group.create_task(self._predict(message.id, tensors), name="predict")
                 case SetThreads():
-                    _set_threads(message.threads)
+                    self._set_threads(message.threads)
                 case Quit():
                     self._quit.set()
                 case Configure():
                     raise ProtocolError("The worker configured this process twice.")
+
+    def _set_threads(self, threads: int) -> None:
+        """0: half of the cores that this process may use."""
+        cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+        torch.set_num_threads(useful_threads(self._backends.values(), threads or max(1, cores // 2)))
 
     async def _predict(self, number: int, tensors: list[Tensor]) -> None:
         start = time.monotonic()
@@ -159,6 +164,7 @@ class Session:
             samples_per_s=(samples_now - samples) / seconds,
             calls_per_s=(calls_now - calls) / seconds,
             in_flight=trainer.in_flight,
+            threads=torch.get_num_threads(),
             loss=trainer.loss,
             experts=[ExpertStatus(str(uid), b.version, b.samples) for uid, b in self._backends.items()],
         )
@@ -212,12 +218,6 @@ def _picture(tensors: list[Tensor]) -> torch.Tensor:
 
 def _to_wire(tensor: torch.Tensor) -> Tensor:
     return Tensor(Shape("float32", tuple(tensor.shape)), tensor.float().contiguous().numpy().tobytes())
-
-
-def _set_threads(threads: int) -> None:
-    """0: half of the cores that this process may use."""
-    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-    torch.set_num_threads(threads or max(1, cores // 2))
 
 
 def _device() -> str:

@@ -77,6 +77,7 @@ class ComputeSupervisor:
         self.in_flight = 0
         self.device = ""
         self.threads = threads
+        self.threads_used: int | None = None
         self.memory_grace_s = 10.0
         self.failure: str | None = None
         self.retry_time: float | None = None
@@ -330,6 +331,7 @@ class ComputeSupervisor:
         self.samples_per_s = message.samples_per_s if training else 0.0
         self.calls_per_s = message.calls_per_s
         self.in_flight = message.in_flight
+        self.threads_used = message.threads
 
     def _stopped(self, message: Stopped) -> None:
         if self.phase != "stopping":

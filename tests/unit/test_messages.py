@@ -24,7 +24,7 @@ def test_messages_and_tensors_arrive_as_they_were_sent() -> None:
     message, tensors = send(Predict(7), [picture, numbers])
     assert message == Predict(7)
     assert [(tensor.shape, bytes(tensor.data)) for tensor in tensors] == [tuple(picture), tuple(numbers)]
-    progress = Progress(1, 2, 3.0, 4.0, 5, None, [ExpertStatus("digits.0.1.2", 3, 4)])
+    progress = Progress(1, 2, 3.0, 4.0, 5, 1, None, [ExpertStatus("digits.0.1.2", 3, 4)])
     assert send(progress, []) == (progress, [])
     configure = Configure(manifest.load("digits"), "folder", 2)
     assert send(configure, [])[0] == configure
