@@ -81,5 +81,65 @@ class CheckpointError(HearthError):
     exit_code = 10
 
 
-_all: list[type[HearthError]] = [HearthError, *HearthError.__subclasses__()]
-ERRORS_BY_CODE: dict[str, type[HearthError]] = {error.code: error for error in _all}
+class IdentityError(HearthError):
+    """The key of the data folder cannot be used, or a peer's name or recovery words are not valid."""
+
+    code = "identity"
+    exit_code = 11
+
+
+class NetworkError(HearthError):
+    """The network could not do what was asked."""
+
+    code = "network"
+    exit_code = 12
+
+
+class PeerUnreachable(NetworkError):
+    """There is no connection to the peer and none could be made, or it broke during the call."""
+
+    code = "unreachable"
+    exit_code = 13
+
+
+class CallTimeout(NetworkError):
+    """The peer did not answer within the deadline."""
+
+    code = "timeout"
+    exit_code = 14
+
+
+class CallRefused(NetworkError):
+    """The peer, or this PC itself, declined the call: too busy, over a limit, unknown method or wrong types."""
+
+    code = "refused"
+    exit_code = 15
+
+
+class RemoteFault(NetworkError):
+    """The peer tried and failed; `fault` is the code of its error."""
+
+    code = "remote"
+    exit_code = 16
+
+    def __init__(self, fault: str, message: str = "") -> None:
+        super().__init__(message or fault)
+        self.fault = fault
+
+
+class RecordError(NetworkError):
+    """A record of the DHT is malformed, forged, too large or of another time; `verdict` says which."""
+
+    code = "record"
+    exit_code = 17
+
+    def __init__(self, verdict: int, message: str) -> None:
+        super().__init__(message)
+        self.verdict = verdict
+
+
+def _with_subclasses(error: type[HearthError]) -> list[type[HearthError]]:
+    return [error, *(leaf for child in error.__subclasses__() for leaf in _with_subclasses(child))]
+
+
+ERRORS_BY_CODE: dict[str, type[HearthError]] = {error.code: error for error in _with_subclasses(HearthError)}

@@ -1,0 +1,224 @@
+"""Who this data folder is: one Ed25519 key, its file, and its recovery words."""
+
+import contextlib
+import hashlib
+import logging
+import os
+import time
+from pathlib import Path
+from typing import NewType
+
+import iroh
+
+from core.errors import DataFolderError, IdentityError
+
+log = logging.getLogger(__name__)
+
+PeerId = NewType("PeerId", bytes)
+"""32 bytes: the Ed25519 public key of a peer."""
+FILE = "identity.key"
+
+_CONSONANTS = "bdfghjklmnprstvz"
+_VOWELS = "aiou"
+_CHECK_BYTES = 4
+WORD_COUNT = 24
+"""(32 bytes of seed + 4 of checksum) * 8 bits / 12 bits a word."""
+
+
+def peer_text(peer: PeerId) -> str:
+    """A peer's name as text: 64 lower-case hexadecimal digits."""
+    return peer.hex()
+
+
+def parse_peer(text: str) -> PeerId:
+    """The peer named by `text`.
+
+    Raises:
+        IdentityError: it is not the text of a public key.
+    """
+    try:
+        peer = bytes.fromhex(text)
+        iroh.EndpointId.from_bytes(peer)
+    except (ValueError, iroh.IrohError) as error:
+        raise IdentityError(
+            f"{text[:80]!r} does not name a peer: a name has 64 hexadecimal digits. "
+            "Copy it again from `hearth address` on the other PC."
+        ) from error
+    return PeerId(peer)
+
+
+def verify(peer: PeerId, message: bytes, signature: bytes) -> bool:
+    """Whether `signature` (64 bytes) is the peer's over `message`. Never raises."""
+    try:
+        iroh.EndpointId.from_bytes(peer).verify(message, iroh.Signature.from_bytes(signature))
+    except (iroh.IrohError, TypeError, ValueError):
+        return False
+    return True
+
+
+class Identity:
+    """An Ed25519 key pair: it names the peer, signs its records and secures its connections.
+
+    Attributes:
+        peer: the public key.
+        seed: the secret key's 32 bytes.
+    """
+
+    def __init__(self, seed: bytes) -> None:
+        if len(seed) != 32:
+            raise IdentityError(f"A secret key has 32 bytes, not {len(seed)}.")
+        self.seed = seed
+        self._key = iroh.SecretKey.from_bytes(seed)
+        self.peer = PeerId(self._key.public().to_bytes())
+
+    @classmethod
+    def generate(cls) -> "Identity":
+        """A new identity that is in no file."""
+        return cls(os.urandom(32))
+
+    @classmethod
+    def load_or_create(cls, folder: Path) -> "Identity":
+        """The identity of a data folder, made at the first start. An existing file is never overwritten.
+
+        Raises:
+            IdentityError: the file is there but cannot be used.
+            DataFolderError: the file is missing and cannot be written.
+        """
+        path = folder / FILE
+        if not path.exists():
+            identity = cls.generate()
+            if _write_new(path, identity.seed):
+                return identity
+        return cls.load(folder)
+
+    @classmethod
+    def load(cls, folder: Path) -> "Identity":
+        """The identity in a data folder.
+
+        Raises:
+            IdentityError: the file is missing, unreadable or damaged.
+        """
+        path = folder / FILE
+        try:
+            text = path.read_bytes()[:200]
+            _tighten(path)
+            return cls(bytes.fromhex(text.decode("ascii").strip()))
+        except (OSError, ValueError, IdentityError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it does not hold 64 hexadecimal digits"
+            raise IdentityError(
+                f"The key file {path} cannot be used: {reason}. It was left as it is. Restore this PC's identity with "
+                "`hearth identity import` and its recovery words, or move the file away to start as a new peer."
+            ) from error
+
+    def sign(self, message: bytes) -> bytes:
+        """The 64-byte Ed25519 signature of `message`."""
+        return self._key.sign(message).to_bytes()
+
+    def words(self) -> str:
+        """The recovery words: 24 pronounceable words of four letters that hold the seed and a checksum."""
+        number = int.from_bytes(self.seed + _checksum(self.seed))
+        return " ".join(_word((number >> 12 * index) & 0xFFF) for index in reversed(range(WORD_COUNT)))
+
+    @classmethod
+    def from_words(cls, words: str) -> "Identity":
+        """The identity that `words` were made from; case and spacing do not matter.
+
+        Raises:
+            IdentityError: a word is missing, misspelt or out of place.
+        """
+        found = words.lower().split()
+        if len(found) != WORD_COUNT:
+            raise IdentityError(f"There are {WORD_COUNT} recovery words, not {len(found)}. Type them all, in order.")
+        number = 0
+        for place, word in enumerate(found, 1):
+            number = number << 12 | _word_value(word, place)
+        data = number.to_bytes(32 + _CHECK_BYTES)
+        seed, check = data[:32], data[32:]
+        if _checksum(seed) != check:
+            raise IdentityError("The recovery words do not fit together: one is misspelt or out of place. Check them.")
+        return cls(seed)
+
+    def replace_in(self, folder: Path) -> Path | None:
+        """Make this the identity of a data folder; a key already there is kept beside it.
+
+        Returns:
+            Where the old key is now, or None if there was none or it was the same.
+
+        Raises:
+            DataFolderError: the folder cannot be written; the old key stays.
+        """
+        path, kept = folder / FILE, None
+        try:
+            if path.exists():
+                if path.read_bytes().strip() == self.seed.hex().encode():
+                    return None
+                kept = path.with_name(f"{FILE}.old-{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(2).hex()}")
+                partial = _partial(path, self.seed)
+                os.link(path, kept)
+                partial.replace(path)
+            elif not _write_new(path, self.seed):
+                raise DataFolderError(f"{path} was just made by another program. Try again.")
+        except OSError as error:
+            raise DataFolderError(f"{path} could not be replaced: {error.strerror}. The old key stays.") from error
+        return kept
+
+
+def _checksum(seed: bytes) -> bytes:
+    return hashlib.sha256(b"hearth recovery words 1" + seed).digest()[:_CHECK_BYTES]
+
+
+def _word(value: int) -> str:
+    """12 bits as consonant, vowel, consonant, vowel."""
+    return (
+        _CONSONANTS[value >> 8] + _VOWELS[value >> 6 & 3] + _CONSONANTS[value >> 2 & 15] + _VOWELS[value & 3]
+    )
+
+
+def _word_value(word: str, place: int) -> int:
+    if (
+        len(word) != 4
+        or word[0] not in _CONSONANTS
+        or word[1] not in _VOWELS
+        or word[2] not in _CONSONANTS
+        or word[3] not in _VOWELS
+    ):
+        raise IdentityError(f"Word {place}, {word[:20]!r}, is not a recovery word. Check how it is spelt.")
+    first = _CONSONANTS.index(word[0]) << 2 | _VOWELS.index(word[1])
+    return first << 6 | _CONSONANTS.index(word[2]) << 2 | _VOWELS.index(word[3])
+
+
+def _partial(path: Path, seed: bytes) -> Path:
+    """Write the key beside `path`, readable by the owner only from its first byte on."""
+    partial = path.with_name(f"{path.name}.{os.urandom(4).hex()}.partial")
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(seed.hex().encode() + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+    return partial
+
+
+def _write_new(path: Path, seed: bytes) -> bool:
+    """Make the file with the key; False if somebody else made it first."""
+    partial = None
+    try:
+        partial = _partial(path, seed)
+        os.link(partial, path)  # unlike a rename, this never replaces a key
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise DataFolderError(
+            f"The key file {path} cannot be written: {error.strerror}. "
+            "Make the folder writable, or choose another with --data-dir."
+        ) from error
+    finally:
+        if partial is not None:
+            with contextlib.suppress(OSError):
+                partial.unlink()
+    return True
+
+
+def _tighten(path: Path) -> None:
+    if os.name == "posix" and path.stat().st_mode & 0o077:
+        log.warning("%s was readable by other users; it is now only by its owner", path)
+        path.chmod(0o600)

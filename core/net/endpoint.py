@@ -1,0 +1,249 @@
+"""The transport: a thin wrapper of iroh, so thin that another one could take its place.
+
+Nothing of iroh is seen by other modules; its errors become `PeerUnreachable`.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
+
+import iroh
+
+from core.errors import NetworkError, PeerUnreachable
+from core.identity import PeerId
+from core.net import fastbytes, limits
+
+ALPN = b"hearth/1"
+ANYWHERE = ("0.0.0.0:0", "[::]:0")
+"""Every address of this PC, on a free port."""
+LOOPBACK = ("127.0.0.1:0", "[::1]:0")
+
+
+class PathInfo(NamedTuple):
+    """How a connection runs now."""
+
+    path: Literal["direct", "relayed"]
+    address: str | None
+    """Where the peer is seen: "ip:port"."""
+    rtt_ms: float
+    bytes_in: int
+    bytes_out: int
+
+
+@contextlib.contextmanager
+def _mapped() -> Iterator[None]:
+    try:
+        yield
+    except iroh.IrohError as error:
+        raise PeerUnreachable(f"The connection broke: {error.message()}") from error
+
+
+class SendStream:
+    """The sending end of a one-way stream."""
+
+    def __init__(self, stream: iroh.SendStream) -> None:
+        self._stream = stream
+
+    async def write(self, data: bytes) -> None:
+        """Send all of `data`; waits while the peer does not read.
+
+        Raises:
+            PeerUnreachable: the connection broke or the peer stopped the stream.
+        """
+        with _mapped():
+            await self._stream.write_all(data)
+
+    async def first(self) -> None:
+        """Send this stream's data before that of others."""
+        with _mapped():
+            await self._stream.set_priority(1)
+
+    async def reset(self) -> None:
+        """Give up the stream; what was not sent yet is dropped."""
+        with contextlib.suppress(iroh.IrohError):
+            await self._stream.reset(1)
+
+
+class ReceiveStream:
+    """The receiving end of a one-way stream."""
+
+    def __init__(self, stream: iroh.RecvStream) -> None:
+        self._stream = stream
+
+    async def read(self, most: int) -> bytes:
+        """The next bytes, at most `most`; empty at the end.
+
+        Raises:
+            PeerUnreachable: the connection broke or the peer reset the stream.
+        """
+        with _mapped():
+            return await self._stream.read(most)
+
+    async def read_exactly(self, size: int) -> bytes:
+        """The next `size` bytes.
+
+        Raises:
+            PeerUnreachable: the stream ended before.
+        """
+        with _mapped():
+            return await self._stream.read_exact(size)
+
+    async def stop(self) -> None:
+        """Tell the peer to send no more on this stream."""
+        with contextlib.suppress(iroh.IrohError):
+            await self._stream.stop(1)
+
+
+class Connection:
+    """An authenticated, encrypted connection to one peer.
+
+    Attributes:
+        peer: whom the other side proved to be.
+        outgoing: whether this side dialled.
+    """
+
+    def __init__(self, connection: iroh.Connection, outgoing: bool) -> None:
+        self._connection = connection
+        self.peer = PeerId(connection.remote_id().to_bytes())
+        self.outgoing = outgoing
+        connection.set_max_concurrent_bi_streams(0)
+        connection.set_max_concurrent_uni_streams(limits.LANES + 1)
+        connection.set_receive_window(limits.RECEIVE_WINDOW)
+
+    async def open(self) -> SendStream:
+        """A new stream to the peer, who sees it with its first byte."""
+        with _mapped():
+            return SendStream(await self._connection.open_uni())
+
+    async def accept(self) -> ReceiveStream:
+        """The next stream that the peer opened.
+
+        Raises:
+            PeerUnreachable: the connection is closed; the message says why.
+        """
+        with _mapped():
+            return ReceiveStream(await self._connection.accept_uni())
+
+    def path(self) -> PathInfo:
+        """How the connection runs now."""
+        paths = self._connection.paths()
+        chosen = next((path for path in paths if path.is_selected), paths[0] if paths else None)
+        return PathInfo(
+            "relayed" if chosen is not None and chosen.is_relay else "direct",
+            chosen.remote_addr if chosen is not None and chosen.is_ip else None,
+            float(chosen.rtt_ms) if chosen is not None else 0.0,
+            sum(path.stats.udp_rx_bytes for path in paths),
+            sum(path.stats.udp_tx_bytes for path in paths),
+        )
+
+    @property
+    def closed(self) -> bool:
+        return self._connection.close_reason() is not None
+
+    def close(self, reason: str) -> None:
+        """End the connection at once; the peer is told the reason."""
+        with contextlib.suppress(iroh.IrohError):
+            self._connection.close(0, reason.encode()[:100])
+
+
+class Incoming:
+    """Somebody dials us, and has proved nothing yet."""
+
+    def __init__(self, incoming: iroh.Incoming) -> None:
+        self._incoming = incoming
+
+    async def address(self) -> str:
+        """Where the first packet came from."""
+        address = await self._incoming.remote_addr()
+        return str(getattr(address, "addr", None) or "")
+
+    async def accept(self) -> Connection:
+        """Shake hands.
+
+        Raises:
+            PeerUnreachable: the other side failed to.
+        """
+        with _mapped():
+            accepting = await self._incoming.accept()
+            return Connection(await accepting.connect(), outgoing=False)
+
+    async def refuse(self) -> None:
+        with contextlib.suppress(iroh.IrohError):
+            await self._incoming.refuse()
+
+
+class Endpoint:
+    """One UDP port for all connections, dialled and accepted."""
+
+    def __init__(self, endpoint: iroh.Endpoint) -> None:
+        self._endpoint = endpoint
+
+    @classmethod
+    async def bind(cls, seed: bytes, listen: Sequence[str] = ANYWHERE) -> "Endpoint":
+        """Open the sockets: `listen` has one "ip:port" for each family; port 0 picks a free one.
+
+        A family that this PC does not have is left out, as long as another remains.
+
+        Raises:
+            NetworkError: an address cannot be used.
+        """
+        fastbytes.apply()
+        failure: iroh.IrohError | None = None
+        for addresses in (list(listen), list(listen[:1])):
+            builder = iroh.EndpointBuilder()
+            builder.apply_minimal()
+            builder.secret_key(seed)
+            builder.alpns([ALPN])
+            builder.relay_mode(iroh.RelayMode.disabled())
+            try:
+                for address in addresses:
+                    builder.bind_addr(address)
+                return cls(await builder.bind())
+            except iroh.IrohError as error:
+                failure = error
+        raise NetworkError(
+            f"The network address {', '.join(listen)} cannot be used: {failure and failure.message()}. "
+            "Choose another port, or 0 for a free one."
+        ) from failure
+
+    @property
+    def sockets(self) -> list[str]:
+        """The bound sockets: "ip:port"."""
+        return list(self._endpoint.bound_sockets())
+
+    def addresses(self) -> list[str]:
+        """Addresses of this PC's own interfaces, and those told by `add_external`."""
+        return list(self._endpoint.addr().direct_addresses())
+
+    async def add_external(self, address: str) -> None:
+        """Tell the transport an address under which others see this PC."""
+        with _mapped():
+            await self._endpoint.add_external_addr(address)
+
+    async def dial(self, peer: PeerId, addresses: Sequence[str], deadline_s: float = limits.DIAL_S) -> Connection:
+        """Connect to the peer at any of `addresses`; all are tried at once.
+
+        Raises:
+            PeerUnreachable: nobody with this key answered within the deadline.
+        """
+        try:
+            with _mapped():
+                target = iroh.EndpointAddr(iroh.EndpointId.from_bytes(peer), None, list(addresses))
+                async with asyncio.timeout(deadline_s):
+                    return Connection(await self._endpoint.connect(target, ALPN), outgoing=True)
+        except TimeoutError as error:
+            raise PeerUnreachable(
+                f"Peer {peer.hex()[:8]} did not answer at {', '.join(addresses)} within {deadline_s:.0f} s."
+            ) from error
+
+    async def accept(self) -> Incoming | None:
+        """The next one who dials us; None once the endpoint is closed."""
+        with _mapped():
+            incoming = await self._endpoint.accept_next()
+        return None if incoming is None else Incoming(incoming)
+
+    async def close(self) -> None:
+        """Close every connection and socket."""
+        with contextlib.suppress(iroh.IrohError):
+            await self._endpoint.close()

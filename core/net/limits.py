@@ -1,0 +1,171 @@
+"""Every limit of the network with its reason, and the pure rules of rates, back-off and bans. Time is an argument."""
+
+import math
+from dataclasses import dataclass, field
+
+KIB, MIB = 1024, 1024 * 1024
+
+MAX_HEADER = 256 * KIB
+"""A frame's header with its body. The largest honest one lists some thousand records or hosts."""
+MAX_PAYLOAD = 64 * MIB
+"""A frame's payload. 16 MiB is the largest activation tensor in sight, 64 leaves room for a checkpoint's part."""
+SMALL = 32 * KIB
+"""Frames up to this size share one stream; above it waiting behind each other would cost milliseconds."""
+CHUNK = 512 * KIB
+"""Bytes read or written by one call into the transport: larger ones no longer pay, smaller ones bound memory."""
+LANES = 4
+"""Large frames in flight in one direction of a connection: two fill the line, four keep slow ones from blocking."""
+OUTGOING = 1 * MIB
+"""Small frames that wait for a peer that reads slowly; senders wait beyond it."""
+RECEIVE_WINDOW = 8 * MIB
+"""Bytes a peer may send before we read: 100 MB/s at 80 ms round trip."""
+RECEIVING = 256 * MIB
+"""Payloads being received or handled, all peers together; further ones wait in the sender."""
+RECEIVING_BY_PEER = 128 * MIB
+"""The same for one peer, so that no peer can use all of it."""
+CALLS_BY_PEER = 256
+"""Calls of one peer in flight: a Trainer has some dozen, a crawl of the DHT a handful."""
+CALLS_PER_S = 3000.0
+"""Calls of one peer, sustained: above what one connection carries one after the other. More are read later."""
+CALL_BURST = 6000.0
+"""Calls of one peer at once: announcing some thousand experts."""
+BYTES_PER_S = 512.0 * MIB
+"""Bytes of one peer, sustained: above any home line, below what would starve the others on a LAN."""
+BYTE_BURST = 1024.0 * MIB
+"""Bytes of one peer at once."""
+THROTTLE_S = 1.0
+"""The longest pause in reading from a peer over its rate, so that its pings still get through."""
+CONNECTIONS = 320
+"""Connections at once: 200 known peers and the newcomers. Each costs some 100 KB; the longest unused go first."""
+HANDSHAKES = 64
+"""Connections being accepted at once: an answer to a flood of first packets."""
+HANDSHAKES_PER_S = 50.0
+"""New connections from one address, sustained. A household or a test machine shares one address."""
+HANDSHAKE_BURST = 400.0
+"""New connections from one address at once."""
+HANDSHAKE_S = 5.0
+"""Time for a handshake: five round trips of the worst link."""
+DIAL_S = 5.0
+"""Time for a dial, also to a dead address, which never fails by itself."""
+IDLE_S = 90.0
+"""A connection without a call is closed after this; an announcement comes every 20 s."""
+PING_S = 2.5
+"""Silence after which a connection in use is asked for a sign of life."""
+PING_ROUNDS = 2
+"""Seconds from one such ping to the next: the first may be lost."""
+DEAD_ROUNDS = 5
+"""Seconds without any after which the connection is given up: three pings, and within 10 s of the cut."""
+FRAME_S = 10.0
+"""Time for a frame once its first byte is here, and ..."""
+FRAME_BYTES_PER_S = 32.0 * KIB
+"""... the slowest honest rate for its bytes: a quarter of the slowest line sold."""
+ADDRESSES = 8
+"""Addresses of one peer: two families, LAN, outside, and a spare."""
+ADDRESS_BOOK = 4096
+"""Peers whose addresses are remembered: some 200 bytes each."""
+FAULTY_PEERS = 1024
+"""Peers whose strikes or rates are remembered; the longest unseen go first."""
+
+
+@dataclass
+class TokenBucket:
+    """A rate limit: `rate` tokens a second, at most `burst` saved up. It may go into debt by one request."""
+
+    rate: float
+    burst: float
+    tokens: float = math.inf
+    at: float = 0.0
+
+    def spend(self, amount: float, now: float) -> float:
+        """Take `amount` tokens, even if that makes a debt. Returns the seconds until the debt is paid, or 0."""
+        self.tokens = min(self.burst, self.tokens + max(0.0, now - self.at) * self.rate)
+        self.at = now
+        self.tokens = max(self.tokens - amount, -self.burst)
+        return max(0.0, -self.tokens / self.rate)
+
+    def allows(self, amount: float, now: float) -> bool:
+        """Take `amount` tokens if they are there; if not, take none."""
+        self.tokens = min(self.burst, self.tokens + max(0.0, now - self.at) * self.rate)
+        self.at = now
+        if self.tokens < amount:
+            return False
+        self.tokens -= amount
+        return True
+
+
+@dataclass
+class _Record:
+    score: float = 0.0
+    at: float = 0.0
+    bans: float = 0.0
+    until: float = 0.0
+
+
+@dataclass
+class Bans:
+    """Strikes by peer. Both the score and the memory of earlier bans decay, so that nobody is shut out for good."""
+
+    limit: float = 10.0
+    half_life_s: float = 60.0
+    first_s: float = 30.0
+    longest_s: float = 3600.0
+    forget_s: float = 3600.0
+    """Half-life of the count of earlier bans, which doubles the time of the next."""
+    size: int = FAULTY_PEERS
+    _records: dict[bytes, _Record] = field(default_factory=dict)
+
+    def strike(self, key: bytes, points: float, now: float) -> bool:
+        """Note a fault. Returns whether the peer is banned now."""
+        record = self._records.pop(key, None) or _Record(at=now)
+        self._records[key] = record  # the most recent is last
+        while len(self._records) > self.size:
+            del self._records[next(iter(self._records))]
+        self._decay(record, now)
+        record.score += points
+        if record.score >= self.limit and now >= record.until:
+            record.until = now + min(self.longest_s, self.first_s * 2.0**record.bans)
+            record.bans += 1
+            record.score = 0.0
+        return now < record.until
+
+    def _decay(self, record: _Record, now: float) -> None:
+        elapsed = max(0.0, now - record.at)
+        record.score *= 0.5 ** (elapsed / self.half_life_s)
+        record.bans *= 0.5 ** (elapsed / self.forget_s)
+        record.at = now
+
+    def banned(self, key: bytes, now: float) -> float:
+        """Seconds for which the peer is still banned, or 0."""
+        record = self._records.get(key)
+        return max(0.0, record.until - now) if record else 0.0
+
+    def score(self, key: bytes, now: float) -> float:
+        """The peer's strikes, decayed."""
+        record = self._records.get(key)
+        if record is None:
+            return 0.0
+        self._decay(record, now)
+        return record.score
+
+
+@dataclass
+class Backoff:
+    """Waits between tries that double from `first_s` to `longest_s`."""
+
+    first_s: float = 0.5
+    longest_s: float = 5.0
+    tries: int = 0
+    until: float = 0.0
+
+    def failed(self, now: float) -> None:
+        """A try failed at `now`."""
+        self.until = now + min(self.longest_s, self.first_s * 2.0 ** min(self.tries, 30))
+        self.tries += 1
+
+    def succeeded(self) -> None:
+        """A try worked: the next failure waits `first_s` again."""
+        self.tries, self.until = 0, 0.0
+
+    def wait_s(self, now: float) -> float:
+        """Seconds until the next try, or 0."""
+        return max(0.0, self.until - now)

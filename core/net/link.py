@@ -1,0 +1,313 @@
+"""Frames over one connection: small ones together on one stream, large ones on lanes of their own."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol
+
+import msgspec
+
+from core.errors import PeerUnreachable
+from core.net import limits
+from core.net.endpoint import Connection, ReceiveStream, SendStream
+from core.net.messages import PREFIX, Answer, Call, Header, Ping
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Header).decode
+_READ = 64 * limits.KIB
+
+Payload = bytes | bytearray | memoryview
+
+
+class Violation(Exception):
+    """The peer broke the rules of the wire; the connection is closed and the peer gets strikes."""
+
+
+class Refusal(Exception):
+    """A call is declined before its payload is read. `code` is one of messages.REFUSALS."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+class Owner(Protocol):
+    """What a link asks of the node."""
+
+    async def admit(self, link: "Link", header: Header, size: int) -> Callable[[], None]:
+        """Reserve memory for a payload of `size`; returns what gives it back. Raises Refusal."""
+
+    def deliver(self, link: "Link", header: Header, payload: Payload, release: Callable[[], None]) -> float:
+        """Take a whole frame. Returns the seconds to wait before the next is read. Raises Violation."""
+
+    def lost(self, link: "Link") -> None:
+        """The link is closed; called once."""
+
+    def violated(self, link: "Link", reason: str) -> None:
+        """The peer broke the rules; called before the link closes."""
+
+    def start(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        """Run in the background for as long as the node lives at most."""
+
+
+def nothing() -> None:
+    """Gives back no memory."""
+
+
+class Link:
+    """A connection with its streams, the calls under way in both directions, and its signs of life.
+
+    Attributes:
+        waiting: our calls, by id; each future gets the answer's header and payload.
+        serving: the peer's calls, by id.
+        heard: when bytes last came from the peer (time.monotonic).
+        used: when a call last began or ended.
+    """
+
+    def __init__(self, connection: Connection, owner: Owner, address: str | None) -> None:
+        self.connection = connection
+        self.peer = connection.peer
+        self.outgoing = connection.outgoing
+        self.address = address
+        self.since = self.heard = self.used = time.monotonic()
+        self.since_unix = time.time()
+        self.waiting: dict[int, asyncio.Future[tuple[Answer, Payload]]] = {}
+        self.serving: dict[int, asyncio.Task[None]] = {}
+        self.cancelled: set[int] = set()
+        """Calls cancelled before they arrived: a Cancel may overtake a large Call."""
+        self.slots = asyncio.Semaphore(limits.CALLS_BY_PEER)
+        """Our calls at once; an honest peer is never refused for too many."""
+        self.closed_because: str | None = None
+        self.retired = False
+        self._owner = owner
+        self._next_id = 0
+        self._asked_at = 0.0
+        self._rounds = 0
+        self._queue: list[bytes] = []
+        self._queued = 0
+        self._wake = asyncio.Event()
+        self._room = asyncio.Event()
+        self._room.set()
+        self._lanes: list[SendStream] = []
+        self._lanes_free = asyncio.Semaphore(limits.LANES)
+        self._frame_deadlines: dict[ReceiveStream, float] = {}
+        self._writing_since: float | None = None
+        self._tasks = [
+            owner.start(self._guard(self._write()), "link writer"),
+            owner.start(self._guard(self._accept()), "link streams"),
+        ]
+
+    # --- sending
+
+    def new_id(self) -> int:
+        """The number of our next call on this link."""
+        self._next_id += 1
+        return self._next_id
+
+    @property
+    def roomy(self) -> bool:
+        """Whether a small frame can be queued without waiting."""
+        return self._queued <= limits.OUTGOING
+
+    def post(self, header: Header, payload: Payload = b"") -> None:
+        """Queue a small frame; the writer sends all that are queued at once."""
+        data = _encode(header)
+        frame = b"".join((PREFIX.pack(len(data), len(payload)), data, payload))
+        self._queue.append(frame)
+        self._queued += len(frame)
+        if self._queued > limits.OUTGOING:
+            self._room.clear()
+        self._wake.set()
+
+    async def send(self, header: Header, payload: Payload = b"") -> None:
+        """Send a frame, small or large; waits while the peer reads too slowly.
+
+        Raises:
+            PeerUnreachable: the link broke.
+        """
+        if self.closed_because is not None:
+            raise PeerUnreachable(self.closed_because)
+        body = len(header.body) if isinstance(header, Call | Answer) else 0
+        if body + len(payload) > limits.SMALL:
+            await self._send_large(header, payload)
+            return
+        while not self.roomy:
+            await self._room.wait()
+            if self.closed_because is not None:
+                raise PeerUnreachable(self.closed_because)
+        self.post(header, payload)
+
+    async def _send_large(self, header: Header, payload: Payload) -> None:
+        data = _encode(header)
+        view = memoryview(payload).cast("B")
+        async with self._lanes_free:
+            lane = self._lanes.pop() if self._lanes else await self.connection.open()
+            try:
+                first = limits.CHUNK - len(data)
+                await lane.write(b"".join((PREFIX.pack(len(data), len(view)), data, view[:first])))
+                for start in range(first, len(view), limits.CHUNK):
+                    await lane.write(bytes(view[start : start + limits.CHUNK]))
+            except PeerUnreachable:
+                if self.closed_because is not None or self.connection.closed:
+                    raise
+                # The peer stopped this stream only: it refused the call, and its Fault is on its way.
+            except asyncio.CancelledError:
+                self._owner.start(lane.reset(), "lane reset")
+                raise
+            else:
+                self._lanes.append(lane)
+
+    async def _write(self) -> None:
+        stream = await self.connection.open()
+        await stream.first()
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            data = self._queue[0] if len(self._queue) == 1 else b"".join(self._queue)
+            self._queue.clear()
+            self._writing_since = time.monotonic()
+            await stream.write(data)
+            self._writing_since = None
+            self._queued -= len(data)
+            if self.roomy:
+                self._room.set()
+
+    # --- receiving
+
+    async def _accept(self) -> None:
+        while True:
+            stream = await self.connection.accept()
+            self._tasks = [task for task in self._tasks if not task.done()]
+            self._tasks.append(self._owner.start(self._guard(self._read(stream)), "link reader"))
+
+    async def _read(self, stream: ReceiveStream) -> None:
+        """Read frames until the stream ends. Only what a frame announced is read of it."""
+        try:
+            while True:
+                data = await stream.read(_READ)
+                if not data:
+                    return
+                self.heard = time.monotonic()
+                while data:
+                    data = await self._frame(stream, data)
+        except Refusal:
+            await stream.stop()
+        except PeerUnreachable:
+            if self.connection.closed:
+                raise  # otherwise the peer reset this stream only: it cancelled a large frame
+        finally:
+            self._frame_deadlines.pop(stream, None)
+
+    async def _frame(self, stream: ReceiveStream, data: bytes) -> bytes:
+        """Take one frame that begins with `data`; returns what follows it."""
+        if len(data) < PREFIX.size:
+            data += await self._rest(stream, PREFIX.size - len(data), 0)
+        header_size, size = PREFIX.unpack_from(data)
+        if not 0 < header_size <= limits.MAX_HEADER or size > limits.MAX_PAYLOAD:
+            raise Violation(f"a frame of {header_size} + {size} bytes")
+        begin = PREFIX.size + header_size
+        if len(data) < begin:
+            data += await self._rest(stream, begin - len(data), header_size)
+        try:
+            header = _decode(data[PREFIX.size : begin])
+        except msgspec.MsgspecError as error:
+            raise Violation(f"a header that is not in the contract: {error}") from error
+        if len(data) >= begin + size:
+            payload: Payload = data[begin : begin + size]
+            with contextlib.suppress(Refusal):
+                await self._taken(header, payload, await self._owner.admit(self, header, 0))
+            return data[begin + size :]
+        release = await self._owner.admit(self, header, size)
+        try:
+            payload = await self._payload(stream, data[begin:], size)
+        except BaseException:
+            release()
+            raise
+        await self._taken(header, payload, release)
+        return b""
+
+    async def _taken(self, header: Header, payload: Payload, release: Callable[[], None]) -> None:
+        pause = self._owner.deliver(self, header, payload, release)
+        if pause > 0:
+            await asyncio.sleep(min(pause, limits.THROTTLE_S))
+
+    async def _payload(self, stream: ReceiveStream, begun: bytes, size: int) -> Payload:
+        payload = bytearray(size)
+        payload[: len(begun)] = begun
+        at = len(begun)
+        while at < size:
+            part = await self._rest(stream, min(limits.CHUNK, size - at), size)
+            payload[at : at + len(part)] = part
+            at += len(part)
+        self._frame_deadlines.pop(stream, None)
+        return payload
+
+    async def _rest(self, stream: ReceiveStream, size: int, frame_size: int) -> bytes:
+        """The next `size` bytes of a frame that has begun; `tend` sees to it that they come in time."""
+        now = time.monotonic()
+        self._frame_deadlines.setdefault(stream, now + limits.FRAME_S + frame_size / limits.FRAME_BYTES_PER_S)
+        data = await stream.read_exactly(size)
+        self.heard = time.monotonic()
+        if frame_size == 0 or size < limits.CHUNK:
+            self._frame_deadlines.pop(stream, None)
+        return data
+
+    # --- life
+
+    @property
+    def busy(self) -> bool:
+        return bool(self.waiting or self.serving)
+
+    def tend(self, now: float, kept: bool) -> None:
+        """Once a second: ask a silent peer for a sign of life, give up a dead one, end frames that take too long."""
+        if any(now > deadline for deadline in self._frame_deadlines.values()):
+            self._owner.violated(self, "a frame that did not arrive in time")
+            self.close("frame too slow")
+        elif self._writing_since is not None and now - self._writing_since > limits.FRAME_S:
+            self.close("the peer does not read")
+        elif kept or self.waiting:
+            self._check_life(now)
+
+    def _check_life(self, now: float) -> None:
+        """Rounds are counted, not seconds, so that a PC that slept or stalled does not blame its peers."""
+        if self._asked_at < self.heard:
+            self._rounds = 0
+            if now - self.heard < limits.PING_S:
+                return
+            self._asked_at = now
+        elif self._rounds >= limits.DEAD_ROUNDS:
+            self.close("the peer is silent")
+            return
+        if self._rounds % limits.PING_ROUNDS == 0:
+            self.post(Ping())
+        self._rounds += 1
+
+    async def _guard(self, work: Coroutine[Any, Any, None]) -> None:
+        """A link's work ends with the link, and a fault of the peer's ends only the link."""
+        try:
+            await work
+        except PeerUnreachable as error:
+            self.close(str(error))
+        except Violation as error:
+            self._owner.violated(self, str(error))
+            self.close(f"protocol: {error}")
+
+    def close(self, reason: str) -> None:
+        """End the link: our calls fail, the peer's are cancelled."""
+        if self.closed_because is not None:
+            return
+        self.closed_because = f"The connection to peer {self.peer.hex()[:8]} ended: {reason}."
+        self.connection.close(reason)
+        for future in self.waiting.values():
+            if not future.done():
+                future.set_exception(PeerUnreachable(self.closed_because))
+        for task in self.serving.values():
+            task.cancel()
+        current = asyncio.current_task()
+        for task in self._tasks:
+            if task is not current:
+                task.cancel()
+        self._room.set()
+        self._owner.lost(self)

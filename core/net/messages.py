@@ -1,0 +1,74 @@
+"""The contract of the wire: frame headers and addresses. A leaf that both ends import.
+
+A connection is a set of one-way QUIC streams. Each carries frames one after the other:
+prefix (header length and payload length, two big-endian u32), header (msgpack of one struct below), raw payload.
+Small frames share one stream and one write; a large one has a stream to itself, which is used again afterwards.
+"""
+
+import struct
+from typing import Annotated
+
+import msgspec
+
+PREFIX = struct.Struct(">II")
+"""Header length, payload length, in bytes."""
+
+Id = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
+Peer = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
+SocketAddress = Annotated[str, msgspec.Meta(max_length=64)]
+
+
+class PeerAddress(msgspec.Struct, frozen=True):
+    """Where a peer may be dialled: "ip:port" or "[v6]:port"; `relays` are peers that relay for it."""
+
+    peer: Peer
+    addresses: Annotated[tuple[SocketAddress, ...], msgspec.Meta(max_length=8)] = ()
+    relays: Annotated[tuple[Peer, ...], msgspec.Meta(max_length=4)] = ()
+
+
+class Call(msgspec.Struct, frozen=True, array_like=True, tag=1):
+    """Run a method. `deadline_ms` is what is left of the caller's patience when it is sent."""
+
+    id: Id
+    method: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
+    deadline_ms: Annotated[int, msgspec.Meta(ge=1, le=86_400_000)]
+    body: msgspec.Raw
+
+
+class Answer(msgspec.Struct, frozen=True, array_like=True, tag=2):
+    """The reply to the call with this id."""
+
+    id: Id
+    body: msgspec.Raw
+
+
+class Fault(msgspec.Struct, frozen=True, array_like=True, tag=3):
+    """The call with this id was refused (`code` in REFUSALS) or failed."""
+
+    id: Id
+    code: Annotated[str, msgspec.Meta(max_length=64)]
+    message: Annotated[str, msgspec.Meta(max_length=500)]
+
+
+class Cancel(msgspec.Struct, frozen=True, array_like=True, tag=4):
+    """The caller no longer waits for the call with this id."""
+
+    id: Id
+
+
+class Ping(msgspec.Struct, frozen=True, array_like=True, tag=5):
+    """Are you there?"""
+
+
+class Pong(msgspec.Struct, frozen=True, array_like=True, tag=6):
+    """I am."""
+
+
+Header = Call | Answer | Fault | Cancel | Ping | Pong
+
+REFUSALS = frozenset({"busy", "limit", "unknown_method", "bad_request"})
+"""Codes of faults with which a peer declines a call before its handler runs."""
+TIMED_OUT = "timeout"
+"""Code of the fault for a call whose deadline passed at the server."""
+INTERNAL = "internal"
+"""Code of the fault for a handler that failed unexpectedly."""

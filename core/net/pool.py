@@ -1,0 +1,230 @@
+"""The pool of connections: dialled on demand, one a pair of peers, bounded, and looked after."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable
+
+from core.errors import PeerUnreachable
+from core.identity import PeerId
+from core.net import limits
+from core.net.endpoint import Connection, Endpoint, Incoming
+from core.net.link import Link, Owner
+from core.net.limits import Backoff, Bans, TokenBucket
+from core.net.messages import PeerAddress
+
+Connector = Callable[[PeerId], Awaitable[bool]]
+
+
+class Pool:
+    """Links by peer, the address book, and the dials under way.
+
+    Attributes:
+        links: the one link in use with each peer.
+        kept: peers whose link is never closed for idleness and always asked for signs of life.
+        connectors: ways to connect that are tried in turn when dialling fails (hole punching, relaying).
+    """
+
+    def __init__(self, endpoint: Endpoint, me: PeerId, owner: Owner, bans: Bans) -> None:
+        self.endpoint = endpoint
+        self.links: dict[PeerId, Link] = {}
+        self.kept: set[PeerId] = set()
+        self.connectors: list[Connector] = []
+        self.on_connected: list[Callable[[PeerId], None]] = []
+        self.on_disconnected: list[Callable[[PeerId], None]] = []
+        self.book: dict[PeerId, PeerAddress] = {}
+        self._me = me
+        self._owner = owner
+        self._bans = bans
+        self._retired: set[Link] = set()
+        self._dials: dict[PeerId, asyncio.Task[None]] = {}
+        self._backoffs: dict[PeerId, Backoff] = {}
+        self._handshakes = 0
+        self._arrivals: dict[str, TokenBucket] = {}
+
+    # --- addresses
+
+    def learn(self, address: PeerAddress) -> None:
+        """Note where a peer may be dialled; the newest word replaces the older."""
+        peer = PeerId(address.peer)
+        if peer == self._me:
+            return
+        old = self.book.pop(peer, None)
+        self.book[peer] = address
+        if old is None or old.addresses != address.addresses:
+            self._backoffs.pop(peer, None)
+        while len(self.book) > limits.ADDRESS_BOOK:
+            del self.book[next(iter(self.book))]
+
+    # --- dialling
+
+    async def link(self, peer: PeerId) -> Link:
+        """The link with a peer, made if there is none. Several callers share one dial.
+
+        Raises:
+            PeerUnreachable: no address is known, or none of them and no connector works.
+        """
+        link = self.links.get(peer)
+        if link is not None:
+            return link
+        if peer == self._me:
+            raise PeerUnreachable("A peer cannot call itself over the network.")
+        dial = self._dials.get(peer)
+        if dial is None:
+            now = time.monotonic()
+            if (banned := self._bans.banned(peer, now)) > 0:
+                raise PeerUnreachable(f"Peer {peer.hex()[:8]} is banned for another {banned:.0f} s.")
+            backoff = self._backoffs.get(peer)
+            if backoff is not None and (wait := backoff.wait_s(now)) > 0:
+                raise PeerUnreachable(f"Peer {peer.hex()[:8]} could not be reached; the next try is in {wait:.1f} s.")
+            dial = self._dials[peer] = self._owner.start(self._dial(peer), "dial")
+        await asyncio.wait([dial])
+        link = self.links.get(peer)
+        if link is None:
+            raise PeerUnreachable(f"Peer {peer.hex()[:8]} could not be reached at any known address.")
+        return link
+
+    async def _dial(self, peer: PeerId) -> None:
+        """Dial, then try the connectors; the link, if any, is in `links` afterwards."""
+        try:
+            known = self.book.get(peer)
+            if known is not None and known.addresses:
+                with contextlib.suppress(PeerUnreachable):
+                    self.adopt(await self.endpoint.dial(peer, known.addresses))
+            for connector in list(self.connectors):
+                if peer in self.links:
+                    break
+                await connector(peer)
+            if peer in self.links:
+                self._backoffs.pop(peer, None)
+            else:
+                self._backoffs.setdefault(peer, Backoff()).failed(time.monotonic())
+                while len(self._backoffs) > limits.FAULTY_PEERS:
+                    del self._backoffs[next(iter(self._backoffs))]
+        finally:
+            del self._dials[peer]
+
+    async def dial_at(self, peer: PeerId, addresses: tuple[str, ...], deadline_s: float) -> Link:
+        """Dial a peer at given addresses now, whatever the address book and the back-off say (for hole punching).
+
+        Raises:
+            PeerUnreachable: it did not answer.
+        """
+        if (link := self.links.get(peer)) is not None:
+            return link
+        return self.adopt(await self.endpoint.dial(peer, addresses, deadline_s))
+
+    # --- accepting
+
+    async def accept(self) -> None:
+        """Accept for as long as the endpoint lives."""
+        while (incoming := await self.endpoint.accept()) is not None:
+            if self._handshakes >= limits.HANDSHAKES:
+                await incoming.refuse()
+                continue
+            self._handshakes += 1
+            self._owner.start(self._shake_hands(incoming), "handshake")
+
+    async def _shake_hands(self, incoming: Incoming) -> None:
+        try:
+            host = (await incoming.address()).rpartition(":")[0]
+            if not self._arrival(host).allows(1.0, time.monotonic()):
+                await incoming.refuse()
+                return
+            async with asyncio.timeout(limits.HANDSHAKE_S):
+                connection = await incoming.accept()
+            self.adopt(connection)
+        except (PeerUnreachable, TimeoutError):
+            return
+        finally:
+            self._handshakes -= 1
+
+    def _arrival(self, host: str) -> TokenBucket:
+        bucket = self._arrivals.pop(host, None) or TokenBucket(limits.HANDSHAKES_PER_S, limits.HANDSHAKE_BURST)
+        self._arrivals[host] = bucket
+        while len(self._arrivals) > limits.FAULTY_PEERS:
+            del self._arrivals[next(iter(self._arrivals))]
+        return bucket
+
+    # --- one link a pair
+
+    def adopt(self, connection: Connection) -> Link:
+        """Take a new connection into use, and settle which one stays if there is one already.
+
+        Raises:
+            PeerUnreachable: the peer is banned, or the pool is full of connections in use.
+        """
+        peer = connection.peer
+        if self._bans.banned(peer, time.monotonic()) > 0:
+            connection.close("banned")
+            raise PeerUnreachable(f"Peer {peer.hex()[:8]} is banned.")
+        old = self.links.get(peer)
+        if old is None and not self._make_room():
+            connection.close("busy")
+            raise PeerUnreachable("All connections of this PC are in use.")
+        link = Link(connection, self._owner, connection.path().address)
+        if old is not None and self._stays(old, connection):
+            self._retire(link)
+            return old
+        self.links[peer] = link
+        if old is not None:
+            self._retire(old)
+        else:
+            for callback in list(self.on_connected):
+                callback(peer)
+        return link
+
+    def _stays(self, old: Link, new: Connection) -> bool:
+        """Of two connections dialled at the same time by both sides, both keep that of the lower key.
+
+        An older one is replaced: the peer would not dial if it still had it.
+        """
+        if time.monotonic() - old.since > limits.DIAL_S or old.outgoing == new.outgoing:
+            return False
+        return old.outgoing == (self._me < new.peer)
+
+    def _retire(self, link: Link) -> None:
+        """Use a link no more, but let the calls under way on it end."""
+        link.retired = True
+        link.used = time.monotonic()
+        self._retired.add(link)
+
+    def _make_room(self) -> bool:
+        if len(self.links) < limits.CONNECTIONS:
+            return True
+        free = [link for link in self.links.values() if not link.busy and link.peer not in self.kept]
+        if not free:
+            return False
+        min(free, key=lambda link: link.used).close("room for others")
+        return True
+
+    def lost(self, link: Link) -> None:
+        """A link closed."""
+        self._retired.discard(link)
+        if self.links.get(link.peer) is link:
+            del self.links[link.peer]
+            for callback in list(self.on_disconnected):
+                callback(link.peer)
+
+    def close(self, reason: str) -> None:
+        """Close every link and stop dialling."""
+        for dial in [*self._dials.values()]:
+            dial.cancel()
+        for link in [*self.links.values(), *self._retired]:
+            link.close(reason)
+
+    # --- looking after
+
+    async def tend(self) -> None:
+        """Once a second: pings, idle time-outs, and links that have been replaced."""
+        while True:
+            await asyncio.sleep(1.0)
+            now = time.monotonic()
+            for link in [*self.links.values()]:
+                link.tend(now, link.peer in self.kept)
+                if not link.busy and now - link.used > limits.IDLE_S and link.peer not in self.kept:
+                    link.close("idle")
+            for link in [*self._retired]:
+                link.tend(now, False)
+                if not link.busy and now - link.used > 2.0 or now - link.used > limits.IDLE_S:
+                    link.close("replaced")
