@@ -1,0 +1,390 @@
+"""A peer of the DHT: store, find, remove, and the upkeep of its table and records."""
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+
+import msgspec
+from kademlia.network import Server
+from kademlia.node import Node
+
+from core.dht import store as state
+from core.dht.crawl import REPLICAS, PeerCrawl, ValueCrawl
+from core.dht.messages import NAMED
+from core.dht.protocol import MAX_FOUND, DHTProtocol, NetworkClock, check_all
+from core.dht.records import MAX_KEY, MAX_LIFE_S, SKEW_S, Record, Verdict, key_digest, make, parse, timely
+from core.dht.routing import Contact, K
+from core.dht.store import KEY_SUBKEYS, RecordStore
+from core.errors import IdentityError, RecordError
+from core.identity import Identity, PeerId, parse_peer, peer_text
+from core.net.messages import PeerAddress
+from core.net.rpc import RpcNode
+
+log = logging.getLogger(__name__)
+
+RESPONSIBLE_S = 30.0
+"""Peers found near a key are used again for so long: every second announcement needs no search."""
+RESPONSIBLE_KEYS = 4096
+UPKEEP_S = 10.0
+CHECKED = 3
+"""Contacts pinged at each upkeep, so that the dead leave the table; 200 contacts take ten minutes."""
+LONELY_S = 600.0
+"""A bucket without a look-up for so long is refreshed, one at each upkeep."""
+REPUBLISH_S = 300.0
+"""Own records that live longer are published again, for those who came near their keys meanwhile."""
+REPUBLISH_BATCH = 256
+OWN_RECORDS = 16_384
+TOMBSTONE_S = 120.0
+"""A tombstone lives as long as the longest announcement that it must outlive, and its own way through the network."""
+
+
+class DHTStats(msgspec.Struct, frozen=True):
+    """For the user."""
+
+    contacts: int
+    keys: int
+    records: int
+    bytes: int
+    own: int
+    clock_offset_s: float
+
+
+class DHTNode(Server):  # type: ignore[misc]
+    """Use as `async with DHTNode(rpc, identity) as dht`, inside the RpcNode's own `async with`."""
+
+    protocol_class = DHTProtocol
+    # What the package offers over datagrams, unsigned or by pickle is not there.
+    listen = set = set_digest = bootstrap_node = save_state_regularly = refresh_table = None
+
+    def __init__(
+        self, rpc: RpcNode, identity: Identity, *, serving: bool = True, wall: Callable[[], float] = time.time
+    ) -> None:
+        """`serving`: this peer can be dialled and takes part; False for one that only dials out (client mode)."""
+        contact = Contact(PeerAddress(identity.peer))
+        super().__init__(K, node_id=contact.id, storage=RecordStore())
+        self.storage: RecordStore  # an empty one is false, and the package would put its own in its place
+        self.storage = RecordStore()
+        self.clock = NetworkClock(wall)
+        self.protocol: DHTProtocol = self.protocol_class(rpc, contact, self.storage, self.clock)
+        self.protocol.serving = serving
+        self._rpc = rpc
+        self._identity = identity
+        self._sequence = 0
+        self._own: dict[tuple[str, str], tuple[Record, float]] = {}
+        self._responsible: dict[bytes, tuple[float, list[Contact]]] = {}
+        self._bootstrap: list[PeerId] = []
+        self._upkeep: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> "DHTNode":
+        self._upkeep = asyncio.create_task(self._keep_up(), name="dht upkeep")
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._upkeep is not None
+        self._upkeep.cancel()
+        await asyncio.gather(self._upkeep, return_exceptions=True)
+        await self.protocol.close()
+
+    @property
+    def serving(self) -> bool:
+        """Whether other peers may have this one in their tables."""
+        return self.protocol.serving
+
+    @serving.setter
+    def serving(self, value: bool) -> None:
+        self.protocol.serving = value
+
+    async def bootstrap(self, peers: Sequence[PeerId]) -> int:
+        """Join the network through known peers, whose addresses the RpcNode has been told.
+
+        Returns:
+            How many of them answered.
+        """
+        self._bootstrap = list(peers)[:NAMED]
+        others = [Contact(PeerAddress(peer)) for peer in self._bootstrap if peer != self._identity.peer]
+        found = [c for c in await asyncio.gather(*map(self.protocol.call_ping, others)) if c is not None]
+        if found:
+            await self._settle_in()
+        return len(found)
+
+    async def _settle_in(self) -> None:
+        """Look for oneself, and greet everybody found: so they know of the newcomer and hand over what it should hold."""
+        own = self.protocol.source_node
+        await PeerCrawl(own, self._near(own, K), self.protocol.call_find_node, K, K).find()
+        for target in self.protocol.get_refresh_ids_older(0.0)[:8]:
+            await self._find_peers([target])
+
+    def _near(self, node: Node, count: int = REPLICAS + 2) -> list[Contact]:
+        return self.protocol.usable(self.protocol.router.find_neighbors(node, count))
+
+    async def _find_peers(self, digests: Iterable[bytes], fresh: bool = False) -> dict[bytes, list[Contact]]:
+        """The peers nearest to each digest, nearest first, that keep its records."""
+        now = time.monotonic()
+        found: dict[bytes, list[Contact]] = {}
+        wanted: list[bytes] = []
+        for digest in dict.fromkeys(digests):
+            until, contacts = self._responsible.get(digest, (0.0, []))
+            if fresh or until < now or len(self.protocol.usable(contacts)) < len(contacts):
+                wanted.append(digest)
+            else:
+                found[digest] = contacts
+        nodes = [Node(digest) for digest in wanted]
+        crawls = [PeerCrawl(node, self._near(node), self.protocol.call_find_node).find() for node in nodes]
+        for digest, contacts in zip(wanted, await asyncio.gather(*crawls), strict=True):
+            found[digest] = contacts
+            self._responsible.pop(digest, None)
+            self._responsible[digest] = (now + RESPONSIBLE_S, contacts)
+        while len(self._responsible) > RESPONSIBLE_KEYS:
+            self._responsible.pop(next(iter(self._responsible)))
+        return found
+
+    # Writing
+
+    async def store(self, key: str, value: bytes, expires_s: float, *, subkey: str = "") -> bool:
+        """Publish one value for `expires_s` seconds. Whether any other peer keeps it.
+
+        Raises:
+            RecordError: key, subkey, value or time are beyond the limits.
+        """
+        return await self.store_many({key: {subkey: value}}, expires_s) > 0
+
+    async def store_subkeys(self, key: str, values: Mapping[str, bytes], expires_s: float) -> int:
+        """Publish several values under one key. Returns the number of replicas of the one with the fewest."""
+        return await self.store_many({key: values}, expires_s)
+
+    async def store_many(self, entries: Mapping[str, Mapping[str, bytes]], expires_s: float) -> int:
+        """Publish {key: {subkey: value}}, in one call a responsible peer.
+
+        Returns:
+            The number of replicas of the record with the fewest.
+        """
+        return await self._publish(
+            [(k, s, value) for k, values in entries.items() for s, value in values.items()], expires_s
+        )
+
+    async def remove(self, key: str, subkeys: Iterable[str]) -> int:
+        """Publish tombstones for one's own subkeys, which live as long as what they bury."""
+        return await self.remove_many({key: list(subkeys)})
+
+    async def remove_many(self, entries: Mapping[str, Iterable[str]]) -> int:
+        """Publish tombstones for {key: subkeys}."""
+        names = [(key, subkey) for key, subkeys in entries.items() for subkey in subkeys]
+        now = self.clock.now()
+        ends = [self._own[name][0].expires for name in names if name in self._own]
+        life = min(MAX_LIFE_S, max([TOMBSTONE_S, *(end - now for end in ends)]))
+        return await self._publish([(key, subkey, None) for key, subkey in names], life)
+
+    async def _publish(self, values: list[tuple[str, str, bytes | None]], expires_s: float) -> int:
+        if not values:
+            return 0
+        if not 0 < expires_s <= MAX_LIFE_S:
+            raise RecordError(Verdict.AHEAD, f"A record lives for at most {MAX_LIFE_S:.0f} s, not {expires_s}.")
+        now = self.clock.now()
+        self._sequence = max(self._sequence + 1, int(now * 1000))
+        sequence = self._sequence
+
+        def sign() -> list[Record]:
+            return [make(self._identity, k, s, value, sequence, now + expires_s) for k, s, value in values]
+
+        records = sign() if len(values) <= 16 else await asyncio.to_thread(sign)
+        for record in records:
+            self._own.pop((record.key, record.subkey), None)
+            self._own[(record.key, record.subkey)] = (record, time.monotonic())
+        while len(self._own) > OWN_RECORDS:
+            self._own.pop(next(iter(self._own)))
+        return await self._spread(records)
+
+    async def _spread(self, records: list[Record]) -> int:
+        """Store records at the peers responsible for them; once more where some of these have gone."""
+        digests = [key_digest(record.key) for record in records]
+        peers = await self._find_peers(digests)
+        stored = [0] * len(records)
+        tried: dict[bytes, set[bytes]] = {digest: set() for digest in digests}
+        places = list(range(len(records)))
+        for _ in range(2):
+            asked: list[tuple[int, asyncio.Future[Verdict | None]]] = []
+            for place in places:
+                for contact in peers[digests[place]]:
+                    if contact.id not in tried[digests[place]]:
+                        asked.append((place, self.protocol.call_store(contact, records[place].raw)))
+            for digest, contacts in peers.items():
+                tried[digest].update(contact.id for contact in contacts)
+            if asked:
+                await asyncio.wait([future for _, future in asked])
+            failed: set[int] = set()
+            for place, future in asked:
+                if future.result() in (Verdict.STORED, Verdict.SAME):
+                    stored[place] += 1
+                elif future.result() is None:
+                    failed.add(place)
+            places = sorted(failed)
+            if not places:
+                break
+            peers = await self._find_peers([digests[place] for place in places], fresh=True)
+        self._keep_own_share(records, digests)
+        return min(stored)
+
+    def _keep_own_share(self, records: list[Record], digests: list[bytes]) -> None:
+        """This peer is a replica as well, of what lies near it."""
+        if not self.serving:
+            return
+        now = self.clock.now()
+        near = {digest: self._mine(digest) for digest in set(digests)}
+        for record, digest in zip(records, digests, strict=True):
+            if near[digest]:
+                self.storage.put(record, now)
+
+    def _mine(self, digest: bytes) -> bool:
+        """Whether this peer is among the replicas of a key, as far as it knows."""
+        key = Node(digest)
+        around = self._near(key, REPLICAS)
+        distance = self.protocol.source_node.distance_to(key)
+        return len(around) < REPLICAS or bool(distance < around[-1].distance_to(key))
+
+    # Reading
+
+    async def get(self, key: str) -> dict[str, Record]:
+        """What is stored under a key: for each subkey the newest valid record; the dead are left out."""
+        return (await self.get_many([key]))[key]
+
+    async def get_many(self, keys: Iterable[str]) -> dict[str, dict[str, Record]]:
+        """`get` for many keys at once, in a few calls a peer."""
+        names = list(dict.fromkeys(keys))
+        now = self.clock.now()
+        crawls = []
+        for name in names:
+            digest = key_digest(name)
+            local = [record.raw for record in self.storage.of(digest, now)] or None
+            node = Node(digest)
+            crawls.append(ValueCrawl(node, self._near(node), self.protocol.call_find_value, local).find())
+        answers = await asyncio.gather(*crawls)
+        candidates = [_candidates(name, values, now) for name, values in zip(names, answers, strict=True)]
+        await _leave_genuine(candidates)
+        return {name: _newest(found) for name, found in zip(names, candidates, strict=True)}
+
+    async def find_suffixes(self, prefix: str) -> dict[str, float]:
+        """Active subkeys of a key and when they expire (unix seconds), unsigned: check the leaf before relying on one."""
+        return (await self.find_suffixes_many([prefix]))[prefix]
+
+    async def find_suffixes_many(self, prefixes: Iterable[str]) -> dict[str, dict[str, float]]:
+        """`find_suffixes` for many keys at once."""
+        names = list(dict.fromkeys(prefixes))
+        now = self.clock.now()
+        crawls = []
+        for name in names:
+            digest = key_digest(name)
+            local, _ = self.storage.suffixes(digest, "", KEY_SUBKEYS, now)
+            node = Node(digest)
+            crawls.append(ValueCrawl(node, self._near(node), self.protocol.call_find_suffixes, local or None).find())
+        found: dict[str, dict[str, float]] = {}
+        for name, answers in zip(names, await asyncio.gather(*crawls), strict=True):
+            suffixes = found[name] = {}
+            for suffix, expires in (item for answer in answers for item in answer.items()):
+                if now < expires <= now + MAX_LIFE_S + SKEW_S and len(suffix) <= MAX_KEY:
+                    if suffix in suffixes or len(suffixes) < KEY_SUBKEYS:
+                        suffixes[suffix] = max(expires, suffixes.get(suffix, 0.0))
+        return found
+
+    # Upkeep
+
+    async def _keep_up(self) -> None:
+        while True:
+            await asyncio.sleep(UPKEEP_S * random.uniform(0.8, 1.2))
+            await self.upkeep()
+
+    async def upkeep(self) -> None:
+        """One round: drop what expired, check some contacts, refresh a bucket, publish one's own again."""
+        now = self.clock.now()
+        self.storage.expire(now)
+        for name in [name for name, (record, _) in self._own.items() if record.expires <= now]:
+            del self._own[name]
+        contacts = list(self.protocol.router)
+        if not contacts and self._bootstrap:
+            await self.bootstrap(self._bootstrap)
+        await asyncio.gather(*map(self.protocol.call_ping, random.sample(contacts, min(CHECKED, len(contacts)))))
+        for target in self.protocol.get_refresh_ids_older(LONELY_S)[:1]:
+            await self._find_peers([target])
+        await self._publish_again()
+
+    async def _publish_again(self) -> None:
+        due = time.monotonic() - REPUBLISH_S
+        old = [name for name, (_, published) in self._own.items() if published < due][:REPUBLISH_BATCH]
+        for name in old:
+            self._own[name] = (self._own[name][0], time.monotonic())
+        if old:
+            await self._spread([self._own[name][0] for name in old])
+
+    def stats(self) -> DHTStats:
+        total = self.storage.total
+        keys = len(self.storage.digests())
+        contacts = len(self.protocol.router)
+        return DHTStats(contacts, keys, total.records, total.bytes, len(self._own), self.clock.offset)
+
+    def contacts(self) -> list[PeerAddress]:
+        """The peers in the routing table."""
+        return [contact.address for contact in self.protocol.router]
+
+    def save_state(self, path: Path) -> None:
+        """Write contacts and records as JSON, atomically.
+
+        Raises:
+            OSError: the file cannot be written; the old one stays.
+        """
+        contacts = [(peer_text(c.peer), list(c.address.addresses)) for c in self.protocol.router]
+        state.save_state(path, contacts, list(self.storage))
+
+    def load_state(self, path: Path) -> list[PeerId]:
+        """Take up saved records; the saved contacts, whose addresses are now known, are returned to bootstrap from."""
+        contacts, records = state.load_state(path, self.clock.now())
+        for record in records:
+            self.storage.put(record, self.clock.now())
+        peers = []
+        for text, addresses in contacts:
+            try:
+                peer = parse_peer(text)
+            except IdentityError:
+                continue
+            self._rpc.learn(PeerAddress(peer, tuple(addresses)))
+            peers.append(peer)
+        return peers
+
+
+def _candidates(key: str, answers: list[list[bytes]], now: float) -> dict[tuple[str, PeerId], list[Record]]:
+    """Records under `key` that are of this time, by subkey and publisher, newest first; signatures are not checked yet."""
+    found: dict[tuple[str, PeerId], list[Record]] = {}
+    for raw in {raw for answer in answers for raw in answer[:MAX_FOUND]}:
+        try:
+            record = parse(raw)
+        except RecordError:
+            continue
+        if record.key == key and timely(record, now) is Verdict.STORED:
+            found.setdefault((record.subkey, record.peer), []).append(record)
+    for records in found.values():
+        records.sort(key=lambda record: record.order, reverse=True)
+    return found
+
+
+async def _leave_genuine(candidates: list[dict[tuple[str, PeerId], list[Record]]]) -> None:
+    """Drop forged records from the front until every list begins with a genuine one. All are checked together."""
+    unchecked = [records for found in candidates for records in found.values()]
+    while unchecked:
+        good = await check_all([records[0] for records in unchecked])
+        bad = [records for records, signed in zip(unchecked, good, strict=True) if not signed]
+        for records in bad:
+            records.pop(0)
+        unchecked = [records for records in bad if records]
+
+
+def _newest(found: dict[tuple[str, PeerId], list[Record]]) -> dict[str, Record]:
+    """For each subkey the newest living record of all publishers."""
+    best: dict[str, Record] = {}
+    for (subkey, _), records in found.items():
+        if records and not records[0].dead and (subkey not in best or records[0].order > best[subkey].order):
+            best[subkey] = records[0]
+    return best

@@ -1,0 +1,107 @@
+"""The routing table: the kademlia package's buckets, with peers as contacts and an exact k-nearest search."""
+
+import heapq
+import time
+from collections.abc import Callable, Iterator
+
+from kademlia.node import Node, NodeHeap
+from kademlia.routing import KBucket, RoutingTable
+
+from core.dht.records import node_id
+from core.identity import PeerId
+from core.net.messages import PeerAddress
+
+K = 20
+"""Contacts of a bucket, and peers named in an answer."""
+MAX_CONTACTS = 1024
+"""Contacts in all: enough for a network of a million, 500 bytes each."""
+
+
+class Contact(Node):  # type: ignore[misc]
+    """A peer in the key space."""
+
+    def __init__(self, address: PeerAddress) -> None:
+        super().__init__(node_id(address.peer))
+        self.address = address
+        self.peer = PeerId(address.peer)
+
+    def same_home_as(self, node: Node) -> bool:
+        return bool(self.id == node.id)
+
+    def __str__(self) -> str:
+        return self.peer.hex()[:8]
+
+
+class NearestRoutingTable(RoutingTable):  # type: ignore[misc]
+    """Buckets of live, reachable peers."""
+
+    def __init__(self, node: Node, on_full: Callable[[Contact], None], ksize: int = K) -> None:
+        """`on_full` gets the longest unseen contact of a full bucket: to be pinged, and removed if it is silent."""
+        super().__init__(None, ksize, node)
+        self._on_full = on_full
+
+    def __iter__(self) -> Iterator[Contact]:
+        for bucket in self.buckets:
+            yield from bucket.nodes.values()
+
+    def __len__(self) -> int:
+        return sum(map(len, self.buckets))
+
+    def __contains__(self, node: Node) -> bool:
+        return not self.is_new_node(node)
+
+    def add_contact(self, node: Contact) -> None:
+        """Add a contact that answered, or note that it was seen."""
+        if node.id == self.node.id or (len(self) >= MAX_CONTACTS and node not in self):
+            return
+        while True:  # each turn halves the bucket's range, so there are at most 160
+            index = self.get_bucket_for(node)
+            bucket: KBucket = self.buckets[index]
+            if bucket.add_node(node):
+                return
+            if not (bucket.has_in_range(self.node) or bucket.depth() % 5 != 0):
+                self._on_full(bucket.head())
+                return
+            self.split_bucket(index)
+
+    def find_neighbors(self, node: Node, k: int | None = None, exclude: Node | None = None) -> list[Contact]:
+        """The k contacts nearest to `node`, nearest first.
+
+        The stock table stops at the first k contacts that it passes, so that most of its answers are not the nearest.
+        """
+        self.buckets[self.get_bucket_for(node)].touch_last_updated()
+        target = node.long_id
+        skipped = {node.id} if exclude is None else {node.id, exclude.id}
+        candidates = (contact for contact in self if contact.id not in skipped)
+        return heapq.nsmallest(k or self.ksize, candidates, key=lambda contact: contact.long_id ^ target)
+
+    def lonely(self, age_s: float) -> list[KBucket]:
+        """Buckets in which nothing was looked up for so long."""
+        since = time.monotonic() - age_s
+        return [bucket for bucket in self.buckets if bucket.last_updated < since]
+
+
+class PeerHeap(NodeHeap):  # type: ignore[misc]
+    """The package's heap of contacts by distance, with look-ups by id instead of scans, and a bound."""
+
+    MAX = 128
+    """Contacts of one crawl: a peer that invents some costs no more than these calls."""
+
+    def __init__(self, node: Node, maxsize: int) -> None:
+        super().__init__(node, maxsize)
+        self._nodes: dict[bytes, Node] = {}
+
+    def push(self, nodes: list[Contact]) -> None:
+        for node in nodes:
+            if node.id not in self._nodes and len(self._nodes) < self.MAX:
+                self._nodes[node.id] = node
+                heapq.heappush(self.heap, (self.node.distance_to(node), node))
+
+    def remove(self, peers: list[bytes]) -> None:
+        super().remove(peers)
+
+    def __contains__(self, node: Node) -> bool:
+        return node.id in self._nodes
+
+    def get_node(self, node_id: bytes) -> Node | None:
+        return self._nodes.get(node_id)
