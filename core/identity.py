@@ -169,9 +169,7 @@ def _checksum(seed: bytes) -> bytes:
 
 def _word(value: int) -> str:
     """12 bits as consonant, vowel, consonant, vowel."""
-    return (
-        _CONSONANTS[value >> 8] + _VOWELS[value >> 6 & 3] + _CONSONANTS[value >> 2 & 15] + _VOWELS[value & 3]
-    )
+    return _CONSONANTS[value >> 8] + _VOWELS[value >> 6 & 3] + _CONSONANTS[value >> 2 & 15] + _VOWELS[value & 3]
 
 
 def _word_value(word: str, place: int) -> int:

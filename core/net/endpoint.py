@@ -191,7 +191,7 @@ class Endpoint:
         fastbytes.apply()
         failure: iroh.IrohError | None = None
         for addresses in (list(listen), list(listen[:1])):
-            builder = iroh.EndpointBuilder()
+            builder = iroh.EndpointBuilder()  # type: ignore[no-untyped-call]
             builder.apply_minimal()
             builder.secret_key(seed)
             builder.alpns([ALPN])

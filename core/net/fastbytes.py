@@ -6,15 +6,17 @@ replacement is seen to do the same. If not, everything still works, slowly; a te
 
 import ctypes
 import logging
+from typing import Any
 
-from iroh import iroh_ffi
+import iroh.iroh_ffi
 
+iroh_ffi: Any = iroh.iroh_ffi  # its builder has no types
 log = logging.getLogger(__name__)
 
 _KNOWN_FIELDS = ["capacity", "len", "data"]
 
 
-def _write(self: "iroh_ffi._UniffiRustBufferBuilder", value: bytes) -> None:
+def _write(self: Any, value: bytes) -> None:
     size = len(value)
     if not isinstance(value, bytes):
         value = bytes(value)
@@ -47,7 +49,7 @@ def _does_the_same() -> bool:
         write(builder, b"end")
         found.append(builder.rbuf.data[: builder.rbuf.len])
         builder.discard()
-    return found[0] == found[1]
+    return bool(found[0] == found[1])
 
 
 def apply() -> bool:

@@ -7,6 +7,8 @@ KIB, MIB = 1024, 1024 * 1024
 
 MAX_HEADER = 256 * KIB
 """A frame's header with its body. The largest honest one lists some thousand records or hosts."""
+MAX_BODY = MAX_HEADER - 256
+"""A request or reply within the header."""
 MAX_PAYLOAD = 64 * MIB
 """A frame's payload. 16 MiB is the largest activation tensor in sight, 64 leaves room for a checkpoint's part."""
 SMALL = 32 * KIB
@@ -27,6 +29,8 @@ CALLS_BY_PEER = 256
 """Calls of one peer in flight: a Trainer has some dozen, a crawl of the DHT a handful."""
 CALLS_PER_S = 3000.0
 """Calls of one peer, sustained: above what one connection carries one after the other. More are read later."""
+FRAME_COST = 0.1
+"""What a frame that is no call counts for: it starts no work."""
 CALL_BURST = 6000.0
 """Calls of one peer at once: announcing some thousand experts."""
 BYTES_PER_S = 512.0 * MIB
@@ -47,6 +51,8 @@ HANDSHAKE_S = 5.0
 """Time for a handshake: five round trips of the worst link."""
 DIAL_S = 5.0
 """Time for a dial, also to a dead address, which never fails by itself."""
+HEAD_START_S = 1.0
+"""A plain dial has this long before hole punching begins beside it: three round trips of a bad link."""
 IDLE_S = 90.0
 """A connection without a call is closed after this; an announcement comes every 20 s."""
 PING_S = 2.5
@@ -57,8 +63,8 @@ DEAD_ROUNDS = 5
 """Seconds without any after which the connection is given up: three pings, and within 10 s of the cut."""
 FRAME_S = 10.0
 """Time for a frame once its first byte is here, and ..."""
-FRAME_BYTES_PER_S = 32.0 * KIB
-"""... the slowest honest rate for its bytes: a quarter of the slowest line sold."""
+FRAME_BYTES_PER_S = 64.0 * KIB
+"""... the slowest honest rate for its bytes: a quarter of a slow line's upload, which four lanes share."""
 ADDRESSES = 8
 """Addresses of one peer: two families, LAN, outside, and a spare."""
 ADDRESS_BOOK = 4096

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import time
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
@@ -12,6 +13,8 @@ from core.errors import PeerUnreachable
 from core.net import limits
 from core.net.endpoint import Connection, ReceiveStream, SendStream
 from core.net.messages import PREFIX, Answer, Call, Header, Ping
+
+log = logging.getLogger(__name__)
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Header).decode
@@ -167,10 +170,12 @@ class Link:
             self._wake.clear()
             data = self._queue[0] if len(self._queue) == 1 else b"".join(self._queue)
             self._queue.clear()
-            self._writing_since = time.monotonic()
-            await stream.write(data)
-            self._writing_since = None
-            self._queued -= len(data)
+            for start in range(0, len(data), _READ):
+                part = data if len(data) <= _READ else data[start : start + _READ]
+                self._writing_since = time.monotonic()
+                await stream.write(part)
+                self._writing_since = None
+                self._queued -= len(part)
             if self.roomy:
                 self._room.set()
 
@@ -293,6 +298,9 @@ class Link:
         except Violation as error:
             self._owner.violated(self, str(error))
             self.close(f"protocol: {error}")
+        except Exception:
+            log.exception("a connection to peer %s failed here", self.peer.hex()[:8])
+            self.close("a fault of this PC")
 
     def close(self, reason: str) -> None:
         """End the link: our calls fail, the peer's are cancelled."""

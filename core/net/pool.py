@@ -2,16 +2,19 @@
 
 import asyncio
 import contextlib
+import logging
 import time
 from collections.abc import Awaitable, Callable
 
-from core.errors import PeerUnreachable
+from core.errors import NetworkError, PeerUnreachable
 from core.identity import PeerId
 from core.net import limits
 from core.net.endpoint import Connection, Endpoint, Incoming
-from core.net.link import Link, Owner
 from core.net.limits import Backoff, Bans, TokenBucket
+from core.net.link import Link, Owner
 from core.net.messages import PeerAddress
+
+log = logging.getLogger(__name__)
 
 Connector = Callable[[PeerId], Awaitable[bool]]
 
@@ -85,24 +88,37 @@ class Pool:
         return link
 
     async def _dial(self, peer: PeerId) -> None:
-        """Dial, then try the connectors; the link, if any, is in `links` afterwards."""
+        """Dial; if that does not work soon, try the connectors. The link, if any, is in `links` afterwards."""
+        plain = self._owner.start(self._dial_known(peer), "plain dial")
         try:
-            known = self.book.get(peer)
-            if known is not None and known.addresses:
-                with contextlib.suppress(PeerUnreachable):
-                    self.adopt(await self.endpoint.dial(peer, known.addresses))
+            await asyncio.wait([plain], timeout=limits.HEAD_START_S)
             for connector in list(self.connectors):
                 if peer in self.links:
-                    break
-                await connector(peer)
-            if peer in self.links:
-                self._backoffs.pop(peer, None)
-            else:
-                self._backoffs.setdefault(peer, Backoff()).failed(time.monotonic())
-                while len(self._backoffs) > limits.FAULTY_PEERS:
-                    del self._backoffs[next(iter(self._backoffs))]
+                    return
+                try:
+                    await connector(peer)
+                except NetworkError as error:
+                    log.info("connecting to peer %s: %s", peer.hex()[:8], error)
+            if peer not in self.links:
+                await asyncio.wait([plain])
         finally:
+            plain.cancel()
             del self._dials[peer]
+            if peer not in self.links:
+                self._failed(peer)
+
+    async def _dial_known(self, peer: PeerId) -> None:
+        known = self.book.get(peer)
+        if known is not None and known.addresses:
+            with contextlib.suppress(PeerUnreachable):
+                self.adopt(await self.endpoint.dial(peer, known.addresses))
+
+    def _failed(self, peer: PeerId) -> None:
+        backoff = self._backoffs.pop(peer, None) or Backoff()
+        backoff.failed(time.monotonic())
+        self._backoffs[peer] = backoff
+        while len(self._backoffs) > limits.FAULTY_PEERS:
+            del self._backoffs[next(iter(self._backoffs))]
 
     async def dial_at(self, peer: PeerId, addresses: tuple[str, ...], deadline_s: float) -> Link:
         """Dial a peer at given addresses now, whatever the address book and the back-off say (for hole punching).
@@ -203,6 +219,10 @@ class Pool:
         self._retired.discard(link)
         if self.links.get(link.peer) is link:
             del self.links[link.peer]
+            if link.outgoing and time.monotonic() - link.since < limits.HEAD_START_S:
+                self._failed(link.peer)  # it took us in only to send us away
+            else:
+                self._backoffs.pop(link.peer, None)
             for callback in list(self.on_disconnected):
                 callback(link.peer)
 
@@ -226,5 +246,5 @@ class Pool:
                     link.close("idle")
             for link in [*self._retired]:
                 link.tend(now, False)
-                if not link.busy and now - link.used > 2.0 or now - link.used > limits.IDLE_S:
+                if now - link.used > (limits.IDLE_S if link.busy else limits.HEAD_START_S):
                     link.close("replaced")

@@ -1,0 +1,240 @@
+"""The serving side of remote calls: which calls are let in, how they run, and what is answered."""
+
+import asyncio
+import inspect
+import logging
+import time
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+from core.errors import CallRefused, HearthError, PeerUnreachable, RemoteFault
+from core.identity import PeerId
+from core.net import limits
+from core.net.limits import TokenBucket
+from core.net.link import Link, Payload, Refusal, Violation, nothing
+from core.net.memory import Memory
+from core.net.messages import INTERNAL, TIMED_OUT, Answer, Call, Fault
+from core.net.metrics import Meter
+
+log = logging.getLogger(__name__)
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class Context(NamedTuple):
+    """Who calls, from where, and until when the answer is of use."""
+
+    peer: PeerId
+    address: str | None
+    """The peer's outside address as seen here."""
+    deadline: float
+    """time.monotonic() of this process."""
+
+
+Result = msgspec.Struct | tuple[msgspec.Struct, Payload]
+Handler = Callable[[Any, Payload, Context], Awaitable[Result] | Result]
+"""Takes request, payload and context; gives the reply, or the reply and its payload.
+
+A plain function is run at once, without a task: best for what neither waits nor computes for long.
+"""
+
+
+class Method(NamedTuple):
+    """A registered method."""
+
+    decode: Callable[[msgspec.Raw], Any]
+    handler: Handler
+    waits: bool
+    """Whether the handler is a coroutine function."""
+    max_payload: int
+    cost: float
+    meter: Meter
+
+
+class Node(Protocol):
+    """What the service asks of the node."""
+
+    def start(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        """Run in the background."""
+
+    def strike(self, peer: PeerId, points: float) -> None:
+        """Note a fault of a peer."""
+
+
+class _Quota:
+    """What one peer may still ask for."""
+
+    def __init__(self) -> None:
+        self.calls = TokenBucket(limits.CALLS_PER_S, limits.CALL_BURST)
+        self.bytes = TokenBucket(limits.BYTES_PER_S, limits.BYTE_BURST)
+
+
+class Service:
+    """The methods of a node, and the calls of others to them."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._methods: dict[str, Method] = {}
+        self._quotas: dict[PeerId, _Quota] = {}
+        self._memory = Memory(limits.RECEIVING, limits.RECEIVING_BY_PEER)
+
+    def register(
+        self, name: str, request: type[msgspec.Struct], handler: Handler, max_payload: int, cost: float, meter: Meter
+    ) -> None:
+        """See RpcNode.register."""
+        waits = inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(type(handler).__call__)
+        decode = msgspec.msgpack.Decoder(request).decode
+        self._methods[name] = Method(decode, handler, waits, max_payload, cost, meter)
+
+    # --- letting in
+
+    async def admit(self, link: Link, call: Call, size: int) -> Callable[[], None]:
+        """Let a call in whose payload of `size` bytes is still to come (0: it is here); see link.Owner.admit."""
+        method = self._methods.get(call.method)
+        if method is None:
+            self._refuse(link, call.id, "unknown_method", f"This peer has no method {call.method!r}.", 0.5)
+        elif size > method.max_payload:
+            text = f"{call.method} takes at most {method.max_payload} bytes of payload, not {size}."
+            self._refuse(link, call.id, "limit", text, 1.0)
+        elif len(link.serving) >= limits.CALLS_BY_PEER:
+            self._refuse(link, call.id, "busy", "Too many calls at once. Try again later.", 0.1)
+        return await self.reserve(link.peer, size)
+
+    async def reserve(self, peer: PeerId, size: int) -> Callable[[], None]:
+        """Memory for a payload that is still to come; waits until there is some."""
+        return await self._memory.reserve(peer, size) if size else nothing
+
+    def _refuse(self, link: Link, number: int, code: str, message: str, points: float) -> None:
+        link.post(Fault(number, code, message))
+        self._node.strike(link.peer, points)
+        raise Refusal(code, message)
+
+    def spend(self, peer: PeerId, cost: float, size: int) -> float:
+        """Charge a peer for a frame. Returns the seconds to pause before reading more from it."""
+        quota = self._quotas.get(peer)
+        if quota is None:
+            quota = self._quotas[peer] = _Quota()
+            while len(self._quotas) > limits.FAULTY_PEERS:
+                del self._quotas[next(iter(self._quotas))]
+        now = time.monotonic()
+        return max(quota.calls.spend(cost, now), quota.bytes.spend(size, now) if size else 0.0)
+
+    # --- running
+
+    def serve(self, link: Link, call: Call, payload: Payload, release: Callable[[], None]) -> float:
+        """Run a call that was admitted. Returns the seconds to pause before reading more from the peer.
+
+        Raises:
+            Violation: the call's number is in use.
+        """
+        method = self._methods[call.method]
+        pause = self.spend(link.peer, method.cost, len(payload))
+        if call.id in link.serving:
+            release()
+            raise Violation("two calls with one number")
+        if call.id in link.cancelled:
+            link.cancelled.discard(call.id)
+            release()
+            return pause
+        request = self._request(link, call, method, payload)
+        if request is None:
+            release()
+            return pause
+        context = Context(link.peer, link.address, time.monotonic() + call.deadline_ms / 1000)
+        ready = None
+        if not method.waits and link.roomy:
+            ready = self._run_now(link, call, method, request, payload, context)
+            if ready is None:
+                release()
+                return pause
+        work = self._run(link, call, method, request, payload, context, ready)
+        task = link.serving[call.id] = self._node.start(work, call.method)
+        task.add_done_callback(lambda _: release())
+        return pause
+
+    def _request(self, link: Link, call: Call, method: Method, payload: Payload) -> Any:
+        """The decoded request, or None if it was refused."""
+        try:
+            if len(payload) > method.max_payload:  # a small one came with its header
+                raise msgspec.ValidationError(f"the payload is over {method.max_payload} bytes")
+            return method.decode(call.body)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            method.meter.refused()
+            link.post(Fault(call.id, "bad_request", f"{call.method}: {error}"[:500]))
+            self._node.strike(link.peer, 2.0)
+            return None
+
+    def _run_now(
+        self, link: Link, call: Call, method: Method, request: Any, payload: Payload, context: Context
+    ) -> Result | None:
+        """Run a plain function and queue its answer. A large answer is returned instead, as it has to wait."""
+        began = time.monotonic()
+        try:
+            result = method.handler(request, payload, context)
+            assert not isinstance(result, Awaitable)
+            answer, data = _answer(call, result)
+        except Exception as error:
+            link.post(_failed(call, method, error))
+            return None
+        if len(answer.body) + len(data) > limits.SMALL:
+            return result
+        link.post(answer, data)
+        link.used = time.monotonic()
+        method.meter.served(link.used - began, len(payload), len(data))
+        return None
+
+    async def _run(
+        self,
+        link: Link,
+        call: Call,
+        method: Method,
+        request: Any,
+        payload: Payload,
+        context: Context,
+        ready: Result | None,
+    ) -> None:
+        """Run a handler and send its answer, or send one that is ready, within the call's deadline."""
+        began = time.monotonic()
+        try:
+            async with asyncio.timeout(context.deadline - began):
+                try:
+                    result = method.handler(request, payload, context) if ready is None else ready
+                    if isinstance(result, Awaitable):
+                        result = await result
+                    answer, data = _answer(call, result)
+                except Exception as error:
+                    await link.send(_failed(call, method, error))
+                else:
+                    method.meter.served(time.monotonic() - began, len(payload), len(data))
+                    await link.send(answer, data)
+        except TimeoutError:
+            method.meter.failed()
+            if link.closed_because is None and link.roomy:
+                link.post(Fault(call.id, TIMED_OUT, f"{call.method} took too long."))
+        except PeerUnreachable:
+            pass  # nobody is left to answer
+        finally:
+            link.serving.pop(call.id, None)
+            link.used = time.monotonic()
+
+
+def _answer(call: Call, result: Result) -> tuple[Answer, Payload]:
+    reply, data = result if isinstance(result, tuple) else (result, b"")
+    body = _encode(reply)
+    if len(body) > limits.MAX_BODY or len(data) > limits.MAX_PAYLOAD:
+        raise RemoteFault(
+            "too_large", f"The answer to {call.method} has {len(body)} + {len(data)} bytes: ask for less."
+        )
+    return Answer(call.id, msgspec.Raw(body)), data
+
+
+def _failed(call: Call, method: Method, error: Exception) -> Fault:
+    """What the caller is told of a handler's failure: ours by code, anything else without its text."""
+    method.meter.failed()
+    if isinstance(error, RemoteFault):
+        return Fault(call.id, error.fault, str(error)[:500])
+    if isinstance(error, HearthError):
+        return Fault(call.id, "busy" if isinstance(error, CallRefused) else error.code, str(error)[:500])
+    log.error("serving %s failed", call.method, exc_info=error)
+    return Fault(call.id, INTERNAL, f"{call.method} failed on this peer; its log says why.")
