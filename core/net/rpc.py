@@ -52,7 +52,8 @@ class RpcNode:
 
     Attributes:
         external: outside addresses of this PC, as learned by reach.py; they come first in `address()`.
-        relays: peers that relay for this one.
+        relays: connected peers through which others meet this one or are relayed to it (set by reach.py).
+        dial_only: client mode: nobody can dial this PC, so it announces no address (set by reach.py).
         relayed: whether an address belongs to a relay's tunnel (set by reach.py).
         connectors: ways to reach a peer that are tried in turn when dialling fails.
         on_connected, on_disconnected: called with each peer that comes and goes.
@@ -63,6 +64,7 @@ class RpcNode:
         self.peer = identity.peer
         self.external: list[str] = []
         self.relays: tuple[bytes, ...] = ()
+        self.dial_only = False
         self.relayed: Callable[[str], bool] = lambda address: False
         self.connectors: list[Connector] = []
         self.on_connected: list[Callable[[PeerId], None]] = []
@@ -212,6 +214,8 @@ class RpcNode:
 
     def address(self) -> PeerAddress:
         """Where this peer may be dialled, best first."""
+        if self.dial_only:
+            return PeerAddress(self.peer)
         found = dict.fromkeys([*self.external, *self.endpoint.addresses()])
         return PeerAddress(self.peer, tuple(found)[: limits.ADDRESSES], self.relays)
 

@@ -1,4 +1,4 @@
-"""A cable that delays and loses packets, for kernels built without netem: python -m tests.swarm.wire DELAY_MS LOSS_PERCENT
+"""A cable that delays and loses packets, for kernels without netem: python -m tests.swarm.wire DELAY_MS LOSS_PERCENT
 
 Passes Ethernet frames between the interfaces `near` and `far` of its namespace.
 """

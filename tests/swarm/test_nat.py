@@ -1,0 +1,152 @@
+"""Peers behind routers, each a real process in a network namespace: punching, relaying, client mode, cut links."""
+
+import hashlib
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from core.identity import Identity
+from tests.swarm.namespaces import ROOT, Host, Internet, impossible
+from tests.workers import wait_until
+
+REASON = impossible()
+pytestmark = pytest.mark.skipif(REASON is not None, reason=f"not possible here: {REASON}")
+TENSOR = 1_000_000
+NOTICED_S = MENDED_S = 10.0
+
+
+class Peer:
+    """A peer's process on a host."""
+
+    def __init__(self, host: Host, *, bootstrap: "list[Peer] | None" = None, **options: Any) -> None:
+        self.host = host
+        self.seen: dict[str, Any] = {}
+        seed = hashlib.sha256(host.namespace.encode()).digest()
+        self.name = Identity(seed).peer.hex()
+        options["bootstrap"] = [f"{peer.name}@{peer.host.address}:4000" for peer in bootstrap or []]
+        command = [sys.executable, "-m", "tests.swarm.reaching", seed.hex(), json.dumps(options)]
+        self.process = host.start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT)
+        assert self._answer()["peer"] == self.name
+
+    def _answer(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        assert line, f"the peer on {self.host.name} ended"
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def do(self, order: str, **arguments: Any) -> dict[str, Any]:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps({"do": order, **arguments}) + "\n")
+        self.process.stdin.flush()
+        return self._answer()
+
+    def echo(self, peer: "Peer", size: int = TENSOR, seconds: float = 25) -> dict[str, Any]:
+        """Send a payload there and back."""
+        return self.do("echo", peer=peer.name, size=size, seconds=seconds)
+
+    def until(self, what: str, seconds: float = 30, **wanted: Any) -> dict[str, Any]:
+        """The first state with these values."""
+
+        def check() -> dict[str, Any] | None:
+            self.seen = self.do("state")
+            return self.seen if all(self.seen[name] == value for name, value in wanted.items()) else None
+
+        try:
+            state: dict[str, Any] = wait_until(check, what, seconds)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; last seen {self.seen}") from error
+        return state
+
+    def meet(self, other: "Peer") -> None:
+        """Learn what the other would announce."""
+        state = other.do("state")
+        self.do("learn", peer=other.name, addresses=state["addresses"], relays=state["relays"])
+
+    def connected(self, other: "Peer") -> bool:
+        return other.name in self.do("state")["paths"]
+
+
+@pytest.fixture
+def internet() -> Iterator[Internet]:
+    with Internet() as made:
+        yield made
+
+
+def test_two_port_restricted_nats_are_punched(internet: Internet) -> None:
+    public = Peer(internet.host("public"), backbone=True)
+    left = Peer(internet.host("left", internet.router("a", nat="cone")), bootstrap=[public])
+    right = Peer(internet.host("right", internet.router("b", nat="cone")), bootstrap=[public])
+    for peer in (left, right):
+        state = peer.until("its outside address", kind="punchable", nat="cone")
+        assert state["outside"] == [f"{peer.host.router.address}:4000"]  # type: ignore[union-attr]
+    left.meet(right)
+    assert left.echo(right)["path"] == "direct"
+    assert right.echo(left)["path"] == "direct"
+    assert right.name[:8] in left.until("what worked", step=f"met peer {right.name[:8]} by hole punching")["step"]
+    assert public.do("state")["relayed_bytes"] == 0
+
+
+def test_a_symmetric_nat_is_reached_through_a_willing_relay(internet: Internet) -> None:
+    public = Peer(internet.host("public"), backbone=True, relays=True)
+    left = Peer(internet.host("left", internet.router("a", nat="cone")), bootstrap=[public])
+    right = Peer(internet.host("right", internet.router("b", nat="symmetric")), bootstrap=[public])
+    right.until("the relay", kind="relayed", nat="symmetric", relays=[public.name])
+    left.meet(right)
+    for peer, other in ((left, right), (right, left)):
+        done = peer.echo(other)
+        assert done.get("path") == f"relayed via {public.name[:8]}", done
+    assert public.do("state")["relayed_bytes"] > 4 * TENSOR
+
+
+def test_without_a_willing_relay_a_peer_only_dials_out(internet: Internet) -> None:
+    public = Peer(internet.host("public"), backbone=True)
+    left = Peer(internet.host("left", internet.router("a", nat="cone")), bootstrap=[public])
+    right = Peer(internet.host("right", internet.router("b", nat="symmetric")), bootstrap=[public])
+    state = right.until("client mode", kind="dial-out only", nat="symmetric")
+    assert state["addresses"] == [] and state["relays"] == []
+    assert public.until("to be reachable by anyone", kind="unknown")
+    assert right.echo(public)["path"] == "direct"
+    assert public.echo(right)["path"] == "direct"  # over the connection that the client opened
+    left.meet(right)
+    assert left.echo(right, size=10)["error"] == "unreachable"
+
+
+def test_a_cut_link_is_noticed_and_mended(internet: Internet) -> None:
+    public = Peer(internet.host("public"), backbone=True)
+    router = internet.router("a", nat="cone")
+    laptop = Peer(internet.host("laptop", router), bootstrap=[public])
+    laptop.until("its outside address", kind="punchable")
+
+    began = time.monotonic()
+    laptop.host.cut()
+    wait_until(lambda: not laptop.connected(public), "the cut noticed", NOTICED_S)
+    noticed = time.monotonic() - began
+    laptop.host.mend()
+    began = time.monotonic()
+    wait_until(lambda: laptop.connected(public), "the link mended", MENDED_S)
+    print(f"noticed after {noticed:.1f} s, mended after {time.monotonic() - began:.1f} s")
+
+    laptop.host.join(internet.router("cafe", nat="cone"))  # another network: new addresses inside and outside
+    began = time.monotonic()
+    outside = [f"{laptop.host.router.address}:4000"]  # type: ignore[union-attr]
+    laptop.until("the new outside address", seconds=NOTICED_S + MENDED_S, outside=outside)
+    print(f"at home in another network after {time.monotonic() - began:.1f} s")
+    assert laptop.echo(public)["path"] == "direct"
+
+
+def test_a_slow_lossy_line_works(internet: Internet) -> None:
+    public = Peer(internet.host("public"), backbone=True)
+    left = Peer(internet.host("left", internet.router("a", nat="cone")), bootstrap=[public])
+    host = internet.host("right", internet.router("b", nat="cone"))
+    host.shape(delay_ms=100, loss_percent=1)
+    right = Peer(host, bootstrap=[public])
+    right.until("its outside address", kind="punchable")
+    left.until("its outside address", kind="punchable")
+    left.meet(right)
+    assert left.echo(right)["path"] == "direct"
