@@ -76,6 +76,15 @@ class Predict(Message, frozen=True):
     id: int
 
 
+class Serve(Message, frozen=True):
+    """Expert calls of another peer. For each uid one tensor follows, or two in backward: inputs and gradients, float32
+    [n, width]. Answered by `Served`, or by `Refused` with the code "busy" while training is stopped."""
+
+    id: int
+    direction: Literal["inference", "forward", "backward"]
+    uids: tuple[str, ...]
+
+
 class Quit(Message, frozen=True):
     """Save a checkpoint and end."""
 
@@ -124,6 +133,13 @@ class Predicted(Message, frozen=True):
     ms: float
 
 
+class Served(Message, frozen=True):
+    """For each call that was answered one tensor follows, float32 [n, width]."""
+
+    id: int
+    answered: tuple[bool, ...]
+
+
 class Refused(Message, frozen=True):
     """The request could not be answered; `text` says why and what to do."""
 
@@ -151,8 +167,8 @@ class LogText(Message, frozen=True):
     text: str
 
 
-ToCompute = Configure | Train | Stop | SetThreads | Predict | Quit
-ToWorker = Ready | Progress | Evaluated | Stopped | Predicted | Refused | Saved | Failed | LogText
+ToCompute = Configure | Train | Stop | SetThreads | Predict | Serve | Quit
+ToWorker = Ready | Progress | Evaluated | Stopped | Predicted | Served | Refused | Saved | Failed | LogText
 
 
 class _Header(msgspec.Struct, frozen=True, array_like=True):

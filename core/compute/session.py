@@ -26,6 +26,8 @@ from core.compute.messages import (
     Ready,
     Refused,
     Saved,
+    Serve,
+    Served,
     SetThreads,
     Shape,
     Stop,
@@ -37,6 +39,8 @@ from core.compute.pipe import Pipe
 from core.control.messages import ExpertStatus
 from core.errors import CheckpointError, HearthError, PictureError, ProtocolError
 from core.experts.directory import LocalDirectory
+from core.experts.grid import Uid
+from core.experts.layer import Call
 from core.runtime.backend import ExpertBackend, all_experts, useful_threads
 from core.runtime.checkpoints import CheckpointStore
 from core.runtime.parts import Part
@@ -123,6 +127,8 @@ class Session:
                     group.create_task(self._save(), name="save")
                 case Predict():
                     group.create_task(self._predict(message.id, tensors), name="predict")
+                case Serve():
+                    group.create_task(self._serve(message, tensors), name="serve")
                 case SetThreads():
                     self._set_threads(message.threads)
                 case Quit():
@@ -145,6 +151,23 @@ class Session:
         ms = (time.monotonic() - start) * 1000
         answer = Predicted(number, experts, self._trainer.step, ms)
         self._pipe.send(answer, [_to_wire(probabilities), _to_wire(seen)])
+
+    async def _serve(self, message: Serve, tensors: list[Tensor]) -> None:
+        """Run experts for another peer, together with what this PC's own Trainer asks of them."""
+        try:
+            calls = _calls(message, tensors)
+        except HearthError as error:
+            self._pipe.send(Refused(message.id, error.code, str(error)))
+            return
+        if message.direction != "inference" and not self._switch.is_on:
+            self._pipe.send(Refused(message.id, "busy", "This PC is given back to its user. Ask another peer."))
+            return
+        if message.direction == "backward":
+            answers = await self._runtime.backward(calls)
+        else:
+            answers = await self._runtime.forward(calls, message.direction == "inference")
+        served = Served(message.id, tuple(answer is not None for answer in answers))
+        self._pipe.send(served, [_to_wire(answer) for answer in answers if answer is not None])
 
     async def _report(self) -> None:
         """Twice a second while training, else every second time."""
@@ -214,6 +237,22 @@ def _picture(tensors: list[Tensor]) -> torch.Tensor:
     if not tensors[0].data:
         raise PictureError("The picture is empty. Draw one digit, dark on a light ground.")
     return torch.frombuffer(bytearray(tensors[0].data), dtype=torch.uint8).view(tensors[0].shape.dims)
+
+
+def _calls(message: Serve, tensors: list[Tensor]) -> list[Call]:
+    each = 2 if message.direction == "backward" else 1
+    if len(tensors) != each * len(message.uids):
+        raise ProtocolError(f"{len(tensors)} tensors do not fit {len(message.uids)} expert calls.")
+    parts = [_from_wire(tensor) for tensor in tensors]
+    return [
+        Call(Uid.parse(uid), *parts[each * i : each * (i + 1)]) for i, uid in enumerate(message.uids)
+    ]
+
+
+def _from_wire(tensor: Tensor) -> torch.Tensor:
+    if tensor.shape.dtype != "float32" or not tensor.data:
+        raise ProtocolError(f"An expert takes float32 numbers, not {tensor.shape.dtype} {tensor.shape.dims}.")
+    return torch.frombuffer(bytearray(tensor.data), dtype=torch.float32).view(tensor.shape.dims)
 
 
 def _to_wire(tensor: torch.Tensor) -> Tensor:

@@ -11,7 +11,7 @@ import logging
 import signal
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -27,6 +27,8 @@ from core.compute.messages import (
     Ready,
     Refused,
     Saved,
+    Serve,
+    Served,
     SetThreads,
     Shape,
     Stop,
@@ -37,11 +39,12 @@ from core.compute.messages import (
 )
 from core.compute.messages import Progress as ComputeProgress
 from core.control.messages import CurvePoint, Prediction, PredictParams, YieldStatus
-from core.errors import ComputeError, ProtocolError
+from core.errors import CallRefused, ComputeError, ProtocolError
 from core.manifest import Manifest
 from core.policy.decide import Phase
 from core.worker.progress import Progress
 from core.worker.questions import Questions
+from core.worker.serving import Visitors
 
 log = logging.getLogger(__name__)
 compute_log = logging.getLogger("compute")
@@ -94,6 +97,7 @@ class ComputeSupervisor:
         self._wake = asyncio.Event()
         self._stops = itertools.count(1)
         self._questions = Questions(self._wake.set)
+        self.visitors = Visitors(self._serve)
         self._threads_sent = threads
         self._life_sign = self._phase_since = 0.0
         self._failed_text: str | None = None
@@ -192,6 +196,7 @@ class ComputeSupervisor:
         self.samples_per_s = self.calls_per_s = 0.0
         self.in_flight = 0
         self.answering = False
+        self.visitors.fail("This peer stopped computing. Ask another one.")
         self._enter("absent")
 
     async def _back_off(self, trouble: str, born: float) -> None:
@@ -250,6 +255,16 @@ class ComputeSupervisor:
             tensor = Tensor(Shape("uint8", (picture.height, picture.width)), picture.pixels)
             await link.send(Predict(number), [tensor])
 
+    async def _serve(self, message: Serve, tensors: Sequence[Tensor]) -> None:
+        """Give another peer's expert calls to compute, if it is at work.
+
+        Raises:
+            CallRefused: it is not.
+        """
+        if self._link is None or self.phase != "training":
+            raise CallRefused("This peer does not compute now. Ask another one.")
+        await self._link.send(message, tensors)
+
     def _busy(self) -> bool:
         return self._wanted or bool(self._questions)
 
@@ -303,8 +318,11 @@ class ComputeSupervisor:
             case Predicted():
                 self._questions.answered(message, tensors, self.progress.accuracy)
                 self._keep_memory()
+            case Served():
+                self.visitors.served(message, tensors)
             case Refused():
                 self._questions.refused(message)
+                self.visitors.refused(message)
                 self._keep_memory()
             case Failed(text=text):
                 self._failed_text = text

@@ -1,0 +1,199 @@
+"""The worker among its peers: identity, transport, reach, DHT and directory of one run, composed and kept alive."""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from core.control.messages import DhtRecord, DhtStatus, NetworkStatus, PeerStatus
+from core.dht.node import DHTNode
+from core.errors import HearthError, IdentityError, SettingsError
+from core.experts.dht_directory import DHTDirectory, HostState
+from core.experts.grid import Grid, Uid
+from core.identity import Identity, PeerId, parse_peer, peer_text
+from core.manifest import Manifest
+from core.net.endpoint import ANYWHERE
+from core.net.messages import PeerAddress
+from core.net.reach import Reach
+from core.net.rpc import RpcNode
+from core.worker.serving import Visitors
+
+log = logging.getLogger(__name__)
+
+STATE_FILE = "dht.json"
+ROLES = frozenset({"host", "train", "backbone"})
+JOIN_S = 5.0
+"""Between two tries to join while no peer is known."""
+TEND_S = 10.0
+"""Between two looks at the local experts' versions and at the way others reach this peer."""
+SAVE_S = 300.0
+BOOTSTRAP_PEERS = 16
+
+
+class NetworkOptions(NamedTuple):
+    """What the command line and the settings say about the network."""
+
+    listen: tuple[str, ...] = ANYWHERE
+    bootstrap: tuple[PeerAddress, ...] = ()
+    roles: frozenset[str] = frozenset({"host", "train"})
+
+
+class Network:
+    """Use as `async with Network(...)`. Without any peer it waits; the run on this PC goes on all the same."""
+
+    def __init__(
+        self,
+        folder: Path,
+        manifest: Manifest,
+        options: NetworkOptions,
+        visitors: Visitors,
+        hosted: Callable[[], Mapping[Uid, HostState]],
+    ) -> None:
+        """Read or make the identity.
+
+        Raises:
+            IdentityError, DataFolderError: the key cannot be used or made.
+        """
+        self.identity = Identity.load_or_create(folder)
+        self._state_path = folder / STATE_FILE
+        self._options = options
+        self._hosted = hosted
+        backbone = "backbone" in options.roles
+        self.node = RpcNode(self.identity, listen=options.listen)
+        visitors.register(self.node)
+        for address in options.bootstrap:
+            self.node.learn(address)
+        self._bootstrap = [PeerId(address.peer) for address in options.bootstrap]
+        self.reach = Reach(self.node, bootstrap=self._bootstrap, backbone=backbone, relays=backbone)
+        self.dht = DHTNode(self.node, self.identity)
+        grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
+        self.directory = DHTDirectory(self.dht, self.node, grid)
+        self._stack = contextlib.AsyncExitStack()
+        self._tending: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> "Network":
+        """Bind and begin to join.
+
+        Raises:
+            NetworkError: the address is used by another program.
+        """
+        async with contextlib.AsyncExitStack() as stack:
+            await stack.enter_async_context(self.node)
+            await stack.enter_async_context(self.reach)
+            await stack.enter_async_context(self.dht)
+            await stack.enter_async_context(self.directory)
+            self._stack = stack.pop_all()
+        self._bootstrap += self.dht.load_state(self._state_path)[:BOOTSTRAP_PEERS]
+        self._tending = asyncio.create_task(self._tend(), name="network")
+        log.info("This PC is peer %s.", address_text(self.node.address()))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._tending:
+            self._tending.cancel()
+            await asyncio.gather(self._tending, return_exceptions=True)
+        self._save()
+        await self._stack.aclose()
+
+    async def _tend(self) -> None:
+        """Join, tell what is hosted here, follow what is known of this peer's reach, save the DHT's state."""
+        joined, saved = 0.0, time.monotonic()
+        while True:
+            now = time.monotonic()
+            if not self.dht.contacts() and now - joined >= JOIN_S:
+                joined = now
+                await self._join()
+            self.dht.serving = not self.node.dial_only
+            self.directory.host_here(self._hosted())
+            if now - saved >= SAVE_S:
+                saved = now
+                self._save()
+            await asyncio.sleep(JOIN_S if not self.dht.contacts() else TEND_S)
+
+    async def _join(self) -> None:
+        peers = list(dict.fromkeys([*self._bootstrap, *(PeerId(info.peer) for info in self.node.peers())]))
+        if not peers:
+            return
+        try:
+            found = await self.dht.bootstrap(peers)
+        except HearthError as error:
+            log.info("No peer answered yet: %s", error)
+            return
+        if found:
+            log.info("Joined the network: %d peers known.", found)
+
+    def _save(self) -> None:
+        try:
+            self.dht.save_state(self._state_path)
+        except OSError as error:
+            log.warning("%s could not be written: %s", self._state_path, error.strerror)
+
+    # for the UI and the command line
+
+    def status(self) -> NetworkStatus:
+        reach = self.reach.state
+        return NetworkStatus(
+            peer=peer_text(self.identity.peer),
+            address=address_text(self.node.address()),
+            reachability=reach.kind,
+            step=reach.step,
+            nat=reach.nat,
+            outside=list(reach.outside),
+            roles=sorted(self._options.roles),
+            peers=[
+                PeerStatus(
+                    peer_text(info.peer),
+                    self.reach.path(info.peer) or info.path,
+                    info.address or "",
+                    info.rtt_ms,
+                    info.bytes_in,
+                    info.bytes_out,
+                    info.since,
+                    info.faults,
+                )
+                for info in self.node.peers()
+            ],
+        )
+
+    async def dht_get(self, key: str) -> list[DhtRecord]:
+        """The records of a key, of this network's replicas."""
+        records = await self.dht.get(key)
+        return [
+            DhtRecord(subkey, record.value.hex(), record.sequence, record.expires, peer_text(record.peer))
+            for subkey, record in sorted(records.items())
+        ]
+
+    def dht_stats(self) -> DhtStatus:
+        stats = self.dht.stats()
+        return DhtStatus(stats.contacts, stats.keys, stats.records, stats.bytes, stats.own, stats.clock_offset_s)
+
+
+def address_text(address: PeerAddress) -> str:
+    """PEER@ADDRESS,ADDRESS as `--bootstrap` takes it."""
+    return f"{PeerId(address.peer).hex()}@{','.join(address.addresses)}" if address.addresses else address.peer.hex()
+
+
+def parse_address(text: str) -> PeerAddress:
+    """PEER or PEER@ADDRESS,ADDRESS.
+
+    Raises:
+        IdentityError: no peer's name.
+    """
+    peer, _, addresses = text.strip().partition("@")
+    return PeerAddress(parse_peer(peer), tuple(part for part in addresses.split(",") if part)[:8])
+
+
+def parse_options(listen: str | None, bootstrap: Sequence[str], roles: str | None) -> NetworkOptions:
+    """The command line's words.
+
+    Raises:
+        IdentityError: a bootstrap peer's name is wrong.
+        SettingsError: an unknown role.
+    """
+    chosen = frozenset(roles.split(",")) if roles else NetworkOptions().roles
+    if chosen - ROLES:
+        raise SettingsError(f"There is no role {', '.join(sorted(chosen - ROLES))}. Roles: {', '.join(sorted(ROLES))}.")
+    return NetworkOptions((listen,) if listen else ANYWHERE, tuple(map(parse_address, bootstrap)), chosen)
