@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.errors import HearthError, PictureError
+from core.errors import DataFolderError, HearthError, PictureError
 from core.settings import data_folder, data_path
 
 if TYPE_CHECKING:
@@ -76,12 +76,14 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _duration(text: str) -> float:
+    from core.control.messages import PAUSE_S
+
     number, unit = (text[:-1], UNITS[text[-1]]) if text[-1:] in UNITS else (text, 1)
     try:
         seconds = float(number) * unit
     except ValueError:
         seconds = 0.0
-    if not 0 < seconds <= 366 * 86_400:
+    if not 0 < seconds <= PAUSE_S:
         raise argparse.ArgumentTypeError(f"{text!r} is no time such as 30s, 15m, 1h or 2d")
     return seconds
 
@@ -165,7 +167,7 @@ def _quit(options: argparse.Namespace) -> None:
     try:
         with filelock.FileLock(data_path(options.data_dir) / LOCK_FILE, timeout=30.0):
             return
-    except filelock.Timeout:
+    except (filelock.Timeout, OSError):  # OSError: the folder is read-only by now
         print("The worker is still busy; it ends by itself.")
 
 
@@ -194,6 +196,7 @@ def read_picture(path: Path) -> dict[str, Any]:
 
     from core.control.messages import PICTURE_SIDE
 
+    Image.MAX_IMAGE_PIXELS = None  # the limit below is told in a sentence, and holds before anything is unpacked
     try:
         if path.stat().st_size > PICTURE_BYTES:
             raise PictureError(f"{path} is larger than {PICTURE_BYTES >> 20} MB: no picture of a digit.")
@@ -223,7 +226,11 @@ def _log(options: argparse.Namespace) -> None:
     if not path.exists():
         print(f"There is no log yet in {path}.", file=sys.stderr)
         return
-    with path.open(encoding="utf-8", errors="replace") as file:
+    try:
+        file = path.open(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise DataFolderError(f"The log {path} cannot be read: {error.strerror}.") from error
+    with file:
         lines = file.readlines()  # at most logs.FILE_BYTES
         print("".join(lines[-max(0, options.lines) :] if options.lines > 0 else []), end="", flush=True)
         while options.follow:

@@ -79,7 +79,10 @@ class ControlServer:
             self._write_address()
         except OSError as error:
             self._server.close()
-            raise DataFolderError(f"{self._folder / ADDRESS_FILE} cannot be written: {error.strerror}.") from error
+            raise DataFolderError(
+                f"{self._folder / ADDRESS_FILE} cannot be written: {error.strerror}. "
+                "Free some space on that disk and make the folder writable, or choose another with --data-dir."
+            ) from error
         self._watch = asyncio.create_task(self._watch_address(), name="address")
         return self
 
@@ -89,7 +92,8 @@ class ControlServer:
         for session in self._sessions:
             session.cancel()
         await asyncio.gather(*self._sessions, return_exceptions=True)
-        (self._folder / ADDRESS_FILE).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # a stale address does no harm: nobody answers there
+            (self._folder / ADDRESS_FILE).unlink()
 
     def _write_address(self) -> None:
         port = self._server.sockets[0].getsockname()[1]
@@ -98,16 +102,20 @@ class ControlServer:
 
     async def _watch_address(self) -> None:
         """Write the file again if somebody removed it; end if the whole data folder is gone."""
+        told = False
         while True:
             await asyncio.sleep(WATCH_S)
-            if (self._folder / ADDRESS_FILE).exists():
-                continue
             try:
-                self._write_address()
-            except OSError as error:
-                log.error("The data folder is gone (%s): the worker ends.", error.strerror)
+                if not (self._folder / ADDRESS_FILE).exists():
+                    self._write_address()
+            except FileNotFoundError:
+                log.error("The data folder is gone: the worker ends.")
                 self._worker.quit()
                 return
+            except OSError as error:
+                if not told:
+                    log.error("%s is not there and cannot be written again: %s.", ADDRESS_FILE, error.strerror)
+                told = True
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         session = asyncio.current_task()
@@ -165,7 +173,7 @@ class _Session:
         except TimeoutError:
             return None
         error = None
-        if not hmac.compare_digest(hello.token, self._token):
+        if not hmac.compare_digest(hello.token.encode(), self._token.encode()):
             error = ErrorInfo("protocol", "The token is wrong: it belongs to another worker. Start Hearth again.")
         elif hello.protocol != PROTOCOL:
             error = ErrorInfo(
