@@ -277,10 +277,38 @@ def test_a_friend_with_bad_requests_gets_errors(paused: RunningWorker) -> None:
 def test_connections_that_say_nothing_do_not_lock_others_out(paused: RunningWorker) -> None:
     silent = [connect(paused.folder) for _ in range(40)]
     try:
-        wait_until(lambda: hearth(paused.folder, "status").returncode == 0, "a place for an honest client")
+        assert hearth(paused.folder, "status").returncode == 0
     finally:
         for connection in silent:
             connection.close()
+
+
+def test_strangers_do_not_fill_the_log(paused: RunningWorker) -> None:
+    for _ in range(20):
+        assert all_lines(greet(paused.folder, token="0" * 64))
+        with connect(paused.folder) as connection:
+            connection.sendall(b"nonsense\n")
+            assert all_lines(connection) == []
+    assert sum("refused" in line["text"] for line in paused.call("log")) == 6  # the 1st, 2nd, 4th .. 32nd
+
+
+def test_quitting_under_open_connections_is_no_error(tmp_path: Path) -> None:
+    start_paused(tmp_path)
+    with worker(tmp_path) as running, greet(tmp_path) as client, connect(tmp_path):
+        assert client.recv(10)
+        assert hearth(tmp_path, "quit").returncode == 0
+    assert running.process.returncode == 0
+    assert "Traceback" not in (tmp_path / "logs" / "hearth.log").read_text()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="stops a process as Unix does")
+def test_a_worker_that_hangs_is_told_from_one_that_is_not_there(paused: RunningWorker) -> None:
+    paused.process.send_signal(signal.SIGSTOP)
+    try:
+        done = hearth(paused.folder, "status")
+    finally:
+        paused.process.send_signal(signal.SIGCONT)
+    assert done.returncode == NotRunning.exit_code and "does not answer" in done.stderr
 
 
 def test_subscribers_hear_of_changes(paused: RunningWorker) -> None:
