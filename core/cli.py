@@ -51,7 +51,8 @@ def _parser() -> argparse.ArgumentParser:
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--data-dir", type=Path, default=argparse.SUPPRESS, help="folder of all of Hearth's data")
     parser.add_argument("--data-dir", type=Path, default=None, help="folder of all of Hearth's data")
-    commands = parser.add_subparsers(title="commands", metavar="")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and end")
 
     def add(name: str, command: Any, help: str) -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=help, description=help, parents=[common])
@@ -75,6 +76,16 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+class _Version(argparse.Action):
+    """Looks the version up only if it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from importlib.metadata import version
+
+        print(f"hearth {version('hearth')}")
+        parser.exit()
+
+
 def _duration(text: str) -> float:
     from core.control.messages import PAUSE_S
 
@@ -89,7 +100,7 @@ def _duration(text: str) -> float:
 
 
 def _app(options: argparse.Namespace) -> int:
-    if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+    if sys.platform == "linux" and not _has_display():
         print("There is no display: the worker runs in this terminal. Ctrl+C saves and ends it.", file=sys.stderr)
         options.run = None
         return _worker(options)
@@ -99,6 +110,22 @@ def _app(options: argparse.Namespace) -> int:
     sys.argv = ["hearth", *([] if options.data_dir is None else ["--data-dir", str(options.data_dir)])]
     runpy.run_module("app", run_name="__main__", alter_sys=True)
     return 0
+
+
+def _has_display() -> bool:
+    """Whether a window can be shown; a DISPLAY left over from another session cannot (Qt would abort)."""
+    if os.environ.get("WAYLAND_DISPLAY"):
+        return True
+    if not os.environ.get("DISPLAY"):
+        return False
+    from Xlib import display, error
+
+    try:
+        display.Display().close()
+    except (error.DisplayError, error.XauthError, OSError) as failure:
+        print(f"The display {os.environ['DISPLAY']} cannot be used: {failure}", file=sys.stderr)
+        return False
+    return True
 
 
 def _worker(options: argparse.Namespace) -> int:
@@ -146,7 +173,13 @@ def describe(status: "Status") -> str:
 def _pause(options: argparse.Namespace) -> None:
     with _client(options) as client:
         client.call("pause", {"seconds": options.seconds}, dict)
-    print("Paused." if options.seconds is None else f"Paused for {options.seconds:.0f} s.")
+    if options.seconds is None:
+        print("Paused until you resume.")
+        return
+    from core.policy.decide import clock, duration
+
+    now = time.time()
+    print(f"Paused for {duration(options.seconds)}, until {clock(now + options.seconds, now)}.")
 
 
 def _resume(options: argparse.Namespace) -> None:

@@ -77,8 +77,8 @@ class ControlServer:
             self._server = await asyncio.start_server(self._connected, "127.0.0.1", self._port, limit=MAX_LINE)
         except OSError as error:
             raise PortInUse(
-                f"The control port {self._port} cannot be used ({error.strerror or error}). "
-                'Close the program that has it, or set "control_port" to 0 in settings.json.'
+                f"The control port {self._port} cannot be used: {os.strerror(error.errno or 0)}. "
+                f'Close the program that has it, or set "control_port" to 0 in {self._folder / "settings.json"}.'
             ) from error
         try:
             self._write_address()

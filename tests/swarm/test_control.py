@@ -62,7 +62,7 @@ def all_lines(connection: socket.socket) -> list[dict[str, object]]:
 
 def test_the_command_line_pauses_resumes_and_tells(paused: RunningWorker) -> None:
     assert json.loads(hearth(paused.folder, "status", "--json").stdout)["state"] == "paused"
-    assert hearth(paused.folder, "pause", "--for", "1h").returncode == 0
+    assert "Paused for 1 h, until" in hearth(paused.folder, "pause", "--for", "1h").stdout
     status = paused.status()
     assert status.until_time is not None and abs(status.until_time - status.time - 3600) < 60
     words = hearth(paused.folder, "status").stdout
@@ -180,6 +180,29 @@ def test_a_damaged_address_or_log_is_no_crash(tmp_path: Path) -> None:
     (tmp_path / "logs" / "hearth.log").mkdir(parents=True)
     done = hearth(tmp_path, "log")
     assert done.returncode == 5 and "Traceback" not in done.stderr
+
+
+def test_a_display_that_cannot_be_reached_is_no_display(tmp_path: Path) -> None:
+    start_paused(tmp_path)
+    hidden = {"WAYLAND_DISPLAY", "XAUTHORITY"}
+    environment = {key: value for key, value in os.environ.items() if key not in hidden} | {"DISPLAY": ":9999"}
+    command = [sys.executable, "-m", "core", "--data-dir", str(tmp_path)]
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as app:
+        wait_until(lambda: hearth(tmp_path, "quit").returncode == 0, "a headless worker")
+        assert app.stderr is not None and b"There is no display" in app.stderr.read()
+    assert app.returncode == 0
+
+
+def test_the_log_goes_on_after_a_restart(tmp_path: Path) -> None:
+    start_paused(tmp_path)
+    with worker(tmp_path) as first:
+        before = first.call("log")[0]
+    with (tmp_path / "logs" / "hearth.log").open("a") as file:
+        file.write("2026-02-31 10:00:00,000 INFO    core: no such day\nTraceback\n")
+    with worker(tmp_path) as second:
+        after = second.call("log")
+    assert after[0]["text"] == before["text"] and abs(after[0]["time"] - before["time"]) < 0.01
+    assert all("no such day" not in line["text"] for line in after)
 
 
 def test_bad_starts_are_explained(tmp_path: Path) -> None:
