@@ -161,8 +161,15 @@ class Desktop(QObject):
         self._last = status
         if self.supervisor.report.phase is Phase.LEAVING:
             status = msgspec.structs.replace(status, state="leaving", reason=LEAVING, until=LEAVING_ENDS)
+        self._drop_lost_work(status.step)
         self.window.update_status(status)
         self.tray.show_state(status.state, status.reason)
+
+    def _drop_lost_work(self, step: int) -> None:
+        """Compute may have gone on from an older checkpoint: what the curve shows after that is gone."""
+        if self._curve and self._curve[-1].step > step:
+            self._curve = [point for point in self._curve if point.step <= step]
+            self.window.update_curve(self._curve)
 
     def _point(self, point: CurvePoint) -> None:
         self._curve.append(point)

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.errors import HearthError, PictureError
+from core.errors import DataFolderError, HearthError, PictureError
 from core.settings import data_folder, data_path
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ def _parser() -> argparse.ArgumentParser:
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--data-dir", type=Path, default=argparse.SUPPRESS, help="folder of all of Hearth's data")
     parser.add_argument("--data-dir", type=Path, default=None, help="folder of all of Hearth's data")
-    commands = parser.add_subparsers(title="commands", metavar="")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and end")
 
     def add(name: str, command: Any, help: str) -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=help, description=help, parents=[common])
@@ -75,19 +76,31 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+class _Version(argparse.Action):
+    """Looks the version up only if it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from importlib.metadata import version
+
+        print(f"hearth {version('hearth')}")
+        parser.exit()
+
+
 def _duration(text: str) -> float:
+    from core.control.messages import PAUSE_S
+
     number, unit = (text[:-1], UNITS[text[-1]]) if text[-1:] in UNITS else (text, 1)
     try:
         seconds = float(number) * unit
     except ValueError:
         seconds = 0.0
-    if not 0 < seconds <= 366 * 86_400:
+    if not 0 < seconds <= PAUSE_S:
         raise argparse.ArgumentTypeError(f"{text!r} is no time such as 30s, 15m, 1h or 2d")
     return seconds
 
 
 def _app(options: argparse.Namespace) -> int:
-    if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+    if sys.platform == "linux" and not _has_display():
         print("There is no display: the worker runs in this terminal. Ctrl+C saves and ends it.", file=sys.stderr)
         options.run = None
         return _worker(options)
@@ -97,6 +110,22 @@ def _app(options: argparse.Namespace) -> int:
     sys.argv = ["hearth", *([] if options.data_dir is None else ["--data-dir", str(options.data_dir)])]
     runpy.run_module("app", run_name="__main__", alter_sys=True)
     return 0
+
+
+def _has_display() -> bool:
+    """Whether a window can be shown; a DISPLAY left over from another session cannot (Qt would abort)."""
+    if os.environ.get("WAYLAND_DISPLAY"):
+        return True
+    if not os.environ.get("DISPLAY"):
+        return False
+    from Xlib import display, error
+
+    try:
+        display.Display().close()
+    except (error.DisplayError, error.XauthError, OSError) as failure:
+        print(f"The display {os.environ['DISPLAY']} cannot be used: {failure}", file=sys.stderr)
+        return False
+    return True
 
 
 def _worker(options: argparse.Namespace) -> int:
@@ -144,7 +173,13 @@ def describe(status: "Status") -> str:
 def _pause(options: argparse.Namespace) -> None:
     with _client(options) as client:
         client.call("pause", {"seconds": options.seconds}, dict)
-    print("Paused." if options.seconds is None else f"Paused for {options.seconds:.0f} s.")
+    if options.seconds is None:
+        print("Paused until you resume.")
+        return
+    from core.policy.decide import clock, duration
+
+    now = time.time()
+    print(f"Paused for {duration(options.seconds)}, until {clock(now + options.seconds, now)}.")
 
 
 def _resume(options: argparse.Namespace) -> None:
@@ -165,7 +200,7 @@ def _quit(options: argparse.Namespace) -> None:
     try:
         with filelock.FileLock(data_path(options.data_dir) / LOCK_FILE, timeout=30.0):
             return
-    except filelock.Timeout:
+    except (filelock.Timeout, OSError):  # OSError: the folder is read-only by now
         print("The worker is still busy; it ends by itself.")
 
 
@@ -194,6 +229,7 @@ def read_picture(path: Path) -> dict[str, Any]:
 
     from core.control.messages import PICTURE_SIDE
 
+    Image.MAX_IMAGE_PIXELS = None  # the limit below is told in a sentence, and holds before anything is unpacked
     try:
         if path.stat().st_size > PICTURE_BYTES:
             raise PictureError(f"{path} is larger than {PICTURE_BYTES >> 20} MB: no picture of a digit.")
@@ -223,7 +259,11 @@ def _log(options: argparse.Namespace) -> None:
     if not path.exists():
         print(f"There is no log yet in {path}.", file=sys.stderr)
         return
-    with path.open(encoding="utf-8", errors="replace") as file:
+    try:
+        file = path.open(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise DataFolderError(f"The log {path} cannot be read: {error.strerror}.") from error
+    with file:
         lines = file.readlines()  # at most logs.FILE_BYTES
         print("".join(lines[-max(0, options.lines) :] if options.lines > 0 else []), end="", flush=True)
         while options.follow:

@@ -32,6 +32,10 @@ class NotRunning(HearthError):
     exit_code = 3
 
 
+class NoAnswer(NotRunning):
+    """The worker that serves this data folder hangs."""
+
+
 class AlreadyRunning(HearthError):
     """Another instance owns this data folder."""
 

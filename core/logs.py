@@ -2,7 +2,9 @@
 
 import logging
 import logging.handlers
+import re
 import sys
+import time
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +22,38 @@ TEXT_CHARACTERS = 2000
 Level = Literal["debug", "info", "warning", "error"]
 
 
+RECENT_BYTES = 32_768
+"""Read back from the file at a start, so that the log page shows what came before it."""
+_LINE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3}) (INFO|WARNING|ERROR) +(\S+): (.*)")
+
+
+def recent(path: Path) -> list[LogLine]:
+    """The last lines of a log file; what is not a line of ours, such as a traceback, is left out."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - RECENT_BYTES))
+            text = file.read().decode("utf-8", "replace")
+    except OSError:
+        return []
+    return [line for text_line in text.splitlines() if (line := _read_line(text_line))]
+
+
+def _read_line(text: str) -> LogLine | None:
+    match = _LINE.fullmatch(text)
+    if match is None:
+        return None
+    when, ms, level, name, message = match.groups()
+    try:
+        moment = time.mktime(time.strptime(when, "%Y-%m-%d %H:%M:%S")) + int(ms) / 1000
+    except (ValueError, OverflowError):  # a 31st of February in a damaged file
+        return None
+    return LogLine(moment, cast(Level, level.lower()), _part(name), message[:TEXT_CHARACTERS])
+
+
+def _part(name: str) -> str:
+    return "compute" if name.startswith("compute") else "worker"
+
+
 class Ring(logging.Handler):
     """The last lines, and a callback for each new one."""
 
@@ -30,8 +64,7 @@ class Ring(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         level = cast(Level, "error" if record.levelno >= logging.ERROR else record.levelname.lower())
-        part = "compute" if record.name.startswith("compute") else "worker"
-        line = LogLine(record.created, level, part, record.getMessage()[:TEXT_CHARACTERS])
+        line = LogLine(record.created, level, _part(record.name), record.getMessage()[:TEXT_CHARACTERS])
         self.lines.append(line)
         self.listener(line)
 
@@ -46,6 +79,7 @@ def start(folder: Path, terminal: bool) -> Ring:
     layout = logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s")
     logging.raiseExceptions = False  # a log line that cannot be written (full disk) is lost, nothing else
     ring = Ring()
+    ring.lines.extend(recent(folder / FILE))
     root.addHandler(ring)
     if terminal:
         stream = logging.StreamHandler(sys.stdout)

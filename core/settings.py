@@ -118,6 +118,12 @@ def data_folder(chosen: Path | None) -> Path:
     """
     folder = data_path(chosen)
     try:
+        os.fspath(folder).encode()
+    except UnicodeEncodeError:
+        raise DataFolderError(
+            f"The name of the data folder {os.fsencode(folder)!r} is not UTF-8. Choose another with --data-dir."
+        ) from None
+    try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryFile(dir=folder):
             return folder

@@ -105,11 +105,19 @@ class ComputeLink:
                 await self._process.wait()
         except TimeoutError:
             self.kill()
+        # asyncio tells of a process's end only when all that it wrote has been read.
+        rest = asyncio.create_task(self._discard(), name="compute rest")
         code = await self._process.wait()
+        rest.cancel()
         self._log.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._log
         return code
+
+    async def _discard(self) -> None:
+        with contextlib.suppress(OSError, RuntimeError):  # RuntimeError: somebody is reading already
+            while await self._stdout.read(STDERR_LINE):
+                pass
 
     async def _log_stderr(self) -> None:
         while True:

@@ -207,7 +207,7 @@ def decode(header: bytes, payload: bytes) -> tuple[ToCompute | ToWorker, list[Te
     """
     try:
         decoded = _decoder.decode(header)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ProtocolError(f"The pipe carried something unknown: {error}.") from error
     view, start, tensors = memoryview(payload), 0, []
     for shape in decoded.shapes:

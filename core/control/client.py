@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from core.control.messages import ADDRESS_FILE, MAX_LINE, PROTOCOL, Address, Hello, Reply, Welcome
-from core.errors import ERRORS_BY_CODE, HearthError, NotRunning, ProtocolError
+from core.errors import ERRORS_BY_CODE, HearthError, NoAnswer, NotRunning, ProtocolError
 
 T = TypeVar("T")
 CONNECT_S = 5.0
@@ -21,7 +21,8 @@ class ControlClient:
         """Connect.
 
         Raises:
-            NotRunning: no worker serves the folder, or it does not answer.
+            NotRunning: no worker serves the folder.
+            NoAnswer: it hangs.
             ProtocolError: it refuses us or speaks another version.
         """
         not_running = NotRunning(
@@ -38,6 +39,9 @@ class ControlClient:
         try:
             self._write(Hello(PROTOCOL, address.token, "cli", os.getpid()))
             welcome = self._read(Welcome)
+        except NoAnswer:
+            self.close()
+            raise
         except (NotRunning, ProtocolError):
             # The port now belongs to another program: the address file is what a killed worker left behind.
             self.close()
@@ -61,7 +65,8 @@ class ControlClient:
 
         Raises:
             HearthError: what the worker answered, as its own class.
-            NotRunning: the worker ended or did not answer in time.
+            NotRunning: the worker ended.
+            NoAnswer: it did not answer in time.
             ProtocolError: the reply is not what the contract says.
         """
         self._number += 1
@@ -85,7 +90,7 @@ class ControlClient:
         try:
             line = self._lines.readline(MAX_LINE)
         except TimeoutError:
-            raise NotRunning("The worker does not answer. If that goes on, end it and start Hearth again.") from None
+            raise NoAnswer("The worker does not answer. If that goes on, end it and start Hearth again.") from None
         except OSError:
             line = b""
         if not line:

@@ -19,23 +19,33 @@ MAX_LINE = 1 << 20
 PICTURE_SIDE = 256
 """Greatest side of a picture in a prediction request, pixels."""
 
+PAUSE_S = 366 * 86_400
+"""The longest timed pause."""
+START_NOW_S = 86_400
+"""The longest time of `start_now`."""
+
 State = Literal["contributing", "waiting", "yielding", "paused", "limited", "preparing", "leaving", "attention"]
+
+
+Pid = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class Address(msgspec.Struct, frozen=True):
     """Where and with which token a worker is reached."""
 
     protocol: int
-    port: int
+    port: Annotated[int, msgspec.Meta(ge=1, le=65_535)]
     token: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
-    pid: int
+    pid: Pid
 
 
 class Hello(msgspec.Struct, frozen=True):
     protocol: int
     token: Annotated[str, msgspec.Meta(max_length=64)]
     client: Literal["app", "cli", "screensaver"]
-    pid: int
+    pid: Pid
 
 
 class ErrorInfo(msgspec.Struct, frozen=True):
@@ -144,12 +154,11 @@ class Status(msgspec.Struct, frozen=True):
 class CurvePoint(msgspec.Struct, frozen=True, array_like=True):
     """One evaluation."""
 
-    step: int
-    samples: int
+    step: Count
+    samples: Count
     loss: float
     """Held-out loss, nats."""
-    accuracy: float
-    """0 to 1."""
+    accuracy: Share
 
 
 class LogLine(msgspec.Struct, frozen=True):
@@ -171,14 +180,14 @@ class Bye(msgspec.Struct, frozen=True):
 
 
 class PauseParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    seconds: Annotated[float, msgspec.Meta(gt=0, le=366 * 86_400)] | None = None
+    seconds: Annotated[float, msgspec.Meta(gt=0, le=PAUSE_S)] | None = None
     """None: until resumed."""
 
 
 class StartNowParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`start_now`: compute for a while although the user is not away."""
 
-    seconds: Annotated[float, msgspec.Meta(gt=0, le=86_400)] = 3600.0
+    seconds: Annotated[float, msgspec.Meta(gt=0, le=START_NOW_S)] = 3600.0
 
 
 class SetSettingsParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

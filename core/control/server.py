@@ -42,6 +42,8 @@ HELLO_S = 5.0
 """A connection that has not shown the token by then is closed."""
 WATCH_S = 5.0
 """Between two looks at the address file: without it nobody could reach this worker any more."""
+STRANGERS = 16
+"""Connections that have not shown the token yet; when one more comes, the oldest of them is closed."""
 CLIENTS = 32
 REQUESTS = 16
 """Unanswered requests of one client; more are not read until one is answered."""
@@ -60,6 +62,9 @@ class ControlServer:
         self._worker, self._folder, self._port = worker, folder, port
         self._token = secrets.token_hex(32)
         self._sessions: set[asyncio.Task[None]] = set()
+        self._strangers: dict[asyncio.Task[None], None] = {}
+        """Those of the sessions that have not shown the token, oldest first."""
+        self._refused = 0
 
     async def __aenter__(self) -> "ControlServer":
         """Listen and write the address file.
@@ -72,14 +77,17 @@ class ControlServer:
             self._server = await asyncio.start_server(self._connected, "127.0.0.1", self._port, limit=MAX_LINE)
         except OSError as error:
             raise PortInUse(
-                f"The control port {self._port} cannot be used ({error.strerror or error}). "
-                'Close the program that has it, or set "control_port" to 0 in settings.json.'
+                f"The control port {self._port} cannot be used: {os.strerror(error.errno or 0)}. "
+                f'Close the program that has it, or set "control_port" to 0 in {self._folder / "settings.json"}.'
             ) from error
         try:
             self._write_address()
         except OSError as error:
             self._server.close()
-            raise DataFolderError(f"{self._folder / ADDRESS_FILE} cannot be written: {error.strerror}.") from error
+            raise DataFolderError(
+                f"{self._folder / ADDRESS_FILE} cannot be written: {error.strerror}. "
+                "Free some space on that disk and make the folder writable, or choose another with --data-dir."
+            ) from error
         self._watch = asyncio.create_task(self._watch_address(), name="address")
         return self
 
@@ -89,7 +97,8 @@ class ControlServer:
         for session in self._sessions:
             session.cancel()
         await asyncio.gather(*self._sessions, return_exceptions=True)
-        (self._folder / ADDRESS_FILE).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # a stale address does no harm: nobody answers there
+            (self._folder / ADDRESS_FILE).unlink()
 
     def _write_address(self) -> None:
         port = self._server.sockets[0].getsockname()[1]
@@ -98,32 +107,45 @@ class ControlServer:
 
     async def _watch_address(self) -> None:
         """Write the file again if somebody removed it; end if the whole data folder is gone."""
+        told = False
         while True:
             await asyncio.sleep(WATCH_S)
-            if (self._folder / ADDRESS_FILE).exists():
-                continue
             try:
-                self._write_address()
-            except OSError as error:
-                log.error("The data folder is gone (%s): the worker ends.", error.strerror)
+                if not (self._folder / ADDRESS_FILE).exists():
+                    self._write_address()
+            except FileNotFoundError:
+                log.error("The data folder is gone: the worker ends.")
                 self._worker.quit()
                 return
+            except OSError as error:
+                if not told:
+                    log.error("%s is not there and cannot be written again: %s.", ADDRESS_FILE, error.strerror)
+                told = True
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         session = asyncio.current_task()
         assert session is not None
-        if len(self._sessions) >= CLIENTS:
-            writer.close()
-            return
+        if len(self._strangers) >= STRANGERS:
+            oldest = next(iter(self._strangers))
+            del self._strangers[oldest]
+            oldest.cancel()
         self._sessions.add(session)
+        self._strangers[session] = None
         try:
-            await _Session(self._worker, self._token, reader, writer).serve()
-        except OSError:
-            pass
+            client = _Session(self._worker, self._token, reader, writer)
+            hello = await client.greet()
+            self._strangers.pop(session, None)
+            if hello is not None and len(self._sessions) - len(self._strangers) <= CLIENTS:
+                await client.serve(hello)
+        except (OSError, asyncio.CancelledError):
+            pass  # the client or the worker goes; Python 3.11 would log the cancellation as an error
         except (ProtocolError, ValueError) as error:
-            log.warning("A client of the control socket showed no token: %s", error)
+            self._refused += 1
+            if self._refused & (self._refused - 1) == 0:  # ever fewer, so that strangers cannot fill the log
+                log.warning("A client of the control socket was refused (%d so far): %s", self._refused, error)
         finally:
             self._sessions.discard(session)
+            self._strangers.pop(session, None)
             with contextlib.suppress(OSError):
                 writer.close()
 
@@ -136,10 +158,8 @@ class _Session:
         self._slots = asyncio.Semaphore(REQUESTS)
         self._subscribed = False
 
-    async def serve(self) -> None:
-        hello = await self._greet()
-        if hello is None:
-            return
+    async def serve(self, hello: Hello) -> None:
+        """Answer requests until the client goes."""
         if hello.client == "app":
             self._worker.app_came(hello.pid)
         try:
@@ -158,14 +178,19 @@ class _Session:
             if hello.client == "app":
                 self._worker.app_went(hello.pid)
 
-    async def _greet(self) -> Hello | None:
+    async def greet(self) -> Hello | None:
+        """The client's Hello, or None if it says nothing.
+
+        Raises:
+            ProtocolError, ValueError: what it said is no Hello, or holds a wrong token or version, or is too long.
+        """
         try:
             async with asyncio.timeout(HELLO_S):
                 hello = _decode(await self._reader.readline(), Hello)
         except TimeoutError:
             return None
         error = None
-        if not hmac.compare_digest(hello.token, self._token):
+        if not hmac.compare_digest(hello.token.encode(), self._token.encode()):
             error = ErrorInfo("protocol", "The token is wrong: it belongs to another worker. Start Hearth again.")
         elif hello.protocol != PROTOCOL:
             error = ErrorInfo(
@@ -176,9 +201,8 @@ class _Session:
         self._send(Welcome(PROTOCOL, VERSION, os.getpid(), error))
         if error is None:
             return hello
-        log.warning("A client was refused: %s", error.message)
         await self._writer.drain()
-        return None
+        raise ProtocolError(error.message)
 
     async def _answer(self, request: Request, arrived: float) -> None:
         try:

@@ -33,7 +33,9 @@ def lock(folder: Path) -> filelock.BaseFileLock:
             f"A Hearth worker already serves {folder}. Use “hearth status” to see it, or --data-dir for another folder."
         ) from None
     except OSError as error:
-        raise DataFolderError(f"{folder / LOCK_FILE} cannot be written: {error.strerror}.") from error
+        raise DataFolderError(
+            f"{folder / LOCK_FILE} cannot be written: {error.strerror}. Choose another folder with --data-dir."
+        ) from error
     return owner
 
 
@@ -44,8 +46,8 @@ def run_worker(folder: Path, run: str | None) -> int:
         HearthError: it cannot start; nothing was changed.
     """
     with lock(folder):
-        terminal = sys.stdout.isatty()
-        ring = logs.start(folder, terminal=not terminal)
+        terminal = sys.stdout is not None and sys.stdout.isatty()  # None: started with stdout closed
+        ring = logs.start(folder, terminal=sys.stdout is not None and not terminal)
         asyncio.run(_serve(folder, run, ring, terminal))
     return 0
 
@@ -53,7 +55,10 @@ def run_worker(folder: Path, run: str | None) -> int:
 async def _serve(folder: Path, run: str | None, ring: logs.Ring, terminal: bool) -> None:
     worker = Worker(folder, run, ring)
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:  # else nohup: stay
+        numbers.append(signal.SIGHUP)  # the terminal was closed
+    for number in numbers:
         try:
             loop.add_signal_handler(number, worker.quit)
         except NotImplementedError:  # Windows
@@ -63,5 +68,5 @@ async def _serve(folder: Path, run: str | None, ring: logs.Ring, terminal: bool)
         await worker.run()
         if screen:
             screen.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
+            with contextlib.suppress(asyncio.CancelledError, OSError):  # OSError: the terminal is gone
                 await screen

@@ -4,7 +4,7 @@ import dataclasses
 import time
 from typing import Literal
 
-from core.control.messages import State
+from core.control.messages import PAUSE_S, START_NOW_S, State
 from core.policy.signals.reading import Idle
 from core.settings import Settings
 
@@ -24,7 +24,14 @@ class Wishes:
     quitting: bool = False
 
     def at(self, now: float) -> "Wishes":
-        """The wishes without those whose time has passed."""
+        """The wishes without those whose time has passed, or is impossible: the clock was set back, the file damaged.
+
+        A pause without a possible end lasts until resumed.
+        """
+        if self.paused_until is not None and self.paused_until - now > PAUSE_S:
+            return dataclasses.replace(self, paused_until=None)
+        if self.start_now_until is not None and self.start_now_until - now > START_NOW_S:
+            return dataclasses.replace(self, start_now_until=None)
         if self.paused and self.paused_until is not None and now >= self.paused_until:
             return dataclasses.replace(self, paused=False, paused_until=None)
         if self.start_now_until is not None and now >= self.start_now_until:
@@ -153,4 +160,5 @@ def duration(seconds: float) -> str:
     if seconds < 60:
         return f"{seconds:.0f} s"
     minutes = int(seconds // 60)
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+    hours, minutes = divmod(minutes, 60)
+    return " ".join([f"{hours} h"] * bool(hours) + [f"{minutes} min"] * bool(minutes))

@@ -15,6 +15,8 @@ from core.manifest import Training
 
 BETAS = (0.9, 0.999)
 EPSILON = 1e-8
+MAX_COUNT = 2**53
+"""Of steps or samples: more than a million a second for 200 years, and exact in JSON."""
 
 
 class Adam:
@@ -97,7 +99,7 @@ def check_state(state: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
     """Compare a loaded state with tensors of the names, shapes and dtypes that belong there.
 
     Raises:
-        CheckpointError: they differ, a value is not finite or a count negative.
+        CheckpointError: they differ, a value is not finite, or one that training cannot lead to.
     """
     if state.keys() != expected.keys():
         odd = ", ".join(sorted(state.keys() ^ expected.keys())[:3])
@@ -108,7 +110,10 @@ def check_state(state: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
                 f"The checkpoint is of another model: {name} is {tuple(state[name].shape)} {state[name].dtype}, "
                 f"not {tuple(tensor.shape)} {tensor.dtype}."
             )
-        if not tensor.is_floating_point() and bool((state[name] < 0).any()):
-            raise CheckpointError(f"The checkpoint holds a negative count in {name}.")
+        is_count = not tensor.is_floating_point()
+        if (is_count or name.startswith("square.")) and bool((state[name] < 0).any()):
+            raise CheckpointError(f"The checkpoint holds a negative number in {name}.")
+        if is_count and bool((state[name] > MAX_COUNT).any()):
+            raise CheckpointError(f"The checkpoint holds an impossible count in {name}.")
         if not torch.isfinite(state[name]).all():
             raise CheckpointError(f"The checkpoint holds NaN or infinity in {name}.")

@@ -81,7 +81,8 @@ class CheckpointStore:
         """Save all parts, in another thread: the tensors must be copies that nobody changes any more.
 
         Raises:
-            CheckpointError: the disk is full or cannot be written; the older checkpoints stay as they were.
+            CheckpointError: the disk is full or cannot be written, or a part is not finite, which would push the good
+                ones out; the older checkpoints stay as they were.
         """
         return await asyncio.to_thread(self._write, step, samples, parts)
 
@@ -148,6 +149,12 @@ class CheckpointStore:
         return checkpoints
 
     def _write(self, step: int, samples: int, parts: Mapping[str, Part]) -> Checkpoint:
+        for name, part in parts.items():
+            if not all(bool(tensor.isfinite().all()) for tensor in part.tensors.values()):
+                raise CheckpointError(
+                    f"The checkpoint at step {step} was not saved: {name} holds NaN or infinity. Quit Hearth and start "
+                    "it again: it goes on from the older checkpoint."
+                )
         with self._writing:
             added: list[Path] = []
             try:

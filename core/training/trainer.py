@@ -98,7 +98,7 @@ class Trainer:
             self.in_flight += 1
             try:
                 await self._train(batch)
-                if self.step % self._training.evaluate_every == 0:
+                if self._is_due(self.step):
                     self._on_evaluated(await self.evaluate())
             except ComputeError as error:
                 self.lost += 1
@@ -107,6 +107,11 @@ class Trainer:
                 await asyncio.sleep(LOST_DELAY_S)
             finally:
                 self.in_flight -= 1
+
+    def _is_due(self, step: int) -> bool:
+        """Every so many batches, and at powers of two before that, so that the curve shows how it began."""
+        every = self._training.evaluate_every
+        return step % every == 0 or (step < every and step & (step - 1) == 0)
 
     async def _train(self, batch: Part) -> None:
         """One batch: forward, loss, backward, step.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from core.control.messages import CurvePoint, ExpertStatus
+from core.control.messages import Count, CurvePoint, ExpertStatus, Share
 from core.settings import write_atomically
 
 log = logging.getLogger(__name__)
@@ -20,10 +20,10 @@ class Progress(msgspec.Struct):
     """Figures of a run as of the newest checkpoint or message."""
 
     version: int = 1
-    step: int = 0
-    samples: int = 0
+    step: Count = 0
+    samples: Count = 0
     loss: float | None = None
-    accuracy: float | None = None
+    accuracy: Share | None = None
     experts: list[ExpertStatus] = []
     curve: list[CurvePoint] = []
     checkpoint_step: int | None = None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from core.compute.messages import Predicted, Refused, Tensor
 from core.control.messages import Prediction, PredictParams
-from core.errors import ERRORS_BY_CODE, ComputeError, HearthError, PictureError
+from core.errors import ERRORS_BY_CODE, ComputeError, HearthError, PictureError, ProtocolError
 
 ANSWER_S = 30.0
 """Compute may have to be started for a question first."""
@@ -60,6 +60,13 @@ class Questions:
             yield number, self._unsent.pop(number)
 
     def answered(self, message: Predicted, tensors: list[Tensor], accuracy: float | None) -> None:
+        """Hand an answer to who waits for it.
+
+        Raises:
+            ProtocolError: it does not hold what `Predicted` says.
+        """
+        if [tensor.shape.dtype for tensor in tensors] != ["float32", "float32"]:
+            raise ProtocolError("Compute answered a question with something else than two tensors of float32.")
         if answer := self._waiting(message.id):
             probabilities, seen = (array("f", bytes(tensor.data)).tolist() for tensor in tensors)
             answer.set_result(Prediction(probabilities, seen, message.experts, message.step, accuracy, message.ms))

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import itertools
 import logging
+import math
 import signal
 import time
 from collections import deque
@@ -188,7 +189,7 @@ class ComputeSupervisor:
             self._ended()
         if asked and (code == 0 or link.killed):
             return
-        if not link.killed or trouble is None:
+        if trouble is None or (code != 0 and not link.killed):
             trouble = self._failed_text or _cause_of_death(code)
         await self._back_off(trouble, born)
 
@@ -308,8 +309,9 @@ class ComputeSupervisor:
                 self._ready(message)
             case ComputeProgress():
                 self._progressed(message)
-            case Evaluated(point=point):
+            case Evaluated(point=point) if math.isfinite(point.loss):  # JSON has no other
                 self.progress.add(point)
+                self.progress.step = max(self.progress.step, point.step)  # figures never lag behind the curve
                 self._evaluated(point)
             case Stopped():
                 self._stopped(message)

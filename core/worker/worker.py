@@ -106,7 +106,10 @@ class Worker:
             self._idle.close()
             self._ring.listener = lambda line: None
             self._save_progress()
-        log.info("Hearth has quit; everything is saved.")
+        if self._compute.save_error is None:
+            log.info("Hearth has quit; everything is saved.")
+        else:
+            log.warning("Hearth has quit; what it trained since the last checkpoint could not be saved.")
         self._tell("bye", Bye("Hearth was asked to quit."))
 
     # what clients ask for
@@ -138,7 +141,7 @@ class Worker:
             layers=self.manifest.model.layers,
             processes=self._processes(),
             device=compute.device or "cpu",
-            threads=self.settings.threads or max(1, (os.cpu_count() or 2) // 2),
+            threads=compute.threads_used or self.settings.threads or max(1, (os.cpu_count() or 2) // 2),
             idle_only=self.settings.idle_only,
             idle_s=idle.seconds,
             idle_source=idle.source,
@@ -183,9 +186,11 @@ class Worker:
 
         Raises:
             SettingsError: an unknown name or a value out of range.
+            ManifestError: no such run.
             DataFolderError: the file cannot be written.
         """
         settings = self.settings.changed(changes)
+        manifests.load(settings.run)
         settings_file.save(self.folder, settings)
         self.settings = settings
         self._notes.clear()

@@ -183,3 +183,12 @@ def test_the_window_remembers_its_size(start: Start) -> None:
     desktop.window.resize(880, 640)
     desktop = start()
     assert (desktop.window.width(), desktop.window.height()) == (880, 640)
+
+
+def test_the_curve_forgets_work_that_was_lost(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:
+    desktop = start()
+    for step in (64, 128, 192):
+        toy.tell("curve", wire.CurvePoint(step, step * 32, 1.0, 0.5))
+    qtbot.waitUntil(lambda: bool(desktop._curve) and desktop._curve[-1].step == 192)
+    toy.tell("status", make_status(step=150))
+    qtbot.waitUntil(lambda: desktop._curve[-1].step == 128)

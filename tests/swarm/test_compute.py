@@ -19,7 +19,7 @@ import safetensors.torch
 import torch
 
 from core import manifest
-from core.compute import messages
+from core.compute import link, messages
 from core.compute.link import ComputeLink
 from core.compute.messages import (
     Configure,
@@ -42,6 +42,8 @@ from core.compute.messages import (
 )
 from core.errors import ProtocolError
 from core.runtime.checkpoints import Checkpoint
+from core.worker.progress import Progress as Figures
+from core.worker.supervisor import ComputeSupervisor
 
 M = TypeVar("M", bound=ToWorker)
 DEADLINE_S = 60.0
@@ -266,6 +268,49 @@ async def test_rubbish_on_the_pipe_ends_it_and_says_why(rubbish: bytes) -> None:
     failed = await compute.next(Failed)
     assert "pipe" in failed.text or "frame" in failed.text
     assert await compute.end() == ProtocolError.exit_code
+
+
+def pretend(monkeypatch: pytest.MonkeyPatch, program: str) -> None:
+    """Have a program take the place of the compute process."""
+    monkeypatch.setattr(link, "command", lambda: [sys.executable, "-c", program])
+
+
+async def test_a_process_that_wrote_more_than_anybody_read_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(monkeypatch, "import sys; sys.stdout.buffer.write(bytes(10_000_000))")
+    process = await ComputeLink.start()
+    await process._stdout.readexactly(1)  # and asyncio reads no more than it has now
+    async with asyncio.timeout(DEADLINE_S):
+        assert await process.close() == -signal.SIGKILL
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (b"\xff" * 8, "over the limit"),
+        (b"".join(messages.encode(Train())), "Train"),
+        (b"".join(messages.encode(Predicted(1, [], 0, 1.0))), "two tensors"),
+    ],
+)
+async def test_the_worker_survives_what_compute_should_not_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: bytes, says: str
+) -> None:
+    pretend(monkeypatch, f"import sys; sys.stdout.buffer.write({answer!r}); sys.stdout.flush(); sys.stdin.read()")
+    failed = asyncio.Event()
+    supervisor = ComputeSupervisor(
+        manifest.load("digits"),
+        tmp_path,
+        1,
+        Figures(),
+        changed=lambda: failed.set() if supervisor.failure else None,
+        evaluated=lambda point: None,
+    )
+    supervisor.want(True, time.monotonic())
+    running = asyncio.create_task(supervisor.run())
+    async with asyncio.timeout(DEADLINE_S):
+        await failed.wait()
+        assert supervisor.failure and says in supervisor.failure
+        supervisor.leave()
+        await running
 
 
 def test_what_prints_does_not_get_between_the_frames(tmp_path: Path) -> None:

@@ -3,10 +3,13 @@
 import json
 import os
 import shutil
+import signal
 import socket
 import stat
+import struct
 import subprocess
 import sys
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +18,7 @@ import pytest
 
 from core.control.client import ControlClient
 from core.control.messages import ADDRESS_FILE, MAX_LINE, PROTOCOL, Address, Hello, Snapshot
-from core.errors import HearthError, NotRunning, PictureError, ProtocolError, SettingsError
+from core.errors import HearthError, ManifestError, NotRunning, PictureError, ProtocolError, SettingsError
 from tests.workers import ROOT, RunningWorker, hearth, start_paused, wait_until, worker
 
 
@@ -41,6 +44,12 @@ def greet(folder: Path, **changes: object) -> socket.socket:
     return connection
 
 
+def empty_png(width: int, height: int) -> bytes:
+    """The header of a grey picture and nothing after it."""
+    body = b"IHDR" + struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + body + struct.pack(">II", zlib.crc32(body), 0) + b"IDAT"
+
+
 def all_lines(connection: socket.socket) -> list[dict[str, object]]:
     """What the worker says until it closes the connection."""
     connection.settimeout(20)
@@ -53,7 +62,7 @@ def all_lines(connection: socket.socket) -> list[dict[str, object]]:
 
 def test_the_command_line_pauses_resumes_and_tells(paused: RunningWorker) -> None:
     assert json.loads(hearth(paused.folder, "status", "--json").stdout)["state"] == "paused"
-    assert hearth(paused.folder, "pause", "--for", "1h").returncode == 0
+    assert "Paused for 1 h, until" in hearth(paused.folder, "pause", "--for", "1h").stdout
     status = paused.status()
     assert status.until_time is not None and abs(status.until_time - status.time - 3600) < 60
     words = hearth(paused.folder, "status").stdout
@@ -120,6 +129,82 @@ def test_a_worker_whose_files_are_removed_is_reached_again_or_ends(tmp_path: Pat
         wait_until(lambda: running.process.poll() is not None, "the end of a worker without a folder")
 
 
+def test_what_cannot_be_written_ends_nothing(tmp_path: Path) -> None:
+    start_paused(tmp_path)
+    blocked = [tmp_path / "runs" / "digits" / "progress.json.partial", tmp_path / "wishes.json.partial"]
+    with worker(tmp_path) as running:
+        for path in blocked:
+            path.mkdir()
+        (tmp_path / "worker.json.partial").mkdir()
+        (tmp_path / ADDRESS_FILE).unlink()
+        log = tmp_path / "logs" / "hearth.log"
+        wait_until(lambda: "cannot be written again" in log.read_text(), "a line about the address")
+        (tmp_path / "worker.json.partial").rmdir()
+        wait_until(lambda: hearth(tmp_path, "status").returncode == 0, "a new address file")
+        assert hearth(tmp_path, "pause", "--for", "1h").returncode == 0
+        assert running.status().until_time is not None
+        assert hearth(tmp_path, "quit").returncode == 0
+    assert running.process.returncode == 0
+
+
+def test_an_impossible_end_of_a_pause_means_until_resumed(tmp_path: Path) -> None:
+    (tmp_path / "wishes.json").write_text('{"paused": true, "paused_until": 1e308}')
+    with worker(tmp_path) as running:
+        assert (running.status().state, running.status().until_time) == ("paused", None)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals of Unix")
+def test_closing_the_terminal_saves_and_ends(tmp_path: Path) -> None:
+    start_paused(tmp_path)
+    with worker(tmp_path) as running:
+        running.process.send_signal(signal.SIGHUP)
+        running.process.communicate(timeout=20)
+    assert running.process.returncode == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a Unix shell")
+def test_a_worker_without_stdout_works(tmp_path: Path) -> None:
+    start_paused(tmp_path)
+    command = ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-m", "core", "worker", "--data-dir", str(tmp_path)]
+    process = subprocess.Popen(command, cwd=ROOT)
+    try:
+        wait_until(lambda: hearth(tmp_path, "quit").returncode == 0, "a worker to end")
+        assert process.wait(20) == 0
+    finally:
+        process.kill()
+
+
+def test_a_damaged_address_or_log_is_no_crash(tmp_path: Path) -> None:
+    (tmp_path / ADDRESS_FILE).write_text(json.dumps({"protocol": 1, "port": 2**70, "token": "0" * 64, "pid": 1}))
+    assert hearth(tmp_path, "status").returncode == NotRunning.exit_code
+    (tmp_path / "logs" / "hearth.log").mkdir(parents=True)
+    done = hearth(tmp_path, "log")
+    assert done.returncode == 5 and "Traceback" not in done.stderr
+
+
+def test_a_display_that_cannot_be_reached_is_no_display(tmp_path: Path) -> None:
+    start_paused(tmp_path)
+    hidden = {"WAYLAND_DISPLAY", "XAUTHORITY"}
+    environment = {key: value for key, value in os.environ.items() if key not in hidden} | {"DISPLAY": ":9999"}
+    command = [sys.executable, "-m", "core", "--data-dir", str(tmp_path)]
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as app:
+        wait_until(lambda: hearth(tmp_path, "quit").returncode == 0, "a headless worker")
+        assert app.stderr is not None and b"There is no display" in app.stderr.read()
+    assert app.returncode == 0
+
+
+def test_the_log_goes_on_after_a_restart(tmp_path: Path) -> None:
+    start_paused(tmp_path)
+    with worker(tmp_path) as first:
+        before = first.call("log")[0]
+    with (tmp_path / "logs" / "hearth.log").open("a") as file:
+        file.write("2026-02-31 10:00:00,000 INFO    core: no such day\nTraceback\n")
+    with worker(tmp_path) as second:
+        after = second.call("log")
+    assert after[0]["text"] == before["text"] and abs(after[0]["time"] - before["time"]) < 0.01
+    assert all("no such day" not in line["text"] for line in after)
+
+
 def test_bad_starts_are_explained(tmp_path: Path) -> None:
     unknown = hearth(tmp_path, "worker", "--run", "nothing")
     assert unknown.returncode == 2 and "Known runs: digits" in unknown.stderr
@@ -147,6 +232,8 @@ def test_settings_are_applied_saved_and_validated(paused: RunningWorker) -> None
     assert paused.status().idle_only
     with pytest.raises(SettingsError):
         paused.call("set_settings", {"changes": {"idle_only": False, "threads": -1}})
+    with pytest.raises(ManifestError, match="Known runs"):
+        paused.call("set_settings", {"changes": {"run": "nothing"}})
     assert paused.status().idle_only
     assert json.loads((paused.folder / "settings.json").read_text())["idle_only"] is True
 
@@ -158,6 +245,7 @@ def test_settings_are_applied_saved_and_validated(paused: RunningWorker) -> None
         (b"", "no PNG"),
         (b"\x89PNG\r\n\x1a\n" + b"\0" * 64, "no PNG"),
         (b"GIF89a" + b"\0" * 64, "no PNG"),
+        (empty_png(50_000, 50_000), "too many"),
     ],
 )
 def test_a_picture_that_is_none_is_refused(paused: RunningWorker, content: bytes | None, says: str) -> None:
@@ -173,6 +261,9 @@ def test_the_token_is_private_and_needed(paused: RunningWorker) -> None:
     assert stat.S_IMODE((paused.folder / ADDRESS_FILE).stat().st_mode) == 0o600
     (answer,) = all_lines(greet(paused.folder, token="0" * 64))
     assert "token" in str(answer["error"])
+    (answer,) = all_lines(greet(paused.folder, token="é" * 32))
+    assert "token" in str(answer["error"])
+    assert all_lines(greet(paused.folder, client="app", pid=-1)) == []
     (answer,) = all_lines(greet(paused.folder, protocol=PROTOCOL + 1))
     assert "version" in str(answer["error"])
 
@@ -209,10 +300,38 @@ def test_a_friend_with_bad_requests_gets_errors(paused: RunningWorker) -> None:
 def test_connections_that_say_nothing_do_not_lock_others_out(paused: RunningWorker) -> None:
     silent = [connect(paused.folder) for _ in range(40)]
     try:
-        wait_until(lambda: hearth(paused.folder, "status").returncode == 0, "a place for an honest client")
+        assert hearth(paused.folder, "status").returncode == 0
     finally:
         for connection in silent:
             connection.close()
+
+
+def test_strangers_do_not_fill_the_log(paused: RunningWorker) -> None:
+    for _ in range(20):
+        assert all_lines(greet(paused.folder, token="0" * 64))
+        with connect(paused.folder) as connection:
+            connection.sendall(b"nonsense\n")
+            assert all_lines(connection) == []
+    assert sum("refused" in line["text"] for line in paused.call("log")) == 6  # the 1st, 2nd, 4th .. 32nd
+
+
+def test_quitting_under_open_connections_is_no_error(tmp_path: Path) -> None:
+    start_paused(tmp_path)
+    with worker(tmp_path) as running, greet(tmp_path) as client, connect(tmp_path):
+        assert client.recv(10)
+        assert hearth(tmp_path, "quit").returncode == 0
+    assert running.process.returncode == 0
+    assert "Traceback" not in (tmp_path / "logs" / "hearth.log").read_text()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="stops a process as Unix does")
+def test_a_worker_that_hangs_is_told_from_one_that_is_not_there(paused: RunningWorker) -> None:
+    paused.process.send_signal(signal.SIGSTOP)
+    try:
+        done = hearth(paused.folder, "status")
+    finally:
+        paused.process.send_signal(signal.SIGCONT)
+    assert done.returncode == NotRunning.exit_code and "does not answer" in done.stderr
 
 
 def test_subscribers_hear_of_changes(paused: RunningWorker) -> None:

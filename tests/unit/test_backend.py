@@ -158,6 +158,8 @@ def test_a_state_that_does_not_fit_is_refused_and_nothing_changes() -> None:
         "float64": {**state, name: state[name].double()},
         "NaN": {**state, name: state[name] * float("nan")},
         "negative": {**state, "version": torch.tensor(-1)},
+        "negative number": {**state, "square.enter.weight": state[name] * 0 - 1},
+        "impossible": {**state, "samples": torch.tensor(2**63 - 1)},
         "samples": {key: value for key, value in state.items() if key != "samples"},
     }
     for words, document in wrong.items():

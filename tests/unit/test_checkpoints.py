@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import math
 import os
 import shutil
 import subprocess
@@ -171,6 +172,15 @@ async def test_a_part_that_does_not_fit_is_refused_but_not_set_aside(tmp_path: P
     found = CheckpointStore(tmp_path, "digits").restore({"trunk": picky})
     assert versions == [2, 1] and found.missing == []
     assert "3 layers" in found.notes[0] and not files(tmp_path, "*.bad")
+
+
+async def test_what_is_not_finite_is_not_saved(tmp_path: Path) -> None:
+    store = await saved(tmp_path, 1)
+    before = files(tmp_path)
+    broken = {**parts(2), "trunk": Part({"weight": torch.tensor([1.0, math.nan])})}
+    with pytest.raises(CheckpointError, match="trunk holds NaN"):
+        await store.save(2, 64, broken)
+    assert files(tmp_path) == before
 
 
 async def test_another_runs_checkpoint_is_not_used(tmp_path: Path) -> None:

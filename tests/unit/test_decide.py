@@ -51,6 +51,13 @@ def test_a_timed_pause_ends_by_itself() -> None:
     assert decide(AWAY, Settings(), wishes, TRAINING, NOW + 61).train
 
 
+@pytest.mark.parametrize("end", [NOW + 400 * 86_400, 1e18, 1e308])
+def test_a_time_that_no_wish_can_have_does_not_count(end: float) -> None:
+    paused = decide(AWAY, Settings(), Wishes(paused=True, paused_until=end), TRAINING, NOW)
+    assert (paused.state, paused.until_time) == ("paused", None)
+    assert not decide(HERE, IDLE_ONLY, Wishes(start_now_until=end), TRAINING, NOW).train
+
+
 def test_start_now_lifts_the_idle_rule_for_its_time() -> None:
     wishes = Wishes(start_now_until=NOW + 60)
     assert decide(HERE, IDLE_ONLY, wishes, TRAINING, NOW).train

@@ -43,6 +43,11 @@ def test_tensors_that_do_not_fill_the_payload_are_refused() -> None:
         messages.decode(bytes(frame[0])[8:], b"abc")
 
 
+def test_endless_nesting_is_refused() -> None:
+    with pytest.raises(ProtocolError):
+        messages.decode(b"\x92\x82\xa4type\xa4Quit\xa1x" + b"\x91" * 100_000, b"")
+
+
 @given(st.binary(max_size=300), st.binary(max_size=30))
 def test_garbage_is_refused_and_never_crashes(header: bytes, payload: bytes) -> None:
     with pytest.raises(ProtocolError):

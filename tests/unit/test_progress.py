@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from core.control.messages import CurvePoint, ExpertStatus
 from core.worker import progress
 from core.worker.progress import CURVE_POINTS, Progress
@@ -37,7 +39,8 @@ def test_figures_after_the_step_that_compute_resumed_at_are_forgotten() -> None:
     assert kept.accuracy == 0.2
 
 
-def test_a_damaged_file_is_set_aside(tmp_path: Path) -> None:
-    (tmp_path / progress.FILE).write_bytes(b"{broken")
+@pytest.mark.parametrize("damage", [b"{broken", b'{"step": -5}', b'{"samples": 1e30}', b'{"curve": [[1, 1, 0.5, 7]]}'])
+def test_a_damaged_file_is_set_aside(tmp_path: Path, damage: bytes) -> None:
+    (tmp_path / progress.FILE).write_bytes(damage)
     assert progress.load(tmp_path) == Progress()
     assert len(list(tmp_path.glob("progress.bad-*.json"))) == 1

@@ -46,6 +46,19 @@ def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
         settings.data_folder(tmp_path / "file" / "data")
 
 
+def test_a_folder_whose_name_no_message_can_carry_is_a_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(DataFolderError, match="UTF-8"):
+        settings.data_folder(tmp_path / "bad\udcff")
+
+
+def test_a_file_that_cannot_be_written_stays_whatever_is_in_the_way(tmp_path: Path) -> None:
+    (tmp_path / "kept.json").write_text("old")
+    (tmp_path / "kept.json.partial").mkdir()  # can neither be written nor removed
+    with pytest.raises(DataFolderError, match="old file stays"):
+        settings.write_atomically(tmp_path / "kept.json", b"new")
+    assert (tmp_path / "kept.json").read_text() == "old"
+
+
 def test_every_setting_explains_itself() -> None:
     for field in Settings.__dataclass_fields__.values():
         assert field.metadata["label"] and field.metadata["help"].endswith(".") and field.metadata["group"]
