@@ -13,7 +13,7 @@ MAX_PAYLOAD = 64 * MIB
 """A frame's payload. 16 MiB is the largest activation tensor in sight, 64 leaves room for a checkpoint's part."""
 SMALL = 32 * KIB
 """Frames up to this size share one stream; above it waiting behind each other would cost milliseconds."""
-CHUNK = 512 * KIB
+CHUNK = 256 * KIB
 """Bytes read or written by one call into the transport: larger ones no longer pay, smaller ones bound memory."""
 LANES = 4
 """Large frames in flight in one direction of a connection: two fill the line, four keep slow ones from blocking."""

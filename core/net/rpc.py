@@ -77,7 +77,7 @@ class RpcNode:
         self._meters: dict[str, Meter] = {}
         self._decoders: dict[type, Callable[[msgspec.Raw], Any]] = {}
         self._group: asyncio.TaskGroup | None = None
-        self._loops: list[asyncio.Task[None]] = []
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> "RpcNode":
         self.endpoint = await Endpoint.bind(self.identity.seed, self._listen)
@@ -86,22 +86,22 @@ class RpcNode:
         self.pool.on_connected = self.on_connected
         self.pool.on_disconnected = self.on_disconnected
         self._group = await asyncio.TaskGroup().__aenter__()
-        self._loops = [
-            self._group.create_task(self.pool.accept(), name="accept"),
-            self._group.create_task(self.pool.tend(), name="tend"),
-        ]
+        for loop in (self.pool.accept(), self.pool.tend()):
+            self._tracked(self._group.create_task(loop))
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         group, self._group = self._group, None  # nothing new starts from here on
-        for loop in self._loops:
-            loop.cancel()
         self.pool.close("the peer leaves")
+        for task in self._tasks:
+            task.cancel()
         try:
             if group is not None:
-                await group.__aexit__(kind, error, trace)
+                # An error of the body goes on as it is; a cancellation may be the group's own, after a loop failed.
+                mine = (kind, error, trace) if kind is asyncio.CancelledError else (None, None, None)
+                await group.__aexit__(*mine)
         finally:
             await self.endpoint.close()
 
@@ -114,7 +114,12 @@ class RpcNode:
         if self._group is None:
             work.close()
             raise NetworkError("The network of this PC is off. Start the worker first.")
-        return self._group.create_task(_logged(work, name), name=name)
+        return self._tracked(self._group.create_task(_logged(work, name), name=name))
+
+    def _tracked(self, task: asyncio.Task[None]) -> asyncio.Task[None]:
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
 
     # --- what others may call
 
