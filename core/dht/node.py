@@ -16,7 +16,7 @@ from core.dht import store as state
 from core.dht.crawl import REPLICAS, PeerCrawl, ValueCrawl
 from core.dht.messages import NAMED
 from core.dht.protocol import MAX_FOUND, DHTProtocol, NetworkClock, check_all
-from core.dht.records import MAX_KEY, MAX_LIFE_S, SKEW_S, Record, Verdict, key_digest, make, parse, timely
+from core.dht.records import MAX_LIFE_S, SKEW_S, Record, Verdict, key_digest, make, parse, timely
 from core.dht.routing import Contact, K
 from core.dht.store import KEY_SUBKEYS, RecordStore
 from core.errors import IdentityError, RecordError
@@ -114,7 +114,7 @@ class DHTNode(Server):  # type: ignore[misc]
         return len(found)
 
     async def _settle_in(self) -> None:
-        """Look for oneself, and greet everybody found: so they know of the newcomer and hand over what it should hold."""
+        """Look for oneself and far afield: so that others know of the newcomer, and hand over what it should hold."""
         own = self.protocol.source_node
         await PeerCrawl(own, self._near(own, K), self.protocol.call_find_node, K, K).find()
         for target in self.protocol.get_refresh_ids_older(0.0)[:8]:
@@ -210,9 +210,8 @@ class DHTNode(Server):  # type: ignore[misc]
         for _ in range(2):
             asked: list[tuple[int, asyncio.Future[Verdict | None]]] = []
             for place in places:
-                for contact in peers[digests[place]]:
-                    if contact.id not in tried[digests[place]]:
-                        asked.append((place, self.protocol.call_store(contact, records[place].raw)))
+                new = [contact for contact in peers[digests[place]] if contact.id not in tried[digests[place]]]
+                asked += [(place, self.protocol.call_store(contact, records[place].raw)) for contact in new]
             for digest, contacts in peers.items():
                 tried[digest].update(contact.id for contact in contacts)
             if asked:
@@ -269,7 +268,7 @@ class DHTNode(Server):  # type: ignore[misc]
         return {name: _newest(found) for name, found in zip(names, candidates, strict=True)}
 
     async def find_suffixes(self, prefix: str) -> dict[str, float]:
-        """Active subkeys of a key and when they expire (unix seconds), unsigned: check the leaf before relying on one."""
+        """Active subkeys of a key and when they expire (unix s), unsigned: check the leaf before relying on one."""
         return (await self.find_suffixes_many([prefix]))[prefix]
 
     async def find_suffixes_many(self, prefixes: Iterable[str]) -> dict[str, dict[str, float]]:
@@ -286,9 +285,9 @@ class DHTNode(Server):  # type: ignore[misc]
         for name, answers in zip(names, await asyncio.gather(*crawls), strict=True):
             suffixes = found[name] = {}
             for suffix, expires in (item for answer in answers for item in answer.items()):
-                if now < expires <= now + MAX_LIFE_S + SKEW_S and len(suffix) <= MAX_KEY:
-                    if suffix in suffixes or len(suffixes) < KEY_SUBKEYS:
-                        suffixes[suffix] = max(expires, suffixes.get(suffix, 0.0))
+                room = suffix in suffixes or len(suffixes) < KEY_SUBKEYS
+                if room and now < expires <= now + MAX_LIFE_S + SKEW_S:
+                    suffixes[suffix] = max(expires, suffixes.get(suffix, 0.0))
         return found
 
     # Upkeep
@@ -356,7 +355,7 @@ class DHTNode(Server):  # type: ignore[misc]
 
 
 def _candidates(key: str, answers: list[list[bytes]], now: float) -> dict[tuple[str, PeerId], list[Record]]:
-    """Records under `key` that are of this time, by subkey and publisher, newest first; signatures are not checked yet."""
+    """Records under `key` that are of this time, by subkey and publisher, newest first; signatures unchecked."""
     found: dict[tuple[str, PeerId], list[Record]] = {}
     for raw in {raw for answer in answers for raw in answer[:MAX_FOUND]}:
         try:

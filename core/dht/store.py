@@ -131,7 +131,7 @@ class RecordStore:
         """Records under a key as bytes, in order of subkey from the one behind `after`; subkeys are not torn apart.
 
         Returns:
-            At most `budget` bytes of records (but one subkey at least), and where the next page begins, None at the end.
+            At most `budget` bytes of records (but one subkey at least), and where the next page begins (None: no more).
         """
         subkeys = self._keys.get(digest, {})
         names = sorted(subkeys) if len(subkeys) > 1 else list(subkeys)
@@ -147,7 +147,7 @@ class RecordStore:
         return page, None
 
     def suffixes(self, digest: bytes, after: str, count: int, now: float) -> tuple[dict[str, float], str | None]:
-        """Subkeys alive under a key and their latest expiry: a compact page, and where the next begins, None at the end."""
+        """Subkeys alive under a key and their latest expiry, and where the next page begins (None: no more)."""
         subkeys = self._keys.get(digest, {})
         names = sorted(subkeys)
         start = bisect_right(names, after) if after else 0

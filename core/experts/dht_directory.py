@@ -1,0 +1,320 @@
+"""The directory over the DHT: announces the local experts, and knows the others' (paper, supplement C).
+
+A prefix key `digits.0.3.` holds the active suffixes under it, a leaf `digits.0.3.1` a record of each host. Suffixes are
+read in compact, unsigned pages; a leaf's signature is checked before its host is named. A false suffix thus costs one
+failed look-up, and is then left out for `NEGATIVE_S`.
+"""
+
+import asyncio
+import contextlib
+import logging
+import math
+import random
+import re
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Annotated, NamedTuple
+
+import msgspec
+
+from core.dht.node import DHTNode
+from core.dht.records import Record, own_subkey
+from core.errors import HearthError
+from core.experts.directory import LOCAL, MIRROR_LIMIT
+from core.experts.grid import MAX_SIDE, Coords, Grid, Uid
+from core.identity import PeerId, peer_text
+from core.net.messages import PeerAddress
+from core.net.rpc import RpcNode
+
+log = logging.getLogger(__name__)
+
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,3}", re.ASCII)
+
+ANNOUNCE_S = 20.0
+EXPIRY_S = 60.0
+"""Three announcements: a live host is not lost by one lost call, a dead one is gone after this and one refresh."""
+REFRESH_S = 10.0
+"""Between two readings of a small grid."""
+POSITIVE_S = 10.0
+"""A prefix or host once read is believed for so long, and never beyond its expiry."""
+NEGATIVE_S = 20.0
+"""An expert without a host, or a prefix without suffixes, is not asked for again before this: one announcement."""
+CACHED = 16_384
+"""Hosts, prefixes or absent experts remembered."""
+WITHDRAW_S = 3.0
+"""Time for the tombstones of a peer that leaves; records expire by themselves as well."""
+
+
+class HostState(NamedTuple):
+    """What a host says of one of its experts."""
+
+    load: float = 0.0
+    """0 idle, 1 busy without pause."""
+    version: int = 0
+    """Steps its weights have taken."""
+
+
+class _HostRecord(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    load: Annotated[float, msgspec.Meta(ge=0.0, le=1e6)]
+    version: Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
+    address: PeerAddress
+
+
+class HostInfo(NamedTuple):
+    """A peer that hosts an expert."""
+
+    peer: PeerId
+    load: float
+    version: int
+    addresses: PeerAddress
+    rtt_ms: float | None
+    """None: not connected yet."""
+    expires: float
+    """Unix seconds."""
+
+
+class DHTDirectory:
+    """`Directory` for one run. Use as `async with DHTDirectory(...) as directory`."""
+
+    def __init__(self, dht: DHTNode, rpc: RpcNode, grid: Grid, mirror_limit: int = MIRROR_LIMIT) -> None:
+        self._dht, self._rpc, self._grid = dht, rpc, grid
+        self._small = grid.cells <= mirror_limit
+        self._local: dict[Uid, HostState] = {}
+        self._mirrors: dict[int, tuple[Coords, ...]] = {}
+        self._remote: dict[int, dict[Coords, float]] = {}
+        self._prefixes: dict[tuple[int, Coords], tuple[float, dict[int, float]]] = {}
+        self._hosts: dict[Uid, tuple[float, tuple[HostInfo, ...]]] = {}
+        self._absent: dict[Uid, float] = {}
+        self._announcing = asyncio.Event()
+        self._loops: list[asyncio.Task[None]] = []
+
+    async def __aenter__(self) -> "DHTDirectory":
+        self._loops = [asyncio.create_task(self._announce_always(), name="announce")]
+        if self._small:
+            self._loops.append(asyncio.create_task(self._refresh_always(), name="mirror"))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for loop in self._loops:
+            loop.cancel()
+        await asyncio.gather(*self._loops, return_exceptions=True)
+        with contextlib.suppress(HearthError, TimeoutError):
+            async with asyncio.timeout(WITHDRAW_S):
+                await self.withdraw(list(self._local))
+
+    # Announcing
+
+    def host_here(self, experts: Mapping[Uid, HostState]) -> None:
+        """These experts, and their state, are hosted here; new ones are announced at once. Others stay as they are."""
+        if experts.keys() - self._local.keys():
+            self._announcing.set()
+        self._local.update(experts)
+        self._forget_mirrors()
+
+    async def withdraw(self, uids: Iterable[Uid]) -> None:
+        """These experts are no longer hosted here: tombstones tell everybody at once."""
+        gone = [uid for uid in uids if self._local.pop(uid, None) is not None]
+        if not gone:
+            return
+        self._forget_mirrors()
+        kept = {(key, suffix) for uid in self._local for key, suffix in _prefixes(uid)}
+        entries: dict[str, list[str]] = {}
+        for uid in gone:
+            entries[str(uid)] = [own_subkey(self._rpc.peer)]
+            for key, suffix in _prefixes(uid):
+                if (key, suffix) not in kept and suffix not in entries.setdefault(key, []):
+                    entries[key].append(suffix)
+        await self._dht.remove_many(entries)
+
+    async def announce(self) -> int:
+        """Publish all local experts, in a few calls; the number of replicas of the record with the fewest."""
+        if not self._local:
+            return 0
+        address, own = self._rpc.address(), own_subkey(self._rpc.peer)
+        entries: dict[str, dict[str, bytes]] = {}
+        for uid, state in self._local.items():
+            host = _HostRecord(max(0.0, min(state.load, 1e6)), state.version, address)
+            entries[str(uid)] = {own: msgspec.msgpack.encode(host)}
+            for key, suffix in _prefixes(uid):
+                entries.setdefault(key, {})[suffix] = b""
+        return await self._dht.store_many(entries, EXPIRY_S)
+
+    async def _announce_always(self) -> None:
+        while True:
+            self._announcing.clear()
+            try:
+                await self.announce()
+            except HearthError as error:
+                log.warning("The local experts could not be announced: %s", error)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(ANNOUNCE_S * random.uniform(0.9, 1.0)):
+                    await self._announcing.wait()
+
+    # The view of the grid
+
+    def mirror(self, layer: int) -> Sequence[Coords] | None:
+        """All active cells of a layer as last read, or None if the grid is large. The same object until it changes."""
+        if not self._small:
+            return None
+        if layer not in self._mirrors:
+            now = self._dht.clock.now()
+            cells = {coords for coords, expires in self._remote.get(layer, {}).items() if expires > now}
+            cells = {coords for coords in cells if not self._is_absent(Uid(self._grid.run, layer, coords))}
+            cells |= {uid.coords for uid in self._local if uid.layer == layer}
+            self._mirrors[layer] = tuple(sorted(cells))
+        return self._mirrors[layer]
+
+    def _forget_mirrors(self) -> None:
+        """Let each layer's mirror be made again; where nothing has changed the old object stays."""
+        old, self._mirrors = self._mirrors, {}
+        for layer, cells in old.items():
+            if self.mirror(layer) == cells:
+                self._mirrors[layer] = cells
+
+    async def refresh(self) -> None:
+        """Read the whole grid's suffixes, one dimension after the other."""
+        found: dict[int, dict[Coords, float]] = {}
+        prefixes = [(layer, ()) for layer in range(self._grid.layers)]
+        open_prefixes: list[tuple[int, Coords]] = list(prefixes)
+        for depth in range(len(self._grid.shape)):
+            if not open_prefixes:
+                break
+            names = {_prefix(self._grid.run, layer, coords): (layer, coords) for layer, coords in open_prefixes}
+            answers = await self._dht.find_suffixes_many(names)
+            open_prefixes = []
+            for name, suffixes in answers.items():
+                layer, coords = names[name]
+                for u, expires in self._valid(suffixes, depth).items():
+                    if depth + 1 == len(self._grid.shape):
+                        found.setdefault(layer, {})[(*coords, u)] = expires
+                    else:
+                        open_prefixes.append((layer, (*coords, u)))
+        if self._dht.stats().contacts:  # cut off from all others, what is known stays until it expires
+            self._remote = found
+        self._forget_mirrors()
+
+    async def _refresh_always(self) -> None:
+        while True:
+            try:
+                await self.refresh()
+            except HearthError as error:
+                log.warning("The grid could not be read: %s", error)
+                self._forget_mirrors()  # what has expired goes all the same
+            await asyncio.sleep(REFRESH_S * random.uniform(0.8, 1.0))
+
+    def _valid(self, suffixes: Mapping[str, float], depth: int) -> dict[int, float]:
+        """The suffixes that are coordinates of this grid; anybody may publish others."""
+        size = min(self._grid.shape[depth], MAX_SIDE)
+        numbers = {text: int(text) for text in suffixes if _NUMBER.fullmatch(text)}
+        return {u: suffixes[text] for text, u in numbers.items() if u < size}
+
+    async def active_suffixes(self, layer: int, prefixes: Sequence[Coords]) -> list[Sequence[int]]:
+        """For each prefix the next coordinates under which an active expert lives; read at most every `POSITIVE_S`."""
+        now = time.monotonic()
+        wanted = [p for p in dict.fromkeys(prefixes) if self._prefixes.get((layer, p), (0.0, {}))[0] <= now]
+        if wanted:
+            names = {_prefix(self._grid.run, layer, prefix): prefix for prefix in wanted}
+            for name, found in (await self._dht.find_suffixes_many(names)).items():
+                suffixes = self._valid(found, len(names[name]))
+                until = now + (POSITIVE_S if suffixes else NEGATIVE_S)
+                self._prefixes.pop((layer, names[name]), None)
+                self._prefixes[layer, names[name]] = (until, suffixes)
+            _bound(self._prefixes)
+        return [self._known_suffixes(layer, prefix) for prefix in prefixes]
+
+    def _known_suffixes(self, layer: int, prefix: Coords) -> Sequence[int]:
+        _, suffixes = self._prefixes.get((layer, prefix), (0.0, {}))
+        now, depth = self._dht.clock.now(), len(prefix)
+        alive = {u for u, expires in suffixes.items() if expires > now}
+        if depth + 1 == len(self._grid.shape):
+            alive = {u for u in alive if not self._is_absent(Uid(self._grid.run, layer, (*prefix, u)))}
+        alive |= {uid.coords[depth] for uid in self._local if uid.layer == layer and uid.coords[:depth] == prefix}
+        return sorted(alive)
+
+    # Hosts
+
+    async def hosts(self, uids: Sequence[Uid]) -> Mapping[Uid, Sequence[str]]:
+        """The hosts of each uid as text, best first, this process as LOCAL; a uid without a host is absent."""
+        infos = await self.host_infos(uids)
+        own = {uid: [LOCAL] for uid in uids if uid in self._local}
+        found = {uid: [*own.get(uid, []), *(peer_text(info.peer) for info in infos.get(uid, ()))] for uid in uids}
+        return {uid: names for uid, names in found.items() if names}
+
+    async def host(self, uid: Uid) -> HostInfo | None:
+        """The best other peer that hosts an expert."""
+        infos = (await self.host_infos([uid])).get(uid)
+        return infos[0] if infos else None
+
+    async def host_infos(self, uids: Sequence[Uid]) -> dict[Uid, Sequence[HostInfo]]:
+        """The other peers that host each expert, best first: least load in steps of a tenth, then round trip."""
+        now = time.monotonic()
+        unknown = [uid for uid in dict.fromkeys(uids) if self._hosts.get(uid, (0.0, ()))[0] <= now]
+        unknown = [uid for uid in unknown if not self._is_absent(uid)]
+        if unknown:
+            records = await self._dht.get_many(map(str, unknown))
+            for uid in unknown:
+                self._remember(uid, records[str(uid)])
+            _bound(self._hosts)
+            _bound(self._absent)
+        clock = self._dht.clock.now()
+        rtts = {info.peer: info.rtt_ms for info in self._rpc.peers()}
+        found: dict[Uid, Sequence[HostInfo]] = {}
+        for uid in uids:
+            _, infos = self._hosts.get(uid, (0.0, ()))
+            alive = [info._replace(rtt_ms=rtts.get(info.peer)) for info in infos if info.expires > clock]
+            if alive:
+                found[uid] = sorted(alive, key=_quality)
+        return found
+
+    def not_hosted(self, uid: Uid, peer: PeerId) -> None:
+        """The peer says that it does not host the expert, or cannot be reached: it is not named again for a while."""
+        until, infos = self._hosts.get(uid, (0.0, ()))
+        rest = tuple(info for info in infos if info.peer != peer)
+        self._hosts[uid] = (max(until, time.monotonic() + NEGATIVE_S), rest)
+        if not rest:
+            self._miss(uid)
+
+    def _remember(self, uid: Uid, records: Mapping[str, Record]) -> None:
+        infos = []
+        for record in records.values():
+            if record.subkey != own_subkey(record.peer) or record.peer == self._rpc.peer:
+                continue
+            with contextlib.suppress(msgspec.MsgspecError):
+                host = msgspec.msgpack.decode(record.value, type=_HostRecord)
+                if host.address.peer == record.peer and math.isfinite(host.load):
+                    self._rpc.learn(host.address)
+                    infos.append(HostInfo(record.peer, host.load, host.version, host.address, None, record.expires))
+        self._hosts.pop(uid, None)
+        self._hosts[uid] = (time.monotonic() + POSITIVE_S, tuple(infos))
+        if not infos:
+            self._miss(uid)
+
+    def _miss(self, uid: Uid) -> None:
+        """Nobody hosts the expert although it was announced, or was believed to be."""
+        self._absent.pop(uid, None)
+        self._absent[uid] = time.monotonic() + NEGATIVE_S
+        self._forget_mirrors()
+
+    def _is_absent(self, uid: Uid) -> bool:
+        return self._absent.get(uid, 0.0) > time.monotonic()
+
+
+def _prefix(run: str, layer: int, coords: Coords) -> str:
+    return ".".join((run, str(layer), *map(str, coords), ""))
+
+
+def _prefixes(uid: Uid) -> list[tuple[str, str]]:
+    """The prefix keys of an expert, each with its suffix under it."""
+    return [(_prefix(uid.run, uid.layer, uid.coords[:end]), str(u)) for end, u in enumerate(uid.coords)]
+
+
+def _quality(info: HostInfo) -> tuple[float, float]:
+    return (round(info.load, 1), info.rtt_ms if info.rtt_ms is not None else 1000.0)
+
+
+def _bound(cache: dict) -> None:  # type: ignore[type-arg]
+    while len(cache) > CACHED:
+        cache.pop(next(iter(cache)))

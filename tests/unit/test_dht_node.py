@@ -1,0 +1,386 @@
+"""DHT nodes over the real transport on loopback; faults of the kademlia package are shown beside their mending."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from kademlia.crawling import RPCFindResponse
+from kademlia.network import Server
+from kademlia.node import Node
+from kademlia.protocol import KademliaProtocol
+from kademlia.storage import ForgetfulStorage
+from kademlia.utils import digest as stock_digest
+
+from core.dht.crawl import REPLICAS
+from core.dht.messages import FindNode, FindValue, Found, Nodes, Ping, Pong, Store, Stored, Values
+from core.dht.node import DHTNode
+from core.dht.protocol import NetworkClock
+from core.dht.records import SKEW_S, Record, Verdict, key_digest, make, node_id
+from core.dht.routing import Contact
+from core.errors import RecordError
+from core.identity import Identity
+from core.net.messages import PeerAddress
+from core.net.rpc import Context, RpcNode
+from tests.dht_peers import LOOPBACK, Peer, peer, peers, until
+
+
+@pytest.fixture
+async def pair() -> AsyncIterator[list[Peer]]:
+    async with peers(2) as made:
+        yield made
+
+
+async def offer(sender: Peer, receiver: Peer, *raws: bytes) -> list[Verdict]:
+    """Store records at a peer by a bare call."""
+    reply, _ = await sender.rpc.call(receiver.id, "dht.store", Store(list(raws), False), Stored, deadline_s=10)
+    return [Verdict(code) for code in reply.verdicts]
+
+
+def signed(
+    by: Peer, value: bytes | None = b"v", *, key: str = "key", age_s: float = 0.0, life_s: float = 60.0
+) -> Record:
+    now = time.time()
+    return make(by.identity, key, "", value, int((now - age_s) * 1000), now + life_s)
+
+
+async def test_what_one_stores_another_finds(pair: list[Peer]) -> None:
+    a, b = pair
+    assert await a.dht.store("key", b"value", 60)
+    found = (await b.dht.get("key"))[""]
+    assert (found.value, found.peer) == (b"value", a.id)
+    assert await b.dht.get("nothing") == {}
+
+
+async def test_alone_a_peer_keeps_its_records_itself() -> None:
+    async with peer() as alone:
+        assert not await alone.dht.store("key", b"value", 60), "no other peer has it"
+        assert (await alone.dht.get("key"))[""].value == b"value"
+
+
+async def test_stock_raises_or_fails_where_we_answer() -> None:
+    """With every neighbour dead the package's set() raises ValueError, after 5 s of silence each."""
+    from kademlia.crawling import NodeSpiderCrawl
+
+    class Silent:
+        async def call_find_node(self, peer: Node, node: Node) -> tuple[bool, None]:
+            return (False, None)
+
+    nodes = await NodeSpiderCrawl(Silent(), Node(b"k" * 20), [Node(b"d" * 20)], 20, 3).find()
+    with pytest.raises(ValueError, match="empty"):
+        max(n.distance_to(Node(b"k" * 20)) for n in nodes)  # the line of Server.set_digest
+
+    async with peer() as alone:
+        async with peer(alone) as other:
+            await until(lambda: len(other.dht.protocol.router) == 1, "the table")
+            await until(lambda: len(alone.dht.protocol.router) == 1, "the table")
+        began = time.monotonic()
+        assert not await alone.dht.store("key", b"v", 60)
+        assert time.monotonic() - began < 10
+        assert len(alone.dht.protocol.router) == 0, "one failed call is enough to leave the table"
+
+
+async def test_a_newer_record_wins_wherever_an_older_one_is_left(pair: list[Peer]) -> None:
+    a, b = pair
+    async with peer(a, b) as c:
+        old, new = signed(a, b"old", age_s=5), signed(a, b"new")
+        assert await offer(a, b, old.raw) == await offer(a, c, new.raw) == [Verdict.STORED]
+        for reader in (a, b, c):
+            assert (await reader.dht.get("key"))[""].value == b"new"
+        assert await offer(b, c, old.raw) == [Verdict.OLDER], "a replay does not bring it back"
+
+
+def test_the_stock_store_takes_any_writers_word() -> None:
+    protocol = KademliaProtocol(Node(b"o" * 20), ForgetfulStorage(), 20)
+    protocol.welcome_if_new = lambda node: None
+    protocol.rpc_store(("1.2.3.4", 5), b"x" * 20, b"key", b"owner's")
+    protocol.rpc_store(("6.7.8.9", 5), b"y" * 20, b"key", b"anybody's")
+    assert protocol.storage.get(b"key") == b"anybody's"
+
+
+async def test_forged_replayed_expired_and_wrong_records_are_refused(pair: list[Peer]) -> None:
+    a, b = pair
+    good, other = signed(a), signed(a, key="other")
+    now = time.time()
+    hostile = {
+        good.raw[:-1] + bytes([good.raw[-1] ^ 1]): Verdict.FORGED,
+        other.raw[:-64] + good.signature: Verdict.FORGED,
+        signed(a, life_s=-1).raw: Verdict.EXPIRED,
+        signed(a, age_s=-2 * SKEW_S).raw: Verdict.AHEAD,
+        make(a.identity, "key", "", b"", int(now * 1000), now + 1e9).raw: Verdict.AHEAD,
+        make(a.identity, "key", "", b"", int(now * 1000), now, realm="other").raw
+        if False
+        else b"\x98garbage": Verdict.MALFORMED,
+        b"": Verdict.MALFORMED,
+    }
+    assert await offer(a, b, *hostile) == list(hostile.values())
+    assert len(b.dht.storage) == 0
+    assert await offer(a, b, good.raw, *hostile) == [Verdict.STORED, *hostile.values()], "the good one is kept"
+    assert (await b.dht.get("key"))[""] == good
+
+
+async def test_a_liar_among_the_replicas_is_not_believed() -> None:
+    """A replica that answers with forged, foreign or malformed records cannot hide or replace the true one."""
+    async with peers(3) as (a, b, c):
+        true = signed(a, b"true", age_s=1)
+        forged = signed(b, b"forged")
+        foreign = signed(b, b"foreign", key="another key")
+        await offer(a, b, true.raw)
+        lies = [forged.raw[:-1] + b"!", foreign.raw, b"nonsense", true.raw[:-64] + forged.signature]
+
+        def lie(request: FindValue, payload: Any, context: Context) -> Values:
+            return Values([Found(lies, {}, None) for _ in request.keys], Nodes([], [[] for _ in request.keys]))
+
+        c.rpc.register("dht.find_value", FindValue, lie)
+        for reader in (a, b):
+            assert (await reader.dht.get("key"))[""].value == b"true"
+
+
+async def test_subkeys_of_many_writers_are_all_there(pair: list[Peer]) -> None:
+    a, b = pair
+    await asyncio.gather(*(a.dht.store("p.", b"", 60, subkey=f"a{i}") for i in range(20)),
+                         *(b.dht.store("p.", b"", 60, subkey=f"b{i}") for i in range(20)))  # fmt: skip
+    wanted = {f"{who}{i}" for who in "ab" for i in range(20)}
+    for reader in pair:
+        assert set(await reader.dht.get("p.")) == set(await reader.dht.find_suffixes("p.")) == wanted
+
+
+async def test_large_keys_come_in_pages(pair: list[Peer]) -> None:
+    a, b = pair
+    values = {f"s{i:04}": bytes(400) for i in range(600)}  # 330 KB, more than a frame's header may hold
+    assert await a.dht.store_subkeys("p.", values, 60) == 1
+    b.dht.storage = b.dht.protocol.storage = type(b.dht.storage)()  # nothing of its own
+    a.dht.storage.expire(0.0)
+    assert len(await b.dht.find_suffixes("p.")) == 600 and len(await b.dht.get("p.")) == 600
+
+
+async def test_tombstones_remove_at_once_and_only_ones_own(pair: list[Peer]) -> None:
+    a, b = pair
+    await a.dht.store_subkeys("p.", {"1": b"", "2": b""}, 60)
+    await b.dht.store("p.", b"", 60, subkey="2")
+    await a.dht.remove("p.", ["1", "2"])
+    for reader in pair:
+        assert set(await reader.dht.find_suffixes("p.")) == {"2"}
+        assert (await reader.dht.get("p."))["2"].peer == b.id
+
+
+async def test_records_expire_on_the_network(pair: list[Peer]) -> None:
+    a, b = pair
+    await a.dht.store("key", b"v", 0.5)
+    await until(lambda: _empty(b.dht.get("key")), "expiry")
+    await b.dht.upkeep()
+    assert len(b.dht.storage) == 0
+
+
+async def _empty(reading: Any) -> bool:
+    return not await reading
+
+
+def stock_hand_over(count: int) -> tuple[int, int]:
+    """(handed over, of these rightly) by the package's protocol to a newcomer, for keys that are digests already."""
+    handed: list[bytes] = []
+
+    class Recording(KademliaProtocol):  # type: ignore[misc]
+        async def call_store(self, node: Node, key: bytes, value: Any) -> None:
+            """Only what is asked for is noted."""
+
+    protocol = Recording(Node(stock_digest("own")), ForgetfulStorage(), 3)
+    for number in range(20):
+        protocol.router.add_contact(Node(stock_digest(f"n{number}"), "1.1.1.1", number + 1))
+    newcomer = Node(stock_digest("newcomer"), "2.2.2.2", 1)
+    rightly = set()
+    for number in range(count):
+        key = stock_digest(f"k{number}")
+        protocol.storage[key] = b"v"
+        near = sorted([*protocol.router.find_neighbors(Node(key), 30), protocol.source_node], key=Node(key).distance_to)
+        if near[0] is protocol.source_node and newcomer.distance_to(Node(key)) < near[3].distance_to(Node(key)):
+            rightly.add(key)
+
+    def note(node: Node, key: bytes, value: Any) -> Any:
+        handed.append(key)
+        return asyncio.sleep(0)
+
+    protocol.call_store = note
+    protocol.welcome_if_new(newcomer)
+    return len(rightly), len(rightly & set(handed))
+
+
+async def test_a_newcomer_gets_the_right_records() -> None:
+    should, got = stock_hand_over(600)
+    assert got < should / 2, "the package was mended: the override may go"
+
+    async with peers(9) as made:
+        entries = {f"key{number}": {"": b"v"} for number in range(120)}
+        assert await made[0].dht.store_many(entries, 60) >= REPLICAS - 1
+        async with peer(made[0]) as newcomer:
+            everybody = [*made, newcomer]
+
+            def places(key: str) -> list[Peer]:
+                target = Node(key_digest(key))
+                return sorted(everybody, key=lambda p: target.distance_to(Node(node_id(p.id))))[:REPLICAS]
+
+            right = {key for key in entries if newcomer in places(key)}
+            wrong = entries.keys() - right
+            assert right and wrong
+            await until(lambda: right <= {r.key for r in newcomer.dht.storage}, "the hand-over")
+            assert not wrong & {record.key for record in newcomer.dht.storage}
+
+
+async def test_a_peer_that_only_dials_out_enters_no_table(pair: list[Peer]) -> None:
+    a, b = pair
+    async with peer(a, b, serving=False) as client:
+        assert await client.dht.store("key", b"v", 60)
+        assert (await client.dht.get("key"))[""].value == b"v"
+        await a.dht.upkeep()
+        for other in pair:
+            assert client.id not in [address.peer for address in other.dht.contacts()]
+        assert len(client.dht.storage) == 0, "and is no replica"
+
+
+async def test_one_that_calls_enters_only_after_it_answered_a_ping(pair: list[Peer]) -> None:
+    """A stranger that sends requests and does not answer is neither named to others nor handed records."""
+    a, _ = pair
+    await a.dht.store("key", b"v", 60)
+    identity = Identity.generate()
+    asked = asyncio.Event()
+
+    async def silent(request: Ping, payload: Any, context: Context) -> Pong:
+        asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async with RpcNode(identity, listen=LOOPBACK) as stranger:
+        stranger.register("dht.ping", Ping, silent)
+        stranger.learn(a.rpc.address())
+        await stranger.call(a.id, "dht.find_node", FindNode([b"t" * 20], True), Nodes, deadline_s=10)
+        await asyncio.wait_for(asked.wait(), 10)
+        assert identity.peer not in [address.peer for address in a.dht.contacts()]
+        assert [p for p in a.dht.protocol._meeting] == [identity.peer]
+
+
+async def test_a_list_of_ten_thousand_nodes_is_refused(pair: list[Peer]) -> None:
+    a, b = pair
+    many = [PeerAddress(number.to_bytes(32, "big"), ("127.0.0.1:9",)) for number in range(10_000)]
+
+    def flood(request: FindNode, payload: Any, context: Context) -> Nodes:
+        return Nodes(many[:4000], [list(range(256)) for _ in request.targets])
+
+    b.rpc.register("dht.find_node", FindNode, flood)
+    began = time.monotonic()
+    await a.dht.store("key", b"v", 60)
+    assert time.monotonic() - began < 8
+    assert len(a.dht.contacts()) <= 1 and len(a.rpc.peers()) <= 2
+
+
+@pytest.mark.parametrize("nearest", [[[9]], [[0] * 32] * 2, [], [[0, 0, 0]]])
+async def test_a_malformed_node_list_is_outlived(pair: list[Peer], nearest: list[list[int]]) -> None:
+    with pytest.raises(TypeError):
+        RPCFindResponse((True, [7])).get_node_list()  # the package raises, and its crawl with it
+
+    a, b = pair
+    ghost = PeerAddress(b"g" * 32, ("127.0.0.1:9",))
+    b.rpc.register("dht.find_node", FindNode, lambda request, payload, context: Nodes([ghost], nearest))
+    began = time.monotonic()
+    await a.dht.store("key", b"v", 60)
+    assert time.monotonic() - began < 10
+
+
+def test_the_stock_package_makes_a_call_of_any_name_and_ours_does_not() -> None:
+    stock = KademliaProtocol(Node(b"o" * 20), ForgetfulStorage(), 20)
+    assert callable(stock.no_such_thing)
+    identity = Identity.generate()
+    node = DHTNode(RpcNode(identity), identity)
+    with pytest.raises(AttributeError):
+        _ = node.protocol.no_such_thing
+    assert callable(Server.save_state_regularly) and node.save_state_regularly is None, "nothing is pickled"
+
+
+async def test_a_stranger_draws_no_answer_larger_than_its_question(pair: list[Peer]) -> None:
+    """The package sends 744 bytes to any forged address for 77; here nothing is said before a handshake."""
+    import socket
+
+    import umsgpack
+
+    async def drawn(port: int) -> int:
+        question = b"\x00" + b"i" * 20 + umsgpack.packb(["find_node", [b"n" * 20, b"k" * 20]])
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            sender.bind(("127.0.0.1", 0))
+            sender.setblocking(False)
+            loop = asyncio.get_running_loop()
+            await loop.sock_sendto(sender, question, ("127.0.0.1", port))
+            try:
+                return len(await asyncio.wait_for(loop.sock_recv(sender, 65536), 1)) / len(question)  # type: ignore[return-value]
+            except TimeoutError:
+                return 0
+
+    stock = Server()
+    await stock.listen(0, "127.0.0.1")
+    for number in range(20):
+        stock.protocol.router.add_contact(Node(stock_digest(f"n{number}"), "127.0.0.1", 9))
+    try:
+        assert await drawn(stock.transport.get_extra_info("sockname")[1]) > 5
+    finally:
+        stock.stop()
+    assert await drawn(int(pair[0].rpc.address().addresses[0].rpartition(":")[2])) <= 1
+
+
+async def test_a_flood_of_publishers_does_not_grow_the_memory(pair: list[Peer]) -> None:
+    a, b = pair
+    b.dht.storage._limits = type(b.dht.storage._limits)(records=50)
+    raws = [make(Identity.generate(), f"k{i}", "", b"v", 1, time.time() + 60).raw for i in range(200)]
+    verdicts = await offer(a, b, *raws)
+    assert verdicts.count(Verdict.STORED) == 50 and set(verdicts[50:]) == {Verdict.FULL}
+
+
+def test_clocks_agree_and_a_liar_moves_one_by_little() -> None:
+    clock = NetworkClock(lambda: 1000.0)
+    assert clock.now() == 1000.0
+    for number in range(5):
+        clock.hear(bytes([number]), 1030.0, 1000.0, 1000.0)
+    clock.hear(b"liar", 9e18, 1000.0, 1000.0)
+    clock.hear(b"nan", float("nan"), 1000.0, 1000.0)
+    assert clock.now() == 1030.0
+    for number in range(10_000):
+        clock.hear(number.to_bytes(4, "big"), 9e18, 1000.0, 1000.0)
+    assert clock.offset == SKEW_S and len(clock._offsets) <= NetworkClock.VOTES
+
+
+async def test_a_peer_whose_clock_is_a_minute_slow_takes_part() -> None:
+    async with peers(2) as made, peer(*made, wall=lambda: time.time() - 59) as slow:
+        await until(lambda: slow.dht.clock.offset > 50, "its clock's correction")
+        assert await slow.dht.store("key", b"v", 30)
+        assert (await made[0].dht.get("key"))[""].value == b"v"
+        await made[1].dht.store("other", b"v", 30)
+        assert (await slow.dht.get("other"))[""].value == b"v"
+
+
+async def test_impossible_values_are_refused_before_anything_is_sent(pair: list[Peer]) -> None:
+    for call in (
+        pair[0].dht.store("k" * 999, b"", 60),
+        pair[0].dht.store("k", bytes(9999), 60),
+        pair[0].dht.store("k", b"", 1e9),
+        pair[0].dht.store("k", b"", -1),
+        pair[0].dht.store("k", b"", 60, subkey=pair[1].id.hex()),
+    ):
+        with pytest.raises(RecordError):
+            await call
+
+
+async def test_state_lets_a_peer_come_back_without_bootstrap_peers(pair: list[Peer], tmp_path: Any) -> None:
+    a, _ = pair
+    async with peer(*pair) as third:
+        await a.dht.store("key", b"v", 60)
+        third.dht.save_state(tmp_path / "dht.json")
+        identity = third.identity
+    async with peer(identity=identity) as again:
+        known = again.dht.load_state(tmp_path / "dht.json")
+        assert set(known) == {p.id for p in pair}
+        assert await again.dht.bootstrap(known) == 2
+        assert (await again.dht.get("key"))[""].value == b"v"
+
+
+async def test_contacts_name_their_addresses(pair: list[Peer]) -> None:
+    await until(lambda: len(pair[0].dht.contacts()) == 1, "the table")
+    assert pair[0].dht.contacts() == [pair[1].rpc.address()]
+    assert isinstance(next(iter(pair[0].dht.protocol.router)), Contact)
