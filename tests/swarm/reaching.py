@@ -11,6 +11,7 @@ import msgspec
 
 from core.errors import HearthError
 from core.identity import Identity, PeerId
+from core.net.lan import Lan
 from core.net.messages import PeerAddress
 from core.net.reach import Reach
 from core.net.rpc import Context, RpcNode
@@ -46,6 +47,7 @@ async def obey(order: dict[str, Any], node: RpcNode, reach: Reach) -> dict[str, 
             "addresses": address.addresses,
             "relays": [relay.hex() for relay in address.relays],
             "paths": {info.peer.hex(): reach.path(info.peer) for info in node.peers()},
+            "known": [peer.hex() for peer in node.pool.book],
             "relayed_bytes": reach.relay.figures().bytes,
         }
     return {}
@@ -61,7 +63,10 @@ async def main(seed: str, options: dict[str, Any]) -> None:
             bootstrap.append(PeerId(bytes.fromhex(name)))
             node.learn(PeerAddress(bootstrap[-1], (address,)))
         roles = {"backbone": options.get("backbone", False), "relays": options.get("relays", False)}
-        async with Reach(node, bootstrap=bootstrap, **roles) as reach:
+        async with contextlib.AsyncExitStack() as stack:
+            reach = await stack.enter_async_context(Reach(node, bootstrap=bootstrap, **roles))
+            if "run" in options:
+                await stack.enter_async_context(Lan(node, options["run"]))
             print(json.dumps({"peer": identity.peer.hex()}), flush=True)
             while line := await asyncio.to_thread(sys.stdin.readline):
                 try:

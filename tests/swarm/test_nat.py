@@ -140,6 +140,16 @@ def test_a_cut_link_is_noticed_and_mended(internet: Internet) -> None:
     assert laptop.echo(public)["path"] == "direct"
 
 
+def test_peers_on_one_lan_find_each_other(internet: Internet) -> None:
+    router = internet.router("a", nat="cone")
+    first, second = (Peer(internet.host(name, router), run="digits") for name in ("first", "second"))
+    stranger = Peer(internet.host("stranger", router), run="another")
+    first.until("the other one", known=[second.name])
+    second.until("the other one", known=[first.name])
+    assert first.echo(second)["path"] == "direct"
+    assert stranger.do("state")["known"] == []
+
+
 def test_a_slow_lossy_line_works(internet: Internet) -> None:
     public = Peer(internet.host("public"), backbone=True)
     left = Peer(internet.host("left", internet.router("a", nat="cone")), bootstrap=[public])

@@ -1,0 +1,142 @@
+"""Peers on the same LAN find each other by mDNS (DNS-SD, RFC 6763), with no configuration.
+
+What the LAN says is a hint where to dial and nothing more: whoever answers there must prove its key, as everywhere.
+"""
+
+import asyncio
+import ipaddress
+import logging
+from collections.abc import Callable
+from typing import NamedTuple
+
+from zeroconf import Error as ZeroconfError
+from zeroconf import IPVersion, NonUniqueNameException, ServiceStateChange, Zeroconf
+from zeroconf.asyncio import AsyncServiceBrowser, AsyncServiceInfo, AsyncZeroconf
+
+from core.errors import IdentityError, NetworkError
+from core.identity import PeerId, parse_peer, peer_text
+from core.net.reach import merged
+from core.net.rpc import RpcNode
+
+log = logging.getLogger(__name__)
+
+SERVICE = "_hearth._udp.local."
+ASK_MS = 3000
+HINTS = 64
+"""Peers of one LAN that are listened to: a class room full. A flood of invented ones ends here."""
+ADDRESSES = 4
+"""Addresses taken from one announcement."""
+
+
+class Hint(NamedTuple):
+    """What the LAN says of a peer; nothing of it is proved."""
+
+    peer: PeerId
+    run: str
+    addresses: tuple[str, ...]
+
+
+def read_hint(info: AsyncServiceInfo) -> Hint | None:
+    """What an announcement says, or None if it is not one of ours."""
+    properties = info.decoded_properties
+    try:
+        peer = parse_peer(properties.get("peer") or "")
+    except IdentityError:
+        return None
+    run, port = properties.get("run") or "", info.port or 0
+    if len(run) > 64 or not 0 < port < 65536:
+        return None
+    addresses = [address for address in info.ip_addresses_by_version(IPVersion.All) if _is_of_a_lan(address)]
+    found = [f"[{ip.compressed}]:{port}" if ip.version == 6 else f"{ip.compressed}:{port}" for ip in addresses]
+    return Hint(peer, run, tuple(found[:ADDRESSES])) if found else None
+
+
+class Lan:
+    """Announces this peer on the LAN and dials those of the same run. Use as `async with Lan(node, run)`.
+
+    Args:
+        on_found: told each new hint of this run.
+    """
+
+    def __init__(
+        self,
+        node: RpcNode,
+        run: str,
+        *,
+        on_found: Callable[[Hint], None] | None = None,
+    ) -> None:
+        self.hints: dict[PeerId, Hint] = {}
+        self._node, self._run = node, run
+        self._on_found = on_found
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> "Lan":
+        """Begin.
+
+        Raises:
+            NetworkError: this PC has no network for it.
+        """
+        try:
+            self._zeroconf = AsyncZeroconf()
+        except (OSError, RuntimeError) as error:
+            raise NetworkError(
+                f"Peers on the LAN cannot be looked for: {error}. Check the network, or turn this off in the settings."
+            ) from error
+        try:
+            await self._zeroconf.async_register_service(self._announcement(), cooperating_responders=True)
+        except (OSError, ZeroconfError, NonUniqueNameException) as error:
+            await self._zeroconf.async_close()
+            raise NetworkError(f"This PC could not be announced on the LAN: {error}. Try again later.") from error
+        self._browser = AsyncServiceBrowser(self._zeroconf.zeroconf, SERVICE, handlers=[self._changed])
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        tasks = [*self._tasks]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._browser.async_cancel()
+        await self._zeroconf.async_unregister_all_services()
+        await self._zeroconf.async_close()
+
+    def _announcement(self) -> AsyncServiceInfo:
+        port = int(self._node.endpoint.sockets[0].rpartition(":")[2])
+        found = (address.rpartition(":")[0].strip("[]") for address in self._node.endpoint.addresses())
+        hosts = [host for host in dict.fromkeys(found) if _is_of_a_lan(ipaddress.ip_address(host))]
+        name = peer_text(self._node.peer)
+        return AsyncServiceInfo(
+            SERVICE,
+            f"{name[:32]}.{SERVICE}",
+            parsed_addresses=hosts,
+            port=port,
+            properties={"peer": name, "run": self._run},
+            server=f"hearth-{name[:16]}.local.",
+        )
+
+    def _changed(self, zeroconf: Zeroconf, service_type: str, name: str, state_change: ServiceStateChange) -> None:
+        if state_change is ServiceStateChange.Removed or len(self._tasks) >= HINTS:
+            return
+        task = asyncio.get_running_loop().create_task(self._look(zeroconf, name), name="lan: look")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _look(self, zeroconf: Zeroconf, name: str) -> None:
+        info = AsyncServiceInfo(SERVICE, name)
+        if not await info.async_request(zeroconf, ASK_MS):
+            return
+        hint = read_hint(info)
+        if hint is None or hint.peer == self._node.peer or hint.run != self._run:
+            return
+        if self.hints.get(hint.peer) == hint or (hint.peer not in self.hints and len(self.hints) >= HINTS):
+            return
+        self.hints[hint.peer] = hint
+        log.info("peer %s is on this LAN", hint.peer.hex()[:8])
+        self._node.learn(merged(self._node.pool.book.get(hint.peer), hint.peer, hint.addresses))
+        if self._on_found is not None:
+            self._on_found(hint)
+
+
+def _is_of_a_lan(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    """Whether neighbours may dial it. Link-local IPv6 would need the name of each PC's own interface."""
+    wrong = address.is_loopback or address.is_multicast or address.is_unspecified or address.is_reserved
+    return not wrong and not (address.version == 6 and address.is_link_local)
