@@ -188,7 +188,7 @@ def stock_hand_over(count: int) -> tuple[int, int]:
     protocol = Recording(Node(stock_digest("own")), ForgetfulStorage(), 3)
     for number in range(20):
         protocol.router.add_contact(Node(stock_digest(f"n{number}"), "1.1.1.1", number + 1))
-    newcomer = Node(stock_digest("newcomer"), "2.2.2.2", 1)
+    newcomer = Node(stock_digest("own")[:1] + stock_digest("newcomer")[1:], "2.2.2.2", 1)
     rightly = set()
     for number in range(count):
         key = stock_digest(f"k{number}")
@@ -207,8 +207,8 @@ def stock_hand_over(count: int) -> tuple[int, int]:
 
 
 async def test_a_newcomer_gets_the_right_records() -> None:
-    should, got = stock_hand_over(600)
-    assert got < should / 2, "the package was mended: the override may go"
+    should, got = stock_hand_over(1500)
+    assert got < should / 2 and should > 10, "the package was mended: the override may go"
 
     async with peers(9) as made:
         entries = {f"key{number}": {"": b"v"} for number in range(120)}
@@ -256,7 +256,7 @@ async def test_one_that_calls_enters_only_after_it_answered_a_ping(pair: list[Pe
         await stranger.call(a.id, "dht.find_node", FindNode([b"t" * 20], True), Nodes, deadline_s=10)
         await asyncio.wait_for(asked.wait(), 10)
         assert identity.peer not in [address.peer for address in a.dht.contacts()]
-        assert [p for p in a.dht.protocol._meeting] == [identity.peer]
+        assert list(a.dht.protocol._meeting) == [identity.peer]
 
 
 async def test_a_list_of_ten_thousand_nodes_is_refused(pair: list[Peer]) -> None:
