@@ -61,6 +61,11 @@ def _parser() -> argparse.ArgumentParser:
 
     worker = add("worker", _worker, "Run the worker alone, without the app.")
     worker.add_argument("--run", help="name of the run to train")
+    worker.add_argument("--listen", metavar="ADDR", help="join peers; address and port for them, such as 0.0.0.0:4401")
+    worker.add_argument(
+        "--bootstrap", metavar="PEER[@ADDR]", action="append", default=[], help="join the network of this peer"
+    )
+    worker.add_argument("--role", metavar="ROLES", help="join peers as host,train,backbone or some of these")
     status = add("status", _status, "Show what the worker does and why.")
     status.add_argument("--json", action="store_true", help="all figures as one JSON document")
     pause = add("pause", _pause, "Stop computing at once.")
@@ -70,6 +75,14 @@ def _parser() -> argparse.ArgumentParser:
     predict = add("predict", _predict, "Ask the model which digit a PNG shows.")
     predict.add_argument("file", type=Path, metavar="FILE.png")
     predict.add_argument("--json", action="store_true", help="the whole answer as one JSON document")
+    peers = add("peers", _peers, "Show this peer, how it is reached, and those it is connected to.")
+    peers.add_argument("--json", action="store_true", help="all figures as one JSON document")
+    add("address", _address, "Print what another PC needs to reach this one (--bootstrap).")
+    dht = add("dht", _dht, "Look into the distributed hash table.")
+    dht.add_argument("what", choices=["get", "stats"])
+    dht.add_argument("key", nargs="?", help="for get: such as digits.0.1.3, or the prefix digits.0.1.")
+    identity = add("identity", _identity, "Back up or restore the key that names this PC.")
+    identity.add_argument("what", choices=["show", "export", "import"])
     log = add("log", _log, "Show the worker's log.")
     log.add_argument("-n", dest="lines", type=int, default=50, help="how many lines (50)")
     log.add_argument("-f", "--follow", action="store_true", help="go on as lines are written; end with Ctrl+C")
@@ -102,7 +115,8 @@ def _duration(text: str) -> float:
 def _app(options: argparse.Namespace) -> int:
     if sys.platform == "linux" and not _has_display():
         print("There is no display: the worker runs in this terminal. Ctrl+C saves and ends it.", file=sys.stderr)
-        options.run = None
+        options.run = options.listen = options.role = None
+        options.bootstrap = []
         return _worker(options)
     # The app is a program of its own that knows the core; the core does not know the app.
     import runpy
@@ -131,7 +145,12 @@ def _has_display() -> bool:
 def _worker(options: argparse.Namespace) -> int:
     from core.control.start import run_worker
 
-    return run_worker(data_folder(options.data_dir), options.run)
+    network = None
+    if options.listen or options.bootstrap or options.role:
+        from core.worker.network import parse_options
+
+        network = parse_options(options.listen, options.bootstrap, options.role)
+    return run_worker(data_folder(options.data_dir), options.run, network)
 
 
 def _client(options: argparse.Namespace) -> "ControlClient":
@@ -250,6 +269,65 @@ def read_picture(path: Path) -> dict[str, Any]:
         grey = ImageChops.invert(grey)
     grey.thumbnail((PICTURE_SIDE, PICTURE_SIDE))
     return {"width": grey.width, "height": grey.height, "pixels": grey.tobytes()}
+
+
+def _peers(options: argparse.Namespace) -> None:
+    import msgspec
+
+    from core.control.messages import NetworkStatus
+    from core.policy.decide import duration
+
+    with _client(options) as client:
+        status = client.call("network", {}, NetworkStatus)
+    if options.json:
+        print(msgspec.json.format(msgspec.json.encode(status)).decode())
+        return
+    print(f"This PC  {status.peer[:8]}  {status.reachability} ({status.step})  roles {', '.join(status.roles)}")
+    for peer in status.peers:
+        traffic = f"{peer.bytes_in / 1e6:.1f} MB in, {peer.bytes_out / 1e6:.1f} MB out"
+        since = duration(time.time() - peer.since)
+        print(f"{peer.peer[:8]}  {peer.path}  {peer.address}  {peer.rtt_ms:.1f} ms  {traffic}  for {since}")
+    if not status.peers:
+        print("No peer is connected.")
+
+
+def _address(options: argparse.Namespace) -> None:
+    from core.control.messages import NetworkStatus
+
+    with _client(options) as client:
+        print(client.call("network", {}, NetworkStatus).address)
+
+
+def _dht(options: argparse.Namespace) -> None:
+    from core.control.messages import DhtRecord, DhtStatus
+    from core.errors import SettingsError
+    from core.policy.decide import duration
+
+    with _client(options) as client:
+        if options.what == "stats":
+            stats = client.call("dht_stats", {}, DhtStatus)
+            print(f"{stats.contacts} peers, {stats.keys} keys, {stats.records} records of {stats.bytes} bytes")
+            print(f"{stats.own} records of this PC; other clocks are ahead by {stats.clock_offset_s:.1f} s")
+            return
+        if not options.key:
+            raise SettingsError("Which key? For example: hearth dht get digits.0.1.3")
+        for record in client.call("dht_get", {"key": options.key}, list[DhtRecord], 30.0):
+            left = duration(max(0.0, record.expires - time.time()))
+            print(f"{record.subkey or '-'}  by {record.peer[:8]}  for {left}  {record.value[:80]}")
+
+
+def _identity(options: argparse.Namespace) -> None:
+    from core.identity import Identity, peer_text
+
+    if options.what == "import":
+        folder = data_folder(options.data_dir)
+        print("Type the 24 recovery words and press Enter:", file=sys.stderr)
+        identity = Identity.from_words(sys.stdin.readline())
+        kept = identity.replace_in(folder)
+        print(f"This PC is now peer {peer_text(identity.peer)}." + (f" The old key is kept as {kept}." if kept else ""))
+        return
+    identity = Identity.load(data_path(options.data_dir))
+    print(identity.words() if options.what == "export" else peer_text(identity.peer))
 
 
 def _log(options: argparse.Namespace) -> None:

@@ -76,6 +76,7 @@ def start(folder: Path, terminal: bool) -> Ring:
     """
     root = logging.getLogger()
     root.setLevel(logging.INFO)
+    logging.getLogger("kademlia").setLevel(logging.WARNING)  # it tells of every crawl
     layout = logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s")
     logging.raiseExceptions = False  # a log line that cannot be written (full disk) is lost, nothing else
     ring = Ring()

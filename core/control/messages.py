@@ -234,6 +234,68 @@ class Prediction(msgspec.Struct, frozen=True):
     ms: float
 
 
+class PeerStatus(msgspec.Struct, frozen=True):
+    """A connected peer."""
+
+    peer: str
+    """64 hexadecimal digits."""
+    path: str
+    """ "direct", or "relayed via" and the relay."""
+    address: str
+    rtt_ms: float
+    bytes_in: int
+    bytes_out: int
+    since: float
+    """Unix time."""
+    faults: float
+    """Strikes, decayed; at 10 it is banned for a time."""
+
+
+class NetworkStatus(msgspec.Struct, frozen=True):
+    """`network` -> this peer and those it is connected to."""
+
+    peer: str
+    address: str
+    """As `--bootstrap` takes it."""
+    reachability: str
+    """unknown, reachable, punchable, relayed, dial-out only."""
+    step: str
+    """What showed it."""
+    nat: str
+    outside: list[str]
+    """Addresses that others saw."""
+    roles: list[str]
+    peers: list[PeerStatus]
+
+
+class DhtGetParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`dht_get` -> list[DhtRecord]."""
+
+    key: Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
+
+
+class DhtRecord(msgspec.Struct, frozen=True):
+    subkey: str
+    value: str
+    """Hexadecimal."""
+    sequence: int
+    expires: float
+    """Unix time."""
+    peer: str
+
+
+class DhtStatus(msgspec.Struct, frozen=True):
+    """`dht_stats` -> what this PC's DHT node holds."""
+
+    contacts: int
+    keys: int
+    records: int
+    bytes: int
+    own: int
+    clock_offset_s: float
+    """How far other peers' clocks are ahead of this PC's."""
+
+
 class Snapshot(msgspec.Struct, frozen=True):
     """`subscribe` -> all a client needs to draw its first picture."""
 

@@ -19,6 +19,7 @@ from core.control.messages import (
     MAX_LINE,
     PROTOCOL,
     Address,
+    DhtGetParams,
     ErrorInfo,
     Event,
     Hello,
@@ -226,6 +227,9 @@ class _Session:
             "quit": (_NoParams, lambda _: worker.quit()),
             "predict": (PredictParams, worker.predict),
             "set_settings": (SetSettingsParams, lambda params: worker.set_settings(params.changes)),
+            "network": (_NoParams, lambda _: worker.network().status()),
+            "dht_get": (DhtGetParams, lambda params: worker.network().dht_get(params.key)),
+            "dht_stats": (_NoParams, lambda _: worker.network().dht_stats()),
             "log": (LogParams, lambda params: worker.recent_log(params.lines)),
         }
         if request.method not in methods:

@@ -14,6 +14,7 @@ from core.control.messages import LOCK_FILE
 from core.control.server import ControlServer
 from core.control.terminal import show
 from core.errors import AlreadyRunning, DataFolderError
+from core.worker.network import NetworkOptions
 from core.worker.worker import Worker
 
 log = logging.getLogger(__name__)
@@ -39,7 +40,7 @@ def lock(folder: Path) -> filelock.BaseFileLock:
     return owner
 
 
-def run_worker(folder: Path, run: str | None) -> int:
+def run_worker(folder: Path, run: str | None, network: NetworkOptions | None = None) -> int:
     """Serve the data folder until asked to quit.
 
     Raises:
@@ -48,12 +49,14 @@ def run_worker(folder: Path, run: str | None) -> int:
     with lock(folder):
         terminal = sys.stdout is not None and sys.stdout.isatty()  # None: started with stdout closed
         ring = logs.start(folder, terminal=sys.stdout is not None and not terminal)
-        asyncio.run(_serve(folder, run, ring, terminal))
+        asyncio.run(_serve(folder, run, ring, terminal, network))
     return 0
 
 
-async def _serve(folder: Path, run: str | None, ring: logs.Ring, terminal: bool) -> None:
-    worker = Worker(folder, run, ring)
+async def _serve(
+    folder: Path, run: str | None, ring: logs.Ring, terminal: bool, network: NetworkOptions | None
+) -> None:
+    worker = Worker(folder, run, ring, network)
     loop = asyncio.get_running_loop()
     numbers = [signal.SIGINT, signal.SIGTERM]
     if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:  # else nohup: stay

@@ -66,12 +66,15 @@ class Decision:
     until_time: float | None = None
 
 
-def decide(idle: Idle, settings: Settings, wishes: Wishes, compute: Compute, now: float) -> Decision:
+def decide(
+    idle: Idle, settings: Settings, wishes: Wishes, compute: Compute, now: float, computes: bool = True
+) -> Decision:
     """One table, first match wins: the user's choice, then trouble, then the idle rule.
 
     Args:
         idle: seconds since the last input, or unknown.
         now: unix time.
+        computes: False for a peer that only keeps the network together (a backbone peer).
     """
     wishes = wishes.at(now)
     if wishes.quitting:
@@ -80,6 +83,9 @@ def decide(idle: Idle, settings: Settings, wishes: Wishes, compute: Compute, now
         )
     if wishes.paused:
         return _paused(wishes, now)
+    if not computes:
+        reason = "This PC is a backbone peer: it keeps the network together and does not compute."
+        return Decision(False, "contributing", reason, "Goes on until you quit.")
     blocked = None if wishes.start_now_until is not None else _idle_rule(idle, settings, compute, now)
     if blocked is not None:
         return blocked

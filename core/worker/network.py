@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from core.control.messages import DhtRecord, DhtStatus, NetworkStatus, PeerStatus
 from core.dht.node import DHTNode
-from core.errors import HearthError, IdentityError, SettingsError
+from core.errors import HearthError, SettingsError
 from core.experts.dht_directory import DHTDirectory, HostState
 from core.experts.grid import Grid, Uid
 from core.identity import Identity, PeerId, parse_peer, peer_text
@@ -64,8 +64,6 @@ class Network:
         backbone = "backbone" in options.roles
         self.node = RpcNode(self.identity, listen=options.listen)
         visitors.register(self.node)
-        for address in options.bootstrap:
-            self.node.learn(address)
         self._bootstrap = [PeerId(address.peer) for address in options.bootstrap]
         self.reach = Reach(self.node, bootstrap=self._bootstrap, backbone=backbone, relays=backbone)
         self.dht = DHTNode(self.node, self.identity)
@@ -73,6 +71,7 @@ class Network:
         self.directory = DHTDirectory(self.dht, self.node, grid)
         self._stack = contextlib.AsyncExitStack()
         self._tending: asyncio.Task[None] | None = None
+        self._announced: set[Uid] = set()
 
     async def __aenter__(self) -> "Network":
         """Bind and begin to join.
@@ -82,6 +81,8 @@ class Network:
         """
         async with contextlib.AsyncExitStack() as stack:
             await stack.enter_async_context(self.node)
+            for address in self._options.bootstrap:
+                self.node.learn(address)
             await stack.enter_async_context(self.reach)
             await stack.enter_async_context(self.dht)
             await stack.enter_async_context(self.directory)
@@ -107,11 +108,20 @@ class Network:
                 joined = now
                 await self._join()
             self.dht.serving = not self.node.dial_only
-            self.directory.host_here(self._hosted())
+            await self._announce()
             if now - saved >= SAVE_S:
                 saved = now
                 self._save()
             await asyncio.sleep(JOIN_S if not self.dht.contacts() else TEND_S)
+
+    async def _announce(self) -> None:
+        """What is not hosted any more, such as all experts while the user is back, is withdrawn at once."""
+        hosted = self._hosted()
+        gone = self._announced - hosted.keys()
+        self.directory.host_here(hosted)
+        self._announced = set(hosted)
+        with contextlib.suppress(HearthError):  # the records expire by themselves as well
+            await self.directory.withdraw(gone)
 
     async def _join(self) -> None:
         peers = list(dict.fromkeys([*self._bootstrap, *(PeerId(info.peer) for info in self.node.peers())]))

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from core.compute.messages import Refused, Serve, Served, Shape, Tensor
 from core.errors import CallRefused, ProtocolError
-from core.experts.calls import METHODS, MAX_BYTES, Direction, ExpertReply, ExpertRequest
+from core.experts.calls import MAX_BYTES, METHODS, Direction, ExpertReply, ExpertRequest
 from core.net.rpc import Context, RpcNode
 
 IN_COMPUTE = 64

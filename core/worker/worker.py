@@ -1,6 +1,7 @@
 """The worker: composition root of one data folder. Decides, supervises compute, keeps the figures, tells listeners."""
 
 import asyncio
+import contextlib
 import dataclasses
 import logging
 import os
@@ -26,11 +27,14 @@ from core.control.messages import (
     Snapshot,
     Status,
 )
-from core.errors import DataFolderError
+from core.errors import DataFolderError, NetworkError
+from core.experts.dht_directory import HostState
+from core.experts.grid import Uid
 from core.logs import Ring
 from core.policy.decide import Compute, Decision, Wishes, decide
 from core.settings import write_atomically
 from core.worker import progress as progress_file
+from core.worker.network import Network, NetworkOptions
 from core.worker.supervisor import ComputeSupervisor
 
 if sys.platform == "linux":
@@ -54,12 +58,15 @@ Listener = Callable[[Literal["status", "curve", "log", "bye"], Any], None]
 class Worker:
     """One run on one PC. `run` returns after `quit`."""
 
-    def __init__(self, folder: Path, run: str | None, ring: Ring) -> None:
+    def __init__(self, folder: Path, run: str | None, ring: Ring, network: NetworkOptions | None = None) -> None:
         """Read the settings, the manifest and the figures of last time. To be called from the event loop.
+
+        Args: data folder, run (None: that of the settings), recent log lines, network (None: stay alone).
 
         Raises:
             ManifestError: no such run.
             DataFolderError: the run's folder cannot be made.
+            IdentityError: the folder's key cannot be used.
         """
         self.folder = folder
         self.settings, note = settings_file.load(folder)
@@ -86,6 +93,10 @@ class Worker:
             lambda point: self._tell("curve", point),
         )
         self._compute.memory_grace_s = self.settings.memory_grace_s
+        self._computes = network is None or bool(network.roles & {"host", "train"})
+        self._network: Network | None = None
+        if network is not None:
+            self._network = Network(folder, self.manifest, network, self._compute.visitors, self._hosted)
         self._decision: Decision | None = None
         self._published = self._saved = 0.0
         self._saved_checkpoint: float | None = None
@@ -94,10 +105,14 @@ class Worker:
         ring.listener = lambda line: self._from_any_thread(self._tell, "log", line)
 
     async def run(self) -> None:
-        """Work until `quit` is called; everything is saved and compute is gone when this returns."""
+        """Work until `quit` is called; everything is saved and compute is gone when this returns.
+
+        Raises:
+            NetworkError: the address to listen on cannot be used.
+        """
         log.info("Hearth %s serves run %s from %s (pid %d).", VERSION, self.manifest.run, self.folder, os.getpid())
         try:
-            async with asyncio.TaskGroup() as group:
+            async with self._network or contextlib.nullcontext(), asyncio.TaskGroup() as group:
                 compute = group.create_task(self._compute.run(), name="compute supervisor")
                 ticking = group.create_task(self._tick(), name="policy")
                 await asyncio.wait({compute})
@@ -200,6 +215,16 @@ class Worker:
         self._changed.set()
         return dataclasses.asdict(settings)
 
+    def network(self) -> Network:
+        """This PC among its peers.
+
+        Raises:
+            NetworkError: the worker was started without a network.
+        """
+        if self._network is None:
+            raise NetworkError("This worker is alone. Start it with --listen, --bootstrap or --role to join peers.")
+        return self._network
+
     def recent_log(self, lines: int) -> list[LogLine]:
         return list(self._ring.lines)[-lines:]
 
@@ -220,6 +245,12 @@ class Worker:
             del self._apps[pid]
 
     # inside
+
+    def _hosted(self) -> dict[Uid, HostState]:
+        """The experts that other peers may call now; none while compute is stopped."""
+        if self._compute.phase != "training":
+            return {}
+        return {Uid.parse(expert.uid): HostState(0.0, expert.updates) for expert in self._compute.progress.experts}
 
     def _wish(self, wishes: Wishes, cause: float) -> None:
         self._wishes = wishes
@@ -242,7 +273,7 @@ class Worker:
             compute.memory_free_time,
             compute.answering,
         )
-        decision = decide(self._idle.read(), self.settings, self._wishes, view, now)
+        decision = decide(self._idle.read(), self.settings, self._wishes, view, now, self._computes)
         compute.want(decision.train, cause)
         return decision
 

@@ -9,11 +9,19 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-CONTRACTS = {"core.control.messages", "core.compute.messages", "core.experts.grid"}
+CONTRACTS = {
+    "core.control.messages",
+    "core.compute.messages",
+    "core.experts.grid",
+    "core.experts.calls",
+    "core.net.messages",
+}
 """Leaves that both ends import."""
 LAYERS = [
     {"core.errors"},
-    {"core.logs", "core.settings", "core.manifest"},
+    {"core.logs", "core.settings", "core.manifest", "core.identity"},
+    {"core.net"},
+    {"core.dht"},
     {"core.experts"},
     {"core.runtime", "core.training", "core.policy"},
     {"core.compute", "core.worker"},
