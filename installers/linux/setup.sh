@@ -64,12 +64,14 @@ missing() {
     dpkg-query -W -f '${Status}' fonts-inter 2>/dev/null | grep -q 'ok installed' || echo fonts-inter
     if [ "$1" = test ]; then
         while read -r program package; do
-            command -v "$program" >/dev/null || echo "$package"
+            PATH=$PATH:/sbin:/usr/sbin command -v "$program" >/dev/null || echo "$package"
         done <<'LIST'
 Xvfb xvfb
 openbox openbox
 trayer trayer
 xdotool xdotool
+ip iproute2
+nft nftables
 LIST
     fi
 }

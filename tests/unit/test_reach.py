@@ -163,9 +163,35 @@ async def test_a_message_thrown_back_at_its_sender_is_noticed() -> None:
         await alice.read_exact(3)
 
 
+class Impostor(Identity):
+    """Says to be `claimed`; signs with Mallory's key, or repeats a signature that it once heard from `claimed`."""
+
+    def __init__(self, claimed: PeerId, heard: bytes | None = None) -> None:
+        super().__init__(MALLORY.seed)
+        self.peer, self.heard = claimed, heard
+
+    def sign(self, message: bytes) -> bytes:
+        return self.heard or super().sign(message)
+
+
+class Overheard(Identity):
+    """Bob, whose last signature became known."""
+
+    def sign(self, message: bytes) -> bytes:
+        self.last = super().sign(message)
+        return self.last
+
+
 async def test_a_relay_cannot_pose_as_the_peer() -> None:
-    with pytest.raises(HearthError):
-        await shake(*wires(), called=MALLORY)
+    with pytest.raises(ProtocolError, match="who it is"):
+        await shake(*wires(), called=Impostor(BOB.peer))
+
+
+async def test_an_old_signature_proves_nothing() -> None:
+    bob = Overheard(BOB.seed)
+    await shake(*wires(), called=bob)
+    with pytest.raises(ProtocolError, match="who it is"):
+        await shake(*wires(), called=Impostor(BOB.peer, bob.last))
 
 
 async def test_a_relay_that_swaps_the_fresh_keys_is_noticed() -> None:
@@ -173,10 +199,10 @@ async def test_a_relay_that_swaps_the_fresh_keys_is_noticed() -> None:
     to_alice, to_bob = wires(), wires()
     alice = secure(to_alice[0], ALICE, BOB.peer, caller=True)
     bob = secure(to_bob[1], BOB, ALICE.peer, caller=False)
-    as_bob = secure(to_alice[1], MALLORY, ALICE.peer, caller=False)
-    as_alice = secure(to_bob[0], MALLORY, BOB.peer, caller=True)
+    as_bob = secure(to_alice[1], Impostor(BOB.peer), ALICE.peer, caller=False)
+    as_alice = secure(to_bob[0], Impostor(ALICE.peer), BOB.peer, caller=True)
     ends = await asyncio.gather(alice, bob, as_bob, as_alice, return_exceptions=True)
-    assert isinstance(ends[0], HearthError) and isinstance(ends[1], HearthError)
+    assert isinstance(ends[0], ProtocolError) and isinstance(ends[1], ProtocolError)
 
 
 async def test_old_messages_do_not_fit_a_new_conversation() -> None:
