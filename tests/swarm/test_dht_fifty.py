@@ -1,0 +1,114 @@
+"""Fifty peers in real processes: nothing written is lost, also when a third of them are killed."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from kademlia.node import Node
+
+from core.dht.crawl import REPLICAS
+from core.dht.records import key_digest, node_id
+from tests.workers import ROOT
+
+PROCESSES, EACH = 10, 5
+KILLED = 3
+"""Processes, 30% of the peers."""
+
+
+class Process:
+    """Five peers, driven by lines of JSON."""
+
+    def __init__(self) -> None:
+        command = [sys.executable, "-m", "tests.swarm.dht_peers_process"]
+        self.popen = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def send(self, name: str, *arguments: Any) -> None:
+        assert self.popen.stdin is not None
+        self.popen.stdin.write(json.dumps([name, *arguments]) + "\n")
+        self.popen.stdin.flush()
+
+    def answer(self) -> Any:
+        assert self.popen.stdout is not None
+        line = self.popen.stdout.readline()
+        assert line, "the process has ended"
+        return json.loads(line)
+
+    def ask(self, name: str, *arguments: Any) -> Any:
+        self.send(name, *arguments)
+        return self.answer()
+
+    def kill(self) -> None:
+        self.popen.kill()
+        self.popen.communicate()
+
+
+@pytest.fixture
+def swarm() -> Iterator[tuple[list[Process], list[Any]]]:
+    processes = [Process() for _ in range(PROCESSES)]
+    try:
+        known = processes[0].ask("start", EACH, [])
+        for process in processes[1:]:
+            process.send("start", EACH, known[:3])
+        for process in processes[1:]:
+            process.answer()
+        yield processes, known
+    finally:
+        for process in processes:
+            process.kill()
+
+
+def test_fifty_peers(swarm: tuple[list[Process], list[Any]]) -> None:
+    processes, known = swarm
+    subkeys = [str(number) for number in range(40)]
+    for number, process in enumerate(processes):  # 40 writes by 40 peers at the same time
+        process.send("store", *[[which, "digits.0.", str(4 * number + which)] for which in range(4)])
+    assert all(stored for process in processes for stored in process.answer())
+
+    slowest = read_by_all(processes, subkeys)
+    keys = [f"key{number}" for number in range(100)]
+    assert all(processes[1].ask("store", *[[0, key, ""] for key in keys]))
+
+    for process in processes[-KILLED:]:
+        process.kill()
+    left = processes[:-KILLED]
+    slowest = max(slowest, read_by_all(left, subkeys))
+    assert slowest < 3.0
+
+    newcomer_holds_the_right_records(left, known, keys)
+
+
+def read_by_all(processes: list[Process], subkeys: list[str]) -> float:
+    """Every peer reads the prefix, in full and compact. Returns the seconds of the slowest pair of reads."""
+    slowest = 0.0
+    for process in processes:
+        for seconds, full, compact in process.ask("read", "digits.0."):
+            assert full == compact == sorted(subkeys)
+            slowest = max(slowest, seconds)
+    return slowest
+
+
+def newcomer_holds_the_right_records(processes: list[Process], known: list[Any], keys: list[str]) -> None:
+    """Of all peers alive, a newcomer holds what it is near to, and little else."""
+    everybody = [text for process in processes for text, _ in process.ask("start", 0, [])]
+    joining = Process()
+    try:
+        [[newcomer, _]] = joining.ask("start", 1, known[:3])
+
+        def place(key: str) -> int:
+            target = Node(key_digest(key))
+            order = sorted([*everybody, newcomer], key=lambda t: target.distance_to(Node(node_id(bytes.fromhex(t)))))
+            return order.index(newcomer)
+
+        right = {key for key in keys if place(key) < REPLICAS}
+        held: set[str] = set()
+        for _ in range(200):  # each turn asks the process, and waits for its answer
+            held = set(joining.ask("held")[0]) & set(keys)
+            if right <= held:
+                break
+        assert right <= held, f"{len(right - held)} of {len(right)} are missing"
+        assert len(held) <= 2 * len(right) + 5, "not everything was handed over"
+    finally:
+        joining.kill()
