@@ -78,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     peers = add("peers", _peers, "Show this peer, how it is reached, and those it is connected to.")
     peers.add_argument("--json", action="store_true", help="all figures as one JSON document")
     add("address", _address, "Print what another PC needs to reach this one (--bootstrap).")
+    add("doctor", _doctor, "Check what a peer needs: port, outside address, NAT, other peers, clock, disk.")
     dht = add("dht", _dht, "Look into the distributed hash table.")
     dht.add_argument("what", choices=["get", "stats"])
     dht.add_argument("key", nargs="?", help="for get: such as digits.0.1.3, or the prefix digits.0.1.")
@@ -296,6 +297,22 @@ def _address(options: argparse.Namespace) -> None:
 
     with _client(options) as client:
         print(client.call("network", {}, NetworkStatus).address)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    """Exit code 1 if something should be done."""
+    from core.control.doctor import examine
+    from core.control.messages import DhtStatus, NetworkStatus
+
+    with _client(options) as client:
+        network = client.call("network", {}, NetworkStatus)
+        dht = client.call("dht_stats", {}, DhtStatus)
+    findings = examine(network, dht, data_path(options.data_dir))
+    for finding in findings:
+        print(f"{'ok  ' if finding.good else 'LOOK'}  {finding.name:16} {finding.what}")
+        if not finding.good:
+            print(f"      {'':16} {finding.remedy}")
+    return int(not all(finding.good for finding in findings))
 
 
 def _dht(options: argparse.Namespace) -> None:

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import psutil
 
@@ -15,6 +15,7 @@ from core.control.client import ControlClient
 from core.control.messages import Status
 from core.errors import NotRunning
 
+T = TypeVar("T")
 ROOT = Path(__file__).parents[1]
 PATIENCE_S = 60.0
 """How long a condition may take on a busy machine before the test fails; never how long it should take."""
@@ -58,6 +59,10 @@ class RunningWorker:
     def call(self, method: str, params: dict[str, Any] | None = None) -> Any:
         with ControlClient(self.folder) as client:
             return client.call(method, params or {}, Any, 40.0)
+
+    def ask(self, method: str, params: dict[str, Any], result: type[T]) -> T:
+        with ControlClient(self.folder) as client:
+            return client.call(method, params, result, 40.0)
 
     def until(self, condition: Callable[[Status], Any], what: str, seconds: float = PATIENCE_S) -> Status:
         """The first status for which `condition` holds."""

@@ -72,6 +72,7 @@ class Network:
         self._stack = contextlib.AsyncExitStack()
         self._tending: asyncio.Task[None] | None = None
         self._announced: set[Uid] = set()
+        self._look = asyncio.Event()
 
     async def __aenter__(self) -> "Network":
         """Bind and begin to join.
@@ -99,6 +100,10 @@ class Network:
         self._save()
         await self._stack.aclose()
 
+    def look(self) -> None:
+        """What is hosted here may have changed: tell the others now."""
+        self._look.set()
+
     async def _tend(self) -> None:
         """Join, tell what is hosted here, follow what is known of this peer's reach, save the DHT's state."""
         joined, saved = 0.0, time.monotonic()
@@ -112,7 +117,10 @@ class Network:
             if now - saved >= SAVE_S:
                 saved = now
                 self._save()
-            await asyncio.sleep(JOIN_S if not self.dht.contacts() else TEND_S)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(TEND_S if self.dht.contacts() else JOIN_S):
+                    await self._look.wait()
+            self._look.clear()
 
     async def _announce(self) -> None:
         """What is not hosted any more, such as all experts while the user is back, is withdrawn at once."""

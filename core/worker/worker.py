@@ -285,6 +285,8 @@ class Worker:
             before, self._decision = self._decision, decision
             if before is None or decision.state != before.state:
                 log.info("%s: %s %s", decision.state, decision.reason, decision.until)
+                if self._network:
+                    self._network.look()
                 self._publish(now)
             elif now - self._published >= PUBLISH_S:
                 self._publish(now)

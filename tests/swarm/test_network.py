@@ -1,0 +1,120 @@
+"""Real workers find each other, tell what they host, and serve each other's calls."""
+
+import time
+from array import array
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.control.messages import DhtRecord, NetworkStatus
+from core.errors import CallRefused, RemoteFault
+from core.experts.calls import METHODS, ExpertReply, ExpertRequest
+from core.identity import Identity, PeerId
+from core.net.rpc import RpcNode
+from core.worker.network import parse_address
+from tests.workers import RunningWorker, hearth, start_paused, wait_until, worker
+
+HERE = "127.0.0.1:0"
+WIDTH = 64
+
+
+@pytest.fixture
+def backbone(tmp_path: Path) -> Iterator[RunningWorker]:
+    with worker(tmp_path / "backbone", "--role", "backbone", "--listen", HERE) as running:
+        yield running
+
+
+def address(running: RunningWorker) -> str:
+    return hearth(running.folder, "address").stdout.strip()
+
+
+def network(running: RunningWorker) -> NetworkStatus:
+    return running.ask("network", {}, NetworkStatus)
+
+
+def hosts(running: RunningWorker, uid: str) -> set[str]:
+    """The peers that the DHT says host an expert."""
+    records = running.ask("dht_get", {"key": uid}, list[DhtRecord])
+    return {record.peer for record in records if record.expires > time.time()}
+
+
+def test_peers_find_each_other_and_each_others_experts(tmp_path: Path, backbone: RunningWorker) -> None:
+    known = address(backbone)
+    with (
+        worker(tmp_path / "a", "--listen", HERE, "--bootstrap", known) as a,
+        worker(tmp_path / "b", "--role", "host", "--listen", HERE, "--bootstrap", known) as b,
+    ):
+        names = {network(running).peer for running in (a, b)}
+        wait_until(lambda: hosts(backbone, "digits.0.1.3") == names, "both hosts of an expert")
+        assert backbone.status().state == "contributing" and backbone.compute() is None
+        assert "direct" in hearth(a.folder, "peers").stdout
+        assert "records" in hearth(a.folder, "dht", "stats").stdout
+        assert hearth(b.folder, "dht", "get", "digits.0.1.").returncode == 0
+
+        b.call("pause")  # it is given back to its user: nobody must call its experts any more
+        wait_until(lambda: hosts(a, "digits.0.1.3") == {network(a).peer}, "the tombstone of a paused host")
+        b.call("resume")
+        wait_until(lambda: hosts(a, "digits.0.1.3") == names, "its return")
+
+
+async def test_every_expert_can_be_called_from_outside(tmp_path: Path) -> None:
+    with worker(tmp_path / "a", "--listen", HERE) as a:
+        a.until(lambda status: status.state == "contributing" and status.step > 0, "training")
+        where = parse_address(address(a))
+        host = PeerId(where.peer)
+        async with RpcNode(Identity.generate(), listen=(HERE,)) as node:
+            node.learn(where)
+            inputs = array("f", [0.5] * (3 * WIDTH)).tobytes()
+            request = ExpertRequest(("digits.0.1.3",), (3,), WIDTH)
+            reply, payload = await node.call(host, METHODS["inference"], request, ExpertReply, inputs, deadline_s=10.0)
+            assert reply.answered == (True,) and len(payload) == len(inputs)
+            outputs = array("f", bytes(payload))
+            assert outputs[:WIDTH] == outputs[WIDTH : 2 * WIDTH] and any(outputs)
+
+            reply, payload = await node.call(
+                host, METHODS["backward"], request, ExpertReply, inputs + inputs, deadline_s=10.0
+            )
+            assert reply.answered == (True,) and len(payload) == len(inputs)
+
+            unknown = ExpertRequest(("digits.9.9.9", "digits.0.0.0"), (1, 1), WIDTH)
+            reply, payload = await node.call(
+                host, METHODS["forward"], unknown, ExpertReply, inputs[: 2 * 4 * WIDTH], deadline_s=10.0
+            )
+            assert reply.answered == (False, True) and len(payload) == 4 * WIDTH
+
+            with pytest.raises(RemoteFault, match="payload"):
+                await node.call(host, METHODS["forward"], request, ExpertReply, b"short", deadline_s=10.0)
+            a.call("pause")
+            with pytest.raises((CallRefused, RemoteFault), match=r"does not compute|given back"):
+                await node.call(host, METHODS["forward"], request, ExpertReply, inputs, deadline_s=10.0)
+
+
+def test_a_key_is_kept_and_restored_by_its_words(tmp_path: Path) -> None:
+    start_paused(tmp_path / "a")
+    with worker(tmp_path / "a", "--listen", HERE) as a:
+        name = network(a).peer
+    words = hearth(tmp_path / "a", "identity", "export").stdout
+    assert len(words.split()) == 24
+    assert Identity.from_words(words).peer.hex() == name
+    with worker(tmp_path / "a", "--listen", HERE) as again:
+        assert network(again).peer == name
+
+
+def test_bad_words_on_the_command_line_are_explained(tmp_path: Path) -> None:
+    alone = hearth(tmp_path, "worker", "--role", "king")
+    assert alone.returncode == 2 and "backbone, host, train" in alone.stderr
+    stranger = hearth(tmp_path, "worker", "--bootstrap", "nobody@127.0.0.1:1")
+    assert stranger.returncode == 11 and "does not name a peer" in stranger.stderr
+    start_paused(tmp_path)
+    with worker(tmp_path) as running:
+        lonely = hearth(running.folder, "peers")
+        assert lonely.returncode != 0 and "--bootstrap" in lonely.stderr
+
+
+def test_the_doctor_names_what_is_missing(tmp_path: Path, backbone: RunningWorker) -> None:
+    lonely = hearth(backbone.folder, "doctor")
+    assert lonely.returncode == 1 and "--bootstrap" in lonely.stdout
+    start_paused(tmp_path / "a")
+    with worker(tmp_path / "a", "--listen", HERE, "--bootstrap", address(backbone)) as a:
+        wait_until(lambda: hearth(a.folder, "doctor").returncode == 0, "a healthy peer")
