@@ -224,8 +224,8 @@ class Reach:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self.node.connectors.remove(self._connect_by_punching)
-        self.node.connectors.remove(self._connect_by_relay)
+        own = (self._connect_by_punching, self._connect_by_relay)
+        self.node.connectors[:] = [connector for connector in self.node.connectors if connector not in own]
         self.node.on_connected.remove(self._connected)
         tasks = [*self._tasks, *self._mending.values()]
         for task in tasks:

@@ -42,15 +42,20 @@ class Pipe:
         self._unread = bytearray()
         self._changed = asyncio.Condition()
 
-    async def write(self, data: bytes | memoryview) -> None:
-        """Send at most `PIECE` bytes; waits while `WINDOW` pieces are under way."""
-        number, self._sent = self._sent, self._sent + 1
+    async def ready(self) -> None:
+        """Wait until fewer than `WINDOW` pieces are under way."""
         await self._window.acquire()
-        self._check()
+        if self.closed_because is not None:
+            self._window.release()
+            self._check()
+
+    def write(self, data: bytes) -> None:
+        """Send at most `PIECE` bytes, after `ready`."""
+        number, self._sent = self._sent, self._sent + 1
         self.bytes_out += len(data)
         self._ends.start(self._pass(number, data), "relay piece")
 
-    async def _pass(self, number: int, data: bytes | memoryview) -> None:
+    async def _pass(self, number: int, data: bytes) -> None:
         began = time.monotonic()
         try:
             await self._ends.node.call(
@@ -108,10 +113,15 @@ class Pipe:
 
 
 class _SendStream(SendStream):
-    def __init__(self, connection: "RelayedConnection", number: int) -> None:
-        self._connection, self._number = connection, number
+    """Takes its number with its first byte, so that the other side sees rising numbers."""
+
+    def __init__(self, connection: "RelayedConnection") -> None:
+        self._connection = connection
+        self._number: int | None = None
 
     async def write(self, data: bytes) -> None:
+        if self._number is None:
+            self._number = self._connection.next_number()
         for start in range(0, len(data), _PART):
             await self._connection.send(self._number, data[start : start + _PART])
 
@@ -119,10 +129,11 @@ class _SendStream(SendStream):
         """All streams take turns here."""
 
     async def reset(self) -> None:
-        try:
-            await self._connection.send(self._number, None)
-        except HearthError:  # it is closed already
-            return
+        if self._number is not None:
+            try:
+                await self._connection.send(self._number, None)
+            except HearthError:  # it is closed already
+                return
 
 
 class _ReceiveStream(ReceiveStream):
@@ -185,8 +196,12 @@ class RelayedConnection(Connection):
         self._reader = ends.start(self._receive(), "relayed connection")
 
     async def open(self) -> _SendStream:
+        return _SendStream(self)
+
+    def next_number(self) -> int:
+        """The number of a stream whose first bytes are sent next."""
         self._opened += 1
-        return _SendStream(self, self._opened)
+        return self._opened
 
     async def send(self, number: int, data: bytes | None) -> None:
         """Send a part of a stream; None resets it."""

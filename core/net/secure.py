@@ -37,10 +37,16 @@ _NONCE = struct.Struct(">4xQ")
 
 
 class Stream(Protocol):
-    """Bytes both ways, in order. Both methods raise a HearthError once the stream has ended."""
+    """Bytes both ways, in order. Reading and `ready` raise a HearthError once the stream has ended."""
 
     async def read_exact(self, size: int) -> bytes: ...
-    async def write(self, data: bytes | memoryview) -> None: ...
+
+    async def ready(self) -> None:
+        """Returns when one `write` may follow."""
+
+    def write(self, data: bytes) -> None:
+        """Send. Not a coroutine: a cancelled caller must not leave a sealed message unsent, for all count them."""
+
     async def close(self) -> None: ...
 
 
@@ -65,7 +71,7 @@ class _Seal:
 
 
 class SecureStream:
-    """A `Stream` over another one; made by `secure`."""
+    """Bytes both ways over a `Stream`, sealed; made by `secure`."""
 
     def __init__(self, stream: Stream, sending: _Seal, receiving: _Seal) -> None:
         self._stream, self._sending, self._receiving = stream, sending, receiving
@@ -84,10 +90,11 @@ class SecureStream:
 
     async def write(self, data: bytes | memoryview) -> None:
         view = memoryview(data).cast("B")
-        async with self._write_lock:  # messages must leave in the order of their nonces
-            for start in range(0, len(view), LONGEST_MESSAGE):
+        for start in range(0, len(view), LONGEST_MESSAGE):
+            async with self._write_lock:  # in the order of the callers
+                await self._stream.ready()
                 sealed = self._sending.close(view[start : start + LONGEST_MESSAGE])
-                await self._stream.write(_LENGTH.pack(len(sealed)) + sealed)
+                self._stream.write(_LENGTH.pack(len(sealed)) + sealed)
 
     async def close(self) -> None:
         await self._stream.close()
@@ -114,7 +121,8 @@ async def _shake_hands(stream: Stream, identity: Identity, other: PeerId, caller
     fresh = X25519PrivateKey.generate()
     own_key = fresh.public_key().public_bytes_raw()
     if caller:
-        await stream.write(own_key)
+        await stream.ready()
+        stream.write(own_key)
     other_key = await stream.read_exact(KEY_BYTES)
     pairs = [identity.peer + own_key, other + other_key]
     agreed = _digest(*(pairs if caller else reversed(pairs)))
@@ -127,12 +135,14 @@ async def _shake_hands(stream: Stream, identity: Identity, other: PeerId, caller
     sending, receiving = seals if caller else reversed(seals)
     proof = sending.close(identity.sign(_statement(agreed, caller)))
     if not caller:
-        await stream.write(own_key + proof)
+        await stream.ready()
+        stream.write(own_key + proof)
     signature = receiving.open(await stream.read_exact(SIGNATURE_BYTES + TAG_BYTES))
     if not verify(other, _statement(agreed, not caller), signature):
         raise ProtocolError("The peer behind the relay could not prove who it is. The connection is closed.")
     if caller:
-        await stream.write(proof)
+        await stream.ready()
+        stream.write(proof)
     return SecureStream(stream, sending, receiving)
 
 
