@@ -17,6 +17,8 @@ CHUNK = 256 * KIB
 """Bytes read or written by one call into the transport: larger ones no longer pay, smaller ones bound memory."""
 LANES = 4
 """Large frames in flight in one direction of a connection: two fill the line, four keep slow ones from blocking."""
+STREAMS = 16
+"""Streams of one peer being read: its lanes, some that it gave up, and that of the small frames."""
 OUTGOING = 1 * MIB
 """Small frames that wait for a peer that reads slowly; senders wait beyond it."""
 RECEIVE_WINDOW = 8 * MIB
@@ -69,6 +71,8 @@ ADDRESSES = 8
 """Addresses of one peer: two families, LAN, outside, and a spare."""
 ADDRESS_BOOK = 4096
 """Peers whose addresses are remembered: some 200 bytes each."""
+VIOLATION_POINTS = 6.0
+"""Strikes for breaking the rules of the wire: the second time soon after means a ban."""
 FAULTY_PEERS = 1024
 """Peers whose strikes or rates are remembered; the longest unseen go first."""
 

@@ -185,6 +185,8 @@ class Link:
         while True:
             stream = await self.connection.accept()
             self._tasks = [task for task in self._tasks if not task.done()]
+            if len(self._tasks) > limits.STREAMS:
+                raise Violation("too many streams")
             self._tasks.append(self._owner.start(self._guard(self._read(stream)), "link reader"))
 
     async def _read(self, stream: ReceiveStream) -> None:
@@ -217,7 +219,7 @@ class Link:
             data += await self._rest(stream, begin - len(data), header_size)
         try:
             header = _decode(data[PREFIX.size : begin])
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise Violation(f"a header that is not in the contract: {error}") from error
         if len(data) >= begin + size:
             payload: Payload = data[begin : begin + size]

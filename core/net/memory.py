@@ -17,20 +17,18 @@ class Memory:
 
     async def reserve(self, peer: bytes, size: int) -> Callable[[], None]:
         """Wait for room, then take `size` bytes of it. The result gives them back; calling it again does nothing."""
-        if self._queue or not self._fits(peer, size):
-            future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            entry = (peer, size, future)
-            self._queue.append(entry)
-            try:
-                await future
-            except asyncio.CancelledError:
-                if future.done() and not future.cancelled():
-                    self._give_back(peer, size)
-                else:
-                    self._queue.remove(entry)
-                raise
-        else:
-            self._take(peer, size)
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        entry = (peer, size, future)
+        self._queue.append(entry)
+        self._settle()
+        try:
+            await future
+        except asyncio.CancelledError:
+            if future.done() and not future.cancelled():
+                self._give_back(peer, size)
+            else:
+                self._queue.remove(entry)
+            raise
         released = False
 
         def release() -> None:
@@ -44,20 +42,20 @@ class Memory:
     def _fits(self, peer: bytes, size: int) -> bool:
         return self.used + size <= self.total and self._peers.get(peer, 0) + size <= self.by_peer
 
-    def _take(self, peer: bytes, size: int) -> None:
-        self.used += size
-        self._peers[peer] = self._peers.get(peer, 0) + size
-
     def _give_back(self, peer: bytes, size: int) -> None:
         self.used -= size
         self._peers[peer] -= size
         if not self._peers[peer]:
             del self._peers[peer]
+        self._settle()
+
+    def _settle(self) -> None:
+        """Give those who wait what fits; a peer over its own share does not hold up the others."""
         for entry in list(self._queue):
-            waiting, wanted, future = entry
-            if not self._fits(waiting, wanted):
-                continue  # a peer over its own share does not hold up the others
-            self._queue.remove(entry)
-            if not future.done():
-                self._take(waiting, wanted)
-                future.set_result(None)
+            peer, size, future = entry
+            if self._fits(peer, size):
+                self._queue.remove(entry)
+                if not future.done():
+                    self.used += size
+                    self._peers[peer] = self._peers.get(peer, 0) + size
+                    future.set_result(None)

@@ -114,7 +114,9 @@ class RpcNode:
         if self._group is None:
             work.close()
             raise NetworkError("The network of this PC is off. Start the worker first.")
-        return self._tracked(self._group.create_task(_logged(work, name), name=name))
+        task = self._tracked(self._group.create_task(_logged(work, name), name=name))
+        task.add_done_callback(lambda _: work.close())  # a task cancelled before it began never touched it
+        return task
 
     def _tracked(self, task: asyncio.Task[None]) -> asyncio.Task[None]:
         self._tasks.add(task)
@@ -296,7 +298,7 @@ class RpcNode:
     def violated(self, link: Link, reason: str) -> None:
         """See link.Owner."""
         log.warning("peer %s broke the protocol: %s", link.peer.hex()[:8], reason)
-        self.bans.strike(link.peer, 5.0, time.monotonic())
+        self.bans.strike(link.peer, limits.VIOLATION_POINTS, time.monotonic())
 
     def _meter(self, name: str) -> Meter:
         meter = self._meters.get(name)

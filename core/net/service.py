@@ -150,7 +150,13 @@ class Service:
                 return pause
         work = self._run(link, call, method, request, payload, context, ready)
         task = link.serving[call.id] = self._node.start(work, call.method)
-        task.add_done_callback(lambda _: release())
+
+        def ended(_: asyncio.Task[None]) -> None:
+            link.serving.pop(call.id, None)
+            link.used = time.monotonic()
+            release()
+
+        task.add_done_callback(ended)
         return pause
 
     def _request(self, link: Link, call: Call, method: Method, payload: Payload) -> Any:
@@ -214,18 +220,16 @@ class Service:
                 link.post(Fault(call.id, TIMED_OUT, f"{call.method} took too long."))
         except PeerUnreachable:
             pass  # nobody is left to answer
-        finally:
-            link.serving.pop(call.id, None)
-            link.used = time.monotonic()
 
 
 def _answer(call: Call, result: Result) -> tuple[Answer, Payload]:
     reply, data = result if isinstance(result, tuple) else (result, b"")
     body = _encode(reply)
     if len(body) > limits.MAX_BODY or len(data) > limits.MAX_PAYLOAD:
-        raise RemoteFault(
-            "too_large", f"The answer to {call.method} has {len(body)} + {len(data)} bytes: ask for less."
+        text = (
+            f"The answer to {call.method} has {len(body)} + {len(data)} bytes, which is over the limit. Ask for less."
         )
+        raise RemoteFault("too_large", text)
     return Answer(call.id, msgspec.Raw(body)), data
 
 

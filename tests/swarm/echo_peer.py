@@ -36,7 +36,8 @@ def serve(node: RpcNode) -> None:
 
 
 async def main() -> None:
-    async with RpcNode(Identity(bytes.fromhex(sys.argv[1])), listen=LOOPBACK) as node:
+    listen = sys.argv[2:] or LOOPBACK
+    async with RpcNode(Identity(bytes.fromhex(sys.argv[1])), listen=listen) as node:
         serve(node)
         print(msgspec.json.encode(node.address().addresses).decode(), flush=True)
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)

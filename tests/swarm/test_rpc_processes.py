@@ -1,0 +1,173 @@
+"""Calls between processes, and what a peer notices when the other is killed, frozen or back again."""
+
+import asyncio
+import os
+import signal
+import statistics
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+import psutil
+import pytest
+
+from core.errors import PeerUnreachable
+from core.identity import Identity, PeerId
+from core.net import limits
+from core.net.endpoint import LOOPBACK
+from core.net.messages import PeerAddress
+from core.net.rpc import RpcNode
+from tests.swarm.echo_peer import Number
+
+ROOT = Path(__file__).parents[2]
+
+
+@asynccontextmanager
+async def echo_peer(
+    identity: Identity, listen: str = ""
+) -> AsyncIterator[tuple[asyncio.subprocess.Process, PeerAddress]]:
+    """A peer in a process of its own, killed at the end."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "tests.swarm.echo_peer",
+        identity.seed.hex(),
+        *([listen] if listen else []),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        cwd=ROOT,
+    )
+    try:
+        assert process.stdout is not None
+        async with asyncio.timeout(30):
+            addresses = msgspec.json.decode(await process.stdout.readline(), type=tuple[str, ...])
+        yield process, PeerAddress(identity.peer, addresses)
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()
+
+
+async def within(seconds: float, condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.02)
+
+
+async def test_a_killed_peer_is_noticed_within_ten_seconds_and_found_again(caplog: pytest.LogCaptureFixture) -> None:
+    identity = Identity.generate()
+    async with RpcNode(Identity.generate(), listen=LOOPBACK) as node:
+        lost: list[PeerId] = []
+        node.on_disconnected.append(lost.append)
+        async with echo_peer(identity) as (process, address):
+            node.learn(address)
+            await node.call(identity.peer, "add_one", Number(1), Number, deadline_s=10)
+            call = asyncio.create_task(node.call(identity.peer, "never", Number(1), Number, deadline_s=60))
+            while not node.pool.links[identity.peer].waiting:
+                await asyncio.sleep(0)
+            process.kill()
+            killed = time.monotonic()
+            with pytest.raises(PeerUnreachable, match="silent"):
+                async with asyncio.timeout(20):
+                    await call
+            assert time.monotonic() - killed < 10
+            assert lost == [identity.peer]
+        async with echo_peer(identity, address.addresses[0]) as (_, again):
+            assert address.addresses[0] in again.addresses
+            back = time.monotonic()
+            async with asyncio.timeout(10):
+                while True:
+                    try:
+                        await node.call(identity.peer, "add_one", Number(1), Number, deadline_s=5)
+                        break
+                    except PeerUnreachable:
+                        await asyncio.sleep(0.1)
+            assert time.monotonic() - back < 10
+
+
+async def test_a_peer_that_comes_back_and_dials_replaces_its_old_connection() -> None:
+    """The process of the peer is replaced before this side has noticed that it is gone."""
+    identity = Identity.generate()
+    async with RpcNode(Identity.generate(), listen=LOOPBACK) as node:
+        async with echo_peer(identity) as (process, address):
+            node.learn(address)
+            await node.call(identity.peer, "add_one", Number(1), Number, deadline_s=10)
+            process.kill()
+            await process.wait()
+        async with RpcNode(identity, listen=LOOPBACK) as again:
+            again.register("add_one", Number, lambda request, payload, context: Number(request.value + 1))
+            node.register("add_one", Number, lambda request, payload, context: Number(request.value + 10))
+            again.learn(node.address())
+            reply, _ = await again.call(node.peer, "add_one", Number(1), Number, deadline_s=5)
+            assert reply.value == 11
+            for _ in range(3):  # the old connection may be tried, but is given up soon
+                try:
+                    reply, _ = await node.call(identity.peer, "add_one", Number(1), Number, deadline_s=15)
+                    break
+                except PeerUnreachable:
+                    pass
+            assert reply.value == 2
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="Windows cannot freeze a process by a signal")
+async def test_a_frozen_peer_is_given_up_between_calls_if_it_is_kept() -> None:
+    identity = Identity.generate()
+    async with RpcNode(Identity.generate(), listen=LOOPBACK) as node, echo_peer(identity) as (process, address):
+        node.learn(address)
+        await node.call(identity.peer, "add_one", Number(1), Number, deadline_s=10)
+        node.keep(identity.peer)
+        process.send_signal(signal.SIGSTOP)
+        try:
+            await within(10, lambda: not node.pool.links)
+        finally:
+            process.send_signal(signal.SIGCONT)
+
+
+async def test_payloads_and_small_calls_side_by_side() -> None:
+    """Small calls are answered while large payloads fill the line; memory stays bounded."""
+    identity = Identity.generate()
+    async with RpcNode(Identity.generate(), listen=LOOPBACK) as node, echo_peer(identity) as (process, address):
+        node.learn(address)
+        await node.call(identity.peer, "add_one", Number(1), Number, deadline_s=10)
+        there = psutil.Process(process.pid)
+        sent = os.urandom(16 * limits.MIB)
+        large = [
+            asyncio.create_task(node.call(identity.peer, "echo", Number(i), Number, sent, deadline_s=60))
+            for i in range(12)
+        ]
+        latencies, memory = [], []
+        while not all(task.done() for task in large):
+            began = time.monotonic()
+            await node.call(identity.peer, "add_one", Number(1), Number, deadline_s=10)
+            latencies.append(time.monotonic() - began)
+            memory.append(there.memory_info().rss)
+        assert all(answer == sent for _, answer in await asyncio.gather(*large))
+        assert len(latencies) > 5
+        assert statistics.median(latencies) < 1.0  # 192 MB before each of them would take longer
+        assert max(memory) < limits.RECEIVING + 256 * limits.MIB
+
+
+async def test_fifty_peers_fit_in_one_process() -> None:
+    before = psutil.Process().memory_info().rss
+    nodes = [RpcNode(Identity.generate(), listen=LOOPBACK[:1]) for _ in range(50)]
+    try:
+        for node in nodes:
+            await node.__aenter__()
+            node.register("add_one", Number, lambda request, payload, context: Number(request.value + 1))
+        for node in nodes:
+            for other in nodes:
+                node.learn(other.address())
+        for step in (1, 7):  # every peer calls two others: 100 connections
+            await asyncio.gather(
+                *(
+                    node.call(nodes[(i + step) % 50].peer, "add_one", Number(i), Number, deadline_s=20)
+                    for i, node in enumerate(nodes)
+                )
+            )
+        assert psutil.Process().memory_info().rss - before < 150 * limits.MIB
+    finally:
+        for node in nodes:
+            await node.__aexit__(None, None, None)

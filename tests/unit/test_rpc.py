@@ -1,0 +1,665 @@
+"""Calls between real endpoints on loopback, honest and hostile."""
+
+import asyncio
+import contextlib
+import gc
+import os
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import msgspec
+import psutil
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import CallRefused, CallTimeout, CheckpointError, NetworkError, PeerUnreachable, RemoteFault
+from core.identity import Identity, PeerId
+from core.net import limits, link
+from core.net.endpoint import LOOPBACK, Connection, Endpoint, SendStream
+from core.net.memory import Memory
+from core.net.messages import PREFIX, Call, Cancel, Header, PeerAddress, Ping
+from core.net.rpc import Context, Payload, RpcNode
+
+MIB = limits.MIB
+
+
+class Number(msgspec.Struct):
+    value: int
+
+
+class Other(msgspec.Struct):
+    words: list[str]
+
+
+class Gate:
+    """A method that waits until it is opened, and tells when calls begin and how they end."""
+
+    def __init__(self) -> None:
+        self.open = asyncio.Event()
+        self.begun = asyncio.Semaphore(0)
+        self.ended: asyncio.Queue[str] = asyncio.Queue()
+
+    async def __call__(self, request: Number, payload: Payload, context: Context) -> Number:
+        self.begun.release()
+        try:
+            await self.open.wait()
+        except asyncio.CancelledError:
+            self.ended.put_nowait("cancelled")
+            raise
+        self.ended.put_nowait("done")
+        return request
+
+
+def add_one(request: Number, payload: Payload, context: Context) -> Number:
+    return Number(request.value + 1)
+
+
+async def echo(request: Number, payload: Payload, context: Context) -> tuple[Number, Payload]:
+    return request, payload
+
+
+async def within(seconds: float, condition: Callable[[], Any]) -> None:
+    """Wait until the condition holds; TimeoutError after `seconds`."""
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.005)
+
+
+Start = Callable[[], Awaitable[RpcNode]]
+
+
+@pytest.fixture
+async def start() -> AsyncIterator[Start]:
+    async with contextlib.AsyncExitStack() as stack:
+
+        async def one() -> RpcNode:
+            node = await stack.enter_async_context(RpcNode(Identity.generate(), listen=LOOPBACK))
+            node.register("add_one", Number, add_one)
+            node.register("echo", Number, echo, max_payload=32 * MIB)
+            return node
+
+        yield one
+
+
+@pytest.fixture
+async def alice(start: Start) -> RpcNode:
+    return await start()
+
+
+@pytest.fixture
+async def bob(start: Start, alice: RpcNode) -> RpcNode:
+    bob = await start()
+    alice.learn(bob.address())
+    return bob
+
+
+@pytest.fixture
+async def mallory(bob: RpcNode) -> AsyncIterator[Connection]:
+    """A raw connection to Bob, from a peer that keeps to no rules."""
+    endpoint = await Endpoint.bind(os.urandom(32), LOOPBACK)
+    yield await endpoint.dial(bob.peer, bob.address().addresses)
+    await endpoint.close()
+
+
+async def closed(connection: Connection) -> str:
+    """Wait for the other side to end the connection; why it did."""
+    async with asyncio.timeout(10):
+        while True:
+            try:
+                await connection.accept()
+            except PeerUnreachable as error:
+                return str(error)
+
+
+def frame(header: Header | bytes, payload: bytes = b"") -> bytes:
+    data = header if isinstance(header, bytes) else msgspec.msgpack.encode(header)
+    return PREFIX.pack(len(data), len(payload)) + data + payload
+
+
+def call(number: int, method: str, request: Any = None, deadline_ms: int = 5000) -> Call:
+    return Call(number, method, deadline_ms, msgspec.Raw(msgspec.msgpack.encode(request or Number(1))))
+
+
+# --- honest peers
+
+
+async def test_a_call_is_answered(alice: RpcNode, bob: RpcNode) -> None:
+    reply, payload = await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=5)
+    assert (reply, payload) == (Number(2), b"")
+    reply, payload = await alice.call(bob.peer, "echo", Number(1), Number, b"tensor", deadline_s=5)
+    assert payload == b"tensor"
+    assert await bob.call(alice.peer, "add_one", Number(5), Number, deadline_s=5) == (Number(6), b"")
+    assert len(alice.pool.links) == len(bob.pool.links) == 1  # the way back needs no second connection
+
+
+@pytest.mark.parametrize("size", [1, limits.SMALL - 100, limits.SMALL, limits.CHUNK, limits.CHUNK + 1, 5 * MIB + 3])
+async def test_payloads_of_any_size_arrive_whole(alice: RpcNode, bob: RpcNode, size: int) -> None:
+    sent = os.urandom(size)
+    views = [memoryview(sent), sent]
+    for answer in await asyncio.gather(
+        *(alice.call(bob.peer, "echo", Number(i), Number, view, deadline_s=10) for i, view in enumerate(views))
+    ):
+        assert answer[1] == sent
+
+
+async def test_large_requests_and_replies_go_in_the_body_too(alice: RpcNode, bob: RpcNode) -> None:
+    bob.register("words", Other, lambda request, payload, context: request)
+    words = Other(["expert"] * 20_000)
+    assert (await alice.call(bob.peer, "words", words, Other, deadline_s=5))[0] == words
+    with pytest.raises(CallRefused, match="over the limit"):
+        await alice.call(bob.peer, "words", Other(["expert"] * 100_000), Other, deadline_s=5)
+    bob.register("flood", Number, lambda request, payload, context: Other(["expert"] * 100_000))
+    with pytest.raises(RemoteFault, match="Ask for less"):
+        await alice.call(bob.peer, "flood", Number(1), Other, deadline_s=5)
+
+
+async def test_calls_are_answered_out_of_order(alice: RpcNode, bob: RpcNode) -> None:
+    gate = Gate()
+    bob.register("wait", Number, gate)
+    slow = asyncio.create_task(alice.call(bob.peer, "wait", Number(1), Number, deadline_s=5))
+    await gate.begun.acquire()
+    assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=5))[0].value == 2
+    assert not slow.done()
+    gate.open.set()
+    assert (await slow)[0].value == 1
+
+
+async def test_more_calls_than_may_be_in_flight_wait_their_turn(alice: RpcNode, bob: RpcNode) -> None:
+    count = 3 * limits.CALLS_BY_PEER
+    numbers = await asyncio.gather(
+        *(alice.call(bob.peer, "echo", Number(i), Number, deadline_s=20) for i in range(count))
+    )
+    assert [reply.value for reply, _ in numbers] == list(range(count))
+    assert bob.bans.score(alice.peer, time.monotonic()) == 0
+
+
+async def test_a_handler_knows_who_calls_from_where_and_until_when(alice: RpcNode, bob: RpcNode) -> None:
+    seen: list[Context] = []
+
+    def note(request: Number, payload: Payload, context: Context) -> Number:
+        seen.append(context)
+        return request
+
+    bob.register("note", Number, note)
+    await alice.call(bob.peer, "note", Number(1), Number, deadline_s=5)
+    assert seen[0].peer == alice.peer
+    assert seen[0].address in alice.endpoint.sockets
+    assert 4 < seen[0].deadline - time.monotonic() < 5.1
+
+
+async def test_errors_arrive_with_their_type(alice: RpcNode, bob: RpcNode, caplog: pytest.LogCaptureFixture) -> None:
+    def damaged(request: Number, payload: Payload, context: Context) -> Number:
+        raise CheckpointError("The checkpoint is damaged.")
+
+    async def broken(request: Number, payload: Payload, context: Context) -> Number:
+        raise ZeroDivisionError("a secret path")
+
+    bob.register("damaged", Number, damaged)
+    bob.register("broken", Number, broken)
+    with pytest.raises(RemoteFault, match=r"^The checkpoint is damaged\.$") as caught:
+        await alice.call(bob.peer, "damaged", Number(1), Number, deadline_s=5)
+    assert caught.value.fault == "checkpoint"
+    with pytest.raises(RemoteFault) as caught:
+        await alice.call(bob.peer, "broken", Number(1), Number, deadline_s=5)
+    assert caught.value.fault == "internal"
+    assert "secret" not in str(caught.value)
+    assert "ZeroDivisionError" in caplog.text
+    with pytest.raises(CallRefused, match="no method 'nothing'"):
+        await alice.call(bob.peer, "nothing", Number(1), Number, deadline_s=5)
+    with pytest.raises(CallRefused, match="Object missing required field `value`"):
+        await alice.call(bob.peer, "add_one", Other([]), Number, deadline_s=5)
+    with pytest.raises(RemoteFault, match="wrong types"):
+        await alice.call(bob.peer, "add_one", Number(1), Other, deadline_s=5)
+    assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=5))[0].value == 2
+
+
+async def test_a_payload_over_the_methods_limit_is_refused_before_it_is_read(alice: RpcNode, bob: RpcNode) -> None:
+    for size in (10, 20 * MIB):
+        with pytest.raises(CallRefused, match="payload"):
+            await alice.call(bob.peer, "add_one", Number(1), Number, bytes(size), deadline_s=5)
+    assert alice.peers()[0].bytes_out < 10 * MIB
+    assert (await alice.call(bob.peer, "echo", Number(1), Number, bytes(MIB), deadline_s=5))[1] == bytes(MIB)
+
+
+async def test_a_deadline_ends_the_call_on_both_sides(alice: RpcNode, bob: RpcNode) -> None:
+    gate = Gate()
+    bob.register("wait", Number, gate)
+    with pytest.raises(CallTimeout):
+        await alice.call(bob.peer, "wait", Number(1), Number, deadline_s=0.2)
+    async with asyncio.timeout(5):
+        assert await gate.ended.get() == "cancelled"
+
+
+async def test_cancelling_a_call_cancels_its_handler(alice: RpcNode, bob: RpcNode) -> None:
+    gate = Gate()
+    bob.register("wait", Number, gate)
+    task = asyncio.create_task(alice.call(bob.peer, "wait", Number(1), Number, deadline_s=60))
+    await gate.begun.acquire()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    async with asyncio.timeout(5):
+        assert await gate.ended.get() == "cancelled"
+    assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=5))[0].value == 2
+
+
+async def test_cancelling_a_large_call_on_its_way_leaves_the_connection_usable(alice: RpcNode, bob: RpcNode) -> None:
+    await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=5)
+    before = alice.pool.links[bob.peer]
+    for _ in range(2 * limits.LANES):
+        task = asyncio.create_task(alice.call(bob.peer, "echo", Number(1), Number, bytes(32 * MIB), deadline_s=20))
+        link_there = bob.pool.links[alice.peer]
+        await within(5, lambda link_there=link_there: link_there._frame_deadlines)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    assert (await alice.call(bob.peer, "echo", Number(1), Number, bytes(8 * MIB), deadline_s=10))[1] == bytes(8 * MIB)
+    assert alice.pool.links[bob.peer] is before
+    await within(5, lambda: bob._service._memory.used == 0)
+
+
+async def test_a_lost_connection_fails_the_calls_and_cancels_the_handlers(
+    start: Start, alice: RpcNode, bob: RpcNode
+) -> None:
+    gate, gone = Gate(), []
+    bob.register("wait", Number, gate)
+    bob.on_disconnected.append(gone.append)
+    calls = [asyncio.create_task(alice.call(bob.peer, "wait", Number(1), Number, deadline_s=60)) for _ in range(5)]
+    for _ in calls:
+        await gate.begun.acquire()
+    alice.pool.links[bob.peer].close("test")
+    for result in await asyncio.gather(*calls, return_exceptions=True):
+        assert isinstance(result, PeerUnreachable)
+    async with asyncio.timeout(5):
+        assert [await gate.ended.get() for _ in calls] == ["cancelled"] * 5
+    assert gone == [alice.peer]
+    assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=5))[0].value == 2  # dials again
+
+
+async def test_leaving_tells_the_peers_at_once(alice: RpcNode) -> None:
+    gate = Gate()
+    async with RpcNode(Identity.generate(), listen=LOOPBACK) as bob:
+        bob.register("wait", Number, gate)
+        alice.learn(bob.address())
+        task = asyncio.create_task(alice.call(bob.peer, "wait", Number(1), Number, deadline_s=60))
+        await gate.begun.acquire()
+    async with asyncio.timeout(2):
+        with pytest.raises(PeerUnreachable, match="leaves"):
+            await task
+
+
+async def test_an_error_of_the_body_is_not_wrapped() -> None:
+    with pytest.raises(ZeroDivisionError):
+        async with RpcNode(Identity.generate(), listen=LOOPBACK):
+            raise ZeroDivisionError
+
+
+# --- connecting
+
+
+async def test_an_unknown_and_a_dead_peer_cannot_be_reached(alice: RpcNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    stranger = Identity.generate().peer
+    with pytest.raises(PeerUnreachable):
+        await alice.call(stranger, "add_one", Number(1), Number, deadline_s=5)
+    alice.learn(PeerAddress(stranger, ("127.0.0.1:9",)))
+    with pytest.raises(CallTimeout):  # a dead address does not fail by itself
+        await alice.call(stranger, "add_one", Number(1), Number, deadline_s=0.3)
+    with pytest.raises(PeerUnreachable, match="cannot call itself"):
+        await alice.call(alice.peer, "add_one", Number(1), Number, deadline_s=5)
+
+
+async def test_a_peer_that_failed_is_left_alone_for_a_while(alice: RpcNode, bob: RpcNode) -> None:
+    elsewhere = PeerAddress(bob.peer, ())
+    alice.learn(elsewhere)
+    with pytest.raises(PeerUnreachable, match="any known address"):
+        await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=5)
+    with pytest.raises(PeerUnreachable, match="next try"):
+        await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=5)
+    alice.learn(bob.address())  # a new address is tried at once
+    assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=5))[0].value == 2
+
+
+async def test_who_has_the_address_but_not_the_key_is_not_called(alice: RpcNode, bob: RpcNode, start: Start) -> None:
+    carol = await start()
+    alice.learn(PeerAddress(carol.peer, bob.address().addresses))
+    with pytest.raises(NetworkError):
+        await alice.call(carol.peer, "add_one", Number(1), Number, deadline_s=1)
+    assert bob.metrics()["add_one"].served == 0
+
+
+@pytest.mark.parametrize("family", [0, 1], ids=["IPv4", "IPv6"])
+async def test_either_family_will_do(alice: RpcNode, bob: RpcNode, family: int) -> None:
+    address = bob.endpoint.sockets[family]
+    alice.learn(PeerAddress(bob.peer, (address, "127.0.0.1:9")))
+    assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=5))[0].value == 2
+    assert alice.peers()[0].address == address
+
+
+async def test_two_that_dial_each_other_at_once_keep_one_connection(start: Start) -> None:
+    async def both(one: RpcNode, two: RpcNode) -> None:
+        one.learn(two.address())
+        two.learn(one.address())
+        answers = await asyncio.gather(
+            *(one.call(two.peer, "add_one", Number(i), Number, deadline_s=10) for i in range(4)),
+            *(two.call(one.peer, "add_one", Number(i), Number, deadline_s=10) for i in range(4)),
+        )
+        assert [reply.value for reply, _ in answers] == [1, 2, 3, 4, 1, 2, 3, 4]
+        await within(5, lambda: one.pool.links[two.peer].outgoing != two.pool.links[one.peer].outgoing)
+        await within(5, lambda: not one.pool._retired and not two.pool._retired)
+        assert (await one.call(two.peer, "add_one", Number(1), Number, deadline_s=5))[0].value == 2
+        assert (await two.call(one.peer, "add_one", Number(1), Number, deadline_s=5))[0].value == 2
+
+    await asyncio.gather(*[both(await start(), await start()) for _ in range(8)])
+
+
+async def test_a_connector_is_asked_when_dialling_fails(alice: RpcNode, bob: RpcNode) -> None:
+    asked: list[PeerId] = []
+    addresses = bob.address().addresses
+    alice.learn(PeerAddress(bob.peer, ()))
+
+    async def useless(peer: PeerId) -> bool:
+        asked.append(peer)
+        raise NetworkError("no luck")
+
+    async def punch(peer: PeerId) -> bool:
+        await alice.pool.dial_at(peer, addresses, 5)
+        return True
+
+    alice.connectors += [useless, punch]
+    assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=5))[0].value == 2
+    assert asked == [bob.peer]
+
+
+async def test_idle_connections_are_closed_and_made_again(
+    alice: RpcNode, bob: RpcNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=5)
+    bob.keep(alice.peer)
+    monkeypatch.setattr(limits, "IDLE_S", 0.1)
+    await within(5, lambda: not alice.pool.links and not bob.pool.links)
+    monkeypatch.setattr(limits, "IDLE_S", 60)
+    assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=5))[0].value == 2
+
+
+async def test_the_pool_is_bounded(start: Start, alice: RpcNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "CONNECTIONS", 4)
+    others = [await start() for _ in range(7)]
+    for other in others:
+        alice.learn(other.address())
+        await alice.call(other.peer, "add_one", Number(1), Number, deadline_s=5)
+    assert set(alice.pool.links) == {other.peer for other in others[-4:]}  # the longest unused have gone
+    gate = Gate()
+    alice.register("wait", Number, gate)
+    busy = [asyncio.create_task(o.call(alice.peer, "wait", Number(1), Number, deadline_s=60)) for o in others[-4:]]
+    for _ in busy:
+        await gate.begun.acquire()
+    others[0].learn(alice.address())
+    with pytest.raises(PeerUnreachable):  # those in use stay
+        await others[0].call(alice.peer, "add_one", Number(1), Number, deadline_s=5)
+    gate.open.set()
+    await asyncio.gather(*busy)
+
+
+async def test_peers_and_figures_are_shown(alice: RpcNode, bob: RpcNode) -> None:
+    for _ in range(20):
+        await alice.call(bob.peer, "echo", Number(1), Number, bytes(1000), deadline_s=5)
+    with pytest.raises(CallRefused):
+        await alice.call(bob.peer, "echo", Other([]), Number, deadline_s=5)
+    peer = alice.peers()[0]
+    assert (peer.peer, peer.path, peer.address in bob.endpoint.sockets) == (bob.peer, "direct", True)
+    assert peer.bytes_in > 20_000
+    assert peer.bytes_out > 20_000
+    assert abs(peer.since - time.time()) < 30
+    mine, theirs = alice.metrics()["echo"], bob.metrics()["echo"]
+    assert (mine.calls, mine.errors, mine.bytes_in, mine.bytes_out) == (20, 1, 20_000, 20_000)
+    assert (theirs.served, theirs.refused, theirs.bytes_in) == (20, 1, 20_000)
+    assert mine.mean_ms > 0
+    assert mine.p95_ms > 0
+
+
+# --- limits
+
+
+async def test_memory_is_shared_out_in_turn() -> None:
+    memory = Memory(100, by_peer=60)
+    first = await memory.reserve(b"a", 60)
+    own = asyncio.create_task(memory.reserve(b"a", 10))
+    other = asyncio.create_task(memory.reserve(b"b", 40))
+    await other  # a peer over its own share does not hold up the others
+    assert not own.done()
+    assert memory.used == 100
+    own.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await own
+    first()
+    first()
+    other.result()()
+    assert memory.used == 0
+
+
+async def test_large_payloads_wait_for_memory(alice: RpcNode, bob: RpcNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    gate, held = Gate(), []
+
+    async def hold(request: Number, payload: Payload, context: Context) -> Number:
+        held.append(len(payload))
+        return await gate(request, payload, context)
+
+    bob.register("hold", Number, hold, max_payload=MIB)
+    bob._service._memory.by_peer = 2 * MIB
+    calls = [
+        asyncio.create_task(alice.call(bob.peer, "hold", Number(1), Number, bytes(MIB), deadline_s=20))
+        for _ in range(6)
+    ]
+    await gate.begun.acquire()
+    await gate.begun.acquire()
+    assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=5))[0].value == 2
+    assert len(held) == 2
+    gate.open.set()
+    await asyncio.gather(*calls)
+    await within(5, lambda: bob._service._memory.used == 0)
+
+
+async def test_a_peer_over_its_rate_is_read_more_slowly_but_stays(
+    alice: RpcNode, bob: RpcNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "CALLS_PER_S", 100.0)
+    monkeypatch.setattr(limits, "CALL_BURST", 10.0)
+    began = time.monotonic()
+    await asyncio.gather(*(alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=20) for _ in range(60)))
+    assert time.monotonic() - began > 0.35
+    assert bob.bans.score(alice.peer, time.monotonic()) == 0
+
+
+# --- hostile peers
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"GET / HTTP/1.1\r\nHost: hearth\r\n\r\n",
+        PREFIX.pack(limits.MAX_HEADER + 1, 0),
+        PREFIX.pack(10, limits.MAX_PAYLOAD + 1),
+        PREFIX.pack(0, 0),
+        frame(b"\xc1"),
+        frame(b"\x93\x01\x01\x01"),
+        frame(msgspec.msgpack.encode([1, -1, "add_one", 100, {}])),
+        frame(msgspec.msgpack.encode([1, 1, "x" * 65, 100, {}])),
+        frame(msgspec.msgpack.encode([1, 1, "add_one", 10**9, {}])),
+        frame(msgspec.msgpack.encode([99, 1])),
+        frame(b"\x95\x01\x01\xa2\xff\xfe\x01\xc0"),
+        frame(b"\x95\x01\x01\xa1a\x01" + b"\x91" * 100_000),
+        frame(call(1, "wait")) + frame(call(1, "wait")),
+    ],
+)
+async def test_broken_frames_end_the_connection_with_strikes(bob: RpcNode, mallory: Connection, data: bytes) -> None:
+    bob.register("wait", Number, Gate())
+    stream = await mallory.open()
+    await stream.write(data)
+    assert "protocol" in await closed(mallory)
+    await within(5, lambda: not bob.pool.links)
+    assert bob.bans.score(mallory.peer, time.monotonic()) == 0
+    assert len(bob.bans._records) == 1
+
+
+async def test_repeated_faults_ban_a_peer_until_they_are_forgotten(bob: RpcNode) -> None:
+    seed = os.urandom(32)
+    endpoint = await Endpoint.bind(seed, LOOPBACK)
+    me = Identity(seed).peer
+    for _ in range(2):
+        connection = await endpoint.dial(bob.peer, bob.address().addresses)
+        await (await connection.open()).write(PREFIX.pack(2**32 - 1, 2**32 - 1))
+        assert "protocol" in await closed(connection)
+    connection = await endpoint.dial(bob.peer, bob.address().addresses)
+    assert "banned" in await closed(connection)
+    with pytest.raises(PeerUnreachable, match="banned"):
+        await bob.call(me, "add_one", Number(1), Number, deadline_s=5)
+    bob.bans._records[me].until = 0.0
+    connection = await endpoint.dial(bob.peer, bob.address().addresses)
+    await (await connection.open()).write(frame(Ping()))
+    await within(5, lambda: me in bob.pool.links)
+    await endpoint.close()
+
+
+async def test_a_frame_that_never_ends_is_given_up(
+    bob: RpcNode, mallory: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "FRAME_S", 0.3)
+    monkeypatch.setattr(limits, "FRAME_BYTES_PER_S", 1e9)
+    stream = await mallory.open()
+    data = frame(call(1, "echo"), bytes(MIB))
+
+    async def drip() -> None:
+        for byte in range(2000):
+            await stream.write(data[byte : byte + 1])
+            await asyncio.sleep(0.01)
+
+    task = asyncio.create_task(drip())
+    assert "too slow" in await closed(mallory)
+    with pytest.raises(PeerUnreachable):
+        await task
+    assert bob._service._memory.used == 0
+
+
+async def test_half_frames_and_lost_streams_leave_nothing_behind(bob: RpcNode, mallory: Connection) -> None:
+    whole = frame(call(1, "echo"), bytes(MIB))
+    for cut in (1, 7, 8, 20, 100, 40_000, 500_000):
+        stream: SendStream = await mallory.open()
+        await stream.write(whole[:cut])
+        await stream.reset()
+    stream = await mallory.open()
+    await stream.write(frame(call(2, "add_one")))
+    answers = await mallory.accept()
+    assert b"\x93\x02\x02" in await answers.read(100)  # the connection still works
+    link_there = next(iter(bob.pool.links.values()))
+    await within(5, lambda: bob._service._memory.used == 0 and not link_there._frame_deadlines)
+
+
+async def test_payloads_that_nobody_asked_for_are_not_taken(bob: RpcNode, mallory: Connection) -> None:
+    stream = await mallory.open()
+    await stream.write(frame(msgspec.msgpack.encode([2, 77, None])))
+    await stream.write(frame(Cancel(99)) + frame(msgspec.msgpack.encode([3, 77, "x", "y"])))
+    with pytest.raises(PeerUnreachable):
+        for header in (msgspec.msgpack.encode([2, 77, None]), msgspec.msgpack.encode([5])):
+            await stream.write(PREFIX.pack(len(header), limits.MAX_PAYLOAD) + header)
+            for _ in range(64):
+                await stream.write(bytes(MIB))
+    assert bob._service._memory.used == 0
+    assert not mallory.closed
+
+
+async def test_a_flood_of_calls_is_outlived_with_bounded_memory(bob: RpcNode, start: Start) -> None:
+    bob.register("wait", Number, Gate())
+    endpoint = await Endpoint.bind(os.urandom(32), LOOPBACK)
+    connection = await endpoint.dial(bob.peer, bob.address().addresses)
+    stream = await connection.open()
+    carol = await start()
+    carol.learn(bob.address())
+    await carol.call(bob.peer, "add_one", Number(1), Number, deadline_s=5)
+    gc.collect()
+    before = psutil.Process().memory_info().rss
+    flood = b"".join(frame(call(number, "wait", deadline_ms=600_000)) for number in range(20_000))
+
+    async def pour() -> None:
+        while True:
+            await stream.write(flood)
+
+    task = asyncio.create_task(pour())
+    assert "banned" in await closed(connection)
+    with pytest.raises(PeerUnreachable):
+        await task
+    assert (await carol.call(bob.peer, "add_one", Number(1), Number, deadline_s=5))[0].value == 2
+    assert psutil.Process().memory_info().rss - before < 64 * MIB
+    await endpoint.close()
+
+
+async def test_a_flood_of_pings_from_a_peer_that_never_reads_is_bounded(bob: RpcNode, mallory: Connection) -> None:
+    stream = await mallory.open()
+    pings = frame(Ping()) * 20_000
+    task = asyncio.create_task(stream.write(pings * 3))
+    await within(5, lambda: bob.pool.links)
+    link_there = next(iter(bob.pool.links.values()))
+    await within(10, lambda: bob._service._quotas and next(iter(bob._service._quotas.values())).calls.tokens < 5000)
+    assert link_there._queued <= limits.OUTGOING + 1000
+    task.cancel()
+
+
+async def test_too_many_streams_end_the_connection(bob: RpcNode, mallory: Connection) -> None:
+    opened = []
+    with pytest.raises(PeerUnreachable):
+        async with asyncio.timeout(5):
+            while True:
+                stream = await mallory.open()
+                await stream.write(b"\x00")
+                opened.append(stream)
+    assert "too many streams" in await closed(mallory)
+    assert len(opened) <= 101
+
+
+# --- parsers
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_break_the_header_parser(data: bytes) -> None:
+    with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError):
+        assert isinstance(link._decode(data), msgspec.Struct)
+
+
+_scalars = st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.text(max_size=80) | st.binary(max_size=80)
+_values = st.recursive(
+    _scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner), max_leaves=8
+)
+
+
+@given(st.lists(st.integers(0, 8) | _values, max_size=6))
+def test_no_values_break_the_header_parser(values: list[Any]) -> None:
+    try:
+        header = link._decode(msgspec.msgpack.encode(values))
+    except msgspec.MsgspecError:
+        return
+    assert values[0] in range(1, 7)
+    if isinstance(header, Call):
+        assert 1 <= len(header.method) <= 64
+
+
+async def test_no_bytes_break_a_node(bob: RpcNode, start: Start) -> None:
+    """Random and nearly right frames, each on a connection of its own, while an honest peer calls."""
+    carol = await start()
+    carol.learn(bob.address())
+    endpoint = await Endpoint.bind(os.urandom(32), LOOPBACK)
+    good = frame(call(1, "echo"), b"payload")
+    for step in range(60):
+        bob.bans._records.clear()
+        connection = await endpoint.dial(bob.peer, bob.address().addresses)
+        data = bytearray(good * 3)
+        for index, value in zip(os.urandom(1 + step % 5), os.urandom(5), strict=False):
+            data[index % len(data)] = value
+        stream = await connection.open()
+        with contextlib.suppress(PeerUnreachable):
+            await stream.write(bytes(data) if step % 4 else os.urandom(300))
+        if step % 3 == 0:
+            connection.close("enough")
+    assert (await carol.call(bob.peer, "add_one", Number(1), Number, deadline_s=5))[0].value == 2
+    await endpoint.close()
+    await within(10, lambda: list(bob.pool.links) == [carol.peer])
