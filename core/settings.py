@@ -55,6 +55,14 @@ class Settings:
         "Some desktops do not tell how long you have been away.",
         choices={"wait": "Do not compute", "run": "Compute anyway"},
     )
+    lan: bool = setting(
+        True,
+        "Network",
+        "Find peers on this network",
+        "PCs in the same local network that train the same run find each other without any address. "
+        "Takes effect at the next start.",
+        restart=True,
+    )
     threads: Annotated[int, msgspec.Meta(ge=0, le=1024)] = setting(
         0,
         "Devices",

@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 from core.control.messages import DhtRecord, DhtStatus, NetworkStatus, PeerStatus
 from core.dht.node import DHTNode
-from core.errors import HearthError, SettingsError
+from core.errors import HearthError, NetworkError, SettingsError
 from core.experts.dht_directory import DHTDirectory, HostState
 from core.experts.grid import Grid, Uid
 from core.identity import Identity, PeerId, parse_peer, peer_text
 from core.manifest import Manifest
 from core.net.endpoint import ANYWHERE
+from core.net.lan import Lan
 from core.net.messages import PeerAddress
 from core.net.reach import Reach
 from core.net.rpc import RpcNode
@@ -39,6 +40,12 @@ class NetworkOptions(NamedTuple):
     listen: tuple[str, ...] = ANYWHERE
     bootstrap: tuple[PeerAddress, ...] = ()
     roles: frozenset[str] = frozenset({"host", "train"})
+    lan: bool = True
+
+    @property
+    def on_lan(self) -> bool:
+        """Whether peers of the local network are looked for: not if this peer listens to itself alone."""
+        return self.lan and not all(address.startswith(("127.", "[::1]")) for address in self.listen)
 
 
 class Network:
@@ -61,6 +68,7 @@ class Network:
         self._state_path = folder / STATE_FILE
         self._options = options
         self._hosted = hosted
+        self._run = manifest.run
         backbone = "backbone" in options.roles
         self.node = RpcNode(self.identity, listen=options.listen)
         visitors.register(self.node)
@@ -87,11 +95,19 @@ class Network:
             await stack.enter_async_context(self.reach)
             await stack.enter_async_context(self.dht)
             await stack.enter_async_context(self.directory)
+            if self._options.on_lan:
+                await self._enter_lan(stack)
             self._stack = stack.pop_all()
         self._bootstrap += self.dht.load_state(self._state_path)[:BOOTSTRAP_PEERS]
         self._tending = asyncio.create_task(self._tend(), name="network")
         log.info("This PC is peer %s.", address_text(self.node.address()))
         return self
+
+    async def _enter_lan(self, stack: contextlib.AsyncExitStack) -> None:
+        try:
+            await stack.enter_async_context(Lan(self.node, self._run))
+        except NetworkError as error:
+            log.warning("Peers of the local network are not looked for: %s", error)
 
     async def __aexit__(self, *_: object) -> None:
         if self._tending:
