@@ -42,8 +42,16 @@ Ask = Callable[[Contact, Node], "asyncio.Future[Answer | None]"]
 class PeerCrawl(NodeSpiderCrawl):  # type: ignore[misc]
     """Looks for the peers nearest to a key."""
 
-    def __init__(self, node: Node, peers: list[Contact], ask: Ask, width: int = REPLICAS, settled: int = SETTLED):
-        super().__init__(None, node, [], width, ALPHA)
+    def __init__(
+        self,
+        node: Node,
+        peers: list[Contact],
+        ask: Ask,
+        width: int = REPLICAS,
+        settled: int = SETTLED,
+        alpha: int = ALPHA,
+    ):
+        super().__init__(None, node, [], width, alpha)
         self.nearest = PeerHeap(node, width)
         self.nearest.push(peers)
         self._ask = ask

@@ -116,7 +116,7 @@ class DHTNode(Server):  # type: ignore[misc]
     async def _settle_in(self) -> None:
         """Look for oneself and far afield: so that others know of the newcomer, and hand over what it should hold."""
         own = self.protocol.source_node
-        await PeerCrawl(own, self._near(own, K), self.protocol.call_find_node, K, K).find()
+        await PeerCrawl(own, self._near(own, K), self.protocol.call_find_node, K, K, alpha=K).find()
         for target in self.protocol.get_refresh_ids_older(0.0)[:8]:
             await self._find_peers([target])
 

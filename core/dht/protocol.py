@@ -56,6 +56,8 @@ HAND_OVER = 4096
 """Records handed to one newcomer: 1 MB."""
 HAND_OVERS = 4
 """Newcomers that are handed records at once; others get them from their owners' next announcement."""
+CHECKED = 48
+"""Peers pinged for one hand-over at most."""
 SLICE = 64
 """Keys looked at between two turns of the event loop."""
 
@@ -404,31 +406,43 @@ class DHTProtocol(KademliaProtocol):  # type: ignore[misc]
             self.spawn(self._meet(node))
 
     async def _hand_over(self, newcomer: Contact) -> None:
-        """Store at a newcomer what belongs there now; only the two nearest of the others do so (paper, section 2.5)."""
+        """Store at a newcomer what belongs there now; only the two nearest of the others do so (paper, section 2.5).
+
+        Those that seem to stand nearer are pinged first: where many have died at once, nobody else would do it.
+        """
         try:
-            handed = 0
+            candidates: list[bytes] = []
+            nearer: dict[bytes, Contact] = {}
             for place, digest in enumerate(self.storage.digests()):
                 if place % SLICE == SLICE - 1:
                     await asyncio.sleep(0)
-                if handed >= HAND_OVER:
-                    return
-                if self._belongs(digest, newcomer):
-                    records = self.storage.of(digest, self.clock.now())[: HAND_OVER - handed]
-                    handed += len(records)
-                    for record in records:
-                        self.call_store(newcomer, record.raw)
+                holders = self._holders(digest, 3 * REPLICAS)
+                if newcomer in holders[: 2 * REPLICAS] and self.source_node in holders:
+                    candidates.append(digest)
+                    until = max(holders.index(newcomer), holders.index(self.source_node))
+                    nearer.update((c.id, c) for c in holders[:until] if c not in (newcomer, self.source_node))
+            await asyncio.gather(*map(self.call_ping, list(nearer.values())[:CHECKED]))
+            self._hand(newcomer, candidates)
         finally:
             self._handing -= 1
 
-    def _belongs(self, digest: bytes, newcomer: Contact) -> bool:
+    def _hand(self, newcomer: Contact, candidates: list[bytes]) -> None:
+        left = HAND_OVER
+        for digest in candidates:
+            holders = self._holders(digest, REPLICAS + 1)
+            if newcomer in holders[:REPLICAS]:
+                holders.remove(newcomer)
+                if self.source_node in holders[:2]:
+                    records = self.storage.of(digest, self.clock.now())[:left]
+                    left -= len(records)
+                    for record in records:
+                        self.call_store(newcomer, record.raw)
+
+    def _holders(self, digest: bytes, count: int) -> list[Contact]:
+        """The peers nearest to a key, this one counted in, nearest first."""
         key = Node(digest)
-        around = [*self.router.find_neighbors(key, REPLICAS + 2), self.source_node]
-        around.sort(key=key.distance_to)
-        holders = [contact.id for contact in around]
-        if newcomer.id not in holders[:REPLICAS]:
-            return False
-        holders.remove(newcomer.id)
-        return self.source_node.id in holders[:2]
+        around = [*self.router.find_neighbors(key, count), self.source_node]
+        return sorted(around, key=key.distance_to)[:count]
 
     def get_refresh_ids_older(self, age_s: float) -> list[bytes]:
         """A random id of each bucket in which nothing was looked up for so long."""

@@ -25,6 +25,12 @@ class Contact(Node):  # type: ignore[misc]
         self.address = address
         self.peer = PeerId(address.peer)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Contact) and bool(self.id == other.id)
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
     def same_home_as(self, node: Node) -> bool:
         return bool(self.id == node.id)
 

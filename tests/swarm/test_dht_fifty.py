@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -103,12 +104,9 @@ def newcomer_holds_the_right_records(processes: list[Process], known: list[Any],
             return order.index(newcomer)
 
         right = {key for key in keys if place(key) < REPLICAS}
-        held: set[str] = set()
-        for _ in range(200):  # each turn asks the process, and waits for its answer
-            held = set(joining.ask("held")[0]) & set(keys)
-            if right <= held:
-                break
-        assert right <= held, f"{len(right - held)} of {len(right)} are missing"
+        deadline = time.monotonic() + 30
+        while not right <= (held := set(joining.ask("held")[0]) & set(keys)):
+            assert time.monotonic() < deadline, f"{len(right - held)} of {len(right)} are missing"
         assert len(held) <= 2 * len(right) + 5, "not everything was handed over"
     finally:
         joining.kill()
