@@ -103,7 +103,8 @@ def newcomer_holds_the_right_records(processes: list[Process], known: list[Any],
             order = sorted([*everybody, newcomer], key=lambda t: target.distance_to(Node(node_id(bytes.fromhex(t)))))
             return order.index(newcomer)
 
-        right = {key for key in keys if place(key) < REPLICAS}
+        alive = {key for process in processes for held in process.ask("held") for key in held}
+        right = {key for key in keys if place(key) < REPLICAS and key in alive}
         deadline = time.monotonic() + 30
         while not right <= (held := set(joining.ask("held")[0]) & set(keys)):
             assert time.monotonic() < deadline, f"{len(right - held)} of {len(right)} are missing"

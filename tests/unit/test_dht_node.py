@@ -5,14 +5,18 @@ import time
 from collections.abc import AsyncIterator
 from typing import Any
 
+import msgspec
 import pytest
-from kademlia.crawling import RPCFindResponse
+from hypothesis import given
+from hypothesis import strategies as st
+from kademlia.crawling import NodeSpiderCrawl, RPCFindResponse, ValueSpiderCrawl
 from kademlia.network import Server
 from kademlia.node import Node
 from kademlia.protocol import KademliaProtocol
 from kademlia.storage import ForgetfulStorage
 from kademlia.utils import digest as stock_digest
 
+from core.dht import node
 from core.dht.crawl import REPLICAS
 from core.dht.messages import FindNode, FindValue, Found, Nodes, Ping, Pong, Store, Stored, Values
 from core.dht.node import DHTNode
@@ -61,7 +65,6 @@ async def test_alone_a_peer_keeps_its_records_itself() -> None:
 
 async def test_stock_raises_or_fails_where_we_answer() -> None:
     """With every neighbour dead the package's set() raises ValueError, after 5 s of silence each."""
-    from kademlia.crawling import NodeSpiderCrawl
 
     class Silent:
         async def call_find_node(self, peer: Node, node: Node) -> tuple[bool, None]:
@@ -93,10 +96,60 @@ async def test_a_newer_record_wins_wherever_an_older_one_is_left(pair: list[Peer
 
 def test_the_stock_store_takes_any_writers_word() -> None:
     protocol = KademliaProtocol(Node(b"o" * 20), ForgetfulStorage(), 20)
-    protocol.welcome_if_new = lambda node: None
+    protocol.welcome_if_new = lambda node: None  # it would ping them
     protocol.rpc_store(("1.2.3.4", 5), b"x" * 20, b"key", b"owner's")
     protocol.rpc_store(("6.7.8.9", 5), b"y" * 20, b"key", b"anybody's")
     assert protocol.storage.get(b"key") == b"anybody's"
+
+
+async def test_the_stock_package_reads_what_is_stale() -> None:
+    """It believes its own copy without asking, then the majority, and cannot bear a list as a value."""
+    server = Server()
+    server.storage[stock_digest("key")] = b"stale"
+    assert await server.get("key") == b"stale"
+    crawl = ValueSpiderCrawl(None, Node(b"k" * 20), [], 20, 3)
+    assert await crawl._handle_found_values([b"new", b"stale", b"stale"]) == b"stale"
+    with pytest.raises(TypeError, match="unhashable"):
+        await crawl._handle_found_values([["a list"]])
+
+
+async def test_only_ones_own_records_are_published_again(pair: list[Peer], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The package stores again whatever it holds, with a new age: a dead host's record never goes away."""
+    monkeypatch.setattr(node, "REPUBLISH_S", -1.0)
+    a, b = pair
+    await a.dht.store("of a", b"v", 60)
+    await b.dht.store("of b", b"v", 60)
+    assert {record.key for record in b.dht.storage} == {"of a", "of b"}
+    sent: list[str] = []
+    spread = b.dht._spread
+
+    async def noting(records: list[Record]) -> int:
+        sent.extend(record.key for record in records)
+        return await spread(records)
+
+    monkeypatch.setattr(b.dht, "_spread", noting)
+    await b.dht.upkeep()
+    assert sent == ["of b"]
+
+
+@given(st.lists(st.lists(st.binary(max_size=200), max_size=5), max_size=3))
+def test_no_found_records_crash_the_reader(answers: list[list[bytes]]) -> None:
+    assert node._candidates("key", answers, 0.0) == {}
+
+
+LEAVES = st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats() | st.text(max_size=9) | st.binary()
+MESSAGES = st.recursive(
+    LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner), max_leaves=9
+)
+
+
+@given(MESSAGES, st.sampled_from([Ping, Pong, FindNode, Nodes, FindValue, Values, Store, Stored]))
+def test_no_message_crashes_a_decoder(message: Any, kind: type[msgspec.Struct]) -> None:
+    for raw in (msgspec.msgpack.encode(message), msgspec.msgpack.encode([message, message])):
+        try:
+            msgspec.msgpack.decode(raw, type=kind)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            pass
 
 
 async def test_forged_replayed_expired_and_wrong_records_are_refused(pair: list[Peer]) -> None:
@@ -109,9 +162,8 @@ async def test_forged_replayed_expired_and_wrong_records_are_refused(pair: list[
         signed(a, life_s=-1).raw: Verdict.EXPIRED,
         signed(a, age_s=-2 * SKEW_S).raw: Verdict.AHEAD,
         make(a.identity, "key", "", b"", int(now * 1000), now + 1e9).raw: Verdict.AHEAD,
-        make(a.identity, "key", "", b"", int(now * 1000), now, realm="other").raw
-        if False
-        else b"\x98garbage": Verdict.MALFORMED,
+        make(a.identity, "key", "", b"", int(now * 1000), now + 9, realm="other").raw: Verdict.MALFORMED,
+        b"\x98garbage" * 20: Verdict.MALFORMED,
         b"": Verdict.MALFORMED,
     }
     assert await offer(a, b, *hostile) == list(hostile.values())
@@ -177,13 +229,14 @@ async def _empty(reading: Any) -> bool:
     return not await reading
 
 
-def stock_hand_over(count: int) -> tuple[int, int]:
+async def stock_hand_over(count: int) -> tuple[int, int]:
     """(handed over, of these rightly) by the package's protocol to a newcomer, for keys that are digests already."""
     handed: list[bytes] = []
 
     class Recording(KademliaProtocol):  # type: ignore[misc]
         async def call_store(self, node: Node, key: bytes, value: Any) -> None:
-            """Only what is asked for is noted."""
+            """Nothing is sent."""
+            handed.append(key)
 
     protocol = Recording(Node(stock_digest("own")), ForgetfulStorage(), 3)
     for number in range(20):
@@ -197,17 +250,13 @@ def stock_hand_over(count: int) -> tuple[int, int]:
         if near[0] is protocol.source_node and newcomer.distance_to(Node(key)) < near[3].distance_to(Node(key)):
             rightly.add(key)
 
-    def note(node: Node, key: bytes, value: Any) -> Any:
-        handed.append(key)
-        return asyncio.sleep(0)
-
-    protocol.call_store = note
     protocol.welcome_if_new(newcomer)
+    await asyncio.sleep(0)  # its stores are tasks
     return len(rightly), len(rightly & set(handed))
 
 
 async def test_a_newcomer_gets_the_right_records() -> None:
-    should, got = stock_hand_over(1500)
+    should, got = await stock_hand_over(1500)
     assert got < should / 2 and should > 10, "the package was mended: the override may go"
 
     async with peers(9) as made:
@@ -273,6 +322,22 @@ async def test_a_list_of_ten_thousand_nodes_is_refused(pair: list[Peer]) -> None
     assert len(a.dht.contacts()) <= 1 and len(a.rpc.peers()) <= 2
 
 
+@pytest.mark.parametrize(
+    "ghost",
+    [
+        PeerAddress(b"\xff" * 32, ("127.0.0.1:9",)),  # on no curve
+        PeerAddress(Identity(b"g" * 32).peer, ("nonsense", "1.2.3.4:999999", "", "[::1", "\x00:1", "localhost:9")),
+        PeerAddress(Identity(b"g" * 32).peer, (), (b"\xff" * 32,)),
+    ],
+)
+async def test_a_peer_that_cannot_exist_is_outlived(pair: list[Peer], ghost: PeerAddress) -> None:
+    a, b = pair
+    b.rpc.register("dht.find_node", FindNode, lambda request, payload, context: Nodes([ghost], [[0]]))
+    assert await a.dht.store("key", b"v", 60)
+    await until(lambda: ghost.peer in a.dht.protocol._failed, "the failure noted")
+    assert (await a.dht.get("key"))[""].value == b"v"
+
+
 @pytest.mark.parametrize("nearest", [[[9]], [[0] * 32] * 2, [], [[0, 0, 0]]])
 async def test_a_malformed_node_list_is_outlived(pair: list[Peer], nearest: list[list[int]]) -> None:
     with pytest.raises(TypeError):
@@ -290,17 +355,17 @@ def test_the_stock_package_makes_a_call_of_any_name_and_ours_does_not() -> None:
     stock = KademliaProtocol(Node(b"o" * 20), ForgetfulStorage(), 20)
     assert callable(stock.no_such_thing)
     identity = Identity.generate()
-    node = DHTNode(RpcNode(identity), identity)
+    ours = DHTNode(RpcNode(identity), identity)
     with pytest.raises(AttributeError):
-        _ = node.protocol.no_such_thing
-    assert callable(Server.save_state_regularly) and node.save_state_regularly is None, "nothing is pickled"
+        _ = ours.protocol.no_such_thing
+    assert callable(Server.save_state_regularly) and ours.save_state_regularly is None, "nothing is pickled"
 
 
 async def test_a_stranger_draws_no_answer_larger_than_its_question(pair: list[Peer]) -> None:
     """The package sends 744 bytes to any forged address for 77; here nothing is said before a handshake."""
     import socket
 
-    import umsgpack
+    import umsgpack  # type: ignore[import-untyped]
 
     async def drawn(port: int) -> int:
         question = b"\x00" + b"i" * 20 + umsgpack.packb(["find_node", [b"n" * 20, b"k" * 20]])
