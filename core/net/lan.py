@@ -6,14 +6,13 @@ What the LAN says is a hint where to dial and nothing more: whoever answers ther
 import asyncio
 import ipaddress
 import logging
-from collections.abc import Callable
 from typing import NamedTuple
 
 from zeroconf import Error as ZeroconfError
 from zeroconf import IPVersion, NonUniqueNameException, ServiceStateChange, Zeroconf
 from zeroconf.asyncio import AsyncServiceBrowser, AsyncServiceInfo, AsyncZeroconf
 
-from core.errors import IdentityError, NetworkError
+from core.errors import HearthError, IdentityError, NetworkError
 from core.identity import PeerId, parse_peer, peer_text
 from core.net.reach import merged
 from core.net.rpc import RpcNode
@@ -52,22 +51,11 @@ def read_hint(info: AsyncServiceInfo) -> Hint | None:
 
 
 class Lan:
-    """Announces this peer on the LAN and dials those of the same run. Use as `async with Lan(node, run)`.
+    """Announces this peer on the LAN and dials those of the same run. Use as `async with Lan(node, run)`."""
 
-    Args:
-        on_found: told each new hint of this run.
-    """
-
-    def __init__(
-        self,
-        node: RpcNode,
-        run: str,
-        *,
-        on_found: Callable[[Hint], None] | None = None,
-    ) -> None:
+    def __init__(self, node: RpcNode, run: str) -> None:
         self.hints: dict[PeerId, Hint] = {}
         self._node, self._run = node, run
-        self._on_found = on_found
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> "Lan":
@@ -132,8 +120,10 @@ class Lan:
         self.hints[hint.peer] = hint
         log.info("peer %s is on this LAN", hint.peer.hex()[:8])
         self._node.learn(merged(self._node.pool.book.get(hint.peer), hint.peer, hint.addresses))
-        if self._on_found is not None:
-            self._on_found(hint)
+        try:
+            await self._node.pool.link(hint.peer)
+        except HearthError as error:
+            log.info("it cannot be reached, though: %s", error)
 
 
 def _is_of_a_lan(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:

@@ -38,7 +38,9 @@ MEND_DIAL_S = 3.0
 PUNCH_TRIES_S = (0.8, 1.2, 2.0)
 """Each try sends fresh first packets at once, where one long try would wait a second and more between them."""
 ASK_S = 3.0
-DIAL_BACK_S = 2.5
+PROBE_S = 1.5
+"""After a change of network a connection must answer within this, or is made anew."""
+DIAL_BACK_S = 2.0
 BACKBONES = 4
 """Backbone peers to which a connection is kept: two tell the kind of NAT, the others are spare."""
 COMMON_PEERS = 3
@@ -457,13 +459,13 @@ class Reach:
                 self._local = local
                 log.info("this PC's network changed")
                 self._tasks = [task for task in self._tasks if not task.done()]
-                self._tasks.append(self.node.start(self._probe(), "reach: probe"))
-                self._punched = None
-                self._measure_now.set()
-            for peer in self._wanted():
-                if peer not in self.node.pool.links and peer not in self._mending:
-                    self._mending[peer] = self.node.start(self._mend(peer), "reach: mend")
+                self._tasks.append(self.node.start(self._moved(), "reach: moved"))
+            self._mend_lost()
             await asyncio.sleep(LOOK_S)
+
+    def _mend_lost(self) -> None:
+        for peer in self._wanted() - self.node.pool.links.keys() - self._mending.keys():
+            self._mending[peer] = self.node.start(self._mend(peer), "reach: mend")
 
     def _wanted(self) -> set[PeerId]:
         """Peers to stay connected with."""
@@ -487,14 +489,17 @@ class Reach:
         finally:
             del self._mending[peer]
 
-    async def _probe(self) -> None:
-        """After a change of network: give up connections that did not survive it."""
-        await asyncio.gather(*(self._probe_one(peer) for peer in self._wanted() & self.node.pool.links.keys()))
+    async def _moved(self) -> None:
+        """After a change of network: replace the connections that did not survive it, and measure again."""
+        self._punched = None
+        await asyncio.gather(*(self._probe(peer) for peer in self._wanted() & self.node.pool.links.keys()))
+        self._mend_lost()
+        self._measure_now.set()
 
-    async def _probe_one(self, peer: PeerId) -> None:
+    async def _probe(self, peer: PeerId) -> None:
         link = self.node.pool.links[peer]
         try:
-            await self.node.call(peer, "reach.observe", Observe(), Observed, deadline_s=ASK_S)
+            await self.node.call(peer, "reach.observe", Observe(), Observed, deadline_s=PROBE_S)
         except HearthError:
             if self.node.pool.links.get(peer) is link:
                 link.close("the network changed")

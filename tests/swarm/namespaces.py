@@ -23,7 +23,8 @@ from typing import Any, Literal, Self
 Nat = Literal["cone", "symmetric"]
 ROOT = Path(__file__).parents[2]
 PUBLIC = "203.0.113"
-"""RFC 5737 addresses play the internet."""
+PUBLIC6 = "2001:db8:1"
+"""Addresses for documentation (RFC 5737, RFC 3849) play the internet; homes have IPv4 only."""
 
 ROUTER_RULES = """
 table ip hearth {{
@@ -130,6 +131,9 @@ class Host(Node):
         switch = router.lan if router else self.internet.switch
         self.address = router.next_address() if router else self.internet.next_address()
         self.plug("eth0", switch, self.address)
+        if router is None:
+            self.address6 = f"{PUBLIC6}::{self.address.rpartition('.')[2]}"
+            self.ip("address", "add", f"{self.address6}/64", "dev", "eth0", "nodad")
         self._set_route()
 
     def _set_route(self) -> None:

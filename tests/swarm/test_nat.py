@@ -117,6 +117,17 @@ def test_without_a_willing_relay_a_peer_only_dials_out(internet: Internet) -> No
     assert left.echo(right, size=10)["error"] == "unreachable"
 
 
+def test_ipv6_is_measured_and_used_alike(internet: Internet) -> None:
+    listen = ["0.0.0.0:4000", "[::]:4000"]
+    hosts = [internet.host(name) for name in ("public", "other")]
+    hosts[1].ip("-4", "address", "flush", "dev", "eth0")
+    public, other = (Peer(host, backbone=True, listen=listen) for host in hosts)
+    other.do("learn", peer=public.name, addresses=[f"[{public.host.address6}]:4000"])
+    assert other.echo(public)["path"] == "direct"
+    state = other.until("to be reachable", kind="reachable", nat="none")
+    assert state["outside"] == [f"[{other.host.address6}]:4000"]
+
+
 def test_a_cut_link_is_noticed_and_mended(internet: Internet) -> None:
     public = Peer(internet.host("public"), backbone=True)
     router = internet.router("a", nat="cone")
