@@ -42,7 +42,7 @@ class Owner(Protocol):
     async def admit(self, link: "Link", header: Header, size: int) -> Callable[[], None]:
         """Reserve memory for a payload of `size`; returns what gives it back. Raises Refusal."""
 
-    def deliver(self, link: "Link", header: Header, payload: Payload, release: Callable[[], None]) -> float:
+    def deliver(self, link: "Link", header: Header, payload: bytes, release: Callable[[], None]) -> float:
         """Take a whole frame. Returns the seconds to wait before the next is read. Raises Violation."""
 
     def lost(self, link: "Link") -> None:
@@ -76,7 +76,7 @@ class Link:
         self.address = address
         self.since = self.heard = self.used = time.monotonic()
         self.since_unix = time.time()
-        self.waiting: dict[int, asyncio.Future[tuple[Answer, Payload]]] = {}
+        self.waiting: dict[int, asyncio.Future[tuple[Answer, bytes]]] = {}
         self.serving: dict[int, asyncio.Task[None]] = {}
         self.cancelled: set[int] = set()
         """Calls cancelled before they arrived: a Cancel may overtake a large Call."""
@@ -84,6 +84,7 @@ class Link:
         """Our calls at once; an honest peer is never refused for too many."""
         self.closed_because: str | None = None
         self.retired = False
+        self.ended_by_peer = False
         self._owner = owner
         self._next_id = 0
         self._asked_at = 0.0
@@ -222,7 +223,7 @@ class Link:
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise Violation(f"a header that is not in the contract: {error}") from error
         if len(data) >= begin + size:
-            payload: Payload = data[begin : begin + size]
+            payload = data[begin : begin + size]
             with contextlib.suppress(Refusal):
                 await self._taken(header, payload, await self._owner.admit(self, header, 0))
             return data[begin + size :]
@@ -235,21 +236,18 @@ class Link:
         await self._taken(header, payload, release)
         return b""
 
-    async def _taken(self, header: Header, payload: Payload, release: Callable[[], None]) -> None:
+    async def _taken(self, header: Header, payload: bytes, release: Callable[[], None]) -> None:
         pause = self._owner.deliver(self, header, payload, release)
         if pause > 0:
             await asyncio.sleep(min(pause, limits.THROTTLE_S))
 
-    async def _payload(self, stream: ReceiveStream, begun: bytes, size: int) -> Payload:
-        payload = bytearray(size)
-        payload[: len(begun)] = begun
-        at = len(begun)
-        while at < size:
-            part = await self._rest(stream, min(limits.CHUNK, size - at), size)
-            payload[at : at + len(part)] = part
-            at += len(part)
+    async def _payload(self, stream: ReceiveStream, begun: bytes, size: int) -> bytes:
+        parts, missing = [begun], size - len(begun)
+        while missing:
+            parts.append(await self._rest(stream, min(limits.CHUNK, missing), size))
+            missing -= len(parts[-1])
         self._frame_deadlines.pop(stream, None)
-        return payload
+        return b"".join(parts)
 
     async def _rest(self, stream: ReceiveStream, size: int, frame_size: int) -> bytes:
         """The next `size` bytes of a frame that has begun; `tend` sees to it that they come in time."""
@@ -296,6 +294,7 @@ class Link:
         try:
             await work
         except PeerUnreachable as error:
+            self.ended_by_peer = True
             self.close(str(error))
         except Violation as error:
             self._owner.violated(self, str(error))

@@ -219,7 +219,7 @@ class Pool:
         self._retired.discard(link)
         if self.links.get(link.peer) is link:
             del self.links[link.peer]
-            if link.outgoing and link.heard == link.since:
+            if link.outgoing and link.ended_by_peer and link.heard == link.since:
                 self._failed(link.peer)  # it took us in only to send us away
             else:
                 self._backoffs.pop(link.peer, None)

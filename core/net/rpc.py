@@ -129,7 +129,7 @@ class RpcNode:
         self,
         name: str,
         request: type[RequestT],
-        handler: Callable[[RequestT, Payload, Context], Awaitable[Result] | Result],
+        handler: Callable[[RequestT, bytes, Context], Awaitable[Result] | Result],
         *,
         max_payload: int = 0,
         cost: float = 1.0,
@@ -156,7 +156,7 @@ class RpcNode:
         payload: Payload = b"",
         *,
         deadline_s: float,
-    ) -> tuple[ReplyT, Payload]:
+    ) -> tuple[ReplyT, bytes]:
         """Call a method of a peer, connecting first if need be. Cancelling this cancels the call there.
 
         Returns:
@@ -191,13 +191,13 @@ class RpcNode:
 
     async def _ask(
         self, link: Link, name: str, request: msgspec.Struct, payload: Payload, deadline: float
-    ) -> tuple[Answer, Payload]:
+    ) -> tuple[Answer, bytes]:
         body = _encode(request)
         if len(body) > limits.MAX_BODY or len(payload) > limits.MAX_PAYLOAD:
             raise CallRefused(f"{name}: a call of {len(body)} + {len(payload)} bytes is over the limit. Split it.")
         async with link.slots:
             number = link.new_id()
-            future: asyncio.Future[tuple[Answer, Payload]] = asyncio.get_running_loop().create_future()
+            future: asyncio.Future[tuple[Answer, bytes]] = asyncio.get_running_loop().create_future()
             link.waiting[number] = future
             link.used = now = time.monotonic()
             try:
@@ -269,7 +269,7 @@ class RpcNode:
             raise Refusal("unknown", "nobody waits for this payload")  # its call was cancelled meanwhile
         return await self._service.reserve(link.peer, size)
 
-    def deliver(self, link: Link, header: Header, payload: Payload, release: Callable[[], None]) -> float:
+    def deliver(self, link: Link, header: Header, payload: bytes, release: Callable[[], None]) -> float:
         """See link.Owner."""
         if isinstance(header, Call):
             return self._service.serve(link, header, payload, release)

@@ -33,7 +33,7 @@ class Context(NamedTuple):
 
 
 Result = msgspec.Struct | tuple[msgspec.Struct, Payload]
-Handler = Callable[[Any, Payload, Context], Awaitable[Result] | Result]
+Handler = Callable[[Any, bytes, Context], Awaitable[Result] | Result]
 """Takes request, payload and context; gives the reply, or the reply and its payload.
 
 A plain function is run at once, without a task: best for what neither waits nor computes for long.
@@ -122,7 +122,7 @@ class Service:
 
     # --- running
 
-    def serve(self, link: Link, call: Call, payload: Payload, release: Callable[[], None]) -> float:
+    def serve(self, link: Link, call: Call, payload: bytes, release: Callable[[], None]) -> float:
         """Run a call that was admitted. Returns the seconds to pause before reading more from the peer.
 
         Raises:
@@ -159,7 +159,7 @@ class Service:
         task.add_done_callback(ended)
         return pause
 
-    def _request(self, link: Link, call: Call, method: Method, payload: Payload) -> Any:
+    def _request(self, link: Link, call: Call, method: Method, payload: bytes) -> Any:
         """The decoded request, or None if it was refused."""
         try:
             if len(payload) > method.max_payload:  # a small one came with its header
@@ -172,7 +172,7 @@ class Service:
             return None
 
     def _run_now(
-        self, link: Link, call: Call, method: Method, request: Any, payload: Payload, context: Context
+        self, link: Link, call: Call, method: Method, request: Any, payload: bytes, context: Context
     ) -> Result | None:
         """Run a plain function and queue its answer. A large answer is returned instead, as it has to wait."""
         began = time.monotonic()
@@ -196,7 +196,7 @@ class Service:
         call: Call,
         method: Method,
         request: Any,
-        payload: Payload,
+        payload: bytes,
         context: Context,
         ready: Result | None,
     ) -> None:

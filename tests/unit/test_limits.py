@@ -1,4 +1,5 @@
 import ast
+import itertools
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from core.net.limits import Backoff, Bans, TokenBucket
 
 def test_every_limit_is_explained() -> None:
     body = ast.parse(Path(limits.__file__).read_text("utf8")).body
-    for node, after in zip(body, body[1:], strict=False):
+    for node, after in itertools.pairwise(body):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             assert isinstance(after, ast.Expr), node.targets[0].id
             assert isinstance(after.value, ast.Constant), node.targets[0].id
