@@ -244,9 +244,7 @@ def _calls(message: Serve, tensors: list[Tensor]) -> list[Call]:
     if len(tensors) != each * len(message.uids):
         raise ProtocolError(f"{len(tensors)} tensors do not fit {len(message.uids)} expert calls.")
     parts = [_from_wire(tensor) for tensor in tensors]
-    return [
-        Call(Uid.parse(uid), *parts[each * i : each * (i + 1)]) for i, uid in enumerate(message.uids)
-    ]
+    return [Call(Uid.parse(uid), *parts[each * i : each * (i + 1)]) for i, uid in enumerate(message.uids)]
 
 
 def _from_wire(tensor: Tensor) -> torch.Tensor:
