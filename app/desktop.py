@@ -220,7 +220,9 @@ class Desktop(QObject):
             self.window.showMinimized()
 
     def _tray_changed(self, available: bool) -> None:
-        if not available and not self.window.isVisible():
+        if available:
+            self.window.note.take_back(NO_TRAY)
+        elif not self.window.isVisible():
             self.window.tell(NO_TRAY)
             self.window.showMinimized()
 

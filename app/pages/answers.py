@@ -2,7 +2,7 @@
 
 import math
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QHelpEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QRadialGradient
 from PySide6.QtWidgets import QGridLayout, QSizePolicy, QToolTip, QWidget
 
@@ -19,6 +19,8 @@ GAP = 0.17
 PAD = 12
 """Room for the glow of cells at the edge, pixels."""
 CELL_MINIMUM, CELL_MAXIMUM = 9, 40
+LIST_WIDTH = 360
+"""Kept free for the list of answers also before the first one, so that nothing moves when it comes; pixels."""
 
 
 def fold(shape: tuple[int, ...]) -> tuple[int, int]:
@@ -148,6 +150,12 @@ class AnswerGrid(QWidget):
         side = round(pitch * (1 - GAP))
         return QRectF(PAD + round(cell[1] * pitch), PAD + round(cell[0] * pitch), side, side)
 
+    def ring_rect(self) -> QRect:
+        """What the focus ring goes round: the cells, with the mark of the chosen one."""
+        rows, columns = fold(self._shape)
+        cells = self._rect((0, 0)) | self._rect((rows - 1, columns - 1))
+        return cells.toRect().adjusted(-3, -3, 3, 3)
+
     def _paint_glow(self, painter: QPainter, rect: QRectF, weight: float) -> None:
         reach = rect.width() / 2 + PAD
         color = theme().color("ember_fill")
@@ -233,6 +241,9 @@ class AnswerList(QWidget):
         self._grid.setVerticalSpacing(5)
         self._grid.setColumnStretch(3, 1)
         self._rows: list[tuple[Swatch, Label, Label, Bar, Label, Label]] = []
+
+    def minimumSizeHint(self) -> QSize:
+        return super().minimumSizeHint().expandedTo(QSize(theme().px(LIST_WIDTH), 0))
 
     def set_answers(self, answers: list[Answer]) -> None:
         """Show all answers; rows are kept and filled anew, so that a live list is cheap."""

@@ -160,15 +160,11 @@ class Canvas(QWidget):
         frame = hairline(painter, sheet, colors.color("line"))
         painter.setBrush(colors.color("sunken"))
         painter.drawRoundedRect(frame, look.RADIUS_MENU, look.RADIUS_MENU)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-        painter.setPen(QPen(colors.color("border"), 1))
+        within = sheet.width() - 2  # between the two hairlines of the border
         for line in range(1, CELLS):
             at = round(sheet.width() * line / CELLS)
-            painter.drawLine(
-                QPointF(sheet.left() + at, sheet.top() + 1), QPointF(sheet.left() + at, sheet.bottom() - 1)
-            )
-            painter.drawLine(QPointF(sheet.left() + 1, sheet.top() + at), QPointF(sheet.right() - 1, sheet.top() + at))
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.fillRect(QRectF(sheet.left() + at, sheet.top() + 1, 1, within), colors.color("border"))
+            painter.fillRect(QRectF(sheet.left() + 1, sheet.top() + at, within, 1), colors.color("border"))
         if self._ink is None:
             self._ink = self._make_ink(sheet)
         painter.drawPixmap(sheet.topLeft(), self._ink)
@@ -219,7 +215,7 @@ class Canvas(QWidget):
 
     def _sheet(self) -> QRectF:
         side = min(self.width(), self.height())
-        return QRectF((self.width() - side) / 2, 0, side, side)
+        return QRectF((self.width() - side) // 2, 0, side, side)
 
     def _place(self, position: QPointF) -> QPointF:
         sheet = self._sheet()

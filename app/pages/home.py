@@ -3,6 +3,7 @@
 import time
 from datetime import datetime
 
+import msgspec
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
@@ -23,6 +24,8 @@ MAX_LAYERS = 4
 """Layers whose grids are shown; the others' figures are in the totals."""
 NO_CURVE = "Not measured yet. The first point follows soon after training starts."
 NO_EXPERTS = "No expert is hosted yet. They appear as soon as this PC starts to compute."
+UNKNOWN = "Shown as soon as the worker answers."
+"""In the place of figures that have never been told."""
 FEW_POINTS, CALM_S = 40, 4.0
 """A longer curve is drawn anew only every so many seconds: one more point is hardly seen, but costs as much."""
 ORDER = ("app", "worker", "compute")
@@ -54,8 +57,8 @@ class ModelCard(_StaleCard):
         super().__init__("The model being trained", "Try it")
         self._newest: CurvePoint | None = None
         self._drawn_at = 0.0
-        self._accuracy = CurvePlot("Accuracy", "peer", percent, lambda value: f"{number(value * 100)}%", 1.0, NO_CURVE)
-        self._loss = CurvePlot("Loss", "peer", lambda value: number(value, 3), short, None, NO_CURVE)
+        self._accuracy = CurvePlot("Accuracy", "peer", percent, lambda value: f"{number(value * 100)}%", 1.0, UNKNOWN)
+        self._loss = CurvePlot("Loss", "peer", lambda value: number(value, 3), short, None, UNKNOWN)
         self._accuracy_figure = Label(NONE, "num")
         self._loss_figure = Label(NONE, "num")
         self.values = [self._accuracy_figure, self._loss_figure]
@@ -81,6 +84,10 @@ class ModelCard(_StaleCard):
         super().set_stale(since)
         for plot in (self._accuracy, self._loss):
             plot.set_stale(bool(since))
+
+    def set_connected(self, connected: bool) -> None:
+        for plot in (self._accuracy, self._loss):
+            plot.set_empty(NO_CURVE if connected else UNKNOWN)
 
     def set_points(self, points: list[CurvePoint]) -> None:
         newest = points[-1] if points else None
@@ -160,7 +167,7 @@ class ExpertsCard(_StaleCard):
         self.head.addWidget(self._count)
         self._total = Label(NONE, "num")
         self.values = [self._total]
-        self._words = Label(NO_EXPERTS, "cap", "text2", wrap=True)
+        self._words = Label(UNKNOWN, "cap", "text2", wrap=True)
         texts = QVBoxLayout()
         texts.setSpacing(0)
         texts.addWidget(self._total)
@@ -173,7 +180,11 @@ class ExpertsCard(_StaleCard):
         self._row.addLayout(texts, 1)
         self.body.addLayout(self._row, 1)
         self._grids: list[ExpertGrid] = []
-        self._legend = NO_EXPERTS
+        self._legend = UNKNOWN
+
+    def set_connected(self, connected: bool) -> None:
+        if self._legend in (NO_EXPERTS, UNKNOWN):
+            self._set_legend(NO_EXPERTS if connected else UNKNOWN)
 
     def update_status(self, status: Status) -> None:
         layers: list[list[ExpertStatus]] = [[] for _ in range(status.layers)]
@@ -189,6 +200,10 @@ class ExpertsCard(_StaleCard):
         self._count.setText(f"{number(len(updates))} hosted here" if updates else "")
         word = "Brighter" if theme().dark else "Darker"
         legend = f"{word} cells took more updates: {number(min(updates))} to {number(most)}." if updates else NO_EXPERTS
+        self._set_legend(legend)
+
+    def _set_legend(self, legend: str) -> None:
+        """What stands beside the grids while no cell is chosen."""
         if self._words.text() in ("", self._legend):
             self._words.setText(legend)
         self._legend = legend
@@ -198,7 +213,7 @@ class ExpertsCard(_StaleCard):
             grid = ExpertGrid(layer)
             grid.picked.connect(lambda words: self._words.setText(words or self._legend))
             column = QVBoxLayout()
-            column.setSpacing(6)
+            column.setSpacing(look.S)
             column.addWidget(Label(f"Layer {layer}", "cap", "text2"))
             column.addWidget(grid)
             column.addStretch(1)
@@ -230,7 +245,10 @@ class HomePage(Page):
         self._points: list[CurvePoint] = []
 
     def update_status(self, status: Status) -> None:
-        same_second = self._status is not None and int(self._status.time) == int(status.time)
+        if status.state != "contributing":  # the rates may be those of the second before the stop
+            status = msgspec.structs.replace(status, samples_per_s=0.0, calls_per_s=0.0)
+        old = self._status
+        same_second = old is not None and int(old.time) == int(status.time) and old.state == status.state
         self._status = status
         self.hero.update_status(status)
         attention = status.attention if status.state != "attention" else status.attention[1:]
@@ -256,6 +274,8 @@ class HomePage(Page):
             since = f"from {clock(datetime.fromtimestamp(self._status.time))}" if self._status else ""
         for card in self._cards:
             card.set_stale(since)
+        self.model.set_connected(connected)
+        self.experts.set_connected(connected)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

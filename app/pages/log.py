@@ -1,5 +1,6 @@
 """The log: the worker's, compute's and the app's lines, to filter, follow and copy."""
 
+import os
 from collections.abc import Callable
 from datetime import datetime
 from functools import lru_cache
@@ -17,12 +18,17 @@ from app.window.buttons import Button, Segmented, Switch
 from app.window.inputs import Choice
 from app.window.page import Page
 from app.window.widgets import Label, Panel
+from app.window.words import number
 from core.control.messages import LogLine
 
 LINES = 10_000
 DROP = 500
 """Lines that are let go at once when there are too many: a removal costs about the same for one or for many."""
 FLUSH_MS = 100
+COPIED_MS, PATH_MS = 4_000, 30_000
+"""How long the page tells what was done."""
+BREAK = "\N{ZERO WIDTH SPACE}"
+"""A long path may be broken there."""
 LEVELS = {"debug": 0, "info": 1, "warning": 2, "error": 3}
 CHOICES = {"info": "All", "warning": "Warnings", "error": "Errors"}
 PARTS = ("worker", "compute", "app")
@@ -126,6 +132,12 @@ class LogPage(Page):
         self.text.setPlaceholderText("Filter by text")
         self.text.setAccessibleName("Filter by text")
         self.text.setClearButtonEnabled(True)
+        self._told = Label("", "cap", "text2", wrap=True)
+        self._told.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignBottom)
+        self.head.setStretch(0, 3)
+        self.head.addWidget(self._told, 2)
+        self._told_timer = QTimer(self, singleShot=True)
+        self._told_timer.timeout.connect(self._told.clear)
         self.follow = Switch("Follow")
         self.follow.setChecked(True)
         self.view = self._make_view()
@@ -163,6 +175,7 @@ class LogPage(Page):
         rows = sorted(index.row() for index in self.view.selectionModel().selectedRows())
         lines = [self.model.shown[row] for row in rows] or self.model.shown
         QGuiApplication.clipboard().setText("\n".join(as_text(line) for line in lines))
+        self._tell(f"Copied {number(len(lines))} line{'' if len(lines) == 1 else 's'}.", COPIED_MS)
 
     def _make_view(self) -> QTreeView:
         view = QTreeView()
@@ -199,6 +212,7 @@ class LogPage(Page):
             button = Button(word, "plain", icon)
             button.clicked.connect(action)
             row.addWidget(button)
+        button.setToolTip(str(self.folder))
         return row
 
     def _frame(self) -> Panel:
@@ -210,7 +224,14 @@ class LogPage(Page):
         return panel
 
     def _open_folder(self) -> None:
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self.folder)))
+        if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(self.folder))):
+            path = str(self.folder).replace(os.sep, os.sep + BREAK)
+            self._tell(f"Nothing here opens folders. The log files are in {path}", PATH_MS)
+
+    def _tell(self, sentence: str, for_ms: int) -> None:
+        self._told.setText(sentence)
+        self._told.setAccessibleName(sentence)
+        self._told_timer.start(for_ms)
 
     def _flush(self) -> None:
         self._flush_timer.stop()

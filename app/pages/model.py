@@ -5,7 +5,7 @@ from PySide6.QtGui import QKeySequence, QPainter, QPaintEvent, QShortcut
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from app import theme as look
-from app.pages.answers import AnswerGrid, AnswerList, Swatch, lasted
+from app.pages.answers import PAD, AnswerGrid, AnswerList, Swatch, lasted
 from app.pages.asking import Asking, Wait
 from app.pages.canvas import Canvas
 from app.theme import theme
@@ -322,7 +322,9 @@ class ExpertsCard(Card):
         grid, figures = AnswerGrid(layer), AnswerList()
         column = QVBoxLayout()
         column.setSpacing(look.XS)
-        column.addWidget(Label(f"Layer {layer}", "body", "text2"))
+        name = Label(f"Layer {layer}", "body", "text2")
+        name.setIndent(PAD)
+        column.addWidget(name)
         column.addWidget(grid, 1)
         self._layers.addLayout(column, 1)
         if layer:

@@ -1,6 +1,8 @@
 """Settings: a form made from the declared settings; each change is applied at once."""
 
 import dataclasses
+import os
+import sys
 import typing
 from typing import Any
 
@@ -12,7 +14,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from app import theme as look
 from app.theme import theme
 from app.window.buttons import Button, Segmented, Switch
-from app.window.inputs import NumberField
+from app.window.inputs import DurationField, NumberField
 from app.window.page import Page
 from app.window.widgets import Card, Divider, Label
 from app.worker_client import WorkerClient
@@ -21,6 +23,8 @@ from core.settings import Settings
 
 TYPING_MS = 400
 """A number is applied when nobody has changed it for so long."""
+ZERO_WORDS = {"threads": "Automatic", "control_port": "Any free one"}
+"""What 0 means where it is not a number."""
 DEFAULTS = dataclasses.asdict(Settings())
 
 
@@ -132,7 +136,10 @@ class Row(QWidget):
         texts = QVBoxLayout()
         texts.setSpacing(2)
         texts.addLayout(title)
-        texts.addWidget(Label(field.metadata["help"], "cap", "text2", wrap=True))
+        help_line = field.metadata["help"]
+        if field.name == "threads":
+            help_line += f" This PC has {cores()} core{'' if cores() == 1 else 's'}."
+        texts.addWidget(Label(help_line, "cap", "text2", wrap=True))
         texts.addWidget(self._error)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 2, 0, 2)
@@ -216,16 +223,19 @@ class ChoiceControl(Control):
 
 
 class NumberControl(Control):
-    """Whole numbers; sent when the typing or clicking rests."""
+    """Whole numbers; sent when the typing or clicking rests.
 
-    def __init__(self, label: str, unit: str, step: int, low: int, high: int) -> None:
-        self.spin = NumberField()
+    Args:
+        zero: the word shown for 0, "" for none.
+    """
+
+    def __init__(self, label: str, unit: str, step: int, low: int, high: int, zero: str = "") -> None:
+        self.spin = DurationField() if unit == "s" else NumberField()
         self.spin.setAccessibleName(label)
         self.spin.setKeyboardTracking(False)
-        self.spin.setGroupSeparatorShown(unit != "")
         self.spin.setRange(low, high)
         self.spin.setSingleStep(step)
-        self.spin.setSuffix(f" {unit}" if unit else "")
+        self.spin.setSpecialValueText(zero)
         self.spin.setFixedWidth(theme().px(132))
         super().__init__(self.spin)
         self._rest = QTimer(self, singleShot=True, interval=TYPING_MS)
@@ -236,6 +246,7 @@ class NumberControl(Control):
         if self._rest.isActive():
             return  # the user is at it; what they choose is sent next
         self.spin.blockSignals(True)
+        self.spin.setMaximum(max(self.spin.maximum(), int(value)))  # chosen elsewhere, it is shown as it is
         self.spin.setValue(int(value))
         self.spin.blockSignals(False)
 
@@ -248,7 +259,15 @@ def make_control(field: "dataclasses.Field[Any]", kind: Any) -> Control:
     if kind is bool:
         return SwitchControl(label)
     low, high = bounds(kind)
-    return NumberControl(label, field.metadata["unit"], field.metadata.get("step", 1), low, high)
+    if field.name == "threads":
+        high = min(high, cores())
+    step, zero = field.metadata.get("step", 1), ZERO_WORDS.get(field.name, "")
+    return NumberControl(label, field.metadata["unit"], step, low, high, zero)
+
+
+def cores() -> int:
+    """How many cores this PC lets us use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def bounds(kind: Any) -> tuple[int, int]:

@@ -109,6 +109,11 @@ class CurvePlot(QWidget):
         self._shown_tone = "text3" if stale else self._tone
         self._style()
 
+    def set_empty(self, sentence: str) -> None:
+        """The sentence while there are no points."""
+        self._empty.setText(sentence)
+        self.setAccessibleDescription(self.describe())
+
     def describe(self) -> str:
         """The curve in words."""
         if not self._points:

@@ -1,6 +1,6 @@
 """The focus ring: two pixels outside of the control, for keyboard focus only."""
 
-from PySide6.QtCore import QEvent, QObject, QRect, QRectF, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QWidget
 from shiboken6 import isValid
@@ -16,7 +16,7 @@ class FocusRing(QWidget):
     """Lies over the window and follows the control that has the focus.
 
     The window sets `by_keyboard` while it moves the focus for Tab or a shortcut; a focus that came with the mouse
-    shows no ring.
+    shows no ring. A control that is larger than what it shows tells by a method `ring_rect` what the ring goes round.
     """
 
     def __init__(self, window: QWidget) -> None:
@@ -46,8 +46,8 @@ class FocusRing(QWidget):
         self._watched = []
         # Arrow keys move the focus inside of a group without asking the window.
         moved_on = self._target is not None and QApplication.mouseButtons() == Qt.MouseButton.NoButton
-        # Qt moves the focus on, as if by Tab, when its control is hidden: a ring goes along then, but none appears.
-        pushed = self._target is None and old is not None and self._is_hidden(old)
+        # Qt moves the focus on, as if by Tab, when its control is hidden or disabled: a ring goes along, none appears.
+        pushed = self._target is None and old is not None and self._has_gone(old)
         self._target = new if moved_on or (self.by_keyboard and not pushed) else None
         step: QWidget | None = self._target
         while step is not None and step is not self._window:
@@ -56,10 +56,10 @@ class FocusRing(QWidget):
             step = step.parentWidget()
         self._place()
 
-    def _is_hidden(self, widget: QWidget) -> bool:
+    def _has_gone(self, widget: QWidget) -> bool:
         step: QWidget | None = widget if isValid(widget) else None
         while step is not None and step is not self._window:
-            if step.isHidden():
+            if step.isHidden() or not step.isEnabled():
                 return True
             step = step.parentWidget()
         return False
@@ -75,8 +75,8 @@ class FocusRing(QWidget):
             self.hide()
             return
         window = self._window
-        ring = QRect(target.mapTo(window, target.rect().topLeft()), target.size())
-        ring = ring.adjusted(-REACH, -REACH, REACH, REACH)
+        around: QRect = getattr(target, "ring_rect", target.rect)()
+        ring = around.translated(target.mapTo(window, QPoint(0, 0))).adjusted(-REACH, -REACH, REACH, REACH)
         shown = ring & window.rect()
         for step in self._watched[1:]:
             if isinstance(step, QAbstractScrollArea):

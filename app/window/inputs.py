@@ -1,11 +1,12 @@
 """Number fields and drop-down lists whose arrows follow the theme."""
 
 from PySide6.QtCore import QRectF
-from PySide6.QtGui import QPainter, QPaintEvent, Qt, QWheelEvent
+from PySide6.QtGui import QPainter, QPaintEvent, Qt, QValidator, QWheelEvent
 from PySide6.QtWidgets import QComboBox, QSpinBox, QWidget
 
 from app.icons import paint_icon
 from app.theme import theme
+from app.window.words import duration, seconds_of
 
 ARROW = 14
 WIDTH = 26
@@ -40,6 +41,29 @@ class NumberField(QSpinBox):
         half = self.height() / 2
         paint_arrow(self, half + 1, down=True)
         paint_arrow(self, half - ARROW - 1, down=False)
+
+
+class DurationField(NumberField):
+    """Seconds, read and written as "5 min" or "1 min 30 s"; "1:30" is taken too.
+
+    A number alone counts the largest unit of the value that it replaces: 10 in the place of "5 min" is 10 min.
+    """
+
+    def textFromValue(self, value: int) -> str:
+        return duration(value)
+
+    def valueFromText(self, text: str) -> int:
+        seconds = self._seconds(text)
+        return self.value() if seconds is None else seconds
+
+    def validate(self, text: str, at: int) -> tuple[QValidator.State, str, int]:
+        seconds = self._seconds(text)
+        if seconds is None or not self.minimum() <= seconds <= self.maximum():
+            return QValidator.State.Intermediate, text, at  # left like this, the old value comes back
+        return QValidator.State.Acceptable, text, at
+
+    def _seconds(self, text: str) -> int | None:
+        return seconds_of(text, duration(self.value()).split()[1])
 
 
 class Choice(QComboBox):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QPoint, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QKeySequence, QPainter, QPaintEvent, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
@@ -65,26 +65,31 @@ class Footer(QWidget):
         QPainter(self).fillRect(0, 0, self.width(), 1, theme().color("border"))
 
 
-class Note(QWidget):
-    """A short message over the footer that goes away by itself, with at most one thing to do about it."""
+class Note(Panel):
+    """A short message over the foot of the page, with at most one thing to do about it.
 
-    def __init__(self) -> None:
-        super().__init__()
-        outer = QHBoxLayout(self)
-        outer.setContentsMargins(look.PAGE_MARGIN, look.S, look.PAGE_MARGIN, look.S)
-        panel = Panel("raised", "line", look.RADIUS_CONTROL)
-        outer.addWidget(panel)
+    It goes away by itself, or when it is dismissed, and moves nothing of the page.
+    """
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__("raised", "line", look.RADIUS_CONTROL)
+        self.setParent(window)
         self._label = Label("", "body", wrap=True)
         self._button = Button("", "link")
-        row = QHBoxLayout(panel)
-        row.setContentsMargins(look.M, look.S, look.M, look.S)
+        self.dismiss = Button("", "link", "close")
+        self.dismiss.setAccessibleName("Dismiss")
+        self.dismiss.setToolTip("Dismiss")
+        self._row = row = QHBoxLayout(self)
+        row.setContentsMargins(look.M, look.XS, look.XS, look.XS)
         row.setSpacing(look.M)
         row.addWidget(Icon("info", "text2", 18))
         row.addWidget(self._label, 1)
         row.addWidget(self._button)
+        row.addWidget(self.dismiss)
         self._timer = QTimer(self, singleShot=True, interval=NOTE_MS)
         self._timer.timeout.connect(self.hide)
         self._button.clicked.connect(self.hide)
+        self.dismiss.clicked.connect(self.hide)
         self.hide()
 
     def tell(self, text: str, button: str = "") -> Button:
@@ -92,8 +97,20 @@ class Note(QWidget):
         self._button.setText(button)
         self._button.setVisible(bool(button))
         self.show()
+        self.raise_()
         self._timer.start()
         return self._button
+
+    def take_back(self, text: str) -> None:
+        """Hide if it says this, which is no longer so."""
+        if self._label.text() == text:
+            self.hide()
+
+    def lie_over(self, area: QRect) -> None:
+        """Take the foot of an area of the window."""
+        width = area.width() - 2 * look.PAGE_MARGIN
+        height = self._row.totalHeightForWidth(width)
+        self.setGeometry(area.left() + look.PAGE_MARGIN, area.bottom() + 1 - look.S - height, width, height)
 
 
 class MainWindow(QWidget):
@@ -122,8 +139,8 @@ class MainWindow(QWidget):
         for page in self._pages:
             self._stack.addWidget(page)
         self.footer = Footer()
-        self.note = Note()
         self._build()
+        self.note = Note(self)
         self.sidebar.chosen.connect(self._show)
         self.sidebar.state_clicked.connect(lambda: self.open_page("home"))
         actions.open_page.connect(self.open_page)
@@ -133,21 +150,20 @@ class MainWindow(QWidget):
         self._show(0)
 
     def _build(self) -> None:
-        row = QHBoxLayout(self)
+        self._row = row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)
         row.addWidget(self.sidebar)
         column = QVBoxLayout()
         column.setSpacing(0)
         column.addWidget(self._stack, 1)
-        column.addWidget(self.note)
         column.addWidget(self.footer)
         row.addLayout(column, 1)
 
     def _shortcuts(self) -> None:
         for number in range(len(self._pages)):
             self._shortcut(f"Ctrl+{number + 1}", lambda number=number: self._show(number, by_keyboard=True))
-        self._shortcut("Ctrl+,", lambda: self.open_page("settings"))
+        self._shortcut("Ctrl+,", lambda: self.open_page("settings", by_keyboard=True))
         self._shortcut("Ctrl+Shift+P", self._pause_or_resume)
 
     def _shortcut(self, keys: str, slot: object) -> None:
@@ -159,11 +175,11 @@ class MainWindow(QWidget):
         else:
             self._actions.pause.emit(None)
 
-    def open_page(self, name: str) -> None:
-        """Show the page of this name."""
+    def open_page(self, name: str, by_keyboard: bool = False) -> None:
+        """Show the page of this name; by keyboard, the focus goes to its button."""
         for number, page in enumerate(self._pages):
             if page.name == name:
-                self._show(number)
+                self._show(number, by_keyboard)
 
     def _show(self, number: int, by_keyboard: bool = False) -> None:
         self._stack.setCurrentIndex(number)
@@ -204,7 +220,12 @@ class MainWindow(QWidget):
 
     def tell(self, text: str, button: str = "") -> Button:
         """Show a sentence over the footer for 8 s; returns its button, whose `clicked` the caller may connect."""
-        return self.note.tell(text, button)
+        told = self.note.tell(text, button)
+        self._place_note()
+        return told
+
+    def _place_note(self) -> None:
+        self.note.lie_over(QRect(self._stack.mapTo(self, QPoint(0, 0)), self._stack.size()))
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         self.ring.by_keyboard = True
@@ -215,6 +236,8 @@ class MainWindow(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.sidebar.set_rail(self.width() < theme().px(RAIL_BELOW))
+        self._row.activate()
+        self._place_note()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         if self.may_close:

@@ -12,6 +12,7 @@ from app.window.widgets import Divider
 from core.control.messages import State
 
 WIDTH, RAIL_WIDTH = 212, 64
+CHIP_HEIGHT = 66
 STATE_WORD: dict[State, str] = {
     "contributing": "Contributing",
     "waiting": "Waiting for idle",
@@ -101,6 +102,16 @@ class PageButton(QAbstractButton):
             painter.drawText(words, int(Qt.AlignmentFlag.AlignVCenter), self.text())
 
 
+def two_lines(text: str, metrics: QFontMetrics, width: int) -> list[str]:
+    """At most two lines of a text, broken between words; what does not fit into the second one is elided."""
+    words = text.split()
+    fits = 1
+    while fits < len(words) and metrics.horizontalAdvance(" ".join(words[: fits + 1])) <= width:
+        fits += 1
+    lines = [" ".join(words[:fits]), " ".join(words[fits:])]
+    return [metrics.elidedText(line, Qt.TextElideMode.ElideRight, width) for line in lines if line]
+
+
 class StateChip(QAbstractButton):
     """The state's glyph, word and reason at the foot of the sidebar."""
 
@@ -110,7 +121,7 @@ class StateChip(QAbstractButton):
         self._reason = ""
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.setFixedHeight(theme().px(50))
+        self.setFixedHeight(theme().px(CHIP_HEIGHT))
 
     def set_state(self, state: State, reason: str) -> None:
         if (state, reason) != (self._state, self._reason):
@@ -121,7 +132,7 @@ class StateChip(QAbstractButton):
             self.update()
 
     def sizeHint(self) -> QSize:
-        return QSize(theme().px(36), theme().px(50))
+        return QSize(theme().px(36), theme().px(CHIP_HEIGHT))
 
     def minimumSizeHint(self) -> QSize:
         return self.sizeHint()
@@ -144,17 +155,15 @@ class StateChip(QAbstractButton):
         paint_state(painter, self._state, QRectF(12, top, side, side), tone)
         left = 12 + side + 10
         width = self.width() - left - 8
-        font = colors.font("cap_strong")
-        line = QFontMetrics(font).height()
-        painter.setFont(font)
-        painter.setPen(colors.color("text"))
-        first = self.height() // 2 - line
-        painter.drawText(left, first, width, line, int(Qt.AlignmentFlag.AlignVCenter), STATE_WORD[self._state])
-        font = colors.font("micro")
-        painter.setFont(font)
-        painter.setPen(colors.color("text2"))
-        reason = QFontMetrics(font).elidedText(self._reason, Qt.TextElideMode.ElideRight, width)
-        painter.drawText(left, self.height() // 2, width, line, int(Qt.AlignmentFlag.AlignVCenter), reason)
+        reason = two_lines(self._reason, QFontMetrics(colors.font("micro")), width)
+        rows = [("cap_strong", "text", STATE_WORD[self._state]), *(("micro", "text2", line) for line in reason)]
+        heights = [QFontMetrics(colors.font(role)).height() for role, _, _ in rows]
+        top = (self.height() - sum(heights)) // 2
+        for (role, tone_of_row, words), high in zip(rows, heights, strict=True):
+            painter.setFont(colors.font(role))
+            painter.setPen(colors.color(tone_of_row))
+            painter.drawText(left, top, width, high, int(Qt.AlignmentFlag.AlignVCenter), words)
+            top += high
 
 
 class Sidebar(QWidget):

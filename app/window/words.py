@@ -1,5 +1,6 @@
 """Figures and times as the user's locale writes them."""
 
+import re
 from datetime import datetime
 
 from PySide6.QtCore import QLocale, QTime
@@ -33,6 +34,38 @@ def short(value: float) -> str:
 def percent(share: float) -> str:
     """ "97.2%" of a share from 0 to 1."""
     return f"{number(share * 100, 1)}%"
+
+
+UNITS = {"h": 3600, "min": 60, "s": 1}
+DURATION = re.compile(r"(?:(\d{1,6})h)?(?:(\d{1,6})m(?:in)?)?(?:(\d{1,6})s)?", re.IGNORECASE)
+MINUTES_SECONDS = re.compile(r"(\d{1,6}):([0-5]\d)")
+
+
+def duration(seconds: int) -> str:
+    """A time in words: "5 min", "1 min 30 s", "1 h", "10 s"."""
+    parts: list[str] = []
+    for unit, size in UNITS.items():
+        count, seconds = divmod(seconds, size)
+        if count or (unit == "s" and not parts):
+            parts.append(f"{count} {unit}")
+    return " ".join(parts)
+
+
+def seconds_of(text: str, unit: str = "s") -> int | None:
+    """The seconds of a time as `duration` writes it, of "1:30", or of a number alone, which counts `unit`s.
+
+    Returns:
+        None if it is no time.
+    """
+    text = "".join(text.split())
+    if text.isdecimal() and len(text) <= 6:
+        return int(text) * UNITS[unit]
+    if parts := MINUTES_SECONDS.fullmatch(text):
+        return int(parts[1]) * 60 + int(parts[2])
+    found = DURATION.fullmatch(text)
+    if not text or found is None:
+        return None
+    return sum(int(part or 0) * size for part, size in zip(found.groups(), UNITS.values(), strict=True))
 
 
 def clock(when: datetime) -> str:

@@ -84,6 +84,8 @@ class Session:
         )
         self._store = CheckpointStore(Path(configure.folder) / CHECKPOINTS, manifest.run)
         self._saving = asyncio.Lock()
+        self._unsaved = False
+        """Whether a save was asked for since the last one began."""
         self._rates: deque[tuple[float, int, int]] = deque(maxlen=RATE_REPORTS)
         self._quit = asyncio.Event()
 
@@ -147,6 +149,11 @@ class Session:
             probabilities, seen, experts = await self._trainer.predict(_picture(tensors))
         except HearthError as error:
             self._pipe.send(Refused(number, error.code, str(error)))
+            return
+        except Exception as error:  # whatever a picture does to the model, training must go on
+            what = f"The model could not read this picture ({type(error).__name__}: {error}). Try another."
+            log.error("%s", what)
+            self._pipe.send(Refused(number, PictureError.code, what))
             return
         ms = (time.monotonic() - start) * 1000
         answer = Predicted(number, experts, self._trainer.step, ms)
@@ -213,7 +220,11 @@ class Session:
 
     async def _save(self) -> None:
         """Save what has changed; a failure is told and tried again at the next occasion."""
+        self._unsaved = True
         async with self._saving:
+            if not self._unsaved:
+                return  # another that waited here has saved it: a hundred stops in a row need no hundred saves
+            self._unsaved = False
             step, start, error = self._trainer.step, time.monotonic(), None
             parts = {
                 str(uid): Part(backend.state(), backend.version, backend.samples)

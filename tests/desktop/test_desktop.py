@@ -119,6 +119,25 @@ def test_without_a_tray_closing_minimises_and_says_so(start: Start, has_tray: li
     assert not desktop.window.isMinimized()
 
 
+def test_the_sentence_about_no_tray_goes_when_the_tray_is_back(
+    start: Start, has_tray: list[bool], told: list[str]
+) -> None:
+    has_tray[0] = False
+    desktop = start()
+    desktop.window.close()
+    desktop.raise_window()
+    assert desktop.window.note.isVisible()
+    has_tray[0] = True
+    desktop.tray.look()
+    assert not desktop.window.note.isVisible()
+    desktop.window.tell("Something else.")
+    has_tray[0] = False
+    desktop.tray.look()
+    has_tray[0] = True
+    desktop.tray.look()
+    assert desktop.window.note.isVisible()
+
+
 def test_a_window_in_a_tray_that_vanishes_comes_back(start: Start, has_tray: list[bool], told: list[str]) -> None:
     desktop = start()
     desktop.window.close()

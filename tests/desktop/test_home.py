@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from app.actions import Actions
 from app.pages.hero import SHOWN
-from app.pages.home import HomePage
+from app.pages.home import UNKNOWN, HomePage
 from app.theme import STATE_TONE, theme
 from app.tray_icons import SHAPES, TRAY_SIZES, app_icon, tray_color, tray_icon, tray_pixmap
 from app.window.buttons import Button
@@ -99,11 +99,27 @@ def test_figures_are_those_of_the_status(home: tuple[MainWindow, HomePage, Actio
 
 def test_without_data_nothing_is_made_up(home: tuple[MainWindow, HomePage, Actions]) -> None:
     window, page, _ = home
+    window.set_connected(False, "The port 4711 is taken.")
+    assert texts(page).count(UNKNOWN) == 3, "nothing is known of the curves or of the experts"
+    window.set_connected(True)
     window.update_status(make_status(state="preparing", experts=[], accuracy=None, loss=None, calls_per_s=0.0))
     shown = texts(page)
     assert not any("%" in text for text in shown)
     assert sum(text.startswith("Not measured yet.") for text in shown) == 2
     assert any(text.startswith("No expert is hosted yet.") for text in shown)
+    assert UNKNOWN not in shown
+    window.set_connected(False, "Worker stopped.")
+    assert texts(page).count(UNKNOWN) == 3
+
+
+@pytest.mark.parametrize("state", ["paused", "yielding", "waiting"])
+def test_no_rate_of_before_stands_under_a_stop(home: tuple[MainWindow, HomePage, Actions], state: State) -> None:
+    window, page, _ = home
+    window.update_status(make_status(time=NOW))
+    assert "1,813" in texts(page) and "52 per second" in texts(page)
+    window.update_status(make_status(state=state, time=NOW + 0.1))  # with the rates of the second before
+    assert "1,813" not in texts(page) and "0 per second" in texts(page)
+    assert page.machine._rate.text() == "0"
 
 
 def test_old_figures_stay_and_say_from_when(home: tuple[MainWindow, HomePage, Actions]) -> None:
@@ -179,7 +195,7 @@ def test_nothing_is_painted_while_nothing_changes(
         window.update_status(make_status(state="paused", calls_per_s=0.0, time=NOW + second))
         qapp.processEvents()
     quiet = counter.count
-    window.update_status(make_status(state="paused", calls_per_s=7.0, time=NOW + 81))
+    window.update_status(make_status(calls_per_s=7.0, time=NOW + 81))
     qtbot.waitUntil(lambda: counter.count > quiet)
     qapp.removeEventFilter(counter)
     assert quiet == 0

@@ -4,11 +4,13 @@ import time
 from pathlib import Path
 
 import pytest
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QDesktopServices, QGuiApplication
 from pytestqt.qtbot import QtBot
 
-from app.pages.log import DROP, LINES, LogModel, LogPage, as_text
+from app.pages.log import BREAK, DROP, LINES, LogModel, LogPage, as_text
 from app.theme import theme
+from app.window.buttons import Button
 from core.control.messages import LogLine
 
 START = 1_760_000_000.0
@@ -119,8 +121,18 @@ def test_copies_what_is_chosen_or_all_that_is_shown(page: LogPage) -> None:
     page.copy()
     assert QGuiApplication.clipboard().text() == "\n".join(as_text(line(number)) for number in (1, 2, 3))
     page.view.setCurrentIndex(page.model.index(1))
+    assert page._told.text() == "Copied 3 lines."
     page.copy()
     assert QGuiApplication.clipboard().text() == as_text(line(2))
+    assert page._told.text() == "Copied 1 line."
+
+
+def test_where_no_folder_can_be_opened_its_path_is_told(page: LogPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[QUrl] = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: asked.append(url))
+    next(button for button in page.findChildren(Button) if button.text() == "Open folder").click()
+    assert asked == [QUrl.fromLocalFile(str(page.folder))]
+    assert page._told.text().replace(BREAK, "") == f"Nothing here opens folders. The log files are in {page.folder}"
 
 
 def test_a_line_names_time_level_and_part() -> None:

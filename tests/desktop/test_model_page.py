@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QPoint, QPointF, QRect, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.pages import asking
@@ -113,6 +114,27 @@ def test_undo_and_clear(qtbot: QtBot, page: ModelPage, toy: ToyWorker) -> None:
     assert page.result.digit.text() == ""
     assert page.result._caption.text().startswith("Draw a digit")
     assert not page.clear.isEnabled()
+
+
+def test_the_grids_stay_where_they_are_when_the_answer_comes(qtbot: QtBot, page: ModelPage) -> None:
+    def cells() -> list[QRect]:
+        QApplication.processEvents()
+        return [grid.ring_rect().translated(grid.mapTo(page, QPoint(0, 0))) for grid in page.experts.grids]
+
+    before = cells()
+    draw(page.canvas, (0.5, 0.2), (0.5, 0.8))
+    qtbot.waitUntil(lambda: page.result.digit.text() == "3")
+    assert cells() == before
+    page.clear.click()
+    assert cells() == before
+
+
+def test_the_lines_of_the_sheet_stay_inside_its_border(page: ModelPage) -> None:
+    image = page.canvas.grab().toImage()
+    last = image.width() - 1
+    side = [image.pixelColor(last, y) for y in range(40, 200)]
+    foot = [image.pixelColor(x, last) for x in range(40, 200)]
+    assert {color.name() for color in side + foot} == {theme().color("line").name()}
 
 
 def test_an_answer_to_a_cleared_drawing_is_not_shown(qtbot: QtBot, page: ModelPage, toy: ToyWorker) -> None:

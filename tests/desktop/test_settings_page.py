@@ -8,11 +8,12 @@ from typing import Annotated
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.pages.settings import ChoiceControl, NumberControl, SettingsPage, SwitchControl, bounds
+from app.pages.settings import ChoiceControl, NumberControl, SettingsPage, SwitchControl, bounds, cores
 from app.theme import theme
+from app.window.words import duration, seconds_of
 from app.worker_client import WorkerClient
 from core.control import messages as wire
 from core.settings import Settings
@@ -76,33 +77,75 @@ def test_a_switch_is_applied_at_once(qtbot: QtBot, page: SettingsPage, toy: ToyW
 def test_numbers_are_applied_and_keep_their_bounds(qtbot: QtBot, page: SettingsPage, toy: ToyWorker) -> None:
     spin = number(page, "idle_threshold_s").spin
     assert (spin.minimum(), spin.maximum(), spin.singleStep()) == (5, 86_400, 30)
-    assert spin.text() == "300 s"
-    type_number(page, "idle_threshold_s", "90")
+    assert spin.text() == "5 min"
+    type_number(page, "idle_threshold_s", "1:30")
     qtbot.waitUntil(lambda: page.values["idle_threshold_s"] == 90)
     assert toy.settings["idle_threshold_s"] == 90
+    assert spin.text() == "1 min 30 s"
+    type_number(page, "idle_threshold_s", "2")  # of the unit that stood there
+    qtbot.waitUntil(lambda: toy.settings["idle_threshold_s"] == 120)
+    type_number(page, "idle_threshold_s", "4 s")  # too short
+    spin.clearFocus()
+    assert spin.text() == "2 min"
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("5 min", 300), ("1 min 30 s", 90), ("10 s", 10), ("1 h", 3600), ("24 h", 86_400), ("0 s", 0), ("1 h 5 s", 3605)],
+)
+def test_times_are_written_and_read_alike(text: str, seconds: int) -> None:
+    assert duration(seconds) == text
+    assert seconds_of(text) == seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90", 90),
+        ("1:30", 90),
+        ("5m", 300),
+        (" 2MIN ", 120),
+        ("", None),
+        ("soon", None),
+        ("1:75", None),
+        ("9" * 9, None),
+    ],
+)
+def test_times_are_read_as_people_type_them(text: str, seconds: int | None) -> None:
+    assert seconds_of(text) == seconds
+    assert seconds_of("10", "min") == 600
+
+
+def test_no_more_threads_than_cores_are_offered(page: SettingsPage) -> None:
+    spin = number(page, "threads").spin
+    assert spin.text() == "Automatic"
+    assert spin.maximum() == cores()
+    assert any(f"This PC has {cores()} core" in label.text() for label in page.rows["threads"].findChildren(QLabel))
+    page.set_values({**page.values, "threads": cores() + 6})  # by the command line or on another PC
+    assert spin.value() == cores() + 6
 
 
 def test_many_steps_are_one_change(qtbot: QtBot, page: SettingsPage, toy: ToyWorker) -> None:
-    spin = number(page, "threads").spin
-    for _ in range(5):
+    spin = number(page, "memory_grace_s").spin
+    for _ in range(4):
         spin.stepUp()
-    qtbot.waitUntil(lambda: toy.settings["threads"] == 5)
+    qtbot.waitUntil(lambda: toy.settings["memory_grace_s"] == 30)
     assert toy.methods().count("set_settings") == 1
 
 
 def test_a_number_being_chosen_is_not_overwritten(qtbot: QtBot, page: SettingsPage, toy: ToyWorker) -> None:
-    spin = number(page, "threads").spin
+    spin = number(page, "memory_grace_s").spin
     spin.stepUp()
     page.set_values({**page.values, "theme": "dark"})  # the answer to an earlier change
     spin.stepUp()
-    qtbot.waitUntil(lambda: toy.settings["threads"] == 2)
+    qtbot.waitUntil(lambda: toy.settings["memory_grace_s"] == 20)
 
 
 def test_a_refused_value_is_told_at_its_row_and_the_old_one_comes_back(
     qtbot: QtBot, page: SettingsPage, toy: ToyWorker
 ) -> None:
     toy.answers["set_settings"] = lambda params: wire.ErrorInfo("settings", "This PC has only 2 cores.")
-    type_number(page, "threads", "64")
+    type_number(page, "threads", "1")
     row = page.rows["threads"]
     qtbot.waitUntil(lambda: row.error == "This PC has only 2 cores.")
     assert number(page, "threads").spin.value() == 0

@@ -5,18 +5,21 @@ from datetime import datetime
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QFontMetrics
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QApplication, QLabel, QMenu, QWidget
+from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QApplication, QLabel, QMenu, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
 from app import theme as look
 from app.actions import Actions
+from app.pages.answers import AnswerGrid
 from app.pages.home import HomePage
 from app.theme import theme
 from app.window.buttons import Button, Segmented, Switch
 from app.window.main_window import MainWindow
 from app.window.page import Page
 from app.window.pause import PauseButton, fill_pause_menu, pause_choices, when
+from app.window.sidebar import two_lines
 from app.window.widgets import Card, ElidedLabel, Pair
 from core.control.messages import CurvePoint
 from tests.desktop.conftest import make_status
@@ -177,6 +180,42 @@ def test_a_focus_that_its_control_lost_by_hiding_shows_no_ring(qtbot: QtBot, pla
     assert window.ring.target is None
 
 
+def test_a_focus_that_its_control_lost_by_being_disabled_shows_no_ring(qtbot: QtBot, plain_theme: None) -> None:
+    window, _ = make_window(qtbot)
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    button = next(b for b in window.findChildren(Button) if b.isVisible() and b.text() == "Pause")
+    button.clicked.connect(lambda: button.setEnabled(False))
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert not button.hasFocus() and window.focusWidget() is not None
+    assert window.ring.target is None
+
+
+def test_ctrl_comma_takes_the_ring_along(qtbot: QtBot, plain_theme: None) -> None:
+    window, _ = make_window(qtbot)
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    for key, number in ((Qt.Key.Key_2, 1), (Qt.Key.Key_Comma, 2)):
+        QTest.keyClick(window, key, Qt.KeyboardModifier.ControlModifier)
+        assert window.sidebar.buttons[number].isChecked()
+        assert window.ring.target is window.sidebar.buttons[number]
+
+
+def test_the_ring_goes_round_what_a_control_shows(qtbot: QtBot, plain_theme: None) -> None:
+    window, _ = make_window(qtbot)
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    grid = AnswerGrid(0)
+    grid.setParent(window)
+    grid.setGeometry(400, 100, 500, 200)
+    grid.show()
+    window.ring.by_keyboard = True
+    grid.setFocus(Qt.FocusReason.TabFocusReason)
+    window.ring.by_keyboard = False
+    assert window.ring.target is grid
+    assert window.ring.width() == window.ring.height() < 200
+
+
 def test_a_small_window_has_a_rail_with_names_as_tooltips(qtbot: QtBot, plain_theme: None) -> None:
     window, _ = make_window(qtbot, (880, 600))
     assert window.sidebar.width() == theme().px(64)
@@ -202,6 +241,34 @@ def test_a_note_offers_one_thing_to_do(qtbot: QtBot, plain_theme: None) -> None:
     assert button.isVisible() and button.text() == "Undo"
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
     assert not window.note.isVisible()
+
+
+def test_a_note_moves_nothing_and_can_be_dismissed(qtbot: QtBot, plain_theme: None) -> None:
+    window, _ = make_window(qtbot)
+    settle(qtbot, window)
+    page = window.current_page()
+    window.tell("This desktop shows no tray, so the window is minimised instead. Ctrl+Q ends Hearth.")
+    QApplication.processEvents()
+    assert page.geometry().bottom() + 1 + window.footer.height() == window.height()
+    assert not page.findChildren(QScrollArea)[0].verticalScrollBar().isVisible()
+    assert window.note.geometry().bottom() < window.footer.y()
+    assert misfits(window) == []
+    window.resize(900, 640)
+    QApplication.processEvents()
+    assert window.note.geometry().bottom() < window.footer.y() and window.note.geometry().right() < window.width()
+    QTest.mouseClick(window.note.dismiss, Qt.MouseButton.LeftButton)
+    assert not window.note.isVisible()
+
+
+def test_the_chip_tells_the_first_sentence_in_two_lines(qtbot: QtBot, plain_theme: None) -> None:
+    window, _ = make_window(qtbot)
+    metrics = QFontMetrics(theme().font("micro"))
+    width = window.sidebar.chip.width() - 50
+    assert " ".join(two_lines("This PC is training 32 experts.", metrics, width)) == "This PC is training 32 experts."
+    lines = two_lines("You are back. Compute is being stopped within 250 ms at the latest.", metrics, width)
+    assert len(lines) == 2 and lines[0].startswith("You are back.") and lines[1].endswith("…")
+    assert all(metrics.horizontalAdvance(line) <= width for line in lines)
+    assert two_lines("", metrics, width) == []
 
 
 def test_pause_choices_say_when_they_end() -> None:

@@ -270,6 +270,33 @@ async def test_rubbish_on_the_pipe_ends_it_and_says_why(rubbish: bytes) -> None:
     assert await compute.end() == ProtocolError.exit_code
 
 
+async def test_many_stops_in_a_row_make_few_saves(tmp_path: Path) -> None:
+    async with started(tmp_path) as compute:
+        await train(compute, 10)
+        for number in range(30):
+            await compute.link.send(Train())
+            await compute.link.send(Stop(number))
+        await compute.link.send(Quit())
+        assert await compute.end() == 0
+        saves = [message for message, _ in compute.said if isinstance(message, Saved)]
+        assert len(saves) < 15 and saves[-1].step == newest(tmp_path)[0].step
+        assert sum(isinstance(message, Stopped) for message, _ in compute.said) == 30
+
+
+async def test_a_picture_that_breaks_the_model_does_not_end_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = "datasets.picture_to_input = lambda picture: 1 / 0"
+    pretend(
+        monkeypatch, f"from core.compute import process; from core.training import datasets; {broken}; process.main()"
+    )
+    async with started(tmp_path) as compute:
+        await train(compute, 5)
+        refused = await compute.ask(Predict(7), Refused, (PICTURE,))
+        assert refused.id == 7 and "ZeroDivisionError" in refused.text
+        await compute.ask(Stop(1), Stopped)
+
+
 def pretend(monkeypatch: pytest.MonkeyPatch, program: str) -> None:
     """Have a program take the place of the compute process."""
     monkeypatch.setattr(link, "command", lambda: [sys.executable, "-c", program])
