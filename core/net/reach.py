@@ -7,11 +7,12 @@ relays (`relay.py`). Without one, a peer only dials out, and is called over the 
 
 import asyncio
 import ipaddress
+import itertools
 import logging
 import os
 import time
-from collections.abc import Collection, Sequence
-from typing import Annotated, Literal
+from collections.abc import Collection, Coroutine, Sequence
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -35,6 +36,8 @@ LOOK_S = 1.0
 MEND_S = (1.0, 2.0, 4.0)
 """Pauses between tries to dial a lost peer; with `MEND_DIAL_S` the longest gap is under 10 s."""
 MEND_DIAL_S = 3.0
+MEND_TRIES = 150
+"""Some ten minutes; then only the peers named by the run or the user are still dialled."""
 PUNCH_TRIES_S = (0.8, 1.2, 2.0)
 """Each try sends fresh first packets at once, where one long try would wait a second and more between them."""
 ASK_S = 3.0
@@ -320,9 +323,12 @@ class Reach:
 
     def _connected(self, peer: PeerId) -> None:
         """A new connection: is it a peer that can help?"""
-        self._tasks = [task for task in self._tasks if not task.done()]
         if self._is_direct(peer) and len(self.helpers()) < BACKBONES:
-            self._tasks.append(self.node.start(self._greet(peer), "reach: greet"))
+            self._start(self._greet(peer), "greet")
+
+    def _start(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        self._tasks = [task for task in self._tasks if not task.done()]
+        self._tasks.append(self.node.start(work, f"reach: {name}"))
 
     async def _greet(self, peer: PeerId) -> None:
         answer = await self._ask(peer)
@@ -428,7 +434,7 @@ class Reach:
         self._meets.check(context.peer)
         if not may_punch(self.state.nat, request.nat) or not is_address(request.address):
             return Met(False)
-        self._tasks.append(self.node.start(self._come(request), "reach: meet"))
+        self._start(self._come(request), "meet")
         return Met(True)
 
     async def _come(self, request: Meet) -> None:
@@ -458,8 +464,7 @@ class Reach:
             if local != self._local:
                 self._local = local
                 log.info("this PC's network changed")
-                self._tasks = [task for task in self._tasks if not task.done()]
-                self._tasks.append(self.node.start(self._moved(), "reach: moved"))
+                self._start(self._moved(), "moved")
             self._mend_lost()
             await asyncio.sleep(LOOK_S)
 
@@ -474,7 +479,9 @@ class Reach:
     async def _mend(self, peer: PeerId) -> None:
         """Dial until the peer is back; its turn comes again while it is wanted."""
         try:
-            for tries in range(1_000_000):
+            for tries in itertools.count():
+                if tries >= MEND_TRIES and peer not in self._bootstrap:
+                    self.node.keep(peer, False)
                 known = self.node.pool.book.get(peer)
                 try:
                     if known is not None and known.addresses:
@@ -497,11 +504,11 @@ class Reach:
         self._measure_now.set()
 
     async def _probe(self, peer: PeerId) -> None:
-        link = self.node.pool.links[peer]
+        link = self.node.pool.links.get(peer)
         try:
             await self.node.call(peer, "reach.observe", Observe(), Observed, deadline_s=PROBE_S)
         except HearthError:
-            if self.node.pool.links.get(peer) is link:
+            if link is not None and self.node.pool.links.get(peer) is link:
                 link.close("the network changed")
 
 

@@ -157,6 +157,7 @@ class Relay:
             await self._node.call(other, "relay.take", request, Done, payload, deadline_s=PASS_S)
         except HearthError:
             self._drop(request.pipe)
+            self._tell(other, request.pipe)
             raise
         return Done()
 

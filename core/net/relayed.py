@@ -64,7 +64,7 @@ class Pipe:
             if len(data) < limits.SMALL:
                 self.rtt_ms = (time.monotonic() - began) * 1000
         except HearthError as error:
-            await self.end(f"the relay failed: {error}")
+            await self.close(f"the relay failed: {error}")
         finally:
             self._window.release()
 
@@ -102,10 +102,10 @@ class Pipe:
         async with self._changed:
             self._changed.notify_all()
 
-    async def close(self) -> None:
+    async def close(self, reason: str = "closed on this side") -> None:
         """End the pipe and tell the relay."""
         if self.closed_because is None:
-            await self.end("closed on this side")
+            await self.end(reason)
             try:
                 await self._ends.node.call(self.relay, "relay.close", Closed(self.name), Done, deadline_s=5.0)
             except HearthError as error:

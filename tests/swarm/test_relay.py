@@ -13,7 +13,7 @@ from core.identity import Identity
 from core.net import relay as limits
 from core.net.link import Payload
 from core.net.messages import PeerAddress
-from core.net.reach import Reach
+from core.net.reach import DialBack, DialledBack, Meeting, Punch, Reach
 from core.net.relay import Done, Open, Piece
 from core.net.rpc import Context, RpcNode
 
@@ -118,3 +118,17 @@ async def test_when_the_connection_closes_the_pipe_goes(three: Three) -> None:
     three.left.pool.links[three.right.peer].close("of no more use")
     await gone(three.right, three.left)
     assert three.reaches[1].relay.figures().pipes == 0
+
+
+async def test_favours_are_rationed(three: Three) -> None:
+    """Nobody can use a backbone peer, or a peer by way of it, to send packets at will."""
+    with pytest.raises(HearthError, match="does not dial back"):
+        await three.middle.call(three.left.peer, "reach.dialback", DialBack(), DialledBack, deadline_s=10)
+    for request, method, reply, most in (
+        (DialBack(), "reach.dialback", DialledBack, 5),
+        (Punch(three.right.peer, "cone"), "reach.punch", Meeting, 25),
+    ):
+        asked = (three.left.call(three.middle.peer, method, request, reply, deadline_s=20) for _ in range(2 * most))
+        answers = await asyncio.gather(*asked, return_exceptions=True)
+        assert sum(not isinstance(answer, HearthError) for answer in answers) <= most
+        assert any("too often" in str(answer) for answer in answers)
