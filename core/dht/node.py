@@ -19,7 +19,7 @@ from core.dht.protocol import MAX_FOUND, DHTProtocol, NetworkClock, check_all
 from core.dht.records import MAX_LIFE_S, SKEW_S, Record, Verdict, key_digest, make, parse, timely
 from core.dht.routing import Contact, K
 from core.dht.store import KEY_SUBKEYS, RecordStore
-from core.errors import IdentityError, RecordError
+from core.errors import HearthError, IdentityError, RecordError
 from core.identity import Identity, PeerId, parse_peer, peer_text
 from core.net.messages import PeerAddress
 from core.net.rpc import RpcNode
@@ -38,6 +38,8 @@ REPUBLISH_S = 300.0
 """Own records that live longer are published again, for those who came near their keys meanwhile."""
 REPUBLISH_BATCH = 256
 OWN_RECORDS = 16_384
+KEPT = (Verdict.STORED, Verdict.SAME, Verdict.OLDER)
+"""The replica has this record of ours, or a newer one that overtook it."""
 TOMBSTONE_S = 120.0
 """A tombstone lives as long as the longest announcement that it must outlive, and its own way through the network."""
 
@@ -218,7 +220,7 @@ class DHTNode(Server):  # type: ignore[misc]
                 await asyncio.wait([future for _, future in asked])
             failed: set[int] = set()
             for place, future in asked:
-                if future.result() in (Verdict.STORED, Verdict.SAME):
+                if future.result() in KEPT:
                     stored[place] += 1
                 elif future.result() is None:
                     failed.add(place)
@@ -278,7 +280,7 @@ class DHTNode(Server):  # type: ignore[misc]
         crawls = []
         for name in names:
             digest = key_digest(name)
-            local, _ = self.storage.suffixes(digest, "", KEY_SUBKEYS, now)
+            local, _, _ = self.storage.suffixes(digest, "", KEY_SUBKEYS, KEY_SUBKEYS * 1024, now)
             node = Node(digest)
             crawls.append(ValueCrawl(node, self._near(node), self.protocol.call_find_suffixes, local or None).find())
         found: dict[str, dict[str, float]] = {}
@@ -295,7 +297,10 @@ class DHTNode(Server):  # type: ignore[misc]
     async def _keep_up(self) -> None:
         while True:
             await asyncio.sleep(UPKEEP_S * random.uniform(0.8, 1.2))
-            await self.upkeep()
+            try:
+                await self.upkeep()
+            except HearthError as error:
+                log.warning("The upkeep of the network's records failed: %s", error)
 
     async def upkeep(self) -> None:
         """One round: drop what expired, check some contacts, refresh a bucket, publish one's own again."""

@@ -312,15 +312,14 @@ class DHTProtocol(KademliaProtocol):  # type: ignore[misc]
 
     def _on_find_value(self, request: FindValue, payload: Any, context: Context) -> Values:
         self._heard(context.peer, request.serving)
-        now, budget, left = self.clock.now(), REPLY_BYTES, PAGE_SUFFIXES
+        now, budget = self.clock.now(), REPLY_BYTES
         found, missing = [], []
         for key in request.keys:
             records: list[bytes] = []
             suffixes: dict[str, float] = {}
             after: str | None = request.after  # nothing yet: ask again
-            if request.compact and left > 0:
-                suffixes, after = self.storage.suffixes(key, request.after, left, now)
-                left -= len(suffixes)
+            if request.compact and budget > 0:
+                suffixes, after, budget = self.storage.suffixes(key, request.after, PAGE_SUFFIXES, budget, now)
             elif not request.compact and budget > 0:
                 records, after = self.storage.page(key, request.after, budget, now)
                 budget -= sum(map(len, records))

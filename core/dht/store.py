@@ -30,6 +30,8 @@ SUBKEY_PUBLISHERS = 8
 MAX_STATE = 64 * 1024 * 1024
 """Bytes of a state file that is read at all."""
 STATE_VERSION = 1
+SUFFIX_BYTES = 12
+"""Of a suffix in a page beside its characters: length and expiry."""
 
 Contact = tuple[str, list[str]]
 """Public key as text, addresses."""
@@ -146,18 +148,28 @@ class RecordStore:
             last = name
         return page, None
 
-    def suffixes(self, digest: bytes, after: str, count: int, now: float) -> tuple[dict[str, float], str | None]:
-        """Subkeys alive under a key and their latest expiry, and where the next page begins (None: no more)."""
+    def suffixes(
+        self, digest: bytes, after: str, count: int, budget: int, now: float
+    ) -> tuple[dict[str, float], str | None, int]:
+        """Subkeys alive under a key with their latest expiry, in order from the one behind `after`.
+
+        Returns:
+            At most `count` subkeys of `budget` bytes (but one at least), where the next page begins (None: no more),
+            and what is left of the budget.
+        """
         subkeys = self._keys.get(digest, {})
-        names = sorted(subkeys)
-        start = bisect_right(names, after) if after else 0
+        names = sorted(subkeys) if len(subkeys) > 1 else list(subkeys)
         page: dict[str, float] = {}
-        for name in names[start : start + count]:
+        last = after
+        for name in names[bisect_right(names, after) if after else 0 :]:
             alive = [record.expires for record in subkeys[name].values() if record.expires > now and not record.dead]
             if alive:
+                if page and (len(page) >= count or budget <= 0):
+                    return page, last, budget
                 page[name] = max(alive)
-        more = start + count < len(names)
-        return page, names[start + count - 1] if more else None
+                budget -= len(name.encode()) + SUFFIX_BYTES
+            last = name
+        return page, None, budget
 
     def _drop(self, digest: bytes, subkey: str, peer: bytes) -> None:
         subkeys = self._keys.get(digest, {})

@@ -207,6 +207,15 @@ async def test_large_keys_come_in_pages(pair: list[Peer]) -> None:
     assert len(await b.dht.find_suffixes("p.")) == 600 and len(await b.dht.get("p.")) == 600
 
 
+async def test_long_suffixes_do_not_make_an_answer_too_large(pair: list[Peer]) -> None:
+    a, b = pair
+    long = {chr(0x10000 + number) * 128: b"" for number in range(700)}  # 360 KB
+    assert await a.dht.store_subkeys("p.", long | {"z": b""}, 60) == 1
+    b.dht.storage = b.dht.protocol.storage = type(b.dht.storage)()
+    a.dht.storage.expire(0.0)
+    assert "z" in await b.dht.find_suffixes("p.") and len(await b.dht.find_suffixes("p.")) == 701
+
+
 async def test_tombstones_remove_at_once_and_only_ones_own(pair: list[Peer]) -> None:
     a, b = pair
     await a.dht.store_subkeys("p.", {"1": b"", "2": b""}, 60)

@@ -59,7 +59,7 @@ def test_a_tombstone_hides_and_outlives_what_it_buries() -> None:
     old = record(age=5)
     store.put(old, NOW)
     store.put(record(value=None), NOW)
-    assert store.suffixes(key_digest("key"), "", 10, NOW) == ({}, None)
+    assert store.suffixes(key_digest("key"), "", 10, 1000, NOW) == ({}, None, 1000)
     assert store.put(old, NOW) is Verdict.OLDER
 
 
@@ -129,7 +129,7 @@ def test_pages_hold_everything_once(budget: int, count: int) -> None:
     names: list[str] = []
     after = ""
     while after is not None:
-        found, after = store.suffixes(key_digest("key"), after, 7, NOW)
+        found, after, _ = store.suffixes(key_digest("key"), after, 7, budget // 10, NOW)
         names += found
     assert sorted(names) == sorted(map(str, range(count)))
 
