@@ -129,7 +129,8 @@ def _cut_out(ink: Tensor) -> Tensor:
     scale = 2 * BOX / max(ink.shape)
     size = [max(1, round(side * scale)) for side in ink.shape]
     mode = "area" if scale < 1 else "bilinear"
-    return functional.interpolate(ink[None, None], size=size, mode=mode)[0, 0]
+    ink = functional.interpolate(ink[None, None], size=size, mode=mode)[0, 0]
+    return ink / ink.max()  # fine ink is faint after that, and must not vanish
 
 
 def _usual_strokes(digit: Tensor) -> Tensor:

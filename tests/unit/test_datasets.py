@@ -138,6 +138,13 @@ def test_any_size_with_ink_gives_64_numbers_from_0_to_1(shape: tuple[int, int]) 
         assert 0 <= float(seen.min()) <= float(seen.max()) <= 1
 
 
+def test_fine_ink_far_apart_is_read_like_any_other() -> None:
+    picture = torch.zeros(128, 128, dtype=torch.uint8)
+    picture[0, 0] = picture[127, 127] = 255
+    seen = datasets.picture_to_input(picture)
+    assert seen.isfinite().all() and 0 < float(seen.max()) <= 1
+
+
 def test_an_empty_picture_is_refused_in_words() -> None:
     for picture in (torch.zeros(50, 50), torch.full((50, 50), 9), torch.zeros(0, 0)):
         with pytest.raises(PictureError, match="empty"):
