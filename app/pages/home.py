@@ -26,8 +26,9 @@ NO_CURVE = "Not measured yet. The first point follows soon after training starts
 NO_EXPERTS = "No expert is hosted yet. They appear as soon as this PC starts to compute."
 UNKNOWN = "Shown as soon as the worker answers."
 """In the place of figures that have never been told."""
-FEW_POINTS, CALM_S = 40, 4.0
+FEW_POINTS, CALM_S = 8, 4.0
 """A longer curve is drawn anew only every so many seconds: one more point is hardly seen, but costs as much."""
+REFRESH_MS = 1000
 ORDER = ("app", "worker", "compute")
 NONE = "\N{EN DASH}"
 
@@ -240,23 +241,23 @@ class HomePage(Page):
         self.body.addWidget(self.model, 1)
         self.body.addWidget(Pair(self.machine, self.experts))
         self._status: Status | None = None
-        self._later = QTimer(self, singleShot=True, interval=1000)
-        self._later.timeout.connect(self._refresh)
+        self._later = QTimer(self, singleShot=True, interval=REFRESH_MS)
+        self._later.timeout.connect(self._refresh_again)
+        self._waiting = False
+        """Newer figures are there than those that are shown."""
         self._points: list[CurvePoint] = []
 
     def update_status(self, status: Status) -> None:
         if status.state != "contributing":  # the rates may be those of the second before the stop
             status = msgspec.structs.replace(status, samples_per_s=0.0, calls_per_s=0.0)
-        old = self._status
-        same_second = old is not None and int(old.time) == int(status.time) and old.state == status.state
+        same_state = self._status is not None and self._status.state == status.state
         self._status = status
         self.hero.update_status(status)
         attention = status.attention if status.state != "attention" else status.attention[1:]
         self._notice.set_text(" ".join(attention))
-        if self.isVisible() and not same_second:
+        self._waiting = True
+        if self.isVisible() and not (same_state and self._later.isActive()):
             self._refresh()
-        elif self.isVisible() and not self._later.isActive():
-            self._later.start()
 
     def update_curve(self, points: list[CurvePoint]) -> None:
         self._points = points
@@ -281,8 +282,14 @@ class HomePage(Page):
         super().showEvent(event)
         self._refresh()
 
+    def _refresh_again(self) -> None:
+        if self._waiting and self.isVisible():
+            self._refresh()
+
     def _refresh(self) -> None:
-        """Draw the newest figures; not done while nobody sees them."""
+        """Draw the newest figures; not done while nobody sees them, and about once a second."""
+        self._waiting = False
+        self._later.start()
         self.model.set_points(self._points)
         if self._status is not None:
             self.machine.update_status(self._status)

@@ -274,6 +274,7 @@ class ExpertsCard(Card):
         row.addLayout(self._figures, 2)
         self.body.addLayout(row, 1)
         self._shape: tuple[int, ...] = ()
+        self._hosted: tuple[int, tuple[int, ...], list[str]] = (0, (), [])
         self._prediction: Prediction | None = None
 
     @property
@@ -282,6 +283,10 @@ class ExpertsCard(Card):
 
     def update_status(self, status: Status) -> None:
         """The shape of the grid and who is hosted here."""
+        hosted = (status.layers, status.grid, [expert.uid for expert in status.experts])
+        if hosted == self._hosted:
+            return
+        self._hosted = hosted
         while len(self._grids) < min(status.layers, LAYERS_SHOWN):
             self._add_layer()
         self._shape = status.grid

@@ -15,6 +15,8 @@ from core.control.messages import ExpertStatus
 
 MAX_SIDE = 16
 """Cells a side that are shown of a whole grid; a larger one shows only the experts hosted here."""
+SHADES = 64
+"""Differences of heat that one can see; a smaller one is not worth drawing the cells anew."""
 GREATEST, LEAST, GAP = 26, 9, 3
 EXTENT = 108
 """Side of a layer, pixels, where its cells can keep to their least size."""
@@ -41,6 +43,7 @@ class ExpertGrid(QWidget):
         self._cells: dict[tuple[int, int], ExpertStatus | None] = {}
         self._columns, self._rows = 1, 1
         self._most = 1
+        self._shades: dict[tuple[int, int], int | None] = {}
         self._at: tuple[int, int] | None = None
         self._stale = False
         self.setMouseTracking(True)
@@ -59,11 +62,17 @@ class ExpertGrid(QWidget):
         if cells == self._cells and most == self._most:
             return
         self._cells, self._most = cells, max(1, most)
-        self._rows = 1 + max((row for row, _ in cells), default=0)
-        self._columns = 1 + max((column for _, column in cells), default=0)
-        self.setAccessibleDescription("; ".join(describe(expert) for expert in experts[: MAX_SIDE**2]))
-        self.updateGeometry()
-        self.update()
+        shades = {
+            place: None if expert is None else round(expert.updates / self._most * SHADES)
+            for place, expert in cells.items()
+        }
+        if shades != self._shades:
+            self._shades = shades
+            self._rows = 1 + max((row for row, _ in cells), default=0)
+            self._columns = 1 + max((column for _, column in cells), default=0)
+            self.updateGeometry()
+            self.update()
+            self._describe()
         if self._at is not None:
             self._tell()
 
@@ -71,6 +80,10 @@ class ExpertGrid(QWidget):
         """Grey: the figures are old."""
         self._stale = stale
         self.update()
+
+    def _describe(self) -> None:
+        experts = [expert for expert in self._cells.values() if expert is not None]
+        self.setAccessibleDescription("; ".join(describe(expert) for expert in experts))
 
     def _side(self) -> int:
         return max(LEAST, min(theme().px(GREATEST), theme().px(EXTENT) // max(self._columns, self._rows) - GAP))
@@ -128,6 +141,7 @@ class ExpertGrid(QWidget):
         super().leaveEvent(event)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
+        self._describe()
         if self._at is None and event.reason() != Qt.FocusReason.MouseFocusReason and self._cells:
             self._pick((0, 0))
         super().focusInEvent(event)

@@ -17,7 +17,8 @@ SECONDS = 60
 """The scale is the greatest rate of so many last seconds; there are at most as many columns."""
 ROWS = 15
 PITCH, GAP = 9, 2
-REDRAW_S = 0.25
+REDRAW_S = 0.75
+"""A status may come more often than a column."""
 JITTER_S = 2
 """A status may come a little late: a gap of so many seconds is filled, a longer one stays empty."""
 
@@ -38,8 +39,8 @@ class Fire(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setAccessibleName("Calls served")
 
-    def add(self, at: float, calls_per_s: float) -> None:
-        """A rate measured at the Unix time `at`."""
+    def add(self, at: float, calls_per_s: float) -> bool:
+        """A rate measured at the Unix time `at`; whether it is time to show it. An end is shown at once."""
         second = int(at)
         ahead = 1 if self._second is None else second - self._second
         if ahead > JITTER_S:
@@ -50,7 +51,10 @@ class Fire(QWidget):
             self._rates[-1] = calls_per_s
         else:
             self._rates.extend([calls_per_s] * ahead)
-        self._redraw()
+        due = time.monotonic() - self._drawn_at >= REDRAW_S or calls_per_s == 0
+        if due:
+            self._redraw()
+        return due
 
     def set_stale(self, stale: bool) -> None:
         """Grey: the figures are old."""
@@ -80,9 +84,9 @@ class Fire(QWidget):
 
     def _redraw(self) -> None:
         heights = self.heights()
-        now = time.monotonic()
-        if heights != self._drawn and now - self._drawn_at >= REDRAW_S and self.isVisible():
-            self._drawn, self._drawn_at = heights, now
+        self._drawn_at = time.monotonic()
+        if heights != self._drawn and self.isVisible():
+            self._drawn = heights
             self.setAccessibleDescription(self.describe())
             self.setToolTip(self.describe())
             self.update()
@@ -173,8 +177,8 @@ class FirePanel(QWidget):
         set_tone(self._rate, "text3" if stale else "text")
 
     def add(self, at: float, calls_per_s: float) -> None:
-        self.fire.add(at, calls_per_s)
-        self._rate.setText(f"{rate(calls_per_s)} per second")
+        if self.fire.add(at, calls_per_s):
+            self._rate.setText(f"{rate(calls_per_s)} per second")
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

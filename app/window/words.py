@@ -2,10 +2,12 @@
 
 import re
 from datetime import datetime
+from functools import cache
 
 from PySide6.QtCore import QLocale, QTime
 
 
+@cache
 def locale() -> QLocale:
     """The user's locale; British English (commas, 24 hours) where the system names none."""
     system = QLocale()
