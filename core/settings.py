@@ -67,7 +67,8 @@ class Settings:
         0,
         "Devices",
         "Processor threads",
-        "How many threads training may use; automatic is half of the cores. Small experts use only one, which is faster.",
+        "How many threads training may use; automatic is half of the cores. "
+        "Small experts use only one, which is faster.",
         step=1,
     )
     memory_grace_s: Annotated[int, msgspec.Meta(ge=0, le=3600)] = setting(
