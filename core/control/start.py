@@ -66,7 +66,7 @@ async def _serve(
             loop.add_signal_handler(number, worker.quit)
         except NotImplementedError:  # Windows
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(worker.quit))
-    async with ControlServer(worker, folder, worker.settings.control_port):
+    async with worker.joined(), ControlServer(worker, folder, worker.settings.control_port):
         screen = asyncio.create_task(show(worker), name="terminal") if terminal else None
         await worker.run()
         if screen:

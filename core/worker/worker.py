@@ -105,15 +105,19 @@ class Worker:
         self._idle = IdleWatch(IDLE_INTERVAL_S, lambda: self._from_any_thread(self._changed.set))
         ring.listener = lambda line: self._from_any_thread(self._tell, "log", line)
 
-    async def run(self) -> None:
-        """Work until `quit` is called; everything is saved and compute is gone when this returns.
+    def joined(self) -> contextlib.AbstractAsyncContextManager[object]:
+        """Within it this PC is part of the network that it was made for, if any.
 
         Raises:
-            NetworkError: the address to listen on cannot be used.
+            NetworkError: on entering: the address to listen on cannot be used.
         """
+        return self._network or contextlib.nullcontext()
+
+    async def run(self) -> None:
+        """Work until `quit` is called; everything is saved and compute is gone when this returns."""
         log.info("Hearth %s serves run %s from %s (pid %d).", VERSION, self.manifest.run, self.folder, os.getpid())
         try:
-            async with self._network or contextlib.nullcontext(), asyncio.TaskGroup() as group:
+            async with asyncio.TaskGroup() as group:
                 compute = group.create_task(self._compute.run(), name="compute supervisor")
                 ticking = group.create_task(self._tick(), name="policy")
                 await asyncio.wait({compute})

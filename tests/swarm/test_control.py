@@ -19,7 +19,7 @@ import pytest
 from core.control.client import ControlClient
 from core.control.messages import ADDRESS_FILE, MAX_LINE, PROTOCOL, Address, Hello, Snapshot
 from core.errors import HearthError, ManifestError, NotRunning, PictureError, ProtocolError, SettingsError
-from tests.workers import ROOT, RunningWorker, hearth, start_paused, wait_until, worker
+from tests.workers import PATIENCE_S, ROOT, RunningWorker, hearth, start_paused, wait_until, worker
 
 
 @pytest.fixture
@@ -144,6 +144,7 @@ def test_what_cannot_be_written_ends_nothing(tmp_path: Path) -> None:
         assert hearth(tmp_path, "pause", "--for", "1h").returncode == 0
         assert running.status().until_time is not None
         assert hearth(tmp_path, "quit").returncode == 0
+        running.process.wait(PATIENCE_S)
     assert running.process.returncode == 0
 
 
