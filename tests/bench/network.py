@@ -1,0 +1,288 @@
+"""The network's figures, under the names that the drivers of the hivemind anchor use; and those beside ours.
+
+Servers and peers are processes of their own on loopback. `tiny_nop` and `transfer`: a peer whose method returns its
+payload. `tiny_ffn`: an expert of `hearth worker`, with its compute process, while that trains its own run: a worker that
+does not train serves nobody, and the anchor's server is idle, so this comparison is to our disadvantage. `dht`: a
+process for each peer; unlike the anchor's, its memory leaves out the process that measures.
+"""
+
+import asyncio
+import contextlib
+import json
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from array import array
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from core.experts.calls import METHODS, Direction, ExpertReply, ExpertRequest
+from core.identity import Identity, PeerId
+from core.net.messages import PeerAddress
+from core.net.rpc import RpcNode
+from core.worker.network import parse_address
+from tests.bench.machine import progress
+from tests.bench.network_peer import RUN, Empty
+from tests.workers import ROOT, RunningWorker, hearth, worker
+
+HERE = "127.0.0.1:0"
+WIDTH = 64
+UID = "digits.0.1.3"
+SIDE, EXPERTS = 32, 512
+SIZES = (0.0625, 1.0, 4.0, 16.0)
+"""MiB."""
+NEIGHBOURS = 3
+DEADLINE_S = 60.0
+AGAINST_S = 1200.0
+"""The longest that a driver of the anchor may take."""
+HIGHER_IS_BETTER = ("mb_per_s_both_ways", "mb_per_s_one_way_payload", "parallel_stores_per_s")
+LOWER_IS_BETTER = ("median", "first_call_ms", "first_s", "again_s", "seconds", "rss_mib", "pss_mib")
+
+
+def measure(quick: bool, against: Path | None = None, anchors: Path | None = None) -> dict[str, Any]:
+    """All figures; with `against`, the Python of hivemind's environment, also its figures and their ratios to ours."""
+    ours = {"latency": _latency(quick), "dht": _dht(quick)}
+    if against is None:
+        return {"figures": ours}
+    folder = anchors or ROOT.parent / "shared" / "anchors" / "hivemind"
+    theirs = {name: _anchor(against, folder / f"bench_{name}.py", quick) for name in ours}
+    return {"figures": ours, "hivemind": theirs, "times_better": _ratios(ours, theirs)}
+
+
+def _anchor(python: Path, driver: Path, quick: bool) -> Any:
+    progress(f"hivemind: {driver.name}")
+    command = [str(python), driver.name, *(["--quick"] if quick else [])]
+    answer = subprocess.run(command, cwd=driver.parent, stdout=subprocess.PIPE, check=True, timeout=AGAINST_S)
+    return json.loads(answer.stdout.splitlines()[-1])["figures"]
+
+
+def _ratios(ours: Any, theirs: Any, path: str = "") -> dict[str, float]:
+    """For each figure that both have, how many times better ours is."""
+    found: dict[str, float] = {}
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        for name in ours.keys() & theirs.keys():
+            found |= _ratios(ours[name], theirs[name], f"{path}.{name}" if path else name)
+    elif isinstance(ours, list) and isinstance(theirs, list):
+        for mine, other in zip(ours, theirs, strict=False):
+            found |= _ratios(mine, other, f"{path}.{mine['mib_each_way']}")
+    elif path.endswith(HIGHER_IS_BETTER):
+        found[path] = round(ours / theirs, 2)
+    elif path.endswith(LOWER_IS_BETTER):
+        found[path] = round(theirs / ours, 2)
+    return dict(sorted(found.items()))
+
+
+def _milliseconds(seconds: Sequence[float]) -> dict[str, float]:
+    times = sorted(1000 * value for value in seconds)
+    p95 = times[min(len(times) - 1, round(0.95 * (len(times) - 1)))]
+    figures = {"median": statistics.median(times), "p95": p95, "mean": statistics.fmean(times)}
+    figures |= {"min": times[0], "max": times[-1]}
+    return {"n": len(times), **{name: round(value, 3) for name, value in figures.items()}}
+
+
+# Calls
+
+
+def _latency(quick: bool) -> dict[str, Any]:
+    calls, transfers = (100, 8) if quick else (500, 30)
+    with _peers() as started:
+        address = started().ask("join", [])
+        figures = asyncio.run(_nops(parse_address(address), calls, transfers))
+    with tempfile.TemporaryDirectory() as folder, worker(Path(folder), "--listen", HERE) as running:
+        running.until(lambda status: status.state == "contributing" and status.step > 0, "training")
+        figures |= asyncio.run(_experts(running, calls))
+    progress(f"latency: {figures}")
+    return figures
+
+
+async def _nops(server: PeerAddress, calls: int, transfers: int) -> dict[str, Any]:
+    async with RpcNode(Identity.generate(), listen=(HERE,)) as node:
+        node.learn(server)
+
+        async def call(payload: bytes) -> None:
+            _, answer = await node.call(
+                PeerId(server.peer), "bench.nop", Empty(), Empty, payload, deadline_s=DEADLINE_S
+            )
+            assert len(answer) == len(payload)
+
+        tiny = bytes(4 * WIDTH)
+
+        async def both() -> None:
+            await call(tiny)
+            await call(tiny + tiny)
+
+        figures = await _tiny(lambda: call(tiny), both, calls)
+        rates = []
+        for mib in SIZES:
+            payload = bytes(int(mib * 2**20))
+            for _ in range(3):
+                await call(payload)
+            times = _milliseconds(await _times(lambda: call(payload), transfers))  # noqa: B023
+            rate = len(payload) / 1e6 / times["median"] * 1000
+            rates.append(
+                {
+                    "mib_each_way": mib,
+                    "round_trip_ms": times,
+                    "mb_per_s_one_way_payload": round(rate, 1),
+                    "mb_per_s_both_ways": round(2 * rate, 1),
+                }
+            )
+    return {"tiny_nop": figures, "transfer": rates}
+
+
+async def _experts(running: RunningWorker, calls: int) -> dict[str, Any]:
+    server = parse_address(hearth(running.folder, "address").stdout.strip())
+    inputs = array("f", [0.5] * WIDTH).tobytes()
+    request = ExpertRequest((UID,), (1,), WIDTH)
+    async with RpcNode(Identity.generate(), listen=(HERE,)) as node:
+        node.learn(server)
+
+        async def call(direction: Direction, payload: bytes = inputs) -> None:
+            reply, answer = await node.call(
+                PeerId(server.peer), METHODS[direction], request, ExpertReply, payload, deadline_s=DEADLINE_S
+            )
+            assert reply.answered == (True,) and len(answer) == len(inputs)
+
+        async def both() -> None:
+            await call("forward")
+            await call("backward", inputs + inputs)
+
+        return {"tiny_ffn": await _tiny(lambda: call("forward"), both, calls)}
+
+
+async def _tiny(
+    forward: Callable[[], Awaitable[None]], both: Callable[[], Awaitable[None]], calls: int
+) -> dict[str, Any]:
+    [first] = await _times(forward, 1)
+    await _times(forward, 20)
+    figures = {"first_call_ms": round(first * 1000, 2), "forward_ms": _milliseconds(await _times(forward, calls))}
+    await _times(both, 20)
+    figures["forward_backward_ms"] = _milliseconds(await _times(both, calls // 2))
+    return figures
+
+
+async def _times(call: Callable[[], Awaitable[None]], count: int) -> list[float]:
+    times = []
+    for _ in range(count):
+        began = time.perf_counter()
+        await call()
+        times.append(time.perf_counter() - began)
+    return times
+
+
+# The DHT
+
+
+class Process:
+    """A peer in a process of its own."""
+
+    def __init__(self) -> None:
+        command = [sys.executable, "-m", "tests.bench.network_peer"]
+        pipe = subprocess.PIPE
+        self.popen = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
+
+    def send(self, *words: Any) -> None:
+        assert self.popen.stdin is not None
+        self.popen.stdin.write(json.dumps(words) + "\n")
+        self.popen.stdin.flush()
+
+    def answer(self) -> Any:
+        assert self.popen.stdout is not None
+        line = self.popen.stdout.readline()
+        assert line, "a peer's process has ended"
+        return json.loads(line)
+
+    def ask(self, *words: Any) -> Any:
+        self.send(*words)
+        return self.answer()
+
+
+@contextlib.contextmanager
+def _peers() -> Iterator[Callable[[], Process]]:
+    """Starts peers; they end with the block."""
+    made: list[Process] = []
+
+    def start() -> Process:
+        made.append(Process())
+        return made[-1]
+
+    try:
+        yield start
+    finally:
+        for process in made:
+            process.popen.kill()
+            process.popen.communicate()
+
+
+def _dht(quick: bool) -> dict[str, Any]:
+    count, keys = (8, 40) if quick else (32, 200)
+    choice = random.Random(0)
+    with _peers() as start:
+        peers: list[Process] = []
+        addresses: list[str] = []
+        starts = []
+        for _ in range(count):
+            began = time.perf_counter()
+            peers.append(start())
+            addresses.append(peers[-1].ask("join", choice.sample(addresses, min(NEIGHBOURS, len(addresses)))))
+            starts.append(time.perf_counter() - began)
+        progress(f"dht: {count} peers")
+        figures = {"peers": count, "peer_start_ms": _milliseconds(starts), **_records(peers, keys, choice)}
+        cells = choice.sample(range(SIDE * SIDE), EXPERTS)
+        uids = [f"{RUN}.0.{cell // SIDE}.{cell % SIDE}" for cell in cells]
+        first, again, replicas = peers[0].ask("announce", SIDE, uids)
+        seconds, found = peers[-1].ask("find", SIDE, uids)
+        figures["declare_experts"] = {
+            "experts": EXPERTS,
+            "first_s": round(first, 3),
+            "again_s": round(again, 3),
+            "replicas": replicas,
+        }
+        figures["get_experts"] = {"experts": EXPERTS, "seconds": round(seconds, 3), "found": found}
+        figures["memory"] = _memory([peer.popen.pid for peer in peers])
+    progress(f"dht: {figures}")
+    return figures
+
+
+def _records(peers: list[Process], keys: int, choice: random.Random) -> dict[str, Any]:
+    """Values under random keys, written and read by random peers: one after the other, then all at once."""
+    stores, cold, again = [], [], []
+    for _ in range(keys):
+        key, value = uuid.uuid4().hex, uuid.uuid4().hex
+        writer, reader = choice.sample(peers, 2)
+        stores.append(writer.ask("store", key, value))
+        cold.append(reader.ask("get", key, value))
+        again.append(reader.ask("get", key, value))
+    shares: dict[int, list[str]] = {}
+    for _ in range(keys):
+        shares.setdefault(choice.randrange(len(peers)), []).append(uuid.uuid4().hex)
+    began = time.perf_counter()
+    for place, share in shares.items():
+        peers[place].send("burst", share)
+    stored = sum(peers[place].answer() for place in shares)
+    seconds = time.perf_counter() - began
+    return {
+        "store_ms": _milliseconds([took for took, _ in stores]),
+        "store_success": sum(good for _, good in stores) / keys,
+        "get_cold_ms": _milliseconds([took for took, _ in cold]),
+        "get_cached_ms": _milliseconds([took for took, _ in again]),
+        "get_success": sum(good for _, good in cold) / keys,
+        "parallel_stores_per_s": round(keys / seconds, 1),
+        "parallel_store_success": stored / keys,
+    }
+
+
+def _memory(pids: Sequence[int]) -> dict[str, int]:
+    """MiB of some processes: resident, and with what they share counted once (Linux)."""
+    kib = {"Rss:": 0, "Pss:": 0}
+    for pid in pids:
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            name, *rest = line.split()
+            if name in kib:
+                kib[name] += int(rest[0])
+    return {"processes": len(pids), "rss_mib": round(kib["Rss:"] / 1024), "pss_mib": round(kib["Pss:"] / 1024)}
