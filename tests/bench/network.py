@@ -1,8 +1,8 @@
 """The network's figures, under the names that the drivers of the hivemind anchor use; and those beside ours.
 
 Servers and peers are processes of their own on loopback. `tiny_nop` and `transfer`: a peer whose method returns its
-payload. `tiny_ffn`: an expert of `hearth worker`, with its compute process, while that trains its own run: a worker that
-does not train serves nobody, and the anchor's server is idle, so this comparison is to our disadvantage. `dht`: a
+payload. `tiny_ffn`: an expert of `hearth worker`, with its compute process, while that trains its own run; a worker
+that does not train serves nobody. The anchor's server is idle, so this comparison is to our disadvantage. `dht`: a
 process for each peer; unlike the anchor's, its memory leaves out the process that measures.
 """
 
