@@ -47,7 +47,7 @@ def test_every_expert_learns_and_the_status_tells(trained: RunningWorker) -> Non
 
 
 def test_the_model_reads_pictures_from_the_command_line(trained: RunningWorker, tmp_path: Path) -> None:
-    trained.until(lambda status: status.samples >= 40_000, "a model that has learned more than the scans by heart")
+    trained.until(lambda status: status.samples >= 40_000, "enough training")
     right = 0
     for index in range(10):
         label = save_digit(tmp_path / "digit.png", index)
