@@ -321,6 +321,7 @@ def test_quitting_under_open_connections_is_no_error(tmp_path: Path) -> None:
     with worker(tmp_path) as running, greet(tmp_path) as client, connect(tmp_path):
         assert client.recv(10)
         assert hearth(tmp_path, "quit").returncode == 0
+        running.process.wait(PATIENCE_S)
     assert running.process.returncode == 0
     assert "Traceback" not in (tmp_path / "logs" / "hearth.log").read_text()
 
