@@ -5,6 +5,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, Protocol
 
 import msgspec
@@ -99,8 +100,8 @@ class Link:
         self._frame_deadlines: dict[ReceiveStream, float] = {}
         self._writing_since: float | None = None
         self._tasks = [
-            owner.start(self._guard(self._write()), "link writer"),
-            owner.start(self._guard(self._accept()), "link streams"),
+            owner.start(self._guard(self._write), "link writer"),
+            owner.start(self._guard(self._accept), "link streams"),
         ]
 
     # --- sending
@@ -188,7 +189,7 @@ class Link:
             self._tasks = [task for task in self._tasks if not task.done()]
             if len(self._tasks) > limits.STREAMS:
                 raise Violation("too many streams")
-            self._tasks.append(self._owner.start(self._guard(self._read(stream)), "link reader"))
+            self._tasks.append(self._owner.start(self._guard(partial(self._read, stream)), "link reader"))
 
     async def _read(self, stream: ReceiveStream) -> None:
         """Read frames until the stream ends. Only what a frame announced is read of it."""
@@ -289,10 +290,10 @@ class Link:
             self.post(Ping())
         self._rounds += 1
 
-    async def _guard(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _guard(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """A link's work ends with the link, and a fault of the peer's ends only the link."""
         try:
-            await work
+            await work()
         except PeerUnreachable as error:
             self.ended_by_peer = True
             self.close(str(error))
