@@ -13,6 +13,7 @@ import msgspec
 
 from core.control.messages import Answer, CurvePoint, ExpertStatus
 from core.errors import ProtocolError
+from core.experts.calls import Direction, ExpertReply, ExpertRequest
 from core.manifest import Manifest
 
 MAX_HEADER = 4 << 20
@@ -54,6 +55,12 @@ class Configure(Message, frozen=True):
     folder: str
     """The run's own folder inside the data folder."""
     threads: int
+    trains: bool = True
+    """Whether this process has a Trainer of its own; without one it serves others' calls only."""
+    experts: list[str] | None = None
+    """Hosted from the start; None: all of the run's grid."""
+    networked: bool = False
+    """Whether the experts of other peers may be asked (`Ask`, `Locate`)."""
 
 
 class Train(Message, frozen=True):
@@ -77,12 +84,80 @@ class Predict(Message, frozen=True):
 
 
 class Serve(Message, frozen=True):
-    """Expert calls of another peer. For each uid one tensor follows, or two in backward: inputs and gradients, float32
-    [n, width]. Answered by `Served`, or by `Refused` with the code "busy" while training is stopped."""
+    """Expert calls of another peer; one tensor follows, uint8, the request's payload. Answered by `Served`, or by
+    `Refused` with the code "busy" while training is stopped or too much waits."""
 
     id: int
-    direction: Literal["inference", "forward", "backward"]
-    uids: tuple[str, ...]
+    peer: str
+    """Who asks: its key, as hex digits."""
+    direction: Direction
+    request: ExpertRequest
+
+
+class Cancel(Message, frozen=True):
+    """Nobody waits for the answer to this `Serve` any more."""
+
+    id: int
+
+
+class Answered(Message, frozen=True):
+    """The answer of another peer to an `Ask`; one tensor follows, uint8, the reply's payload."""
+
+    id: int
+    reply: ExpertReply
+
+
+class Unanswered(Message, frozen=True):
+    """An `Ask`, `Locate` or `FindSuffixes` failed; `code` is that of the error (`core.errors`)."""
+
+    id: int
+    code: str
+    text: str
+
+
+class Cells(Message, frozen=True):
+    """The active cells of a run whose grid is small enough to be known whole, by layer; sent when they change."""
+
+    layers: list[list[tuple[int, ...]]]
+
+
+class Located(Message, frozen=True):
+    """The answer to `Locate`: for each uid its hosts on other peers, best first."""
+
+    id: int
+    hosts: list[list["Place"]]
+
+
+class Suffixes(Message, frozen=True):
+    """The answer to `FindSuffixes`, for each prefix."""
+
+    id: int
+    suffixes: list[list[int]]
+
+
+class Place(msgspec.Struct, frozen=True, array_like=True):
+    """A peer that hosts an expert."""
+
+    peer: str
+    """Its key, as hex digits."""
+    load: float
+    version: int
+    rtt_ms: float | None
+
+
+class Host(Message, frozen=True):
+    """Host these experts from now on, answered by `Hosted`: each uid with the path of the checkpoint file to go on
+    from, or None for the newest one of the run's own folder, or, if that has none, a new expert."""
+
+    id: int
+    experts: dict[str, str | None]
+
+
+class Unhost(Message, frozen=True):
+    """Host these experts no more, answered by `Hosted` once their newest state is saved."""
+
+    id: int
+    uids: list[str]
 
 
 class Quit(Message, frozen=True):
@@ -134,10 +209,57 @@ class Predicted(Message, frozen=True):
 
 
 class Served(Message, frozen=True):
-    """For each call that was answered one tensor follows, float32 [n, width]."""
+    """The answer to `Serve`; one tensor follows, uint8, the reply's payload."""
 
     id: int
-    answered: tuple[bool, ...]
+    reply: ExpertReply
+
+
+class Ask(Message, frozen=True):
+    """Have another peer's experts called; one tensor follows, uint8, the request's payload. Answered by `Answered` or
+    `Unanswered` within the deadline."""
+
+    id: int
+    peer: str
+    direction: Direction
+    request: ExpertRequest
+    deadline_s: float
+
+
+class Forget(Message, frozen=True):
+    """Nobody waits for the answer to this `Ask` any more: cancel it."""
+
+    id: int
+
+
+class Locate(Message, frozen=True):
+    """Who hosts these experts? Answered by `Located` or `Unanswered`."""
+
+    id: int
+    uids: list[str]
+
+
+class FindSuffixes(Message, frozen=True):
+    """Which coordinates follow these prefixes in the directory? Answered by `Suffixes` or `Unanswered`."""
+
+    id: int
+    layer: int
+    prefixes: list[tuple[int, ...]]
+
+
+class Suspect(Message, frozen=True):
+    """A peer gave answers that cannot be right, or gradients that do harm: `points` strikes (10 ban it for a time)."""
+
+    peer: str
+    points: float
+    why: str
+
+
+class Hosted(Message, frozen=True):
+    """The answer to `Host` and `Unhost`: `failed` names the experts that could not be taken on or saved, and why."""
+
+    id: int
+    failed: dict[str, str]
 
 
 class Refused(Message, frozen=True):
@@ -148,12 +270,22 @@ class Refused(Message, frozen=True):
     text: str
 
 
+class SavedPart(msgspec.Struct, frozen=True, array_like=True):
+    """A part's file in the run's checkpoint folder, `<sha256>.safetensors`."""
+
+    sha256: str
+    size: int
+    version: int
+
+
 class Saved(Message, frozen=True):
     step: int
     time: float
     seconds: float
     error: str | None = None
     """Set if it failed: a sentence such as a full disk; the older checkpoint stays."""
+    parts: dict[str, SavedPart] = {}
+    """By uid, and "trunk"."""
 
 
 class Failed(Message, frozen=True):
@@ -167,8 +299,41 @@ class LogText(Message, frozen=True):
     text: str
 
 
-ToCompute = Configure | Train | Stop | SetThreads | Predict | Serve | Quit
-ToWorker = Ready | Progress | Evaluated | Stopped | Predicted | Served | Refused | Saved | Failed | LogText
+ToCompute = (
+    Configure
+    | Train
+    | Stop
+    | SetThreads
+    | Predict
+    | Serve
+    | Cancel
+    | Answered
+    | Unanswered
+    | Cells
+    | Located
+    | Suffixes
+    | Host
+    | Unhost
+    | Quit
+)
+ToWorker = (
+    Ready
+    | Progress
+    | Evaluated
+    | Stopped
+    | Predicted
+    | Served
+    | Ask
+    | Forget
+    | Locate
+    | FindSuffixes
+    | Suspect
+    | Hosted
+    | Refused
+    | Saved
+    | Failed
+    | LogText
+)
 
 
 class _Header(msgspec.Struct, frozen=True, array_like=True):

@@ -27,7 +27,6 @@ from core.compute.messages import (
     Refused,
     Saved,
     Serve,
-    Served,
     SetThreads,
     Shape,
     Stop,
@@ -36,11 +35,11 @@ from core.compute.messages import (
     Train,
 )
 from core.compute.pipe import Pipe
+from core.compute.serving import Serving
 from core.control.messages import ExpertStatus
 from core.errors import CheckpointError, HearthError, PictureError, ProtocolError
 from core.experts.directory import LocalDirectory
 from core.experts.grid import Uid
-from core.experts.layer import Call
 from core.runtime.backend import ExpertBackend, all_experts, useful_threads
 from core.runtime.checkpoints import CheckpointStore
 from core.runtime.parts import Part
@@ -71,10 +70,13 @@ class Session:
         self._pipe = pipe
         torch.set_num_interop_threads(1)
         manifest = configure.manifest
-        self._backends = {backend.uid: backend for backend in all_experts(manifest)}
+        chosen = None if configure.experts is None else set(map(Uid.parse, configure.experts))
+        self._backends = {b.uid: b for b in all_experts(manifest) if chosen is None or b.uid in chosen}
         self._set_threads(configure.threads)
         self._switch = Switch()
         self._runtime = Runtime(self._backends, self._switch)
+        self._serving = Serving(pipe, self._runtime, self._switch)
+        self._trains = configure.trains
         self._trainer = Trainer(
             manifest,
             self._runtime,
@@ -102,11 +104,12 @@ class Session:
             async with asyncio.TaskGroup() as group:
                 tasks = {
                     "runtime": self._runtime.run(),
-                    "trainer": trainer.run(),
                     "report": self._report(),
                     "checkpoints": self._save_regularly(),
                     "commands": self._obey(group),
                 }
+                if self._trains:
+                    tasks["trainer"] = trainer.run()
                 running = [group.create_task(task, name=name) for name, task in tasks.items()]
                 await self._quit.wait()
                 self._switch.off()
@@ -130,7 +133,7 @@ class Session:
                 case Predict():
                     group.create_task(self._predict(message.id, tensors), name="predict")
                 case Serve():
-                    group.create_task(self._serve(message, tensors), name="serve")
+                    group.create_task(self._serving.serve(message, tensors[0]), name="serve")
                 case SetThreads():
                     self._set_threads(message.threads)
                 case Quit():
@@ -158,23 +161,6 @@ class Session:
         ms = (time.monotonic() - start) * 1000
         answer = Predicted(number, experts, self._trainer.step, ms)
         self._pipe.send(answer, [_to_wire(probabilities), _to_wire(seen)])
-
-    async def _serve(self, message: Serve, tensors: list[Tensor]) -> None:
-        """Run experts for another peer, together with what this PC's own Trainer asks of them."""
-        try:
-            calls = _calls(message, tensors)
-        except HearthError as error:
-            self._pipe.send(Refused(message.id, error.code, str(error)))
-            return
-        if message.direction != "inference" and not self._switch.is_on:
-            self._pipe.send(Refused(message.id, "busy", "This PC is given back to its user. Ask another peer."))
-            return
-        if message.direction == "backward":
-            answers = await self._runtime.backward(calls)
-        else:
-            answers = await self._runtime.forward(calls, message.direction == "inference")
-        served = Served(message.id, tuple(answer is not None for answer in answers))
-        self._pipe.send(served, [_to_wire(answer) for answer in answers if answer is not None])
 
     async def _report(self) -> None:
         """Twice a second while training, else every second time."""
@@ -248,20 +234,6 @@ def _picture(tensors: list[Tensor]) -> torch.Tensor:
     if not tensors[0].data:
         raise PictureError("The picture is empty. Draw one digit, dark on a light ground.")
     return torch.frombuffer(bytearray(tensors[0].data), dtype=torch.uint8).view(tensors[0].shape.dims)
-
-
-def _calls(message: Serve, tensors: list[Tensor]) -> list[Call]:
-    each = 2 if message.direction == "backward" else 1
-    if len(tensors) != each * len(message.uids):
-        raise ProtocolError(f"{len(tensors)} tensors do not fit {len(message.uids)} expert calls.")
-    parts = [_from_wire(tensor) for tensor in tensors]
-    return [Call(Uid.parse(uid), *parts[each * i : each * (i + 1)]) for i, uid in enumerate(message.uids)]
-
-
-def _from_wire(tensor: Tensor) -> torch.Tensor:
-    if tensor.shape.dtype != "float32" or not tensor.data:
-        raise ProtocolError(f"An expert takes float32 numbers, not {tensor.shape.dtype} {tensor.shape.dims}.")
-    return torch.frombuffer(bytearray(tensor.data), dtype=torch.float32).view(tensor.shape.dims)
 
 
 def _to_wire(tensor: torch.Tensor) -> Tensor:

@@ -6,9 +6,11 @@ in one request.
 """
 
 import asyncio
+import itertools
+import random
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -18,6 +20,9 @@ from core.experts.directory import Directory
 from core.experts.gating import Gate, add_up, balance_loss
 from core.experts.grid import Grid, Uid
 
+T = TypeVar("T")
+PASSAGES = 2**62
+"""Passages are counted from a random number below this, so that a trainer that starts again uses no number twice."""
 Run = Callable[..., Awaitable[Any]]
 """Runs `kernel(*arguments)` without autograd; training passes one that waits while the machine is given back."""
 
@@ -36,15 +41,30 @@ class Call(NamedTuple):
     """[n, width]."""
     gradients: Tensor | None = None
     """[n, width], of each sample's own loss by the expert's outputs; only in backward."""
+    version: int = 0
+    """In backward: of the expert when it answered in forward."""
+
+
+class Output(NamedTuple):
+    """What one expert answered in forward."""
+
+    rows: Tensor
+    """[n, width]."""
+    version: int
+    """Steps the expert's weights had taken."""
 
 
 class ExpertHost(Protocol):
     """A place where experts live: the Runtime of this process or a peer. It never raises for an expert's failure."""
 
-    async def forward(self, calls: Sequence[Call], inference: bool = False) -> list[Tensor | None]:
-        """Outputs [n, width] of each call; None: failed, too late or refused."""
+    async def forward(self, calls: Sequence[Call], passage: int, inference: bool = False) -> list[Output | None]:
+        """The answer to each call; None: failed, too late or refused.
 
-    async def backward(self, calls: Sequence[Call]) -> list[Tensor | None]:
+        Args: calls, the number of this batch's way through a layer (backward names it again), whether it is not for
+        training.
+        """
+
+    async def backward(self, calls: Sequence[Call], passage: int) -> list[Tensor | None]:
         """Gradients [n, width] by the inputs of each call; the experts keep those by their weights."""
 
 
@@ -66,6 +86,8 @@ class Passed(NamedTuple):
     """[batch, k, width]; zeros where an expert did not answer."""
     weights: Tensor
     """[batch, k]; they add up to 1 over the experts that answered, all 0 if none did."""
+    passage: int
+    """The number under which the hosts know the forward pass."""
 
     @property
     def alive(self) -> Tensor:
@@ -95,6 +117,7 @@ class DMoELayer:
         self._directory = directory
         self._hosts = hosts
         self._balance = balance
+        self._passages = itertools.count(random.SystemRandom().randrange(PASSAGES))
 
     async def forward(self, x: Tensor, run: Run = at_once, inference: bool = False) -> tuple[Tensor, Passed]:
         """Equation 3: [batch, width] -> [batch, width]; a sample for which no expert answered gets zeros.
@@ -107,13 +130,16 @@ class DMoELayer:
         order, calls = await run(self._group, x, beam)
         hosts = await self._directory.hosts([call.uid for call in calls])
         places = [hosts[call.uid][0] if call.uid in hosts else None for call in calls]
-        answers, seconds = await self._send(
-            calls, places, lambda host, batch: self._hosts[host].forward(batch, inference)
+        passage = next(self._passages)
+        replies, seconds = await self._send(
+            calls, places, lambda host, batch: self._hosts[host].forward(batch, passage, inference)
         )
+        answers = [None if reply is None else reply.rows for reply in replies]
+        calls = [c if r is None else c._replace(version=r.version) for c, r in zip(calls, replies, strict=True)]
         outputs, answered = await run(_ungroup, calls, answers, order, beam.chosen.shape)
         y, weights = await run(_mix, beam, outputs, answered)
         places = [None if answer is None else place for place, answer in zip(places, answers, strict=True)]
-        return y, Passed(x, beam, order, calls, places, seconds, outputs, weights)
+        return y, Passed(x, beam, order, calls, places, seconds, outputs, weights, passage)
 
     async def backward(self, passed: Passed, gradient: Tensor, run: Run = at_once) -> tuple[Tensor, list[Tensor]]:
         """The vector-Jacobian product of `forward` and of the layer's load-balancing loss.
@@ -127,7 +153,9 @@ class DMoELayer:
             The gradient by `x` [batch, width] and those by the gate's parameters, in their order.
         """
         calls = await run(_gradient_calls, passed, gradient)
-        answers, _ = await self._send(calls, passed.hosts, lambda host, batch: self._hosts[host].backward(batch))
+        answers, _ = await self._send(
+            calls, passed.hosts, lambda host, batch: self._hosts[host].backward(batch, passed.passage)
+        )
         through, answered = await run(_ungroup, calls, answers, passed.order, passed.weights.shape)
         by_x, *by_gate = await run(self._gate_product, passed, gradient)
         return by_x + await run(_collect, passed.weights, through, answered), by_gate
@@ -146,10 +174,10 @@ class DMoELayer:
         self,
         calls: list[Call],
         places: list[str | None],
-        ask: Callable[[str, list[Call]], Awaitable[list[Tensor | None]]],
-    ) -> tuple[list[Tensor | None], list[float]]:
+        ask: Callable[[str, list[Call]], Awaitable[list[T | None]]],
+    ) -> tuple[list[T | None], list[float]]:
         """One request to each host, all at once; the answers in the order of the calls."""
-        answers: list[Tensor | None] = [None] * len(calls)
+        answers: list[T | None] = [None] * len(calls)
         seconds = [0.0] * len(calls)
 
         async def request(host: str) -> None:

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from core.errors import ComputeError
 from core.experts.grid import Uid
-from core.experts.layer import Call
+from core.experts.layer import Call, Output
 from core.runtime.backend import ExpertBackend
 from core.runtime.task_pool import Direction, Request, Task, TaskPool
 
@@ -102,11 +102,15 @@ class Runtime:
         """time.monotonic() at the end of the last training kernel."""
         return self._switch.last_kernel_end
 
-    async def forward(self, calls: Sequence[Call], inference: bool = False) -> list[Tensor | None]:
-        """Outputs of each call; None where it was refused or failed."""
-        return await self._submit(calls, "inference" if inference else "forward")
+    async def forward(self, calls: Sequence[Call], passage: int = 0, inference: bool = False) -> list[Output | None]:
+        """The answer to each call; None where it was refused or failed."""
+        answers = await self._submit(calls, "inference" if inference else "forward")
+        return [
+            None if rows is None else Output(rows, self._pools[call.uid, "forward"].backend.version)
+            for call, rows in zip(calls, answers, strict=True)
+        ]
 
-    async def backward(self, calls: Sequence[Call]) -> list[Tensor | None]:
+    async def backward(self, calls: Sequence[Call], passage: int = 0) -> list[Tensor | None]:
         """Gradients by each call's inputs; None where it was refused or failed."""
         return await self._submit(calls, "backward")
 

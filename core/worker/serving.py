@@ -6,12 +6,12 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from core.compute.messages import Refused, Serve, Served, Shape, Tensor
 from core.errors import CallRefused, ProtocolError
-from core.experts.calls import MAX_BYTES, METHODS, Direction, ExpertReply, ExpertRequest
+from core.experts.calls import MAX_BYTES, METHODS, Direction, ExpertReply, ExpertRequest, payload_size
+from core.identity import peer_text
 from core.net.rpc import Context, RpcNode
 
 IN_COMPUTE = 64
 """Requests given to compute at once; more are told that this peer is busy."""
-FLOAT = 4
 
 Send = Callable[[Serve, Sequence[Tensor]], Awaitable[None]]
 
@@ -22,39 +22,36 @@ class Visitors:
     def __init__(self, send: Send) -> None:
         self._send = send
         self._numbers = itertools.count(1)
-        self._waiting: dict[int, asyncio.Future[tuple[Served, list[Tensor]]]] = {}
+        self._waiting: dict[int, asyncio.Future[tuple[ExpertReply, bytes | memoryview]]] = {}
 
     def register(self, node: RpcNode) -> None:
         """Serve these methods to all peers."""
         for direction, name in METHODS.items():
             node.register(name, ExpertRequest, self._handler(direction), max_payload=MAX_BYTES, cost=4.0)
 
-    def _handler(self, direction: Direction) -> Callable[..., Awaitable[tuple[ExpertReply, bytes]]]:
+    def _handler(self, direction: Direction) -> Callable[..., Awaitable[tuple[ExpertReply, bytes | memoryview]]]:
         async def serve(
             request: ExpertRequest, payload: bytes | memoryview, context: Context
-        ) -> tuple[ExpertReply, bytes]:
-            served, tensors = await self._ask(direction, request, _cut(direction, request, payload))
-            return ExpertReply(served.answered), b"".join(tensor.data for tensor in tensors)
+        ) -> tuple[ExpertReply, bytes | memoryview]:
+            _check(direction, request, payload)
+            return await self._ask(Serve(next(self._numbers), peer_text(context.peer), direction, request), payload)
 
         return serve
 
-    async def _ask(
-        self, direction: Direction, request: ExpertRequest, tensors: list[Tensor]
-    ) -> tuple[Served, list[Tensor]]:
+    async def _ask(self, message: Serve, payload: bytes | memoryview) -> tuple[ExpertReply, bytes | memoryview]:
         if len(self._waiting) >= IN_COMPUTE:
             raise CallRefused("This peer is busy with other requests. Ask another one.")
-        number = next(self._numbers)
-        answer: asyncio.Future[tuple[Served, list[Tensor]]] = asyncio.get_running_loop().create_future()
-        self._waiting[number] = answer
+        answer: asyncio.Future[tuple[ExpertReply, bytes | memoryview]] = asyncio.get_running_loop().create_future()
+        self._waiting[message.id] = answer
         try:
-            await self._send(Serve(number, direction, request.uids), tensors)
+            await self._send(message, [Tensor(Shape("uint8", (len(payload),)), payload)])
             return await answer
         finally:
-            del self._waiting[number]
+            del self._waiting[message.id]
 
     def served(self, message: Served, tensors: list[Tensor]) -> None:
         if (answer := self._waiting.get(message.id)) and not answer.done():
-            answer.set_result((message, tensors))
+            answer.set_result((message.reply, tensors[0].data))
 
     def refused(self, message: Refused) -> None:
         if (answer := self._waiting.get(message.id)) and not answer.done():
@@ -67,21 +64,11 @@ class Visitors:
                 answer.set_exception(CallRefused(why))
 
 
-def _cut(direction: Direction, request: ExpertRequest, payload: bytes | memoryview) -> list[Tensor]:
-    """The tensors of a request, as views of its payload.
-
-    Raises:
-        ProtocolError: the payload does not hold what the request says.
+def _check(direction: Direction, request: ExpertRequest, payload: bytes | memoryview) -> None:
+    """Raises:
+    ProtocolError: the payload does not hold what the request says.
     """
-    each = 2 if direction == "backward" else 1
     if len(request.rows) != len(request.uids):
         raise ProtocolError(f"{len(request.rows)} sizes do not fit {len(request.uids)} expert calls.")
-    if len(payload) != each * sum(request.rows) * request.width * FLOAT:
+    if len(payload) != payload_size(request, direction == "backward"):
         raise ProtocolError(f"A payload of {len(payload)} bytes does not fit the expert calls it came with.")
-    view, start, tensors = memoryview(payload), 0, []
-    for rows in request.rows:
-        for _ in range(each):
-            end = start + rows * request.width * FLOAT
-            tensors.append(Tensor(Shape("float32", (rows, request.width)), view[start:end]))
-            start = end
-    return tensors

@@ -83,6 +83,8 @@ class ComputeSupervisor:
         self.threads = threads
         self.threads_used: int | None = None
         self.memory_grace_s = 10.0
+        self.trains = True
+        """Whether compute has a Trainer; without one it serves other peers only."""
         self.failure: str | None = None
         self.retry_time: float | None = None
         self.save_error: str | None = None
@@ -217,7 +219,7 @@ class ComputeSupervisor:
     async def _drive(self, link: ComputeLink) -> None:
         """Tell the process what to do until it was told to quit and its time for that is over."""
         self._threads_sent = self.threads
-        await link.send(Configure(self._manifest, str(self._folder), self.threads))
+        await link.send(Configure(self._manifest, str(self._folder), self.threads, self.trains))
         while True:
             now = time.monotonic()
             await self._instruct(link, now)

@@ -93,6 +93,7 @@ class Worker:
             lambda point: self._tell("curve", point),
         )
         self._compute.memory_grace_s = self.settings.memory_grace_s
+        self._compute.trains = network is None or "train" in network.roles
         self._computes = network is None or bool(network.roles & {"host", "train"})
         self._network: Network | None = None
         if network is not None:

@@ -138,7 +138,7 @@ async def _nops(server: PeerAddress, calls: int, transfers: int) -> dict[str, An
 async def _experts(running: RunningWorker, calls: int) -> dict[str, Any]:
     server = parse_address(hearth(running.folder, "address").stdout.strip())
     inputs = array("f", [0.5] * WIDTH).tobytes()
-    request = ExpertRequest((UID,), (1,), WIDTH)
+    request = ExpertRequest((UID,), (1,), (WIDTH,))
     async with RpcNode(Identity.generate(), listen=(HERE,)) as node:
         node.learn(server)
 

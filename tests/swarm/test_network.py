@@ -66,7 +66,7 @@ async def test_every_expert_can_be_called_from_outside(tmp_path: Path) -> None:
         async with RpcNode(Identity.generate(), listen=(HERE,)) as node:
             node.learn(where)
             inputs = array("f", [0.5] * (3 * WIDTH)).tobytes()
-            request = ExpertRequest(("digits.0.1.3",), (3,), WIDTH)
+            request = ExpertRequest(("digits.0.1.3",), (3,), (WIDTH,))
             reply, payload = await node.call(host, METHODS["inference"], request, ExpertReply, inputs, deadline_s=10.0)
             assert reply.answered == (True,) and len(payload) == len(inputs)
             outputs = array("f", bytes(payload))
@@ -77,7 +77,7 @@ async def test_every_expert_can_be_called_from_outside(tmp_path: Path) -> None:
             )
             assert reply.answered == (True,) and len(payload) == len(inputs)
 
-            unknown = ExpertRequest(("digits.9.9.9", "digits.0.0.0"), (1, 1), WIDTH)
+            unknown = ExpertRequest(("digits.9.9.9", "digits.0.0.0"), (1, 1), (WIDTH,))
             reply, payload = await node.call(
                 host, METHODS["forward"], unknown, ExpertReply, inputs[: 2 * 4 * WIDTH], deadline_s=10.0
             )

@@ -12,7 +12,7 @@ from torch import Tensor
 from core.experts.directory import LOCAL, LocalDirectory
 from core.experts.gating import Gate, add_up, balance_loss
 from core.experts.grid import Coords, Grid, Uid
-from core.experts.layer import Call, DMoELayer
+from core.experts.layer import Call, DMoELayer, Output
 from core.manifest import Model, Training
 from core.runtime.backend import ExpertBackend
 from core.runtime.runtime import Runtime, Switch
@@ -207,13 +207,13 @@ class Recorder:
         self.runtime = runtime
         self.asked: list[tuple[str, list[Uid]]] = []
 
-    async def forward(self, calls: Sequence[Call], inference: bool = False) -> list[Tensor | None]:
+    async def forward(self, calls: Sequence[Call], passage: int, inference: bool = False) -> list[Output | None]:
         self.asked.append(("forward", [call.uid for call in calls]))
-        return await self.runtime.forward(calls, inference)
+        return await self.runtime.forward(calls, passage, inference)
 
-    async def backward(self, calls: Sequence[Call]) -> list[Tensor | None]:
+    async def backward(self, calls: Sequence[Call], passage: int) -> list[Tensor | None]:
         self.asked.append(("backward", [call.uid for call in calls]))
-        return await self.runtime.backward(calls)
+        return await self.runtime.backward(calls, passage)
 
 
 async def test_a_host_gets_one_request_a_direction_with_one_call_for_each_expert() -> None:

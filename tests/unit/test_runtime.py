@@ -68,7 +68,11 @@ class Setup:
         """A request on its way: it waits in the pools."""
         if direction == "backward":
             return asyncio.create_task(self.runtime.backward(calls))
-        return asyncio.create_task(self.runtime.forward(calls, inference=direction == "inference"))
+        return asyncio.create_task(self.outputs(calls, direction == "inference"))
+
+    async def outputs(self, calls: Sequence[Call], inference: bool) -> list[Tensor | None]:
+        answers = await self.runtime.forward(calls, inference=inference)
+        return [None if answer is None else answer.rows for answer in answers]
 
 
 def rows(n: int) -> Tensor:
