@@ -63,6 +63,14 @@ class Settings:
         "Takes effect at the next start.",
         restart=True,
     )
+    relay: bool = setting(
+        True,
+        "Network",
+        "Pass on what others cannot send directly",
+        "As a backbone peer this PC relays between peers whose routers keep them apart; it cannot read what it passes "
+        "on, and gives 4 MB/s at most. Takes effect at the next start.",
+        restart=True,
+    )
     threads: Annotated[int, msgspec.Meta(ge=0, le=1024)] = setting(
         0,
         "Devices",

@@ -41,6 +41,8 @@ class NetworkOptions(NamedTuple):
     bootstrap: tuple[PeerAddress, ...] = ()
     roles: frozenset[str] = frozenset({"host", "train"})
     lan: bool = True
+    relay: bool = True
+    """Whether a backbone peer relays."""
 
     @property
     def on_lan(self) -> bool:
@@ -73,7 +75,7 @@ class Network:
         self.node = RpcNode(self.identity, listen=options.listen)
         visitors.register(self.node)
         self._bootstrap = [PeerId(address.peer) for address in options.bootstrap]
-        self.reach = Reach(self.node, bootstrap=self._bootstrap, backbone=backbone, relays=backbone)
+        self.reach = Reach(self.node, bootstrap=self._bootstrap, backbone=backbone, relays=backbone and options.relay)
         self.dht = DHTNode(self.node, self.identity)
         grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
         self.directory = DHTDirectory(self.dht, self.node, grid)

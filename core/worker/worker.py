@@ -97,7 +97,7 @@ class Worker:
         self._computes = network is None or bool(network.roles & {"host", "train"})
         self._network: Network | None = None
         if network is not None:
-            network = network._replace(lan=self.settings.lan)
+            network = network._replace(lan=self.settings.lan, relay=self.settings.relay)
             self._network = Network(folder, self.manifest, network, self._compute.visitors, self._hosted)
         self._decision: Decision | None = None
         self._published = self._saved = 0.0

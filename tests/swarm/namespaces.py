@@ -184,6 +184,7 @@ class Router(Node):
 
     def __init__(self, internet: "Internet", name: str, nat: Nat) -> None:
         super().__init__(internet, name)
+        self.kind = nat
         number = sum(isinstance(node, Router) for node in internet.nodes)
         self.prefix, self.used = f"192.168.{number}", 1
         self.inside_address = f"{self.prefix}.1"

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from core.errors import HearthError
+from core.experts.calls import METHODS, ExpertReply, ExpertRequest
 from core.identity import Identity, PeerId
 from core.net.lan import Lan
 from core.net.messages import PeerAddress
@@ -38,8 +39,12 @@ async def obey(order: dict[str, Any], node: RpcNode, reach: Reach) -> dict[str, 
         _, data = await node.call(peer, "echo", Echo(), Echo, payload, deadline_s=order["seconds"])
         assert data == payload
         return {"seconds": time.monotonic() - began, "path": reach.path(peer)}
-    elif order["do"] == "keep":
-        node.keep(peer)
+    elif order["do"] == "expert":
+        request = ExpertRequest((order["uid"],), (order["rows"],), order["width"])
+        inputs = bytes(4 * order["rows"] * order["width"])
+        seconds = order["seconds"]
+        reply, data = await node.call(peer, METHODS["inference"], request, ExpertReply, inputs, deadline_s=seconds)
+        return {"answered": reply.answered, "bytes": len(data), "path": reach.path(peer)}
     elif order["do"] == "state":
         address = node.address()
         return {

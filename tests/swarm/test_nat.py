@@ -5,13 +5,15 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core.identity import Identity
 from tests.swarm.namespaces import ROOT, Host, Internet, impossible
+from tests.swarm.nat_workers import WorkerPeer
 from tests.workers import wait_until
 
 REASON = impossible()
@@ -23,12 +25,12 @@ NOTICED_S = MENDED_S = 10.0
 class Peer:
     """A peer's process on a host."""
 
-    def __init__(self, host: Host, *, bootstrap: "list[Peer] | None" = None, **options: Any) -> None:
+    def __init__(self, host: Host, *, bootstrap: "Sequence[Peer | WorkerPeer]" = (), **options: Any) -> None:
         self.host = host
         self.seen: dict[str, Any] = {}
         seed = hashlib.sha256(host.namespace.encode()).digest()
         self.name = Identity(seed).peer.hex()
-        options["bootstrap"] = [f"{peer.name}@{peer.host.address}:4000" for peer in bootstrap or []]
+        options["bootstrap"] = [f"{peer.name}@{peer.host.address}:4000" for peer in bootstrap]
         command = [sys.executable, "-m", "tests.swarm.reaching", seed.hex(), json.dumps(options)]
         self.process = host.start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT)
         assert self._answer()["peer"] == self.name
@@ -46,9 +48,19 @@ class Peer:
         self.process.stdin.flush()
         return self._answer()
 
-    def echo(self, peer: "Peer", size: int = TENSOR, seconds: float = 25) -> dict[str, Any]:
+    def echo(self, peer: "Peer | WorkerPeer", size: int = TENSOR, seconds: float = 25) -> dict[str, Any]:
         """Send a payload there and back."""
         return self.do("echo", peer=peer.name, size=size, seconds=seconds)
+
+    def call_expert(self, host: WorkerPeer, **order: Any) -> dict[str, Any]:
+        """Ask an expert of a worker, which may be starting yet, until it answers."""
+
+        def answer() -> dict[str, Any] | None:
+            found = self.do("expert", peer=host.name, seconds=20, **order)
+            return found if found.get("answered") else None
+
+        found: dict[str, Any] = wait_until(answer, "an expert's answer", 30)
+        return found
 
     def until(self, what: str, seconds: float = 30, **wanted: Any) -> dict[str, Any]:
         """The first state with these values."""
@@ -104,17 +116,49 @@ def test_a_symmetric_nat_is_reached_through_a_willing_relay(internet: Internet) 
     assert public.do("state")["relayed_bytes"] > 4 * TENSOR
 
 
-def test_without_a_willing_relay_a_peer_only_dials_out(internet: Internet) -> None:
-    public = Peer(internet.host("public"), backbone=True)
-    left = Peer(internet.host("left", internet.router("a", nat="cone")), bootstrap=[public])
-    right = Peer(internet.host("right", internet.router("b", nat="symmetric")), bootstrap=[public])
-    state = right.until("client mode", kind="dial-out only", nat="symmetric")
-    assert state["addresses"] == [] and state["relays"] == []
-    assert public.until("to be reachable by anyone", kind="unknown")
-    assert right.echo(public)["path"] == "direct"
-    assert public.echo(right)["path"] == "direct"  # over the connection that the client opened
-    left.meet(right)
-    assert left.echo(right, size=10)["error"] == "unreachable"
+def test_workers_behind_routers_find_each_other_and_share_experts(internet: Internet, tmp_path: Path) -> None:
+    routers = {name: internet.router(name, nat="symmetric" if name == "c" else "cone") for name in "abc"}
+    public = WorkerPeer(internet.host("public"), tmp_path / "public", "--role", "backbone")
+    left = WorkerPeer(internet.host("left", routers["a"]), tmp_path / "left", via=public)
+    host = WorkerPeer(internet.host("host", routers["b"]), tmp_path / "host", via=public, computes=True)
+    odd = WorkerPeer(internet.host("odd", routers["c"]), tmp_path / "odd", via=public)
+
+    for peer in (left, host):
+        assert peer.until_reached("punchable", "cone").outside == [f"{peer.host.router.address}:4000"]  # type: ignore[union-attr]
+    odd.until_reached("relayed", "symmetric")
+    relayed = f"relayed via {public.name[:8]}"
+    for peer, other, path in (
+        (left, host, "direct"),
+        (host, left, "direct"),
+        (left, odd, relayed),
+        (odd, host, relayed),
+    ):
+        peer.until_path(other, path, 20)
+
+    for number, (name, path) in enumerate({"a": "direct", "c": relayed}.items()):
+        guest = Peer(internet.host(f"guest{number}", routers[name]), bootstrap=[public], listen=["0.0.0.0:4001"])
+        guest.until("its NAT", nat=routers[name].kind)
+        guest.do("learn", peer=host.name, addresses=[], relays=[public.name])
+        rows, width = 2000, 64
+        found = guest.call_expert(host, uid="digits.0.1.3", rows=rows, width=width)
+        assert found == {"answered": [True], "bytes": 4 * rows * width, "path": path}
+
+
+def test_without_a_willing_relay_a_worker_only_dials_out(internet: Internet, tmp_path: Path) -> None:
+    (tmp_path / "public").mkdir()
+    (tmp_path / "public" / "settings.json").write_text(json.dumps({"relay": False}))
+    public = WorkerPeer(internet.host("public"), tmp_path / "public", "--role", "backbone")
+    left = WorkerPeer(internet.host("left", internet.router("a", nat="cone")), tmp_path / "left", via=public)
+    right = WorkerPeer(internet.host("right", internet.router("b", nat="symmetric")), tmp_path / "right", via=public)
+    state = right.until_reached("dial-out only", "symmetric")
+    assert state.address == right.name and "relays" in state.step
+    for peer, other in ((right, public), (public, right), (left, public)):
+        peer.until_path(other, "direct", 10)
+    left.until_reached("punchable", "cone")
+    assert right.path(left) is None
+
+    guest = Peer(internet.host("guest", left.host.router), bootstrap=[public], listen=["0.0.0.0:4001"])
+    assert guest.echo(right, size=10)["error"] == "unreachable"
 
 
 def test_ipv6_is_measured_and_used_alike(internet: Internet) -> None:
@@ -128,27 +172,27 @@ def test_ipv6_is_measured_and_used_alike(internet: Internet) -> None:
     assert state["outside"] == [f"[{other.host.address6}]:4000"]
 
 
-def test_a_cut_link_is_noticed_and_mended(internet: Internet) -> None:
-    public = Peer(internet.host("public"), backbone=True)
-    router = internet.router("a", nat="cone")
-    laptop = Peer(internet.host("laptop", router), bootstrap=[public])
-    laptop.until("its outside address", kind="punchable")
+def test_a_cut_link_is_noticed_and_mended(internet: Internet, tmp_path: Path) -> None:
+    public = WorkerPeer(internet.host("public"), tmp_path / "public", "--role", "backbone")
+    laptop = WorkerPeer(internet.host("laptop", internet.router("a", nat="cone")), tmp_path / "laptop", via=public)
+    laptop.until_reached("punchable", "cone")
 
-    began = time.monotonic()
+    def timed(peer: WorkerPeer, path: str | None, seconds: float) -> str:
+        began = time.monotonic()
+        peer.until_path(laptop if peer is public else public, path, seconds)
+        return f"{time.monotonic() - began:.1f} s"
+
     laptop.host.cut()
-    wait_until(lambda: not laptop.connected(public), "the cut noticed", NOTICED_S)
-    noticed = time.monotonic() - began
+    print("the cut noticed after", timed(laptop, None, NOTICED_S))
     laptop.host.mend()
-    began = time.monotonic()
-    wait_until(lambda: laptop.connected(public), "the link mended", MENDED_S)
-    print(f"noticed after {noticed:.1f} s, mended after {time.monotonic() - began:.1f} s")
+    print("the link mended after", timed(laptop, "direct", MENDED_S))
 
     laptop.host.join(internet.router("cafe", nat="cone"))  # another network: new addresses inside and outside
     began = time.monotonic()
     outside = [f"{laptop.host.router.address}:4000"]  # type: ignore[union-attr]
-    laptop.until("the new outside address", seconds=NOTICED_S + MENDED_S, outside=outside)
+    wait_until(lambda: laptop.network().outside == outside, "the new outside address", NOTICED_S + MENDED_S)  # type: ignore[union-attr]
     print(f"at home in another network after {time.monotonic() - began:.1f} s")
-    assert laptop.echo(public)["path"] == "direct"
+    laptop.until_path(public, "direct", 1)
 
 
 def test_peers_on_one_lan_find_each_other(internet: Internet) -> None:

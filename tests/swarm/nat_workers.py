@@ -1,0 +1,69 @@
+"""Whole workers behind routers: `hearth worker` in a namespace, asked by `hearth peers` there."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from core.control.messages import NetworkStatus
+from tests.swarm.namespaces import ROOT, Host, NamespaceError
+from tests.workers import start_paused, wait_until
+
+PORT = 4000
+
+
+class WorkerPeer:
+    """One `hearth worker` on a host. It starts no torch, unless it computes."""
+
+    def __init__(
+        self, host: Host, folder: Path, *arguments: str, via: "WorkerPeer | None" = None, computes: bool = False
+    ) -> None:
+        self.host, self.folder = host, folder
+        self.seen: NetworkStatus | None = None
+        folder.mkdir(exist_ok=True)
+        if not computes:
+            start_paused(folder)
+        bootstrap = ("--bootstrap", f"{via.name}@{via.host.address}:{PORT}") if via else ()
+        command = ["worker", "--listen", f"0.0.0.0:{PORT}", *bootstrap, *arguments]
+        null = subprocess.DEVNULL
+        self.process = host.start(self._command(*command), cwd=ROOT, stdin=null, stdout=null, stderr=null)
+        self.name: str = wait_until(self.network, f"the worker on {host.name}").peer
+
+    def _command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "core", *arguments, "--data-dir", str(self.folder)]
+
+    def network(self) -> NetworkStatus | None:
+        """What `hearth peers --json` prints; None while the worker does not answer."""
+        try:
+            text = self.host.inside(*self._command("peers", "--json"))
+        except NamespaceError:
+            return None
+        self.seen = msgspec.json.decode(text, type=NetworkStatus)
+        return self.seen
+
+    def path(self, other: "WorkerPeer") -> str | None:
+        """How the other is reached now; None: it is not connected."""
+        status = self.network()
+        return {peer.peer: peer.path for peer in status.peers}.get(other.name) if status else None
+
+    def until_path(self, other: "WorkerPeer", path: str | None, seconds: float) -> None:
+        """Wait until `hearth peers` shows the other with this path; None: not at all."""
+        self._until(lambda: self.path(other) == path, f"{other.host.name}, {path}, at {self.host.name}", seconds)
+
+    def until_reached(self, reachability: str, nat: str, seconds: float = 20) -> NetworkStatus:
+        """Wait until `hearth peers` shows this reachability."""
+
+        def check() -> Any:
+            status = self.network()
+            return status and (status.reachability, status.nat) == (reachability, nat) and status
+
+        status: NetworkStatus = self._until(check, f"{self.host.name} is {reachability}", seconds)
+        return status
+
+    def _until(self, condition: Any, what: str, seconds: float) -> Any:
+        try:
+            return wait_until(condition, what, seconds)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; last seen {self.seen}") from error
