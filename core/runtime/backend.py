@@ -1,7 +1,6 @@
 """One expert as its host keeps it: weights, optimizer, and the gradients gathered for the next step."""
 
 import math
-import time
 from collections.abc import Iterable, Iterator
 
 import torch
@@ -41,8 +40,8 @@ class ExpertBackend:
         """Samples whose gradients have been applied."""
         self.pending = 0
         """Samples whose gradients wait for the next step."""
-        self.due = 0.0
-        """time.monotonic() at which pending gradients are applied even if they are few."""
+        self.max_age_s = training.max_age_s
+        """Pending gradients older than this are applied even if they are few; whoever runs the expert sees to it."""
         self._training = training
         self._adam = Adam(self.module, training.expert_rate, training)
         self.gathered = torch.zeros(0)
@@ -80,7 +79,6 @@ class ExpertBackend:
             raise ComputeError(f"A gradient for {self.uid} held NaN or infinity and was refused; it is unchanged.")
         if not self.pending:
             self.gathered = total
-            self.due = time.monotonic() + self._training.max_age_s
         else:
             self.gathered += total
         self.pending += len(inputs)

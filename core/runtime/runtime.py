@@ -85,6 +85,7 @@ class Runtime:
         self._inference: list[tuple[int, TaskPool]] = []
         self._training: list[tuple[int, TaskPool]] = []
         self._pending: dict[ExpertBackend, float] = {}
+        """When gathered gradients are due, by the loop's clock, in that order."""
         self._wake = asyncio.Event()
         self._arrivals = 0
         self.calls = 0
@@ -151,7 +152,7 @@ class Runtime:
         while True:
             if self._inference:
                 self._serve(self._inference)
-            elif self._switch.is_on and self._pending and next(iter(self._pending.values())) <= time.monotonic():
+            elif self._switch.is_on and self._pending and next(iter(self._pending.values())) <= _now():
                 self._switch.run_now(self._step_first)
             elif self._switch.is_on and self._training:
                 self._switch.run_now(self._serve, self._training)
@@ -164,7 +165,7 @@ class Runtime:
         self._wake.clear()
         due = next(iter(self._pending.values())) if self._switch.is_on and self._pending else None
         try:
-            async with asyncio.timeout(None if due is None else max(0.0, due - time.monotonic())):
+            async with asyncio.timeout_at(due):
                 await self._wake.wait()
         except TimeoutError:
             pass
@@ -213,17 +214,22 @@ class Runtime:
         return rows.split_with_sizes([task.call.inputs.shape[0] for task in tasks])
 
     def _remember(self, backend: ExpertBackend) -> None:
-        """Keep the experts with gathered gradients in the order in which those are due."""
-        if self._pending.get(backend) != backend.due or not backend.pending:
+        """Note when the gradients that an expert has begun to gather are due. A step leaves none."""
+        if not backend.pending:
             self._pending.pop(backend, None)
-            if backend.pending:
-                self._pending[backend] = backend.due
+        elif backend not in self._pending:
+            self._pending[backend] = _now() + backend.max_age_s
 
     def _report(self, backend: ExpertBackend, what: str, error: Exception) -> None:
         self.failures[backend.uid] += 1
         count = self.failures[backend.uid]
         if _is_worth_a_line(count):
             log.error("Expert %s failed in %s (%d failures so far): %s", backend.uid, what, count, error)
+
+
+def _now() -> float:
+    """The running loop's clock: that of time.monotonic(), but a simulated loop has its own."""
+    return asyncio.get_running_loop().time()
 
 
 def _is_worth_a_line(count: int) -> bool:
