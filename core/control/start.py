@@ -6,6 +6,7 @@ import logging
 import signal
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import filelock
 
@@ -14,8 +15,10 @@ from core.control.messages import LOCK_FILE
 from core.control.server import ControlServer
 from core.control.terminal import show
 from core.errors import AlreadyRunning, DataFolderError
-from core.worker.network import NetworkOptions
 from core.worker.worker import Worker
+
+if TYPE_CHECKING:
+    from core.worker.network import NetworkOptions
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +43,7 @@ def lock(folder: Path) -> filelock.BaseFileLock:
     return owner
 
 
-def run_worker(folder: Path, run: str | None, network: NetworkOptions | None = None) -> int:
+def run_worker(folder: Path, run: str | None, network: "NetworkOptions | None" = None) -> int:
     """Serve the data folder until asked to quit.
 
     Raises:
@@ -54,7 +57,7 @@ def run_worker(folder: Path, run: str | None, network: NetworkOptions | None = N
 
 
 async def _serve(
-    folder: Path, run: str | None, ring: logs.Ring, terminal: bool, network: NetworkOptions | None
+    folder: Path, run: str | None, ring: logs.Ring, terminal: bool, network: "NetworkOptions | None"
 ) -> None:
     worker = Worker(folder, run, ring, network)
     loop = asyncio.get_running_loop()

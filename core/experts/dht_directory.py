@@ -21,7 +21,7 @@ import msgspec
 from core.dht.node import DHTNode
 from core.dht.records import Record, own_subkey
 from core.errors import HearthError
-from core.experts.directory import LOCAL, MIRROR_LIMIT
+from core.experts.directory import LOCAL, MIRROR_LIMIT, HostState
 from core.experts.grid import MAX_SIDE, Coords, Grid, Uid
 from core.identity import PeerId, peer_text
 from core.net.messages import PeerAddress
@@ -44,15 +44,6 @@ CACHED = 16_384
 """Hosts, prefixes or absent experts remembered."""
 WITHDRAW_S = 3.0
 """Time for the tombstones of a peer that leaves; records expire by themselves as well."""
-
-
-class HostState(NamedTuple):
-    """What a host says of one of its experts."""
-
-    load: float = 0.0
-    """0 idle, 1 busy without pause."""
-    version: int = 0
-    """Steps its weights have taken."""
 
 
 class _HostRecord(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):

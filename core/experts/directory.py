@@ -1,7 +1,7 @@
 """Who hosts what. The gate asks a directory, and does not care whether a DHT stands behind it (paper, supplement C)."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from core.experts.grid import Coords, Uid
 
@@ -10,6 +10,15 @@ LOCAL = "local"
 MIRROR_LIMIT = 4096
 """Experts of a layer up to which the whole active set is kept: one product of [batch, experts] scores is then cheaper
 than any search, and it is exact."""
+
+
+class HostState(NamedTuple):
+    """What a host says of one of its experts."""
+
+    load: float = 0.0
+    """0 idle, 1 busy without pause."""
+    version: int = 0
+    """Steps its weights have taken."""
 
 
 class Directory(Protocol):

@@ -11,7 +11,8 @@ from typing import NamedTuple
 from core.control.messages import DhtRecord, DhtStatus, NetworkStatus, PeerStatus
 from core.dht.node import DHTNode
 from core.errors import HearthError, NetworkError, SettingsError
-from core.experts.dht_directory import DHTDirectory, HostState
+from core.experts.dht_directory import DHTDirectory
+from core.experts.directory import HostState
 from core.experts.grid import Grid, Uid
 from core.identity import Identity, PeerId, parse_peer, peer_text
 from core.manifest import Manifest

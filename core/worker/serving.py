@@ -3,12 +3,14 @@
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
 
 from core.compute.messages import Refused, Serve, Served, Shape, Tensor
 from core.errors import CallRefused, ProtocolError
 from core.experts.calls import MAX_BYTES, METHODS, Direction, ExpertReply, ExpertRequest, payload_size
-from core.identity import peer_text
-from core.net.rpc import Context, RpcNode
+
+if TYPE_CHECKING:  # a worker that is alone loads nothing of the network
+    from core.net.rpc import Context, RpcNode
 
 IN_COMPUTE = 64
 """Requests given to compute at once; more are told that this peer is busy."""
@@ -24,17 +26,17 @@ class Visitors:
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[tuple[ExpertReply, bytes | memoryview]]] = {}
 
-    def register(self, node: RpcNode) -> None:
+    def register(self, node: "RpcNode") -> None:
         """Serve these methods to all peers."""
         for direction, name in METHODS.items():
             node.register(name, ExpertRequest, self._handler(direction), max_payload=MAX_BYTES, cost=4.0)
 
     def _handler(self, direction: Direction) -> Callable[..., Awaitable[tuple[ExpertReply, bytes | memoryview]]]:
         async def serve(
-            request: ExpertRequest, payload: bytes | memoryview, context: Context
+            request: ExpertRequest, payload: bytes | memoryview, context: "Context"
         ) -> tuple[ExpertReply, bytes | memoryview]:
             _check(direction, request, payload)
-            return await self._ask(Serve(next(self._numbers), peer_text(context.peer), direction, request), payload)
+            return await self._ask(Serve(next(self._numbers), context.peer.hex(), direction, request), payload)
 
         return serve
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 import psutil
@@ -28,14 +28,16 @@ from core.control.messages import (
     Status,
 )
 from core.errors import DataFolderError, NetworkError
-from core.experts.dht_directory import HostState
+from core.experts.directory import HostState
 from core.experts.grid import Uid
 from core.logs import Ring
 from core.policy.decide import Compute, Decision, Wishes, decide
 from core.settings import write_atomically
 from core.worker import progress as progress_file
-from core.worker.network import Network, NetworkOptions
 from core.worker.supervisor import ComputeSupervisor
+
+if TYPE_CHECKING:  # a worker that is alone does not pay for the network's modules: 25 MB
+    from core.worker.network import Network, NetworkOptions
 
 if sys.platform == "linux":
     from core.policy.signals.linux import IdleWatch
@@ -58,7 +60,7 @@ Listener = Callable[[Literal["status", "curve", "log", "bye"], Any], None]
 class Worker:
     """One run on one PC. `run` returns after `quit`."""
 
-    def __init__(self, folder: Path, run: str | None, ring: Ring, network: NetworkOptions | None = None) -> None:
+    def __init__(self, folder: Path, run: str | None, ring: Ring, network: "NetworkOptions | None" = None) -> None:
         """Read the settings, the manifest and the figures of last time. To be called from the event loop.
 
         Args: data folder, run (None: that of the settings), recent log lines, network (None: stay alone).
@@ -95,16 +97,19 @@ class Worker:
         self._compute.memory_grace_s = self.settings.memory_grace_s
         self._compute.trains = network is None or "train" in network.roles
         self._computes = network is None or bool(network.roles & {"host", "train"})
-        self._network: Network | None = None
-        if network is not None:
-            network = network._replace(lan=self.settings.lan, relay=self.settings.relay)
-            self._network = Network(folder, self.manifest, network, self._compute.visitors, self._hosted)
+        self._network = None if network is None else self._networked(network)
         self._decision: Decision | None = None
         self._published = self._saved = 0.0
         self._saved_checkpoint: float | None = None
         self._loop = asyncio.get_running_loop()
         self._idle = IdleWatch(IDLE_INTERVAL_S, lambda: self._from_any_thread(self._changed.set))
         ring.listener = lambda line: self._from_any_thread(self._tell, "log", line)
+
+    def _networked(self, options: "NetworkOptions") -> "Network":
+        from core.worker.network import Network
+
+        options = options._replace(lan=self.settings.lan, relay=self.settings.relay)
+        return Network(self.folder, self.manifest, options, self._compute.visitors, self._hosted)
 
     def joined(self) -> contextlib.AbstractAsyncContextManager[object]:
         """Within it this PC is part of the network that it was made for, if any.
@@ -221,7 +226,7 @@ class Worker:
         self._changed.set()
         return dataclasses.asdict(settings)
 
-    def network(self) -> Network:
+    def network(self) -> "Network":
         """This PC among its peers.
 
         Raises:

@@ -13,7 +13,8 @@ from typing import Any
 import msgspec
 
 from core.dht.node import DHTNode
-from core.experts.dht_directory import DHTDirectory, HostState
+from core.experts.dht_directory import DHTDirectory
+from core.experts.directory import HostState
 from core.experts.grid import Grid, Uid
 from core.identity import Identity
 from core.net.limits import MAX_PAYLOAD

@@ -96,13 +96,15 @@ def test_package_files_are_empty() -> None:
 
 
 HEAVY = {"torch", "numpy", "PySide6", "sklearn", "scipy", "PIL"}
+NETWORK = {"iroh", "kademlia", "zeroconf", "cryptography"}
 
 
 @pytest.mark.parametrize(
     ("entry", "forbidden"),
     [
-        ("core.control.start", HEAVY),  # the worker
-        ("core.cli", HEAVY | {"asyncio", "rich", "psutil"}),  # every command starts with it
+        ("core.control.start", HEAVY | NETWORK),  # a worker that is alone
+        ("core.worker.network", HEAVY),
+        ("core.cli", HEAVY | NETWORK | {"asyncio", "rich", "psutil"}),  # every command starts with it
         ("core.compute.process", {"PySide6", "rich", "sklearn"}),
         ("app.__main__", {"torch", "numpy", "sklearn", "asyncio"}),  # before the first window
     ],

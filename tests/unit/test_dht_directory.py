@@ -10,8 +10,8 @@ import pytest
 
 from core.dht.records import own_subkey
 from core.experts import dht_directory
-from core.experts.dht_directory import DHTDirectory, HostState
-from core.experts.directory import LOCAL
+from core.experts.dht_directory import DHTDirectory
+from core.experts.directory import LOCAL, HostState
 from core.experts.grid import Coords, Grid, Uid
 from core.identity import peer_text
 from tests.dht_peers import Peer, peer, peers, until
