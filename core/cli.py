@@ -324,6 +324,8 @@ def _dht(options: argparse.Namespace) -> None:
         if options.what == "stats":
             stats = client.call("dht_stats", {}, DhtStatus)
             print(f"{stats.contacts} peers, {stats.keys} keys, {stats.records} records of {stats.bytes} bytes")
+            if stats.experts is not None:
+                print(f"{stats.experts} experts of the run are active")
             print(f"{stats.own} records of this PC; other clocks are ahead by {stats.clock_offset_s:.1f} s")
             return
         if not options.key:

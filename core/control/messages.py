@@ -294,6 +294,8 @@ class DhtStatus(msgspec.Struct, frozen=True):
     own: int
     clock_offset_s: float
     """How far other peers' clocks are ahead of this PC's."""
+    experts: int | None = None
+    """Active experts of the run, here or elsewhere; None: the grid is too large to be known whole."""
 
 
 class Snapshot(msgspec.Struct, frozen=True):

@@ -174,15 +174,21 @@ class DHTNode(Server):  # type: ignore[misc]
         """Publish tombstones for one's own subkeys, which live as long as what they bury."""
         return await self.remove_many({key: list(subkeys)})
 
-    async def remove_many(self, entries: Mapping[str, Iterable[str]]) -> int:
-        """Publish tombstones for {key: subkeys}."""
+    async def remove_many(self, entries: Mapping[str, Iterable[str]], *, leaving: bool = False) -> int:
+        """Publish tombstones for {key: subkeys}.
+
+        Args:
+            leaving: this peer ends: no peer is searched or dialled for it, those connected are told.
+        """
         names = [(key, subkey) for key, subkeys in entries.items() for subkey in subkeys]
         now = self.clock.now()
         ends = [self._own[name][0].expires for name in names if name in self._own]
         life = min(MAX_LIFE_S, max([TOMBSTONE_S, *(end - now for end in ends)]))
-        return await self._publish([(key, subkey, None) for key, subkey in names], life)
+        return await self._publish([(key, subkey, None) for key, subkey in names], life, leaving)
 
-    async def _publish(self, values: list[tuple[str, str, bytes | None]], expires_s: float) -> int:
+    async def _publish(
+        self, values: list[tuple[str, str, bytes | None]], expires_s: float, leaving: bool = False
+    ) -> int:
         if not values:
             return 0
         if not 0 < expires_s <= MAX_LIFE_S:
@@ -200,7 +206,22 @@ class DHTNode(Server):  # type: ignore[misc]
             self._own[(record.key, record.subkey)] = (record, time.monotonic())
         while len(self._own) > OWN_RECORDS:
             self._own.pop(next(iter(self._own)))
-        return await self._spread(records)
+        return await (self._tell_connected(records) if leaving else self._spread(records))
+
+    async def _tell_connected(self, records: list[Record]) -> int:
+        """Store records at the replicas that are connected now."""
+        digests = [key_digest(record.key) for record in records]
+        self._keep_own_share(records, digests)
+        stored = []
+        for record, digest in zip(records, digests, strict=True):
+            _, found = self._responsible.get(digest, (0.0, None))
+            near = self._near(Node(digest)) if found is None else self.protocol.usable(found)
+            connected = [contact for contact in near if contact.peer in self._rpc.pool.links]
+            stored.append([self.protocol.call_store(contact, record.raw) for contact in connected])
+        asked = [future for futures in stored for future in futures]
+        if asked:
+            await asyncio.wait(asked)
+        return min(sum(future.result() in KEPT for future in futures) for futures in stored)
 
     async def _spread(self, records: list[Record]) -> int:
         """Store records at the peers responsible for them; once more where some of these have gone."""

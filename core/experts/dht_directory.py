@@ -42,8 +42,8 @@ NEGATIVE_S = 20.0
 """An expert without a host, or a prefix without suffixes, is not asked for again before this: one announcement."""
 CACHED = 16_384
 """Hosts, prefixes or absent experts remembered."""
-WITHDRAW_S = 3.0
-"""Time for the tombstones of a peer that leaves; records expire by themselves as well."""
+WITHDRAW_S = 0.6
+"""Time for the tombstones of a peer that leaves, to peers that are connected; records expire by themselves as well."""
 
 
 class _HostRecord(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -72,6 +72,8 @@ class DHTDirectory:
         self._dht, self._rpc, self._grid = dht, rpc, grid
         self._small = grid.cells <= mirror_limit
         self._local: dict[Uid, HostState] = {}
+        self._unsaid: set[Uid] = set()
+        """Withdrawn experts whose tombstones are on their way."""
         self._mirrors: dict[int, tuple[Coords, ...]] = {}
         self._remote: dict[int, dict[Coords, float]] = {}
         self._prefixes: dict[tuple[int, Coords], tuple[float, dict[int, float]]] = {}
@@ -94,7 +96,7 @@ class DHTDirectory:
         await asyncio.gather(*self._loops, return_exceptions=True)
         with contextlib.suppress(HearthError, TimeoutError):
             async with asyncio.timeout(WITHDRAW_S):
-                await self.withdraw(list(self._local))
+                await self.withdraw([*self._local, *self._unsaid], leaving=True)
 
     # Announcing
 
@@ -103,13 +105,19 @@ class DHTDirectory:
         if experts.keys() - self._local.keys():
             self._announcing.set()
         self._local.update(experts)
+        self._unsaid -= experts.keys()
         self._forget_mirrors()
 
-    async def withdraw(self, uids: Iterable[Uid]) -> None:
-        """These experts are no longer hosted here: tombstones tell everybody at once."""
-        gone = [uid for uid in uids if self._local.pop(uid, None) is not None]
+    async def withdraw(self, uids: Iterable[Uid], *, leaving: bool = False) -> None:
+        """These experts are no longer hosted here: tombstones tell everybody at once.
+
+        Args:
+            leaving: this peer ends: only connected peers are told.
+        """
+        gone = [uid for uid in uids if self._local.pop(uid, None) is not None or uid in self._unsaid]
         if not gone:
             return
+        self._unsaid.update(gone)
         self._forget_mirrors()
         kept = {(key, suffix) for uid in self._local for key, suffix in _prefixes(uid)}
         entries: dict[str, list[str]] = {}
@@ -118,7 +126,8 @@ class DHTDirectory:
             for key, suffix in _prefixes(uid):
                 if (key, suffix) not in kept and suffix not in entries.setdefault(key, []):
                     entries[key].append(suffix)
-        await self._dht.remove_many(entries)
+        await self._dht.remove_many(entries, leaving=leaving)
+        self._unsaid.difference_update(gone)
 
     async def announce(self) -> int:
         """Publish all local experts, in a few calls; the number of replicas of the record with the fewest."""

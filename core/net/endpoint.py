@@ -246,6 +246,7 @@ class Endpoint:
         return None if incoming is None else Incoming(incoming)
 
     async def close(self) -> None:
-        """Close every connection and socket."""
-        with contextlib.suppress(iroh.IrohError):
-            await self._endpoint.close()
+        """Close every connection and socket. Peers are told at once; the silence of dead ones is not waited for."""
+        with contextlib.suppress(iroh.IrohError, TimeoutError):
+            async with asyncio.timeout(limits.CLOSE_S):
+                await self._endpoint.close()

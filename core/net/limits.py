@@ -53,6 +53,8 @@ HANDSHAKE_S = 5.0
 """Time for a handshake: five round trips of the worst link."""
 DIAL_S = 5.0
 """Time for a dial, also to a dead address, which never fails by itself."""
+CLOSE_S = 0.4
+"""For telling the peers that this one leaves; a dial to a dead address would hold up the end for three seconds."""
 HEAD_START_S = 1.0
 """A plain dial has this long before hole punching begins beside it: three round trips of a bad link."""
 IDLE_S = 90.0

@@ -71,7 +71,7 @@ class Network:
         self._state_path = folder / STATE_FILE
         self._options = options
         self._hosted = hosted
-        self._run = manifest.run
+        self._run, self._layers = manifest.run, manifest.model.layers
         backbone = "backbone" in options.roles
         self.node = RpcNode(self.identity, listen=options.listen)
         visitors.register(self.node)
@@ -205,7 +205,10 @@ class Network:
 
     def dht_stats(self) -> DhtStatus:
         stats = self.dht.stats()
-        return DhtStatus(stats.contacts, stats.keys, stats.records, stats.bytes, stats.own, stats.clock_offset_s)
+        mirrors = [self.directory.mirror(layer) for layer in range(self._layers)]
+        experts = None if None in mirrors else sum(len(mirror or ()) for mirror in mirrors)
+        offset = stats.clock_offset_s
+        return DhtStatus(stats.contacts, stats.keys, stats.records, stats.bytes, stats.own, offset, experts)
 
 
 def address_text(address: PeerAddress) -> str:

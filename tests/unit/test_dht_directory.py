@@ -77,6 +77,17 @@ async def test_a_leaving_host_is_gone_at_once(trio: list[Peer]) -> None:
         assert await other.host(UIDS[0]) is None
 
 
+async def test_what_was_being_withdrawn_at_the_end_is_withdrawn(trio: list[Peer]) -> None:
+    async with directory(trio[1]) as other:
+        async with directory(trio[0], *UIDS) as leaving:
+            await other.refresh()
+            withdrawal = asyncio.create_task(leaving.withdraw(UIDS))
+            await asyncio.sleep(0)
+            withdrawal.cancel()
+        await other.refresh()
+        assert (other.mirror(0), other.mirror(1)) == ((), ())
+
+
 async def test_withdrawing_one_leaves_the_others_under_its_prefix(trio: list[Peer]) -> None:
     both = [GRID.uid(0, (2, 1)), GRID.uid(0, (2, 5))]
     async with directory(trio[0], *both) as one, directory(trio[1]) as other:

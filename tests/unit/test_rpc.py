@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import gc
 import os
+import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
@@ -288,6 +289,20 @@ async def test_leaving_tells_the_peers_at_once(alice: RpcNode) -> None:
     async with asyncio.timeout(2):
         with pytest.raises(PeerUnreachable, match="leaves"):
             await task
+
+
+async def test_leaving_does_not_wait_for_a_peer_that_is_being_dialled_in_vain() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+        silent.bind(("127.0.0.1", 0))
+        async with RpcNode(Identity.generate(), listen=("127.0.0.1:0",)) as node:
+            ghost = Identity.generate().peer
+            node.learn(PeerAddress(ghost, (f"127.0.0.1:{silent.getsockname()[1]}",)))
+            dialling = asyncio.create_task(node.pool.link(ghost))
+            await asyncio.get_running_loop().run_in_executor(None, silent.recv, 1)  # the first packet came
+            began = time.monotonic()
+        assert time.monotonic() - began < 2.0  # the transport alone waits for three seconds
+        with pytest.raises(PeerUnreachable):
+            await dialling
 
 
 async def test_an_error_of_the_body_is_not_wrapped() -> None:

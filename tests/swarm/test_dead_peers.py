@@ -1,0 +1,64 @@
+"""Whole workers that are killed, frozen or leave: the others go on, and soon know it."""
+
+import signal
+import time
+from pathlib import Path
+
+from core.control.messages import DhtRecord, DhtStatus
+from tests.swarm.test_network import HERE, address, network
+from tests.workers import RunningWorker, hearth, start_paused, wait_until, worker
+
+GONE_S = 90.0
+READ_S = 3.0
+EXPERT = "digits.0.1.3"
+
+
+def dht(running: RunningWorker) -> DhtStatus:
+    return running.ask("dht_stats", {}, DhtStatus)
+
+
+def hosts(running: RunningWorker, uid: str = EXPERT) -> list[str]:
+    """The hosts of an expert, read from the network in good time."""
+    began = time.monotonic()
+    records = running.ask("dht_get", {"key": uid}, list[DhtRecord])
+    assert time.monotonic() - began < READ_S
+    return [record.peer for record in records]
+
+
+def test_a_killed_host_vanishes_and_a_frozen_peer_holds_up_nobody(tmp_path: Path) -> None:
+    known: tuple[str, ...] = ("--role", "backbone")
+    for name in ("watcher", "frozen"):
+        start_paused(tmp_path / name)
+    with worker(tmp_path / "first", *known, "--listen", HERE) as first:
+        known = ("--listen", HERE, "--bootstrap", address(first))
+        with (
+            worker(tmp_path / "watcher", *known) as watcher,
+            worker(tmp_path / "frozen", *known) as frozen,
+            worker(tmp_path / "host", "--role", "host", *known) as host,
+        ):
+            name = network(host).peer
+            others = (first, watcher)
+            for other in others:
+                wait_until(lambda other=other: hosts(other) == [name], "the host in the hash table")  # type: ignore[misc]
+                wait_until(lambda other=other: dht(other).experts == 32, "its experts in the mirror")  # type: ignore[misc]
+
+            host.process.kill()
+            host.process.wait()
+            frozen.process.send_signal(signal.SIGSTOP)
+            killed = time.monotonic()
+
+            def gone() -> bool:
+                return all(hosts(other) == [] and dht(other).experts == 0 for other in others)
+
+            wait_until(gone, "the end of a killed host in every directory", GONE_S)
+            print(f"a killed host was gone from every directory after {time.monotonic() - killed:.0f} s")
+            assert all(dht(other).contacts == 1 for other in others), "both of the others are known to be dead"
+
+            frozen.process.send_signal(signal.SIGCONT)
+            wait_until(lambda: dht(first).contacts == 2 == dht(frozen).contacts, "the return of a frozen peer")
+            frozen.process.send_signal(signal.SIGSTOP)
+            began = time.monotonic()
+            assert hearth(watcher.folder, "quit").returncode == 0
+            print(f"quit took {time.monotonic() - began:.1f} s with a frozen peer")
+            assert time.monotonic() - began < 3.0
+            frozen.process.send_signal(signal.SIGCONT)
