@@ -38,9 +38,10 @@ class Training(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     batch: Count
     trunk_rate: Rate
     expert_rate: Rate
-    warmup_updates: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
-    decay_updates: Count
-    """Updates after which the rates fall with the inverse square root of the updates' number."""
+    warmup_samples: Annotated[int, msgspec.Meta(ge=0, le=10**12)]
+    """Samples over which the rates rise. An expert's, which gets k of the grid's cells of them, rises in its share."""
+    decay_samples: Annotated[int, msgspec.Meta(ge=1, le=10**12)]
+    """Samples after which the rates fall with the inverse square root of the samples' number."""
     target_samples: Count
     """Gradients an expert gathers before it takes a step."""
     max_age_s: Annotated[float, msgspec.Meta(gt=0.0, le=3600.0)]
@@ -54,6 +55,8 @@ class Training(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     evaluate_every: Count
     """Trained batches between two evaluations on the held-out part."""
     seed: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+    max_staleness: Count = 4096
+    """Steps that an expert may have taken since the forward pass of a gradient that it is sent."""
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

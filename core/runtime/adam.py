@@ -5,7 +5,6 @@ of six for each parameter.
 """
 
 import math
-from collections.abc import Iterable
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +14,7 @@ from core.manifest import Training
 
 BETAS = (0.9, 0.999)
 EPSILON = 1e-8
+KINDS = ("weights", "mean", "square")
 MAX_COUNT = 2**53
 """Of steps or samples: more than a million a second for 200 years, and exact in JSON."""
 
@@ -22,35 +22,40 @@ MAX_COUNT = 2**53
 class Adam:
     """Adam (Kingma and Ba, 2015) with a clipped gradient norm.
 
-    The rate rises linearly, stays, and falls with the inverse square root of the steps: that suits a run without a
-    planned end, while under a constant rate the accuracy swings by points for ever. The module's parameters become
-    views of one vector; they change in place.
+    The rate rises linearly, stays, and falls with the inverse square root of the samples seen: that suits a run without
+    a planned end, while under a constant rate the accuracy swings by points for ever. Samples, not steps: how many of
+    them a step gathers depends on the traffic. The module's parameters become views of one vector; they change in
+    place. The moments take no memory before the first step.
     """
 
-    def __init__(self, module: nn.Module, rate: float, training: Training) -> None:
-        """Args: module, learning rate, and the rules of the run: warm-up, decay and clip."""
+    def __init__(self, module: nn.Module, rate: float, training: Training, share: float = 1.0) -> None:
+        """Args: module, learning rate, rules of the run (warm-up, decay and clip), and the share of the run's samples
+        that the module sees, by which warm-up and decay come earlier."""
         self._names = [name for name, _ in module.named_parameters()]
         self.parameters = list(module.parameters())
         self._rate, self._clip = rate, training.clip
-        self._warmup, self._decay = max(1, training.warmup_updates), training.decay_updates
+        self._warmup, self._decay = training.warmup_samples * share, training.decay_samples * share
         self._weights = torch.cat([parameter.detach().flatten() for parameter in self.parameters])
         for parameter, part in zip(self.parameters, self._parts(self._weights), strict=True):
             parameter.data = part
-        self._mean = torch.zeros_like(self._weights)
-        self._square = torch.zeros_like(self._weights)
+        self._moments: tuple[Tensor, Tensor] | None = None
+        """Moving means of the gradient and of its square; None: zeros."""
         self.version = 0
         """Steps taken."""
+        self.samples = 0
+        """Samples whose gradients they applied."""
 
     def _parts(self, flat: Tensor) -> list[Tensor]:
         sizes = [parameter.numel() for parameter in self.parameters]
         return [p.view(q.shape) for p, q in zip(flat.split_with_sizes(sizes), self.parameters, strict=True)]
 
     @torch.no_grad()
-    def step(self, gradient: Tensor) -> None:
+    def step(self, gradient: Tensor, samples: int) -> None:
         """Change the parameters in place, once.
 
         Args:
-            gradient: [all parameters], in their order, flat.
+            gradient: [all parameters], in their order, flat; the mean over samples. It is overwritten.
+            samples: how many.
 
         Raises:
             ComputeError: the gradient holds NaN or infinity; nothing has changed.
@@ -59,18 +64,22 @@ class Adam:
         if not math.isfinite(norm):
             raise ComputeError("A gradient held NaN or infinity and was refused; the parameters are unchanged.")
         if norm > self._clip:
-            gradient = gradient * (self._clip / norm)
+            gradient *= self._clip / norm
         self.version += 1
-        rate = self._rate * min(1.0, self.version / self._warmup, math.sqrt(self._decay / self.version))
-        self._mean.lerp_(gradient, 1 - BETAS[0])
-        self._square.mul_(BETAS[1]).addcmul_(gradient, gradient, value=1 - BETAS[1])
-        root = self._square.sqrt().div_(math.sqrt(1 - BETAS[1] ** self.version)).add_(EPSILON)
-        self._weights.addcdiv_(self._mean, root, value=-rate / (1 - BETAS[0] ** self.version))
+        self.samples += samples
+        rise = self.samples / self._warmup if self._warmup else 1.0
+        rate = self._rate * min(1.0, rise, math.sqrt(self._decay / self.samples))
+        mean, square = self._moments = self._moments or (torch.zeros_like(gradient), torch.zeros_like(gradient))
+        mean.lerp_(gradient, 1 - BETAS[0])
+        square.mul_(BETAS[1]).addcmul_(gradient, gradient, value=1 - BETAS[1])
+        root = torch.sqrt(square, out=gradient).div_(math.sqrt(1 - BETAS[1] ** self.version)).add_(EPSILON)
+        self._weights.addcdiv_(mean, root, value=-rate / (1 - BETAS[0] ** self.version))
 
     def state(self) -> dict[str, Tensor]:
-        """A copy of the weights and both moments by parameter, and the number of steps."""
-        state = {"version": torch.tensor(self.version)}
-        for kind, flat in self._vectors():
+        """A copy of the weights and both moments by parameter, and the numbers of steps and samples."""
+        state = self._counts()
+        zeros = torch.zeros(0) if self._moments else torch.zeros_like(self._weights)
+        for kind, flat in zip(KINDS, (self._weights, *(self._moments or (zeros, zeros))), strict=True):
             parts = self._parts(flat.clone())
             state.update({f"{kind}.{name}": part for name, part in zip(self._names, parts, strict=True)})
         return state
@@ -82,17 +91,17 @@ class Adam:
             CheckpointError: a name, shape or dtype does not fit this module, or a value is not finite; nothing has
                 changed.
         """
-        vectors = self._vectors()
-        expected = {
-            f"{kind}.{name}": p for kind, _ in vectors for name, p in zip(self._names, self.parameters, strict=True)
-        }
-        check_state(state, {**expected, "version": torch.tensor(0)})
-        for kind, flat in vectors:
-            flat.copy_(torch.cat([state[f"{kind}.{name}"].flatten() for name in self._names]))
-        self.version = int(state["version"])
+        expected = {f"{kind}.{name}": p for kind in KINDS for name, p in zip(self._names, self.parameters, strict=True)}
+        check_state(state, {**expected, **self._counts()})
+        weights, mean, square = (
+            torch.cat([state[f"{kind}.{name}"].flatten() for name in self._names]) for kind in KINDS
+        )
+        self._weights.copy_(weights)
+        self.version, self.samples = int(state["version"]), int(state["samples"])
+        self._moments = (mean, square) if self.version else None
 
-    def _vectors(self) -> Iterable[tuple[str, Tensor]]:
-        return [("weights", self._weights), ("mean", self._mean), ("square", self._square)]
+    def _counts(self) -> dict[str, Tensor]:
+        return {"version": torch.tensor(self.version), "samples": torch.tensor(self.samples)}
 
 
 def check_state(state: dict[str, Tensor], expected: dict[str, Tensor]) -> None:

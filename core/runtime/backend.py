@@ -10,7 +10,8 @@ from core.errors import ComputeError
 from core.experts import modules
 from core.experts.grid import Grid, Uid
 from core.manifest import Manifest, Model, Training
-from core.runtime.adam import Adam, check_state
+from core.runtime.adam import Adam
+from core.runtime.conduct import Conduct
 
 PASS_FLOPS = 2e8
 """Work of one pass: 20 ms on a slow core (10 GFLOP/s), so that giving the machine back never waits for long."""
@@ -36,16 +37,16 @@ class ExpertBackend:
         self.module = modules.build(model.expert, model.width, model.hidden, training.seed, uid)
         self.input_shape = modules.kind_of(model.expert).input_shape(model.width)
         self.dtype = next(self.module.parameters()).dtype
-        self.samples = 0
-        """Samples whose gradients have been applied."""
         self.pending = 0
         """Samples whose gradients wait for the next step."""
         self.max_age_s = training.max_age_s
         """Pending gradients older than this are applied even if they are few; whoever runs the expert sees to it."""
         self._training = training
-        self._adam = Adam(self.module, training.expert_rate, training)
+        self._adam = Adam(self.module, training.expert_rate, training, min(1.0, model.k / math.prod(model.grid)))
         self.gathered = torch.zeros(0)
         """Sum of the pending gradients by the weights, flat."""
+        self.max_staleness = training.max_staleness
+        self.conduct = Conduct()
         self.weights = sum(parameter.numel() for parameter in self._adam.parameters)
         self.rows_per_pass = max(MIN_ROWS, min(MAX_ROWS, int(PASS_FLOPS / (6 * self.weights))))
 
@@ -54,25 +55,36 @@ class ExpertBackend:
         """Optimizer steps taken."""
         return self._adam.version
 
+    @property
+    def samples(self) -> int:
+        """Samples whose gradients have been applied."""
+        return self._adam.samples
+
     @torch.no_grad()
     def forward(self, inputs: Tensor) -> Tensor:
         """Outputs of [n, ...] samples; changes nothing."""
         outputs: Tensor = self.module(inputs)
         return outputs
 
-    def backward(self, inputs: Tensor, gradients: Tensor) -> Tensor:
+    def backward(self, inputs: Tensor, gradients: Tensor, weights: Tensor | None = None) -> Tensor:
         """Run the expert again with a graph (gradient checkpointing), gather gradients, step if there are enough.
 
         Args:
             inputs: [n, ...], those of the forward pass.
             gradients: [n, ...], of each sample's own loss by the outputs.
+            weights: [n], over 0: how much each sample counts in the step, which is divided by their number all the
+                same. Adam hides the scale of gradients that are all alike stale; where fresh and stale ones meet, in
+                one step or in its moments, the stale ones count less. None: all 1.
 
         Returns:
-            The gradients by the inputs.
+            The gradients by the inputs, as if all weights were 1.
 
         Raises:
             ComputeError: a gradient is NaN or infinite; all n samples are refused and the expert is untouched.
         """
+        if weights is not None:
+            weights = weights.view(-1, *[1] * (gradients.dim() - 1))
+            gradients = gradients * weights
         by_inputs, by_weights = modules.product(self.module, self._adam.parameters, inputs, gradients)
         total = torch.cat([gradient.flatten() for gradient in by_weights])
         if not math.isfinite(float(total.sum() + by_inputs.sum())):
@@ -84,17 +96,17 @@ class ExpertBackend:
         self.pending += len(inputs)
         if self.pending >= self._training.target_samples:
             self.step()
-        return by_inputs
+        return by_inputs if weights is None else by_inputs.div_(weights)
 
     def step(self) -> None:
         """Apply what is pending: the mean over its samples, clipped, by Adam."""
         count, self.pending = self.pending, 0
-        self._adam.step(self.gathered / count)
-        self.samples += count
+        gathered, self.gathered = self.gathered, torch.zeros(0)
+        self._adam.step(gathered.div_(count), count)
 
     def state(self) -> dict[str, Tensor]:
         """A copy of weights, optimizer state and counters. Pending gradients are not part of it."""
-        return {**self._adam.state(), "samples": torch.tensor(self.samples)}
+        return self._adam.state()
 
     def load_state(self, state: dict[str, Tensor]) -> None:
         """Go on from a copy.
@@ -102,9 +114,8 @@ class ExpertBackend:
         Raises:
             CheckpointError: it does not fit; the expert is unchanged.
         """
-        check_state({"samples": state.get("samples", torch.empty(0))}, {"samples": torch.tensor(0)})
-        self._adam.load_state({name: tensor for name, tensor in state.items() if name != "samples"})
-        self.samples, self.pending = int(state["samples"]), 0
+        self._adam.load_state(state)
+        self.pending = 0
 
 
 def useful_threads(experts: Iterable[ExpertBackend], threads: int) -> int:

@@ -5,6 +5,7 @@ It and its callers live in one thread, that of the asyncio loop: between two pas
 
 import asyncio
 import heapq
+import itertools
 import logging
 import math
 import time
@@ -19,9 +20,16 @@ from core.errors import ComputeError
 from core.experts.grid import Uid
 from core.experts.layer import Call, Output
 from core.runtime.backend import ExpertBackend
+from core.runtime.fairness import Turns
+from core.runtime.load import Load
 from core.runtime.task_pool import Direction, Request, Task, TaskPool
 
 log = logging.getLogger(__name__)
+
+DIRECTIONS: tuple[Direction, ...] = ("inference", "forward", "backward")
+NOT_HOSTED = "this peer does not host it."
+DRAIN_S = 1.0
+"""How long an expert that goes may serve what waits for it."""
 
 
 class Switch:
@@ -31,6 +39,7 @@ class Switch:
         self._on = False
         self._turned_on = asyncio.Event()
         self._listeners: list[Callable[[], None]] = []
+        self.load = Load()
         self.last_kernel_end = 0.0
         """time.monotonic() at the end of the last training kernel."""
 
@@ -65,37 +74,46 @@ class Switch:
         return self.run_now(kernel, *arguments)
 
     def run_now(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
+        start = time.monotonic()
         try:
             with torch.no_grad():
                 return kernel(*arguments)
         finally:
             self.last_kernel_end = time.monotonic()
+            self.load.worked(self.last_kernel_end - start, self.last_kernel_end)
 
 
 class Runtime:
-    """Serves the experts of this process; an `ExpertHost`. Inference first, then the oldest training request."""
+    """Serves the experts of this process; an `ExpertHost`.
+
+    This process's inference goes first; all else in the order of the callers' turns (`core.runtime.fairness`). Requests
+    for one expert share a pass, whoever sent them.
+    """
 
     def __init__(self, backends: Mapping[Uid, ExpertBackend], switch: Switch) -> None:
         self._switch = switch
-        self._pools = {
-            (uid, direction): TaskPool(backend, direction)
-            for uid, backend in backends.items()
-            for direction in ("inference", "forward", "backward")
-        }
-        self._inference: list[tuple[int, TaskPool]] = []
-        self._training: list[tuple[int, TaskPool]] = []
+        self._pools: dict[tuple[Uid, Direction], TaskPool] = {}
+        self._inference: list[tuple[tuple[float, int], int, TaskPool]] = []
+        self._training: list[tuple[tuple[float, int], int, TaskPool]] = []
+        self._pushes = itertools.count()
+        self._turns = Turns()
         self._pending: dict[ExpertBackend, float] = {}
         """When gathered gradients are due, by the loop's clock, in that order."""
         self._wake = asyncio.Event()
-        self._arrivals = 0
+        self.on_misconduct: Callable[[str, str], None] = lambda caller, what: None
+        """Called with a caller of another process that sent what no honest one sends."""
         self.calls = 0
         """Calls served so far."""
         self.passes = 0
         """Passes that served them: fewer, where several requests were joined."""
-        self.refused = 0
-        """Calls to unknown experts or of a wrong shape."""
+        self.refused: Counter[str] = Counter()
+        """Calls that were not served for what they are, by caller ("": this process)."""
+        self.clipped: Counter[str] = Counter()
+        """Calls whose gradients were scaled down, by caller."""
         self.failures: Counter[Uid] = Counter()
         """Passes that failed, by expert."""
+        for backend in backends.values():
+            self.add(backend)
         switch.listen(self._wake.set)
 
     @property
@@ -103,49 +121,93 @@ class Runtime:
         """time.monotonic() at the end of the last training kernel."""
         return self._switch.last_kernel_end
 
+    # experts
+
+    def add(self, backend: ExpertBackend) -> None:
+        """Serve one more expert."""
+        for direction in DIRECTIONS:
+            self._pools[backend.uid, direction] = TaskPool(backend, direction)
+
+    async def remove(self, uid: Uid) -> None:
+        """Serve an expert no more. What waits for it is served within `DRAIN_S` or fails; what it gathered is applied.
+
+        Nothing happens to an expert that is not here.
+        """
+        pools = [self._pools.pop((uid, direction)) for direction in DIRECTIONS if (uid, direction) in self._pools]
+        if waiting := set().union(*(pool.waiting() for pool in pools)):
+            await asyncio.wait(waiting, timeout=DRAIN_S)
+        for pool in pools:
+            self._drop(pool, pool.clear())
+            if pool.backend in self._pending:
+                self._switch.run_now(self._step, pool.backend)
+
+    # requests
+
     async def forward(self, calls: Sequence[Call], passage: int = 0, inference: bool = False) -> list[Output | None]:
         """The answer to each call; None where it was refused or failed."""
-        answers = await self._submit(calls, "inference" if inference else "forward")
+        request = self.submit(calls, "inference" if inference else "forward")
+        answers = await request.answers
         return [
-            None if rows is None else Output(rows, self._pools[call.uid, "forward"].backend.version)
-            for call, rows in zip(calls, answers, strict=True)
+            None if rows is None else Output(rows, version)
+            for rows, version in zip(answers, request.versions, strict=True)
         ]
 
     async def backward(self, calls: Sequence[Call], passage: int = 0) -> list[Tensor | None]:
         """Gradients by each call's inputs; None where it was refused or failed."""
-        return await self._submit(calls, "backward")
+        return await self.submit(calls, "backward").answers
 
-    async def _submit(self, calls: Sequence[Call], direction: Direction) -> list[Tensor | None]:
-        request = Request(len(calls))
+    def submit(
+        self, calls: Sequence[Call], direction: Direction, caller: str = "", deadline: float = math.inf
+    ) -> Request:
+        """Let calls wait for their turn.
+
+        Args: calls, their direction ("inference" also while the switch is off), who asks ("": this process), and the
+        time.monotonic() after which nobody waits for the answers.
+        """
+        request = Request(len(calls), caller, deadline)
         for index, call in enumerate(calls):
             pool = self._pools.get((call.uid, direction))
-            if pool is None or not _fits(call, pool):
-                self._refuse(call, direction)
+            if problem := _problem(call, pool):
+                self._refuse(request, index, call, problem)
                 continue
+            assert pool is not None
             for piece in _pieces(call, pool.backend.rows_per_pass):
-                self._arrivals += 1
                 request.expect()
-                pool.put(Task(request, index, piece, self._arrivals))
-                if len(pool) == 1:
+                cost = pool.cost(piece.inputs.shape[0])
+                if pool.put(Task(request, index, piece, cost, self._turns.arrive(caller, cost))):
                     self._queue(pool)
         request.finish()
         self._wake.set()
-        return await request.answers
+        return request
 
-    def _refuse(self, call: Call, direction: Direction) -> None:
-        self.refused += 1
-        if _is_worth_a_line(self.refused):
-            log.warning(
-                "Refused a %s call to %s: unknown expert or wrong shape (%d so far).",
-                direction,
-                call.uid,
-                self.refused,
-            )
+    def delay(self, caller: str, calls: Sequence[Call], direction: Direction) -> float:
+        """Seconds until the answer to a new request, if every caller goes on asking."""
+        pools = [(self._pools.get((call.uid, direction)), call.inputs.shape[0]) for call in calls]
+        cost = sum(pool.cost(rows) for pool, rows in pools if pool is not None)
+        return self._turns.ahead(caller, cost) * self._switch.load.pace
+
+    @property
+    def load(self) -> float:
+        """0 idle, 1 busy without pause; above that, the seconds of work that wait."""
+        return self._switch.load.share() + self._turns.waiting * self._switch.load.pace
+
+    def version(self, uid: Uid) -> int:
+        """Steps that an expert has taken; 0 if it is not here."""
+        pool = self._pools.get((uid, "forward"))
+        return pool.backend.version if pool else 0
+
+    def _refuse(self, request: Request, index: int, call: Call, problem: str) -> None:
+        request.problems[index] = problem
+        self.refused[request.caller] += 1
+        if _is_worth_a_line(self.refused.total()):
+            log.warning("Refused a call to %s: %s (%d so far)", call.uid, problem, self.refused.total())
 
     def _queue(self, pool: TaskPool) -> None:
-        """A pool with tasks stands in its queue exactly once, by its oldest task."""
+        """A pool stands in its queue by its first task; where another task has become the first, once more."""
         queue = self._inference if pool.direction == "inference" else self._training
-        heapq.heappush(queue, (pool.oldest, pool))
+        heapq.heappush(queue, (pool.first, next(self._pushes), pool))
+
+    # serving
 
     async def run(self) -> None:
         """Serve until cancelled."""
@@ -153,65 +215,134 @@ class Runtime:
             if self._inference:
                 self._serve(self._inference)
             elif self._switch.is_on and self._pending and next(iter(self._pending.values())) <= _now():
-                self._switch.run_now(self._step_first)
+                self._switch.run_now(self._step, next(iter(self._pending)))
             elif self._switch.is_on and self._training:
                 self._switch.run_now(self._serve, self._training)
             else:
                 await self._idle()
+                continue
             await asyncio.sleep(0)
 
     async def _idle(self) -> None:
         """Until a request comes, the switch is turned on, or gathered gradients are due."""
         self._wake.clear()
-        due = next(iter(self._pending.values())) if self._switch.is_on and self._pending else None
+        if not self._pending or not self._switch.is_on:
+            await self._wake.wait()
+            return
+        timer = asyncio.get_running_loop().call_at(next(iter(self._pending.values())), self._wake.set)
         try:
-            async with asyncio.timeout_at(due):
-                await self._wake.wait()
-        except TimeoutError:
-            pass
+            await self._wake.wait()
+        finally:
+            timer.cancel()
 
-    def _step_first(self) -> None:
-        """Apply the gathered gradients that have waited longest, however few they are."""
-        backend = next(iter(self._pending))
+    def _step(self, backend: ExpertBackend) -> None:
+        """Apply the gathered gradients of an expert, however few they are."""
         del self._pending[backend]
         try:
             backend.step()
         except ComputeError as error:
             self._report(backend, "step", error)
 
-    def _serve(self, queue: list[tuple[int, TaskPool]]) -> None:
-        """One pass for the oldest pool of a queue."""
-        _, pool = heapq.heappop(queue)
-        tasks = pool.take()
+    def _serve(self, queue: list[tuple[tuple[float, int], int, TaskPool]]) -> None:
+        """One pass for the pool of a queue whose turn it is."""
+        turn, _, pool = heapq.heappop(queue)
+        if not len(pool) or pool.first != turn:
+            return  # it stands in the queue with its first task as well
+        tasks, dropped = pool.take()
         if len(pool):
             self._queue(pool)
+        self._drop(pool, dropped)
         if not tasks:
             return
-        self.calls += len(tasks)
-        self.passes += 1
-        try:
-            _answer(tasks, self._pass(pool, tasks))
-        except Exception as error:  # whatever an expert does, the other requests must go on
-            self._report(pool.backend, pool.direction, error)
-            _answer(tasks, [None] * len(tasks))
+        for task in tasks:
+            self._turns.leave(task.request.caller, task.cost, turn)
+        start = time.monotonic()
+        self._answer(pool, tasks)
+        self._switch.load.served(time.monotonic() - start, sum(task.cost for task in tasks))
         self._remember(pool.backend)
 
+    def _drop(self, pool: TaskPool, tasks: list[Task]) -> None:
+        """Tasks that nobody waits for, or that nobody can serve any more."""
+        for task in tasks:
+            self._turns.leave(task.request.caller, task.cost)
+            task.request.answer(task.index, None, pool.backend.version)
+
+    def _answer(self, pool: TaskPool, tasks: list[Task]) -> None:
+        """One pass for all tasks; if it fails, one for each, so that nobody suffers for what another sent."""
+        version = pool.backend.version
+        try:
+            answers = self._pass(pool, tasks)
+        except Exception as error:  # whatever an expert does, the other requests must go on
+            if len(tasks) > 1:
+                for task in tasks:
+                    self._answer(pool, [task])
+                return
+            self._report(pool.backend, pool.direction, error)
+            answers = [None]
+        self.calls += len(tasks)
+        self.passes += 1
+        for task, answer in zip(tasks, answers, strict=True):
+            task.request.answer(task.index, answer, version)
+
     def _pass(self, pool: TaskPool, tasks: list[Task]) -> Sequence[Tensor | None]:
-        """Run the expert once for all tasks; a task with NaN or infinity in it gets None."""
+        """Run the expert once for all tasks; one that must not be served gets None."""
+        backend, backward = pool.backend, pool.direction == "backward"
         inputs = _join([task.call.inputs for task in tasks])
         gradients = _join([task.call.gradients for task in tasks if task.call.gradients is not None])
-        if not math.isfinite(float(inputs.sum() + gradients.sum())):
-            finite = [_is_finite(task.call) for task in tasks]
-            if not all(finite):
-                self._report(pool.backend, pool.direction, ComputeError("NaN or infinity in a request."))
-                good = [task for task, is_finite in zip(tasks, finite, strict=True) if is_finite]
-                rest = iter(self._pass(pool, good) if good else [])
-                return [next(rest) if is_finite else None for is_finite in finite]
-        if pool.direction == "backward":
-            rows = pool.backend.backward(inputs, gradients)
+        factors = self._factors(pool, tasks, inputs, gradients)
+        good = [task for task, factor in zip(tasks, factors, strict=True) if factor]
+        if not good:
+            return [None] * len(tasks)
+        if len(good) < len(tasks):
+            inputs = _join([task.call.inputs for task in good])
+            gradients = _join([task.call.gradients for task in good if task.call.gradients is not None])
+        sizes = [task.call.inputs.shape[0] for task in good]
+        if not backward:
+            rows = backend.forward(inputs)
+        elif all(factor == 1.0 for factor in factors):
+            rows = backend.backward(inputs, gradients)
         else:
-            rows = pool.backend.forward(inputs)
-        return rows.split_with_sizes([task.call.inputs.shape[0] for task in tasks])
+            weights = torch.tensor([factor for factor in factors if factor])
+            rows = backend.backward(inputs, gradients, weights.repeat_interleave(torch.tensor(sizes)))
+        parts = iter(rows.split_with_sizes(sizes))
+        return [next(parts) if factor else None for factor in factors]
+
+    def _factors(self, pool: TaskPool, tasks: list[Task], inputs: Tensor, gradients: Tensor) -> list[float]:
+        """How much each task counts; 0: not at all, it is refused."""
+        norms = gradients.flatten(1).norm(dim=1) if len(gradients) else gradients
+        if math.isfinite(float(inputs.sum() + norms.sum())):
+            finite = [True] * len(tasks)
+        else:
+            finite = [_is_finite(task.call) for task in tasks]
+        if pool.direction != "backward":
+            return [
+                float(self._accept(task, good, "NaN or infinity")) for task, good in zip(tasks, finite, strict=True)
+            ]
+        means = [float(part.mean()) for part in norms.split([len(task.call.inputs) for task in tasks])]
+        return [
+            self._factor(pool.backend, task, norm) if self._accept(task, good, "NaN or infinity") else 0.0
+            for task, good, norm in zip(tasks, finite, means, strict=True)
+        ]
+
+    def _factor(self, backend: ExpertBackend, task: Task, norm: float) -> float:
+        """How much a task's finite gradients count: less if they are stale, or far larger than others'."""
+        staleness = max(0, backend.version - task.call.version)
+        if not self._accept(task, staleness <= backend.max_staleness, "", f"its gradients are {staleness} steps old"):
+            return 0.0
+        caller = task.request.caller
+        factor = backend.conduct.factor(caller, norm, len(task.call.inputs))
+        if not self._accept(task, factor > 0.0, f"gradients of norm {norm:.3g}, far beyond all others"):
+            return 0.0
+        self.clipped[caller] += factor < 1.0
+        return factor / (1 + staleness)
+
+    def _accept(self, task: Task, good: bool, misconduct: str, problem: str = "") -> bool:
+        """Note what speaks against a task, if anything does."""
+        if not good:
+            self._refuse(task.request, task.index, task.call, f"{problem or misconduct}.")
+            if misconduct and task.request.caller:
+                self.on_misconduct(task.request.caller, f"{misconduct} in a call to {task.call.uid}")
+        return good
 
     def _remember(self, backend: ExpertBackend) -> None:
         """Note when the gradients that an expert has begun to gather are due. A step leaves none."""
@@ -237,16 +368,20 @@ def _is_worth_a_line(count: int) -> bool:
     return count & (count - 1) == 0
 
 
-def _fits(call: Call, pool: TaskPool) -> bool:
-    """Whether the expert can take the call; checked before anything is allocated."""
-    like = call.inputs if call.gradients is None else call.gradients
-    return (
-        call.inputs.shape[1:] == pool.backend.input_shape
-        and call.inputs.shape[0] > 0
-        and call.inputs.dtype == pool.backend.dtype == like.dtype
-        and like.shape == call.inputs.shape
-        and (call.gradients is not None) == (pool.direction == "backward")
-    )
+def _problem(call: Call, pool: TaskPool | None) -> str:
+    """Why the expert cannot take the call ("": it can); checked before anything is allocated."""
+    if pool is None:
+        return NOT_HOSTED
+    backend, inputs, gradients = pool.backend, call.inputs, call.gradients
+    if (gradients is not None) != (pool.direction == "backward"):
+        return "gradients belong to backward calls, and to all of them."
+    for name, tensor in (("inputs", inputs), ("gradients", inputs if gradients is None else gradients)):
+        if tensor.shape[1:] != backend.input_shape or not tensor.shape[0] or tensor.dtype != backend.dtype:
+            wanted = " x ".join(map(str, ("n", *backend.input_shape)))
+            return f"its {name} are {' x '.join(map(str, tensor.shape))} {tensor.dtype}, not {wanted} {backend.dtype}."
+    if gradients is not None and gradients.shape != inputs.shape:
+        return f"{len(gradients)} gradients do not fit {len(inputs)} inputs."
+    return ""
 
 
 def _pieces(call: Call, rows: int) -> list[Call]:
@@ -254,7 +389,10 @@ def _pieces(call: Call, rows: int) -> list[Call]:
     if call.inputs.shape[0] <= rows:
         return [call]
     parts = [slice(start, start + rows) for start in range(0, len(call.inputs), rows)]
-    return [Call(call.uid, call.inputs[p], None if call.gradients is None else call.gradients[p]) for p in parts]
+    return [
+        call._replace(inputs=call.inputs[p], gradients=None if call.gradients is None else call.gradients[p])
+        for p in parts
+    ]
 
 
 def _join(parts: list[Tensor]) -> Tensor:
@@ -266,8 +404,3 @@ def _join(parts: list[Tensor]) -> Tensor:
 def _is_finite(call: Call) -> bool:
     tensors = [call.inputs] if call.gradients is None else [call.inputs, call.gradients]
     return all(bool(torch.isfinite(tensor).all()) for tensor in tensors)
-
-
-def _answer(tasks: list[Task], answers: Sequence[Tensor | None]) -> None:
-    for task, answer in zip(tasks, answers, strict=True):
-        task.request.answer(task.index, answer)

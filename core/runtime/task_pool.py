@@ -1,7 +1,8 @@
 """Requests wait here, by expert and direction, until one pass serves many of them (paper, section 3.3)."""
 
 import asyncio
-from collections import deque
+import heapq
+import math
 from typing import Literal
 
 import torch
@@ -11,23 +12,37 @@ from core.experts.layer import Call
 from core.runtime.backend import ExpertBackend
 
 Direction = Literal["inference", "forward", "backward"]
+BACKWARD_COST = 3
+"""Work of a sample's backward pass, with its recomputation, in forward passes."""
 
 
 class Request:
     """A caller's calls, answered together; `answers` resolves once the last of them is served."""
 
-    def __init__(self, calls: int) -> None:
+    def __init__(self, calls: int, caller: str = "", deadline: float = math.inf) -> None:
+        """Args: how many calls, who asks ("": this process), and when, by the loop's clock, nobody waits any more."""
+        self.caller, self.deadline = caller, deadline
         self.answers: asyncio.Future[list[Tensor | None]] = asyncio.get_running_loop().create_future()
+        self.versions = [0] * calls
+        """Of each call's expert, when it answered or refused."""
+        self.problems: dict[int, str] = {}
+        """Why calls were refused, by their number."""
         self._pieces: list[list[Tensor | None]] = [[] for _ in range(calls)]
         self._open = 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody waits for the answers any more."""
+        return self.answers.done() or (self.deadline < math.inf and asyncio.get_running_loop().time() > self.deadline)
 
     def expect(self) -> None:
         """One more task belongs to this request."""
         self._open += 1
 
-    def answer(self, call: int, rows: Tensor | None) -> None:
+    def answer(self, call: int, rows: Tensor | None, version: int) -> None:
         """One task is done; `rows` None: it failed. The pieces of a call come in order."""
         self._pieces[call].append(rows)
+        self.versions[call] = version
         self._open -= 1
         if not self._open:
             self.finish()
@@ -48,46 +63,68 @@ def _join(pieces: list[Tensor | None]) -> Tensor | None:
 class Task:
     """One call, or a piece of one that is too large for a pass."""
 
-    __slots__ = ("arrival", "call", "index", "request")
+    __slots__ = ("call", "cost", "index", "request", "turn")
 
-    def __init__(self, request: Request, index: int, call: Call, arrival: int) -> None:
+    def __init__(self, request: Request, index: int, call: Call, cost: int, turn: tuple[float, int]) -> None:
         self.request = request
         self.index = index
         """Of the call in its request."""
         self.call = call
-        self.arrival = arrival
-        """Rises by one from task to task, for all pools together."""
+        self.cost = cost
+        """Work, in multiplications of a weight with a number of one sample."""
+        self.turn = turn
+        """Tasks are served in this order: see `core.runtime.fairness`. No two are equal."""
+
+    def __lt__(self, other: "Task") -> bool:
+        return self.turn < other.turn
 
 
 class TaskPool:
-    """What waits for one expert in one direction, oldest first."""
+    """What waits for one expert in one direction, in the order of its turns."""
 
     def __init__(self, backend: ExpertBackend, direction: Direction) -> None:
         self.backend = backend
         self.direction = direction
-        self._tasks: deque[Task] = deque()
+        self._tasks: list[Task] = []
 
     def __len__(self) -> int:
         return len(self._tasks)
 
     @property
-    def oldest(self) -> int:
-        """Arrival of the task that waits longest."""
-        return self._tasks[0].arrival
+    def first(self) -> tuple[float, int]:
+        """The turn of the task that is served next."""
+        return self._tasks[0].turn
 
-    def put(self, task: Task) -> None:
-        self._tasks.append(task)
+    def cost(self, rows: int) -> int:
+        """Work of so many samples."""
+        return rows * self.backend.weights * (BACKWARD_COST if self.direction == "backward" else 1)
 
-    def take(self) -> list[Task]:
-        """The oldest tasks that fit into one pass, at least one if there is any; those nobody waits for are dropped."""
+    def put(self, task: Task) -> bool:
+        """Whether it is the first now."""
+        heapq.heappush(self._tasks, task)
+        return self._tasks[0] is task
+
+    def take(self) -> tuple[list[Task], list[Task]]:
+        """The first tasks that fit into one pass, at least one if there is any; and those that nobody waits for."""
         taken: list[Task] = []
+        dropped: list[Task] = []
         rows = 0
         while self._tasks:
             task = self._tasks[0]
-            if not task.request.answers.done():
-                rows += task.call.inputs.shape[0]
-                if taken and rows > self.backend.rows_per_pass:
-                    break
-                taken.append(task)
-            self._tasks.popleft()
-        return taken
+            if task.request.is_over:
+                dropped.append(heapq.heappop(self._tasks))
+                continue
+            rows += task.call.inputs.shape[0]
+            if taken and rows > self.backend.rows_per_pass:
+                break
+            taken.append(heapq.heappop(self._tasks))
+        return taken, dropped
+
+    def clear(self) -> list[Task]:
+        """All tasks; none waits any more."""
+        tasks, self._tasks = self._tasks, []
+        return tasks
+
+    def waiting(self) -> set[asyncio.Future[list[Tensor | None]]]:
+        """The requests that have a task here."""
+        return {task.request.answers for task in self._tasks}

@@ -19,7 +19,7 @@ from core.experts.grid import Grid
 from core.experts.layer import DMoELayer, Passed, Run, at_once
 from core.experts.modules import product
 from core.manifest import Manifest
-from core.runtime.adam import Adam, check_state
+from core.runtime.adam import Adam
 from core.runtime.runtime import Runtime, Switch
 from core.training import datasets, models
 from core.training.datasets import Dataset, Part
@@ -67,8 +67,6 @@ class Trainer:
         self._on_evaluated = on_evaluated
         self._started = 0
         self._losses: deque[float] = deque(maxlen=RECENT)
-        self.samples = 0
-        """Samples trained on."""
         self.in_flight = 0
         """Batches on the way."""
         self.lost = 0
@@ -78,6 +76,11 @@ class Trainer:
     def step(self) -> int:
         """Batches whose gradients the trunk has applied."""
         return self._adam.version
+
+    @property
+    def samples(self) -> int:
+        """Samples trained on."""
+        return self._adam.samples
 
     @property
     def loss(self) -> float | None:
@@ -146,8 +149,7 @@ class Trainer:
 
     def _step(self, gradients: dict[nn.Parameter, Tensor], samples: int) -> None:
         flat = torch.cat([gradients[parameter].flatten() for parameter in self._adam.parameters])
-        self._adam.step(flat / samples)
-        self.samples += samples
+        self._adam.step(flat / samples, samples)
 
     async def evaluate(self) -> CurvePoint:
         """Loss and accuracy on the held-out part. Counts as training: it waits while the switch is off."""
@@ -187,7 +189,7 @@ class Trainer:
 
     def state(self) -> dict[str, Tensor]:
         """A copy of trunk, gates, optimizer state and counters."""
-        return {**self._adam.state(), "samples": torch.tensor(self.samples)}
+        return self._adam.state()
 
     def load_state(self, state: dict[str, Tensor]) -> None:
         """Go on from a copy, with the batches that follow.
@@ -195,9 +197,8 @@ class Trainer:
         Raises:
             CheckpointError: it does not fit; nothing has changed.
         """
-        check_state({"samples": state.get("samples", torch.empty(0))}, {"samples": torch.tensor(0)})
-        self._adam.load_state({name: tensor for name, tensor in state.items() if name != "samples"})
-        self.samples, self._started = int(state["samples"]), self.step
+        self._adam.load_state(state)
+        self._started = self.step
 
 
 def _loss_product(head: nn.Module, h: Tensor, labels: Tensor, alive: Tensor) -> tuple[float, Tensor, Any]:

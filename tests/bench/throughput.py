@@ -47,7 +47,10 @@ class PlainLoop:
             for layer in range(model.layers)
         ]
         self.trunk_adam = Adam(self.network, training.trunk_rate, training)
-        self.expert_adams = [[Adam(expert, training.expert_rate, training) for expert in row] for row in self.experts]
+        share = model.k / len(cells)
+        self.expert_adams = [
+            [Adam(expert, training.expert_rate, training, share) for expert in row] for row in self.experts
+        ]
         self.step = 0
         self.samples = 0
 
@@ -76,7 +79,7 @@ class PlainLoop:
         parameters = [parameter for adam, _ in used for parameter in adam.parameters]
         gradients = iter(torch.autograd.grad(loss + extra, parameters))
         for adam, count in used:
-            adam.step(torch.cat([next(gradients).flatten() for _ in adam.parameters]) / count)
+            adam.step(torch.cat([next(gradients).flatten() for _ in adam.parameters]) / count, count)
         self.step += 1
         self.samples += len(labels)
         return loss.item() / len(labels)

@@ -47,7 +47,7 @@ def test_adam_takes_the_steps_of_torch_optim() -> None:
         return nn.Sequential(nn.Linear(5, 7), nn.LayerNorm(7), nn.Linear(7, 3))
 
     ours, theirs = module(), module()
-    rules = msgspec.structs.replace(TRAINING, warmup_updates=4, decay_updates=9, clip=0.5)
+    rules = msgspec.structs.replace(TRAINING, warmup_samples=32, decay_samples=72, clip=0.5)
     adam = Adam(ours, 0.01, rules)
     reference = torch.optim.Adam(theirs.parameters(), lr=0.01, betas=(0.9, 0.999), eps=1e-8)
     for step, scale in zip(range(1, 13), itertools.cycle([0.01, 10.0, 1e-5]), strict=False):
@@ -57,10 +57,10 @@ def test_adam_takes_the_steps_of_torch_optim() -> None:
         nn.utils.clip_grad_norm_(theirs.parameters(), 0.5)
         reference.param_groups[0]["lr"] = 0.01 * min(1.0, step / 4, (9 / step) ** 0.5)
         reference.step()
-        adam.step(torch.cat([gradient.flatten() for gradient in gradients]))
+        adam.step(torch.cat([gradient.flatten() for gradient in gradients]), samples=8)
         for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
             torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-6)
-    assert adam.version == 12
+    assert (adam.version, adam.samples) == (12, 96)
 
 
 def test_small_experts_run_on_one_thread_and_large_ones_on_all() -> None:

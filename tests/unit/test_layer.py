@@ -43,10 +43,10 @@ class Unreliable(ExpertBackend):
             raise RuntimeError("out of order")
         return super().forward(inputs)
 
-    def backward(self, inputs: Tensor, gradients: Tensor) -> Tensor:
+    def backward(self, inputs: Tensor, gradients: Tensor, weights: Tensor | None = None) -> Tensor:
         if "backward" in self.broken:
             raise RuntimeError("out of order")
-        return super().backward(inputs, gradients)
+        return super().backward(inputs, gradients, weights)
 
 
 class Setup:

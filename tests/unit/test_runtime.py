@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
+import msgspec
 import pytest
 import torch
 from torch import Tensor
@@ -15,6 +16,7 @@ from core.experts.grid import Uid
 from core.experts.layer import Call
 from core.manifest import Model, Training
 from core.runtime.backend import ExpertBackend
+from core.runtime.fairness import Turns
 from core.runtime.runtime import Runtime, Switch
 
 MODEL = Model("ffn_dmoe", 1, (2, 2), 8, 16, "ffn", 2)
@@ -35,9 +37,9 @@ class Watched(ExpertBackend):
         self._note("forward", inputs)
         return super().forward(inputs)
 
-    def backward(self, inputs: Tensor, gradients: Tensor) -> Tensor:
+    def backward(self, inputs: Tensor, gradients: Tensor, weights: Tensor | None = None) -> Tensor:
         self._note("backward", inputs)
-        return super().backward(inputs, gradients)
+        return super().backward(inputs, gradients, weights)
 
     def _note(self, direction: str, inputs: Tensor) -> None:
         self.book.append((self.uid, direction, len(inputs)))
@@ -266,3 +268,124 @@ async def test_no_step_is_taken_while_the_switch_is_off() -> None:
         assert setup.experts[A].version == 0
         setup.switch.on()
         await until(lambda: setup.experts[A].version == 1)
+
+
+async def test_an_expert_that_comes_is_served_and_one_that_goes_finishes_what_waits() -> None:
+    setup = Setup()
+    late = Watched(Uid("test", 0, (1, 1)), TRAINING, setup.book)
+    setup.runtime.add(late)
+    waiting = setup.ask(Call(late.uid, rows(2))), setup.ask(Call(late.uid, rows(3), rows(3)), direction="backward")
+    await asyncio.sleep(0)
+    async with setup.serving():
+        await setup.runtime.remove(late.uid)
+        assert [len(answer(await request)) for request in waiting] == [2, 3]
+        assert (late.version, late.pending, late.samples) == (1, 0, 3), "what it had gathered was applied"
+        assert await setup.ask(Call(late.uid, rows(2)), Call(A, rows(1))) != [None, None]
+    assert setup.book == [(late.uid, "forward", 2), (late.uid, "backward", 3), (A, "forward", 1)]
+
+
+async def test_what_waits_for_an_expert_that_goes_while_nothing_runs_fails() -> None:
+    setup = Setup()
+    setup.switch.off()
+    waiting = setup.ask(Call(A, rows(2)), Call(B, rows(2)))
+    async with setup.serving():
+        await asyncio.sleep(0)
+        await setup.runtime.remove(A)
+        setup.switch.on()
+        first, second = await waiting
+    assert first is None and second is not None
+
+
+async def test_a_caller_that_floods_does_not_starve_the_others() -> None:
+    setup = Setup()
+    flood = [setup.runtime.submit([Call(A, rows(8))], "forward", "flood") for _ in range(50)]
+    setup.experts[A].rows_per_pass = setup.experts[B].rows_per_pass = 8
+    own = [setup.ask(Call(B, rows(8))) for _ in range(3)]
+    await asyncio.sleep(0)
+    other = [setup.runtime.submit([Call(A, rows(8))], "forward", "other") for _ in range(3)]
+    async with setup.serving():
+        await asyncio.gather(*own, *(request.answers for request in other))
+        done = sum(request.answers.done() for request in flood)
+        assert done <= 5, "each of the three callers gets a third"
+        await asyncio.gather(*(request.answers for request in flood))
+    assert setup.runtime.load < 1.1
+
+
+async def test_one_that_waits_long_does_not_pay_for_those_before_and_saves_nothing_up() -> None:
+    turns = Turns()
+    for _ in range(10):
+        turns.leave("a", 5, turns.arrive("a", 5))
+    kept = turns.arrive("a", 5)
+    first, second = turns.arrive("b", 5), turns.arrive("b", 5)
+    assert kept[0] == first[0] < second[0]
+    assert (turns.ahead("a", 5), turns.ahead("c", 5), turns.waiting) == (20, 15, 15)
+
+
+async def test_what_is_too_late_is_dropped() -> None:
+    setup = Setup()
+    late = setup.runtime.submit([Call(A, rows(2))], "forward", "peer", deadline=time.monotonic() - 1.0)
+    good = setup.runtime.submit([Call(A, rows(3))], "forward", "peer", deadline=time.monotonic() + 60.0)
+    async with setup.serving():
+        assert len(answer(await good.answers)) == 3
+        assert await late.answers == [None]
+    assert setup.book == [(A, "forward", 3)]
+
+
+async def test_stale_gradients_count_less_and_too_stale_ones_not_at_all() -> None:
+    setup = Setup(msgspec.structs.replace(TRAINING, target_samples=1000, max_staleness=3))
+    backend = setup.experts[A]
+    backend.backward(rows(4), rows(4))
+    for _ in range(4):
+        backend.pending, backend.gathered = 4, torch.zeros(backend.weights)
+        backend.step()
+    x, g = rows(4), rows(4)
+    async with setup.serving():
+        fresh = answer(await setup.ask(Call(A, x, g, version=4), direction="backward"))
+        whole = backend.gathered.clone()
+        stale = answer(await setup.ask(Call(A, x, g, version=1), direction="backward"))
+        torch.testing.assert_close(backend.gathered, whole * 1.25)
+        torch.testing.assert_close(stale, fresh)
+        request = setup.runtime.submit([Call(A, x, g, version=0)], "backward", "peer")
+        assert await request.answers == [None]
+    assert "4 steps old" in request.problems[0] and request.versions == [4]
+    assert backend.pending == 8 and setup.runtime.refused["peer"] == 1
+
+
+async def test_a_caller_with_gradients_far_beyond_the_others_is_clipped_and_absurd_ones_are_told_of() -> None:
+    setup = Setup(msgspec.structs.replace(TRAINING, target_samples=10_000))
+    told: list[tuple[str, str]] = []
+    setup.runtime.on_misconduct = lambda caller, what: told.append((caller, what))
+    backend = setup.experts[A]
+
+    async def send(caller: str, scale: float) -> Tensor | None:
+        g = torch.full((8, 8), scale)
+        return (await setup.runtime.submit([Call(A, torch.ones(8, 8), g)], "backward", caller).answers)[0]
+
+    async with setup.serving():
+        for _ in range(5):
+            for caller in ("a", "b", ""):
+                assert await send(caller, 1.0) is not None
+        before = backend.gathered.norm()
+        one = before / 15
+        for _ in range(5):
+            await send("loud", 50.0)
+        assert backend.gathered.norm() - before < 5 * 5.1 * one
+        assert setup.runtime.clipped == {"loud": 5, "a": 0, "b": 0, "": 0}
+        assert await send("absurd", 1e6) is None
+        assert await send("a", float("nan")) is None
+        assert await send("", float("nan")) is None
+    assert [caller for caller, _ in told] == ["absurd", "a"]
+    assert "far beyond" in told[0][1] and "NaN" in told[1][1]
+
+
+async def test_nobody_suffers_for_what_another_sent() -> None:
+    setup = Setup()
+    huge = torch.full((3, 8), 1e38)
+    requests = [
+        setup.runtime.submit([Call(A, x, g)], "backward", caller)
+        for caller, x, g in (("good", rows(3), rows(3)), ("bad", huge, rows(3)))
+    ]
+    async with setup.serving():
+        answers = [(await request.answers)[0] for request in requests]
+    assert answers[0] is not None and answers[1] is None
+    assert (setup.experts[A].pending, setup.runtime.failures[A]) == (3, 1)
