@@ -142,6 +142,20 @@ class RecordError(NetworkError):
         self.verdict = verdict
 
 
+class DataError(HearthError):
+    """A part of a run's data is missing here, or is not what its hash says."""
+
+    code = "data"
+    exit_code = 18
+
+
+class QuestionError(HearthError):
+    """The run's model is not one that answers such a question, or the question itself cannot be answered."""
+
+    code = "question"
+    exit_code = 19
+
+
 def _with_subclasses(error: type[HearthError]) -> list[type[HearthError]]:
     return [error, *(leaf for child in error.__subclasses__() for leaf in _with_subclasses(child))]
 

@@ -30,6 +30,20 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Key in the registry of expert kinds (`core.experts.modules`)."""
     k: Annotated[int, msgspec.Meta(ge=1, le=64)]
     """Experts asked for each sample."""
+    heads: Annotated[int, msgspec.Meta(ge=1, le=256)] | None = None
+    """Of attention; kinds with attention need it."""
+    sequence: Annotated[int, msgspec.Meta(ge=1, le=4096)] | None = None
+    """Tokens that a model of sequences sees at once."""
+
+
+class Shard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A part of a run's text, named by its content (`core.training.shards`)."""
+
+    sha256: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
+    size: Annotated[int, msgspec.Meta(ge=1, le=1 << 20)]
+    """Bytes."""
+    held_out: bool = False
+    """Never trained on."""
 
 
 class Training(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -69,6 +83,13 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Key in the registry of data sets (`core.training.datasets`)."""
     model: Model
     training: Training
+    shards: Annotated[tuple[Shard, ...], msgspec.Meta(max_length=4096)] = ()
+    """The text in its order, for data that are text."""
+
+    @property
+    def asks(self) -> Literal["picture", "text"]:
+        """What people give the model: a picture to read, or a text to go on with."""
+        return "picture" if self.model.sequence is None else "text"
 
 
 def decode(document: bytes, source: str) -> Manifest:

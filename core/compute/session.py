@@ -44,6 +44,7 @@ from core.runtime.backend import ExpertBackend, all_experts, useful_threads
 from core.runtime.checkpoints import CheckpointStore
 from core.runtime.parts import Part
 from core.runtime.runtime import Runtime, Switch
+from core.training.predict import predict
 from core.training.trainer import Trainer
 
 log = logging.getLogger(__name__)
@@ -149,7 +150,7 @@ class Session:
     async def _predict(self, number: int, tensors: list[Tensor]) -> None:
         start = time.monotonic()
         try:
-            probabilities, seen, experts = await self._trainer.predict(_picture(tensors))
+            probabilities, seen, experts = await predict(self._trainer, _picture(tensors))
         except HearthError as error:
             self._pipe.send(Refused(number, error.code, str(error)))
             return

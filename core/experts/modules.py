@@ -45,12 +45,14 @@ def product(
         gradient: by the module's outputs, of their shape.
 
     Returns:
-        The gradients by the inputs and by each parameter.
+        The gradients by the inputs (zeros if those are whole numbers, such as classes) and by each parameter.
     """
     with torch.enable_grad():
-        inputs = inputs.detach().requires_grad_()
+        inputs = inputs.detach().requires_grad_(inputs.is_floating_point())
         # A scalar, as autograd imports the compiler's symbolic shapes (1 s, 60 MB) to check other gradients' shapes.
         scalar = torch.dot(module(inputs).flatten(), gradient.flatten())
+    if not inputs.requires_grad:
+        return torch.zeros_like(inputs), list(torch.autograd.grad(scalar, parameters))
     by_inputs, *by_parameters = torch.autograd.grad(scalar, [inputs, *parameters])
     return by_inputs, by_parameters
 

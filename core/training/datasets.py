@@ -10,7 +10,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from core.errors import ManifestError, PictureError
+from core.errors import DataError, ManifestError, PictureError
+from core.manifest import Manifest
+from core.training import shards
 
 DIGITS_HELD_OUT = 360
 DIGITS_SPLIT_SEED = 0
@@ -28,11 +30,16 @@ THIN, USUAL, FAT = 0.25, 0.305, 0.36
 """Share of ink in the box: every class of `load_digits` has about the usual one, as its strokes were normalised."""
 
 
+BYTES = 256
+HELD_OUT_WINDOWS = 64
+"""Of the held-out text, evenly spaced: an evaluation must take a second, not ten."""
+
+
 class Part(NamedTuple):
     inputs: Tensor
-    """float32 [n, inputs]."""
+    """[n, inputs]: float32, or int64 if the inputs are classes themselves."""
     labels: Tensor
-    """int64 [n]."""
+    """int64 [n], or [n, inputs] where each input has its own."""
 
 
 class Dataset(NamedTuple):
@@ -44,7 +51,7 @@ class Dataset(NamedTuple):
     """Training inputs -> training inputs, varied at random."""
 
 
-def _digits() -> Dataset:
+def digits() -> Dataset:
     """scikit-learn's `load_digits`: 1,797 handwritten digits of 8x8 pixels, scaled to 0..1, in a fixed order.
 
     The file is read without importing scikit-learn, which would take a second before the first batch; it is the
@@ -84,18 +91,42 @@ def _distort(inputs: Tensor, generator: torch.Generator) -> Tensor:
     return torch.clamp(moved * (1 + strength).unsqueeze(1), max=1.0)
 
 
-DATASETS: dict[str, Callable[[], Dataset]] = {"digits": _digits}
-
-
-def load(name: str) -> Dataset:
-    """A built-in data set.
+def text(manifest: Manifest, folder: Path | None) -> Dataset:
+    """A run's text in windows of the model's sequence: what is to be told is every byte's next one.
 
     Raises:
-        ManifestError: there is none of that name, or its package is damaged.
+        ManifestError: the model has no sequence, or the text is too short for one.
+        DataError: shards of the text are missing.
     """
+    if folder is None:
+        raise DataError("A run's text is in the run's folder, and none was named.")
+    train, held_out = (torch.frombuffer(bytearray(part), dtype=torch.uint8) for part in shards.read(manifest, folder))
+    window = (manifest.model.sequence or 0) + 1
+    if window == 1 or min(len(train), len(held_out)) < window + HELD_OUT_WINDOWS:
+        raise ManifestError(f"The run {manifest.run} has no sequence, or a text that is too short for it.")
+    every = (len(held_out) - window) // (HELD_OUT_WINDOWS - 1)
+    parts = [train.long().unfold(0, window, 1), held_out.long().unfold(0, window, every)[:HELD_OUT_WINDOWS]]
+    trained, unseen = (Part(windows[:, :-1], windows[:, 1:]) for windows in parts)
+    return Dataset(trained, unseen, BYTES, lambda inputs, generator: inputs)
+
+
+DATASETS: dict[str, Callable[[Manifest, Path | None], Dataset]] = {
+    "digits": lambda manifest, folder: digits(),
+    "text": text,
+}
+
+
+def load(manifest: Manifest, folder: Path | None = None) -> Dataset:
+    """The data of a run; `folder` is the run's, where data are that do not come with a package.
+
+    Raises:
+        ManifestError: there is no data set of that name, its package is damaged, or the manifest does not fit it.
+        DataError: a part is missing.
+    """
+    name = manifest.data
     if name not in DATASETS:
         raise ManifestError(f"There is no data set named {name!r}. Known data sets: {', '.join(sorted(DATASETS))}.")
-    return DATASETS[name]()
+    return DATASETS[name](manifest, folder)
 
 
 def picture_to_input(picture: Tensor) -> Tensor:

@@ -5,13 +5,12 @@ import logging
 import math
 from collections import deque
 from collections.abc import Callable
-from typing import Any, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from core.control.messages import Answer, CurvePoint
+from core.control.messages import CurvePoint
 from core.errors import ComputeError
 from core.experts.directory import LOCAL, Directory
 from core.experts.gating import Gate
@@ -21,14 +20,18 @@ from core.experts.modules import product
 from core.manifest import Manifest
 from core.runtime.adam import Adam
 from core.runtime.runtime import Runtime, Switch
-from core.training import datasets, models
+from core.training import datasets
 from core.training.datasets import Dataset, Part
+from core.training.models import registry
+from core.training.models.kind import Kind
 from core.training.pipeline import Batches
 
 log = logging.getLogger(__name__)
 
 RECENT = 64
 """Batches over which the training loss is averaged."""
+EVALUATED_ROWS = 2048
+"""Rows that an evaluation passes at once: its kernels must be as short as those of training."""
 LOST_DELAY_S = 0.5
 """Pause after a batch that was lost, so that a network without experts is asked twice a second, not for ever."""
 
@@ -49,14 +52,17 @@ class Trainer:
         dataset: Dataset | None = None,
         on_evaluated: Callable[[CurvePoint], None] = lambda point: None,
     ) -> None:
-        """Raises:
-        ManifestError: unknown kind of model or data set.
+        """Args: `dataset` None: that of the manifest, if it comes with a package.
+
+        Raises:
+            ManifestError: unknown kind of model or data set.
         """
         model, training = manifest.model, manifest.training
         self._training = training
-        self._data = datasets.load(manifest.data) if dataset is None else dataset
+        self._data = datasets.load(manifest) if dataset is None else dataset
         self._batches = Batches(self._data, training.batch, training.seed)
-        self._network = models.build(manifest, self._data.train.inputs.shape[1], self._data.classes)
+        self._kind = registry.kind_of(model.kind)
+        self._network = registry.build(manifest, self._data.train.inputs.shape[1], self._data.classes)
         self._adam = Adam(self._network, training.trunk_rate, training)
         grid, hosts = Grid(manifest.run, model.layers, model.grid), {LOCAL: runtime}
         self._layers = [
@@ -123,22 +129,22 @@ class Trainer:
             ComputeError: no sample was answered by any expert, or something was not finite; the trunk is unchanged.
         """
         run = self._switch.run
-        h, alive = batch.inputs, torch.ones_like(batch.labels, dtype=torch.bool)
+        h, alive = batch.inputs, torch.ones(batch.labels.numel(), dtype=torch.bool)
         tape: list[tuple[Tensor, Passed]] = []
         for segment, layer in zip(self._network.segments, self._layers, strict=False):
             x = await run(segment, h)
-            y, passed = await layer.forward(x, run)
+            y, passed = await layer.forward(x.flatten(0, -2), run)
             tape.append((h, passed))
-            h, alive = y, alive & passed.alive
+            h, alive = y.view_as(x), alive & passed.alive
         if not alive.any():
             raise ComputeError("no expert answered for any of its samples.")
 
         head = self._network.segments[-1]
-        loss, by_h, by_head = await run(_loss_product, head, h, batch.labels, alive)
+        loss, by_h, by_head = await run(_loss_product, self._kind, head, h, batch.labels, alive)
         gradients = dict(zip(head.parameters(), by_head, strict=True))
         for segment, layer in reversed(list(zip(self._network.segments, self._layers, strict=False))):
             h, passed = tape.pop()
-            by_x, by_gate = await layer.backward(passed, by_h, run)
+            by_x, by_gate = await layer.backward(passed, by_h.flatten(0, -2), run)
             gradients.update(zip(layer.gate.parameters(), by_gate, strict=True))
             parameters = list(segment.parameters())
             by_h, by_segment = await run(product, segment, parameters, h, by_x)
@@ -153,37 +159,23 @@ class Trainer:
 
     async def evaluate(self) -> CurvePoint:
         """Loss and accuracy on the held-out part. Counts as training: it waits while the switch is off."""
+        step, samples, run = self.step, self.samples, self._switch.run
         inputs, labels = self._data.held_out
-        step, samples = self.step, self.samples
-        logits, _ = await self.infer(inputs, self._switch.run, inference=False)
-        loss = float(functional.cross_entropy(logits, labels))
-        return CurvePoint(step, samples, loss, float((logits.argmax(1) == labels).float().mean()))
-
-    async def predict(self, picture: Tensor) -> tuple[Tensor, Tensor, list[Answer]]:
-        """What the network reads in a picture, also while the switch is off.
-
-        Args:
-            picture: uint8 [height, width], 0 = paper, 255 = ink.
-
-        Returns:
-            Probabilities [classes], what the network saw [8, 8] (0 to 1), and each expert's part.
-
-        Raises:
-            PictureError: the picture holds no ink.
-            ComputeError: no expert answered.
-        """
-        seen = datasets.picture_to_input(picture)
-        logits, passes = await self.infer(seen.unsqueeze(0))
-        if not all(bool(passed.alive.all()) for passed in passes):
-            raise ComputeError("No expert answered. Try again in a moment.")
-        answers = [answer for layer, passed in enumerate(passes) for answer in _answers(layer, passed)]
-        return logits[0].softmax(0), seen.view(datasets.SIDE, datasets.SIDE), answers
+        each = max(1, EVALUATED_ROWS * len(labels) // labels.numel())
+        loss = right = 0.0
+        for x, wanted in zip(inputs.split(each), labels.split(each), strict=True):
+            outputs, _ = await self.infer(x, run, inference=False)
+            loss += float(self._kind.losses(outputs, wanted).sum())
+            right += float(self._kind.right(outputs, wanted).sum())
+        return CurvePoint(step, samples, loss / labels.numel(), right / labels.numel())
 
     async def infer(self, inputs: Tensor, run: Run = at_once, inference: bool = True) -> tuple[Tensor, list[Passed]]:
-        """Logits [n, classes] and what happened in each DMoE layer."""
+        """The head's outputs [n, ..., classes] and what happened in each DMoE layer."""
         h, passes = inputs, []
         for segment, layer in zip(self._network.segments, self._layers, strict=False):
-            h, passed = await layer.forward(await run(segment, h), run, inference)
+            x = await run(segment, h)
+            y, passed = await layer.forward(x.flatten(0, -2), run, inference)
+            h = y.view_as(x)
             passes.append(passed)
         return await run(self._network.segments[-1], h), passes
 
@@ -201,24 +193,15 @@ class Trainer:
         self._started = self.step
 
 
-def _loss_product(head: nn.Module, h: Tensor, labels: Tensor, alive: Tensor) -> tuple[float, Tensor, Any]:
-    """Mean loss over the samples that are alive, and the gradients of its sum by `h` and the head's parameters."""
+def _loss_product(
+    kind: Kind, head: nn.Module, h: Tensor, labels: Tensor, alive: Tensor
+) -> tuple[float, Tensor, tuple[Tensor, ...]]:
+    """Mean loss over the rows that are alive, and the gradients of its sum by `h` and the head's parameters."""
     with torch.enable_grad():
         h = h.detach().requires_grad_()
-        loss = (functional.cross_entropy(head(h), labels, reduction="none") * alive).sum()
+        loss = (kind.losses(head(h), labels) * alive).sum()
     mean = loss.item() / int(alive.sum())
     if not math.isfinite(mean):
         raise ComputeError("its loss is not finite.")
     by_h, *by_head = torch.autograd.grad(loss, [h, *head.parameters()])
     return mean, by_h, tuple(by_head)
-
-
-def _answers(layer: int, passed: Passed) -> list[Answer]:
-    """The experts' part for a batch of one sample, best first."""
-    by_cell = {call.uid.coords: i for i, call in enumerate(passed.calls)}
-    answers = []
-    for index, weight in zip(passed.beam.chosen[0].tolist(), passed.weights[0].tolist(), strict=True):
-        i = by_cell[passed.beam.cells[index]]
-        answered = passed.hosts[i] is not None
-        answers.append(Answer(layer, str(passed.calls[i].uid), weight, passed.seconds[i] * 1000, answered))
-    return answers

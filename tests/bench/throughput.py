@@ -18,7 +18,8 @@ from core.manifest import Manifest
 from core.runtime.adam import Adam
 from core.runtime.backend import all_experts
 from core.runtime.runtime import Runtime, Switch
-from core.training import datasets, models
+from core.training import datasets
+from core.training.models import registry
 from core.training.pipeline import Batches
 from core.training.trainer import Trainer
 
@@ -32,11 +33,11 @@ class PlainLoop:
 
     def __init__(self, manifest: Manifest) -> None:
         model, training = manifest.model, manifest.training
-        data = datasets.load(manifest.data)
+        data = datasets.load(manifest)
         grid = Grid(manifest.run, model.layers, model.grid)
         self.k, self.balance = model.k, training.balance
         self.batches = Batches(data, training.batch, training.seed)
-        self.network = models.build(manifest, data.train.inputs.shape[1], data.classes)
+        self.network = registry.build(manifest, data.train.inputs.shape[1], data.classes)
         cells = list(itertools.product(*map(range, model.grid)))
         self.columns = Gate(model.width, model.grid).columns(torch.tensor(cells))
         self.experts = [

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import msgspec
 import pytest
 import torch
 from sklearn.datasets import load_digits
@@ -10,6 +11,7 @@ from sklearn.svm import SVC
 from torch import Tensor
 from torch.nn import functional
 
+from core import manifest as manifests
 from core.errors import ManifestError, PictureError
 from core.training import datasets
 from core.training.datasets import Dataset, picture_to_input
@@ -18,7 +20,7 @@ from core.training.pipeline import Batches
 
 @pytest.fixture(scope="module")
 def digits() -> Dataset:
-    return datasets.load("digits")
+    return datasets.digits()
 
 
 @pytest.fixture(scope="module")
@@ -42,18 +44,18 @@ def test_the_digits_are_scikit_learns_with_360_held_out(digits: Dataset) -> None
 
 def test_the_split_is_the_same_every_time(digits: Dataset) -> None:
     torch.manual_seed(123)
-    assert torch.equal(datasets.load("digits").held_out.inputs, digits.held_out.inputs)
+    assert torch.equal(datasets.digits().held_out.inputs, digits.held_out.inputs)
 
 
 def test_loading_the_digits_does_not_import_scikit_learn() -> None:
-    program = "import sys; from core.training import datasets; datasets.load('digits'); print('sklearn' in sys.modules)"
+    program = "import sys; from core.training import datasets; datasets.digits(); print('sklearn' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     assert result.stdout.strip() == "False"
 
 
 def test_an_unknown_data_set_names_those_that_exist() -> None:
     with pytest.raises(ManifestError, match=r"'faces'.*digits"):
-        datasets.load("faces")
+        datasets.load(msgspec.structs.replace(manifests.load("digits"), data="faces"))
 
 
 def test_batches_are_a_function_of_their_number_and_cover_every_epoch(digits: Dataset) -> None:

@@ -21,6 +21,7 @@ from core.manifest import Manifest
 from core.runtime.backend import all_experts
 from core.runtime.runtime import Runtime, Switch
 from core.training import datasets
+from core.training.predict import predict
 from core.training.trainer import Trainer
 from tests.bench.throughput import PlainLoop
 
@@ -86,10 +87,10 @@ async def test_digits_are_read_with_95_per_cent_and_pictures_of_them_nearly_so(s
         assert setup.trainer.lost == 0
         assert setup.runtime.passes < setup.runtime.calls / 1.5, "batches in flight were not joined"
 
-        held_out = datasets.load("digits").held_out
+        held_out = datasets.digits().held_out
         right = 0
         for x, label in zip(held_out.inputs[:60], held_out.labels[:60].tolist(), strict=True):
-            probabilities, _, _ = await setup.trainer.predict(picture(x))
+            probabilities, _, _ = await predict(setup.trainer, picture(x))
             right += int(probabilities.argmax()) == label
         assert right >= 51
 
@@ -119,9 +120,9 @@ async def test_training_stops_with_the_switch_and_prediction_does_not() -> None:
         setup.switch.off()
         step, end = setup.trainer.step, setup.runtime.last_kernel_end
         experts = [backend.version for backend in setup.backends.values()]
-        seen_picture = picture(datasets.load("digits").held_out.inputs[0])
+        seen_picture = picture(datasets.digits().held_out.inputs[0])
         for _ in range(5):
-            probabilities, seen, answers = await setup.trainer.predict(seen_picture)
+            probabilities, seen, answers = await predict(setup.trainer, seen_picture)
         assert setup.trainer.step == step
         assert [backend.version for backend in setup.backends.values()] == experts
         assert setup.runtime.last_kernel_end == end
@@ -143,7 +144,7 @@ async def test_training_stops_with_the_switch_and_prediction_does_not() -> None:
 async def test_an_empty_picture_is_refused() -> None:
     setup = Setup(digits())
     with pytest.raises(PictureError, match="empty"):
-        await setup.trainer.predict(torch.zeros(64, 64, dtype=torch.uint8))
+        await predict(setup.trainer, torch.zeros(64, 64, dtype=torch.uint8))
 
 
 async def test_without_experts_batches_are_dropped_slowly_and_training_goes_on_when_they_return() -> None:
@@ -155,7 +156,7 @@ async def test_without_experts_batches_are_dropped_slowly_and_training_goes_on_w
     async with setup.running():
         await setup.until(lambda: setup.trainer.lost >= 3)
         with pytest.raises(ComputeError, match="no active expert"):
-            await setup.trainer.predict(picture(torch.ones(64)))
+            await predict(setup.trainer, picture(torch.ones(64)))
         assert setup.trainer.lost < 30, "it spins"
         assert setup.trainer.step == 0
         for uid in experts:
@@ -176,7 +177,7 @@ async def test_training_goes_on_without_the_experts_that_vanish() -> None:
         gradients = [setup.backends[uid].samples + setup.backends[uid].pending for uid in gone]
         await setup.until(lambda: setup.trainer.step >= step + 20)
         assert [setup.backends[uid].samples + setup.backends[uid].pending for uid in gone] == gradients
-        _, _, answers = await setup.trainer.predict(picture(datasets.load("digits").held_out.inputs[0]))
+        _, _, answers = await predict(setup.trainer, picture(datasets.digits().held_out.inputs[0]))
     assert all(answer.uid.split(".")[2] == "0" for answer in answers)
 
 
@@ -208,7 +209,7 @@ async def test_a_run_goes_on_where_it_was() -> None:
 
 async def evaluated(setup: Setup) -> CurvePoint:
     """The state as it is: nothing is trained while the held-out part is read."""
-    inputs, labels = datasets.load("digits").held_out
+    inputs, labels = datasets.digits().held_out
     logits, _ = await setup.trainer.infer(inputs)
     loss = float(functional.cross_entropy(logits, labels))
     accuracy = float((logits.argmax(1) == labels).float().mean())
@@ -223,6 +224,7 @@ from core import manifest as manifests
 from core.experts.directory import LocalDirectory
 from core.runtime.backend import all_experts
 from core.runtime.runtime import Runtime, Switch
+from core.training.predict import predict
 from core.training.trainer import Trainer
 
 async def main():

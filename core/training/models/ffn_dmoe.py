@@ -1,0 +1,18 @@
+"""The paper's classifier (section 4.2): DMoE layers of feed-forward experts, each with its own residual."""
+
+from torch import nn
+
+from core.experts.gating import Gate
+from core.manifest import Manifest
+from core.training.models.kind import Kind, Network
+
+
+def _build(manifest: Manifest, inputs: int, classes: int) -> Network:
+    model = manifest.model
+    first = nn.Linear(inputs, model.width)
+    between = [nn.LayerNorm(model.width) for _ in range(model.layers - 1)]
+    last = nn.Sequential(nn.LayerNorm(model.width), nn.Linear(model.width, classes))
+    return Network([first, *between, last], [Gate(model.width, model.grid) for _ in range(model.layers)])
+
+
+KIND = Kind(_build)

@@ -1,0 +1,49 @@
+"""What the network reads in a picture, and who took part."""
+
+from torch import Tensor
+
+from core.control.messages import Answer
+from core.errors import ComputeError
+from core.experts.layer import Passed
+from core.training import datasets
+from core.training.trainer import Trainer
+
+
+async def predict(trainer: Trainer, picture: Tensor) -> tuple[Tensor, Tensor, list[Answer]]:
+    """What the network reads in a picture, also while the switch is off.
+
+    Args:
+        trainer: of a network that reads pictures.
+        picture: uint8 [height, width], 0 = paper, 255 = ink.
+
+    Returns:
+        Probabilities [classes], what the network saw [8, 8] (0 to 1), and each expert's part.
+
+    Raises:
+        PictureError: the picture holds no ink.
+        ComputeError: no expert answered.
+    """
+    seen = datasets.picture_to_input(picture)
+    logits, passes = await trainer.infer(seen.unsqueeze(0))
+    return logits[0].softmax(0), seen.view(datasets.SIDE, datasets.SIDE), answers(passes)
+
+
+def answers(passes: list[Passed]) -> list[Answer]:
+    """The experts' part in the last row of a pass, by layer, best first.
+
+    Raises:
+        ComputeError: there is a row for which no expert answered.
+    """
+    if not all(bool(passed.alive.all()) for passed in passes):
+        raise ComputeError("No expert answered. Try again in a moment.")
+    return [answer for layer, passed in enumerate(passes) for answer in _answers(layer, passed)]
+
+
+def _answers(layer: int, passed: Passed) -> list[Answer]:
+    by_cell = {call.uid.coords: i for i, call in enumerate(passed.calls)}
+    found = []
+    for index, weight in zip(passed.beam.chosen[-1].tolist(), passed.weights[-1].tolist(), strict=True):
+        i = by_cell[passed.beam.cells[index]]
+        answered = passed.hosts[i] is not None
+        found.append(Answer(layer, str(passed.calls[i].uid), weight, passed.seconds[i] * 1000, answered))
+    return found
