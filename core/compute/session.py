@@ -44,6 +44,7 @@ from core.runtime.backend import ExpertBackend, all_experts, useful_threads
 from core.runtime.checkpoints import CheckpointStore
 from core.runtime.parts import Part
 from core.runtime.runtime import Runtime, Switch
+from core.training import datasets
 from core.training.predict import predict
 from core.training.trainer import Trainer
 
@@ -67,6 +68,7 @@ class Session:
 
         Raises:
             ManifestError: the run's model or data is unknown.
+            DataError: a part of its data is missing.
         """
         self._pipe = pipe
         torch.set_num_interop_threads(1)
@@ -83,6 +85,7 @@ class Session:
             self._runtime,
             LocalDirectory(self._backends),
             self._switch,
+            datasets.load(manifest, Path(configure.folder)),
             on_evaluated=lambda point: pipe.send(Evaluated(point)),
         )
         self._store = CheckpointStore(Path(configure.folder) / CHECKPOINTS, manifest.run)

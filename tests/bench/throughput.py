@@ -4,10 +4,10 @@ import asyncio
 import itertools
 import statistics
 import time
+from pathlib import Path
 
 import msgspec
 import torch
-from torch.nn import functional
 
 from core import manifest as manifests
 from core.experts import modules
@@ -31,9 +31,10 @@ class PlainLoop:
     flight and a step for every gradient the two compute the same numbers.
     """
 
-    def __init__(self, manifest: Manifest) -> None:
+    def __init__(self, manifest: Manifest, folder: Path | None = None) -> None:
         model, training = manifest.model, manifest.training
-        data = datasets.load(manifest)
+        data = datasets.load(manifest, folder)
+        self.kind = registry.kind_of(model.kind)
         grid = Grid(manifest.run, model.layers, model.grid)
         self.k, self.balance = model.k, training.balance
         self.batches = Batches(data, training.batch, training.seed)
@@ -64,6 +65,7 @@ class PlainLoop:
         *segments, head = self.network.segments
         for segment, gate, experts in zip(segments, self.network.gates, self.experts, strict=True):
             x = segment(h)
+            shape, x = x.shape, x.flatten(0, -2)
             scores = add_up(gate(x), self.columns)
             best = scores.topk(self.k)
             weights = best.values.softmax(1)
@@ -73,17 +75,18 @@ class PlainLoop:
                 counts.append(len(rows))
                 if len(rows):
                     h = h.index_add(0, rows, expert(x[rows]) * weights[rows, places, None])
+            h = h.view(shape)
             extra = extra + self.balance * len(x) * balance_loss(scores, best.indices)
-        loss = functional.cross_entropy(head(h), labels, reduction="sum")
+        loss = self.kind.losses(head(h), labels).sum()
         adams = itertools.chain([self.trunk_adam], *self.expert_adams)
-        used = [(adam, count) for adam, count in zip(adams, [len(labels), *counts], strict=True) if count]
+        used = [(adam, count) for adam, count in zip(adams, [labels.numel(), *counts], strict=True) if count]
         parameters = [parameter for adam, _ in used for parameter in adam.parameters]
         gradients = iter(torch.autograd.grad(loss + extra, parameters))
         for adam, count in used:
             adam.step(torch.cat([next(gradients).flatten() for _ in adam.parameters]) / count, count)
         self.step += 1
-        self.samples += len(labels)
-        return loss.item() / len(labels)
+        self.samples += labels.numel()
+        return loss.item() / labels.numel()
 
 
 def measure(quick: bool) -> dict[str, object]:

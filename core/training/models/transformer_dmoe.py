@@ -13,8 +13,8 @@ from core.experts.gating import Gate
 from core.manifest import Manifest
 from core.training.models.kind import Kind, Network
 
-DEVIATION = 0.02
-"""Of the first embeddings and output weights (Radford et al., 2019)."""
+DEVIATION = 0.5
+"""Of the first embeddings."""
 
 
 class Attention(nn.Module):
@@ -60,7 +60,7 @@ def _build(manifest: Manifest, inputs: int, classes: int) -> Network:
     first = nn.Sequential(Embedding(classes, model.sequence, model.width), Attention(model.width, model.heads))
     between = [Attention(model.width, model.heads) for _ in range(model.layers - 1)]
     last = nn.Sequential(nn.LayerNorm(model.width), nn.Linear(model.width, classes))
-    nn.init.normal_(last[1].weight, std=DEVIATION)
+    nn.init.normal_(last[1].weight, std=0.02)
     return Network([first, *between, last], [Gate(model.width, model.grid) for _ in range(model.layers)])
 
 

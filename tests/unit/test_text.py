@@ -1,0 +1,168 @@
+"""The run `text`: a causal network whose gradients are those of dense autograd, and which learns to read."""
+
+import asyncio
+import math
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import torch
+
+from core.control.messages import CurvePoint
+from core.errors import DataError, ManifestError
+from core.experts.directory import LocalDirectory
+from core.manifest import Manifest
+from core.runtime.backend import all_experts
+from core.runtime.runtime import Runtime, Switch
+from core.training import datasets, shards
+from core.training.models import registry
+from core.training.pipeline import Batches
+from core.training.trainer import Trainer
+from tests.bench.throughput import PlainLoop
+from tests.unit.text_run import SMALL, text_run
+
+
+class Setup:
+    """A text run as the compute process holds it."""
+
+    def __init__(self, manifest: Manifest, folder: Path) -> None:
+        self.backends = {backend.uid: backend for backend in all_experts(manifest)}
+        self.switch = Switch()
+        self.runtime = Runtime(self.backends, self.switch)
+        self.directory = LocalDirectory(self.backends)
+        self.data = datasets.load(manifest, folder)
+        self.curve: list[CurvePoint] = []
+        self.trainer = Trainer(
+            manifest, self.runtime, self.directory, self.switch, self.data, on_evaluated=self.curve.append
+        )
+
+    @asynccontextmanager
+    async def running(self, seconds: float = 90.0) -> AsyncIterator[None]:
+        async with asyncio.timeout(seconds):
+            tasks = [asyncio.create_task(self.runtime.run()), asyncio.create_task(self.trainer.run())]
+            try:
+                yield
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def trained(self, steps: int) -> None:
+        self.switch.on()
+        while self.trainer.step < steps:
+            await asyncio.sleep(0)
+        self.switch.off()
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def double_precision() -> Iterator[None]:
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+def test_samples_are_windows_whose_labels_are_the_next_bytes(tmp_path: Path) -> None:
+    data = datasets.load(text_run({"sequence": 32}), tmp_path)
+    train, held_out = shards.read(text_run({}), tmp_path)
+    assert data.train.inputs.shape == data.train.labels.shape == (len(train) - 32, 32)
+    for text, part in ((train, data.train), (held_out, data.held_out)):
+        for row in (0, 1, len(part.inputs) - 1):
+            inputs, labels = bytes(part.inputs[row].tolist()), bytes(part.labels[row].tolist())
+            assert inputs[1:] == labels[:-1]
+            assert inputs + labels[-1:] in text
+    assert len(data.held_out.inputs) == datasets.HELD_OUT_WINDOWS
+    assert bytes(data.held_out.inputs[-1].tolist()) in held_out[-len(held_out) // 40 :], "they end long before the text"
+
+
+def test_a_run_that_does_not_fit_is_refused_in_words(tmp_path: Path) -> None:
+    manifest = text_run(SMALL)
+    with pytest.raises(DataError, match="run's folder"):
+        datasets.load(manifest)
+    for model in ({"heads": None}, {"heads": 3}, {"sequence": None}):
+        with pytest.raises(ManifestError, match="`heads` that divide `width`"):
+            registry.build(text_run({**SMALL, **model}), 16, 256)
+    with pytest.raises(ManifestError, match="samples of 64, not of 16"):
+        registry.build(manifest, 64, 256)
+    with pytest.raises(ManifestError, match="no sequence"):
+        datasets.load(text_run({"sequence": None}), tmp_path)
+
+
+async def test_no_output_depends_on_what_comes_after_it(tmp_path: Path) -> None:
+    setup = Setup(text_run(SMALL), tmp_path)
+    text = setup.data.train.inputs[:1]
+    changed = text.clone()
+    changed[0, 9] = (text[0, 9] + 1) % 256
+    async with setup.running():
+        outputs, passes = await setup.trainer.infer(text)
+        others, _ = await setup.trainer.infer(changed)
+        shorter, _ = await setup.trainer.infer(text[:, :9])
+    assert outputs.shape == (1, 16, 256)
+    assert [passed.x.shape for passed in passes] == [(16, 16), (16, 16)], "each token is a row of its own"
+    torch.testing.assert_close(others[:, :9], outputs[:, :9])
+    torch.testing.assert_close(shorter, outputs[:, :9])
+    assert bool((others[:, 9:] - outputs[:, 9:]).abs().amax(2).gt(1e-6).all())
+
+
+@pytest.mark.usefixtures("double_precision")
+async def test_gradients_are_those_of_dense_autograd(tmp_path: Path) -> None:
+    """Three steps of the trunk and of every expert; a wrong gradient is another step."""
+    manifest = text_run(SMALL, in_flight=1, target_samples=1, batch=4, evaluate_every=1_000_000)
+    setup, plain = Setup(manifest, tmp_path), PlainLoop(manifest, tmp_path)
+    async with setup.running():
+        await setup.trained(3)
+    while plain.step < setup.trainer.step:
+        plain.train_batch()
+    assert setup.trainer.step >= 3
+    assert setup.trainer.samples == plain.samples == setup.trainer.step * 4 * 16
+    assert any(backend.version >= 3 for backend in setup.backends.values())
+    states = [(setup.trainer.state(), plain.trunk_adam)]
+    adams = [adam for row in plain.expert_adams for adam in row]
+    states += [(backend.state(), adam) for backend, adam in zip(setup.backends.values(), adams, strict=True)]
+    for state, adam in states:
+        for name, expected in adam.state().items():
+            torch.testing.assert_close(state[name], expected, rtol=0, atol=1e-9, msg=name)
+
+
+async def test_a_token_that_no_expert_answered_is_not_counted(tmp_path: Path) -> None:
+    setup = Setup(text_run(SMALL, in_flight=1, batch=4), tmp_path)
+    answering = next(uid for uid in setup.backends if uid.layer == 1)
+    for uid, backend in setup.backends.items():
+        if uid.layer == 1 and uid != answering:
+            backend.module = torch.nn.Identity()
+            backend.module.register_forward_hook(lambda *_: 1 / 0)
+    async with setup.running():
+        await setup.trained(4)
+    assert 0 < setup.trainer.samples < 4 * 4 * 16
+
+
+async def test_in_a_few_seconds_it_knows_more_than_how_often_each_byte_comes(tmp_path: Path) -> None:
+    model = {"layers": 2, "width": 64, "hidden": 64, "sequence": 64, "grid": (2, 2), "heads": 2}
+    setup = Setup(text_run(model, warmup_updates=20, in_flight=2, evaluate_every=50), tmp_path)
+    _, held_out = shards.read(text_run({}), tmp_path)
+    shares = [count / len(held_out) for count in Counter(held_out).values()]
+    unigrams = -sum(share * math.log(share) for share in shares)
+    async with setup.running():
+        await setup.trained(200)
+    first, last = setup.curve[0], setup.curve[-1]
+    assert first.loss > unigrams
+    assert last.loss < unigrams - 0.4
+    assert last.accuracy > 0.3
+    assert last.samples == last.step * 16 * 64
+
+
+def test_batches_start_anywhere_in_the_text(tmp_path: Path) -> None:
+    data = datasets.load(text_run(SMALL), tmp_path)
+    first = Batches(data, 8, seed=1)[0].inputs
+    assert torch.equal(first, Batches(data, 8, seed=1)[0].inputs)
+    assert not torch.equal(first, Batches(data, 8, seed=2)[0].inputs)
+    assert not torch.equal(first, Batches(data, 8, seed=1)[1].inputs)
