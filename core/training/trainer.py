@@ -163,7 +163,7 @@ class Trainer:
         inputs, labels = self._data.held_out
         each = max(1, EVALUATED_ROWS * len(labels) // labels.numel())
         loss = right = 0.0
-        for x, wanted in zip(inputs.split(each), labels.split(each), strict=True):
+        for x, wanted in zip(torch.split(inputs, each), torch.split(labels, each), strict=True):
             outputs, _ = await self.infer(x, run, inference=False)
             loss += float(self._kind.losses(outputs, wanted).sum())
             right += float(self._kind.right(outputs, wanted).sum())

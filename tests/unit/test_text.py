@@ -42,6 +42,7 @@ class Setup:
     async def running(self, seconds: float = 90.0) -> AsyncIterator[None]:
         async with asyncio.timeout(seconds):
             tasks = [asyncio.create_task(self.runtime.run()), asyncio.create_task(self.trainer.run())]
+            self.watched = tasks
             try:
                 yield
             finally:
@@ -52,6 +53,7 @@ class Setup:
     async def trained(self, steps: int) -> None:
         self.switch.on()
         while self.trainer.step < steps:
+            assert not any(task.done() for task in self.watched)
             await asyncio.sleep(0)
         self.switch.off()
 

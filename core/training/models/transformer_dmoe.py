@@ -60,7 +60,6 @@ def _build(manifest: Manifest, inputs: int, classes: int) -> Network:
     first = nn.Sequential(Embedding(classes, model.sequence, model.width), Attention(model.width, model.heads))
     between = [Attention(model.width, model.heads) for _ in range(model.layers - 1)]
     last = nn.Sequential(nn.LayerNorm(model.width), nn.Linear(model.width, classes))
-    nn.init.normal_(last[1].weight, std=0.02)
     return Network([first, *between, last], [Gate(model.width, model.grid) for _ in range(model.layers)])
 
 
