@@ -85,7 +85,7 @@ class Trainer:
 
     @property
     def samples(self) -> int:
-        """Samples trained on."""
+        """Samples trained on: rows of the DMoE layers, such as the tokens of all sequences."""
         return self._adam.samples
 
     @property

@@ -149,7 +149,7 @@ async def test_a_token_that_no_expert_answered_is_not_counted(tmp_path: Path) ->
 
 async def test_in_a_few_seconds_it_knows_more_than_how_often_each_byte_comes(tmp_path: Path) -> None:
     model = {"layers": 2, "width": 64, "hidden": 64, "sequence": 64, "grid": (2, 2), "heads": 2}
-    setup = Setup(text_run(model, warmup_updates=20, in_flight=2, evaluate_every=50), tmp_path)
+    setup = Setup(text_run(model, warmup_samples=20_000, in_flight=2, evaluate_every=50), tmp_path)
     _, held_out = shards.read(text_run({}), tmp_path)
     shares = [count / len(held_out) for count in Counter(held_out).values()]
     unigrams = -sum(share * math.log(share) for share in shares)
