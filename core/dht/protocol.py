@@ -162,9 +162,9 @@ class DHTProtocol(KademliaProtocol):  # type: ignore[misc]
         self.suffixes = Batcher(self._send_find_suffixes, self.spawn, BATCH)
         self.stores = Batcher(self._send_store, self.spawn, 512, len)
         rpc.register("dht.ping", Ping, self._on_ping)
-        rpc.register("dht.find_node", FindNode, self._on_find_node, cost=4.0)
-        rpc.register("dht.find_value", FindValue, self._on_find_value, cost=4.0)
-        rpc.register("dht.store", Store, self._on_store, cost=8.0)
+        rpc.register("dht.find_node", FindNode, self._on_find_node, cost=lambda asked: 1.0 + len(asked.targets))
+        rpc.register("dht.find_value", FindValue, self._on_find_value, cost=lambda asked: 1.0 + len(asked.keys))
+        rpc.register("dht.store", Store, self._on_store, cost=lambda asked: 1.0 + len(asked.records))
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(name)  # the package would make an RPC of any name

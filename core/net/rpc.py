@@ -18,7 +18,7 @@ from core.net.link import Link, Payload, Refusal
 from core.net.messages import REFUSALS, TIMED_OUT, Answer, Call, Cancel, Fault, Header, PeerAddress, Ping, Pong
 from core.net.metrics import Meter, MethodMetrics
 from core.net.pool import Connector, Pool
-from core.net.service import Context, Handler, Result, Service
+from core.net.service import Context, Cost, Handler, Result, Service
 
 log = logging.getLogger(__name__)
 
@@ -132,7 +132,7 @@ class RpcNode:
         handler: Callable[[RequestT, bytes, Context], Awaitable[Result] | Result],
         *,
         max_payload: int = 0,
-        cost: float = 1.0,
+        cost: Cost = 1.0,
     ) -> None:
         """Serve a method.
 
@@ -141,7 +141,7 @@ class RpcNode:
             request: the type of its request; others are refused before the handler sees them.
             handler: see `Handler`. A HearthError it raises travels to the caller as RemoteFault with its code.
             max_payload: the largest payload it takes, in bytes.
-            cost: how many calls one of these counts for in the caller's quota.
+            cost: how many calls one of these counts for in the caller's quota, or a function of the request.
         """
         self._service.register(name, request, handler, max_payload, cost, self._meter(name))
 

@@ -39,6 +39,9 @@ Handler = Callable[[Any, bytes, Context], Awaitable[Result] | Result]
 A plain function is run at once, without a task: best for what neither waits nor computes for long.
 """
 
+Cost = float | Callable[[Any], float]
+"""How many calls one counts for in the caller's quota; a function of the request where that asks for more or less."""
+
 
 class Method(NamedTuple):
     """A registered method."""
@@ -48,7 +51,7 @@ class Method(NamedTuple):
     waits: bool
     """Whether the handler is a coroutine function."""
     max_payload: int
-    cost: float
+    cost: Callable[[Any], float]
     meter: Meter
 
 
@@ -80,12 +83,13 @@ class Service:
         self._memory = Memory(limits.RECEIVING, limits.RECEIVING_BY_PEER)
 
     def register(
-        self, name: str, request: type[msgspec.Struct], handler: Handler, max_payload: int, cost: float, meter: Meter
+        self, name: str, request: type[msgspec.Struct], handler: Handler, max_payload: int, cost: Cost, meter: Meter
     ) -> None:
         """See RpcNode.register."""
         waits = inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(type(handler).__call__)
         decode = msgspec.msgpack.Decoder(request).decode
-        self._methods[name] = Method(decode, handler, waits, max_payload, cost, meter)
+        price = cost if callable(cost) else lambda _: cost
+        self._methods[name] = Method(decode, handler, waits, max_payload, price, meter)
 
     # --- letting in
 
@@ -129,15 +133,15 @@ class Service:
             Violation: the call's number is in use.
         """
         method = self._methods[call.method]
-        pause = self.spend(link.peer, method.cost, len(payload))
         if call.id in link.serving:
             release()
             raise Violation("two calls with one number")
         if call.id in link.cancelled:
             link.cancelled.discard(call.id)
             release()
-            return pause
+            return self.spend(link.peer, 1.0, len(payload))
         request = self._request(link, call, method, payload)
+        pause = self.spend(link.peer, 1.0 if request is None else method.cost(request), len(payload))
         if request is None:
             release()
             return pause
