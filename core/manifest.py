@@ -71,6 +71,10 @@ class Training(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seed: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
     max_staleness: Count = 4096
     """Steps that an expert may have taken since the forward pass of a gradient that it is sent."""
+    codec: Literal["fp32", "fp16", "int8"] = "fp16"
+    """How numbers travel between peers (`core.experts.codec`)."""
+    patience_s: Annotated[float, msgspec.Meta(gt=0.0, le=60.0)] = 1.0
+    """The longest wait for a peer's answer. One that is frozen costs a batch this once; it is left out then."""
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

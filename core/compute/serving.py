@@ -30,6 +30,10 @@ class Serving:
             self._refuse(message, "busy", "This PC is given back to its user. Ask another peer.")
             return
         request, backward = message.request, message.direction == "backward"
+        if backward and not request.with_inputs:  # no inputs are kept yet
+            forgotten = ExpertReply((False,) * len(request.uids), forgotten=True)
+            self._pipe.send(Served(message.id, forgotten), [messages.Tensor(Shape("uint8", (0,)), b"")])
+            return
         try:
             calls = _calls(request, backward, payload.data)
         except HearthError as error:

@@ -17,8 +17,11 @@ from pathlib import Path
 import torch
 
 from core.compute.messages import (
+    Answered,
+    Cells,
     Configure,
     Evaluated,
+    Located,
     Predict,
     Predicted,
     Progress,
@@ -31,15 +34,19 @@ from core.compute.messages import (
     Shape,
     Stop,
     Stopped,
+    Suffixes,
     Tensor,
     Train,
+    Unanswered,
 )
+from core.compute.peer_directory import Hosts, PeerDirectory
+from core.compute.peers import Peers
 from core.compute.pipe import Pipe
 from core.compute.serving import Serving
 from core.control.messages import ExpertStatus
 from core.errors import CheckpointError, HearthError, PictureError, ProtocolError
-from core.experts.directory import LocalDirectory
-from core.experts.grid import Uid
+from core.experts.directory import LOCAL, LocalDirectory
+from core.experts.grid import Grid, Uid
 from core.runtime.backend import ExpertBackend, all_experts, useful_threads
 from core.runtime.checkpoints import CheckpointStore
 from core.runtime.parts import Part
@@ -80,10 +87,15 @@ class Session:
         self._runtime = Runtime(self._backends, self._switch)
         self._serving = Serving(pipe, self._runtime, self._switch)
         self._trains = configure.trains
+        grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
+        self._directory = LocalDirectory(self._backends)
+        self._peers = Peers(pipe.send)
+        self._others = PeerDirectory(grid, self._directory, self._peers, manifest.training)
+        alone = not configure.networked
         self._trainer = Trainer(
             manifest,
-            self._runtime,
-            LocalDirectory(self._backends),
+            {LOCAL: self._runtime} if alone else Hosts(self._runtime, self._others),
+            self._directory if alone else self._others,
             self._switch,
             datasets.load(manifest, Path(configure.folder)),
             on_evaluated=lambda point: pipe.send(Evaluated(point)),
@@ -111,6 +123,7 @@ class Session:
                     "report": self._report(),
                     "checkpoints": self._save_regularly(),
                     "commands": self._obey(group),
+                    "peers": self._others.run(),
                 }
                 if self._trains:
                     tasks["trainer"] = trainer.run()
@@ -138,6 +151,10 @@ class Session:
                     group.create_task(self._predict(message.id, tensors), name="predict")
                 case Serve():
                     group.create_task(self._serving.serve(message, tensors[0]), name="serve")
+                case Answered() | Unanswered() | Located() | Suffixes():
+                    self._peers.received(message, tensors)
+                case Cells():
+                    self._others.cells(message.layers)
                 case SetThreads():
                     self._set_threads(message.threads)
                 case Quit():

@@ -36,6 +36,8 @@ EXPIRY_S = 60.0
 """Three announcements: a live host is not lost by one lost call, a dead one is gone after this and one refresh."""
 REFRESH_S = 10.0
 """Between two readings of a small grid."""
+EMPTY_S = 2.0
+"""The same while a layer has no expert at all, so that training can begin soon after the first host has come."""
 POSITIVE_S = 10.0
 """A prefix or host once read is believed for so long, and never beyond its expiry."""
 NEGATIVE_S = 20.0
@@ -203,7 +205,8 @@ class DHTDirectory:
             except HearthError as error:
                 log.warning("The grid could not be read: %s", error)
                 self._forget_mirrors()  # what has expired goes all the same
-            await asyncio.sleep(REFRESH_S * random.uniform(0.8, 1.0))
+            known = all(self.mirror(layer) for layer in range(self._grid.layers))
+            await asyncio.sleep((REFRESH_S if known else EMPTY_S) * random.uniform(0.8, 1.0))
 
     def _valid(self, suffixes: Mapping[str, float], depth: int) -> dict[int, float]:
         """The suffixes that are coordinates of this grid; anybody may publish others."""

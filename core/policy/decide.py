@@ -53,6 +53,8 @@ class Compute:
     """Unix time at which a stopped process ends."""
     answering: bool = False
     """It was started to answer a question only."""
+    reachable: bool = True
+    """Every layer of the run has an expert, here or on a peer."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,6 +95,9 @@ def decide(
         return Decision(True, "attention", compute.failure, _retry(compute, now), compute.retry_time)
     if compute.phase != "training":
         return Decision(True, "preparing", "The network is being loaded.", "Ready in a few seconds.")
+    if not compute.reachable:
+        reason = "No expert of this run can be reached yet. Training begins as soon as a peer that hosts some is found."
+        return Decision(True, "preparing", reason, "Goes on by itself; another PC must take part as a host.")
     return _contributing(idle, settings, wishes, compute, now)
 
 
@@ -136,6 +141,8 @@ def _retry(compute: Compute, now: float) -> str:
 
 def _contributing(idle: Idle, settings: Settings, wishes: Wishes, compute: Compute, now: float) -> Decision:
     hosts = f"This PC is training {compute.experts} experts."
+    if not compute.experts:
+        hosts = "This PC trains through the experts of other peers."
     if wishes.start_now_until is not None:
         until = f"Goes on whatever you do until {clock(wishes.start_now_until, now)}, or until you press Pause."
         return Decision(True, "contributing", f"You pressed Start now. {hosts}", until, wishes.start_now_until)

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import cast
 
 import torch
@@ -12,14 +12,14 @@ from torch import Tensor, nn
 
 from core.control.messages import CurvePoint
 from core.errors import ComputeError
-from core.experts.directory import LOCAL, Directory
+from core.experts.directory import Directory
 from core.experts.gating import Gate
 from core.experts.grid import Grid
-from core.experts.layer import DMoELayer, Passed, Run, at_once
+from core.experts.layer import DMoELayer, ExpertHost, Passed, Run, at_once
 from core.experts.modules import product
 from core.manifest import Manifest
 from core.runtime.adam import Adam
-from core.runtime.runtime import Runtime, Switch
+from core.runtime.runtime import Switch
 from core.training import datasets
 from core.training.datasets import Dataset, Part
 from core.training.models import registry
@@ -46,7 +46,7 @@ class Trainer:
     def __init__(
         self,
         manifest: Manifest,
-        runtime: Runtime,
+        hosts: Mapping[str, ExpertHost],
         directory: Directory,
         switch: Switch,
         dataset: Dataset | None = None,
@@ -64,11 +64,12 @@ class Trainer:
         self._kind = registry.kind_of(model.kind)
         self._network = registry.build(manifest, self._data.train.inputs.shape[1], self._data.classes)
         self._adam = Adam(self._network, training.trunk_rate, training)
-        grid, hosts = Grid(manifest.run, model.layers, model.grid), {LOCAL: runtime}
+        grid = Grid(manifest.run, model.layers, model.grid)
         self._layers = [
             DMoELayer(grid, index, cast(Gate, gate), model.k, directory, hosts, training.balance)
             for index, gate in enumerate(self._network.gates)
         ]
+        self._directory = directory
         self._switch = switch
         self._on_evaluated = on_evaluated
         self._started = 0
@@ -102,6 +103,7 @@ class Trainer:
     async def _keep_training(self) -> None:
         while True:
             await self._switch.wait()
+            await self._until_experts_are_known()
             batch = self._batches[self._started]
             self._started += 1
             self.in_flight += 1
@@ -116,6 +118,12 @@ class Trainer:
                 await asyncio.sleep(LOST_DELAY_S)
             finally:
                 self.in_flight -= 1
+
+    async def _until_experts_are_known(self) -> None:
+        """Every layer needs one; those of other peers are found within seconds, or when the first host comes."""
+        layers = range(len(self._layers))
+        while any(self._directory.mirror(layer) == () for layer in layers):  # noqa: ASYNC110  (a directory is no event)
+            await asyncio.sleep(LOST_DELAY_S)
 
     def _is_due(self, step: int) -> bool:
         """Every so many batches, and at powers of two before that, so that the curve shows how it began."""

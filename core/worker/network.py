@@ -78,8 +78,8 @@ class Network:
         self._bootstrap = [PeerId(address.peer) for address in options.bootstrap]
         self.reach = Reach(self.node, bootstrap=self._bootstrap, backbone=backbone, relays=backbone and options.relay)
         self.dht = DHTNode(self.node, self.identity)
-        grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
-        self.directory = DHTDirectory(self.dht, self.node, grid)
+        self.grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
+        self.directory = DHTDirectory(self.dht, self.node, self.grid)
         self._stack = contextlib.AsyncExitStack()
         self._tending: asyncio.Task[None] | None = None
         self._announced: set[Uid] = set()

@@ -14,13 +14,17 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from core.compute.link import ComputeLink
 from core.compute.messages import (
+    Ask,
     Configure,
     Evaluated,
     Failed,
+    FindSuffixes,
+    Forget,
+    Locate,
     LogText,
     Predict,
     Predicted,
@@ -34,7 +38,9 @@ from core.compute.messages import (
     Shape,
     Stop,
     Stopped,
+    Suspect,
     Tensor,
+    ToCompute,
     ToWorker,
     Train,
 )
@@ -46,6 +52,9 @@ from core.policy.decide import Phase
 from core.worker.progress import Progress
 from core.worker.questions import Questions
 from core.worker.serving import Visitors
+
+if TYPE_CHECKING:  # a worker that is alone loads nothing of the network
+    from core.worker.asking import Asking
 
 log = logging.getLogger(__name__)
 compute_log = logging.getLogger("compute")
@@ -85,6 +94,10 @@ class ComputeSupervisor:
         self.memory_grace_s = 10.0
         self.trains = True
         """Whether compute has a Trainer; without one it serves other peers only."""
+        self.hosts = True
+        """Whether compute hosts experts; if not, it trains through those of other peers only."""
+        self.asking: Asking | None = None
+        """What reaches other peers' experts; None: there is no network."""
         self.failure: str | None = None
         self.retry_time: float | None = None
         self.save_error: str | None = None
@@ -200,6 +213,8 @@ class ComputeSupervisor:
         self.in_flight = 0
         self.answering = False
         self.visitors.fail("This peer stopped computing. Ask another one.")
+        if self.asking:
+            self.asking.ended()
         self._enter("absent")
 
     async def _back_off(self, trouble: str, born: float) -> None:
@@ -219,7 +234,9 @@ class ComputeSupervisor:
     async def _drive(self, link: ComputeLink) -> None:
         """Tell the process what to do until it was told to quit and its time for that is over."""
         self._threads_sent = self.threads
-        await link.send(Configure(self._manifest, str(self._folder), self.threads, self.trains))
+        hosted: list[str] | None = None if self.hosts else []
+        networked = self.asking is not None
+        await link.send(Configure(self._manifest, str(self._folder), self.threads, self.trains, hosted, networked))
         while True:
             now = time.monotonic()
             await self._instruct(link, now)
@@ -266,6 +283,16 @@ class ComputeSupervisor:
         """
         if self._link is None or self.phase != "training":
             raise CallRefused("This peer does not compute now. Ask another one.")
+        await self._link.send(message, tensors)
+
+    async def send(self, message: ToCompute, tensors: Sequence[Tensor]) -> None:
+        """Hand a frame to compute.
+
+        Raises:
+            ComputeError: there is no compute process, or it does not take messages.
+        """
+        if self._link is None:
+            raise ComputeError("There is no compute process now.")
         await self._link.send(message, tensors)
 
     def _busy(self) -> bool:
@@ -328,6 +355,9 @@ class ComputeSupervisor:
                 self._questions.refused(message)
                 self.visitors.refused(message)
                 self._keep_memory()
+            case Ask() | Forget() | Locate() | FindSuffixes() | Suspect():
+                if self.asking:
+                    self.asking.received(message, tensors)
             case Failed(text=text):
                 self._failed_text = text
             case LogText(level=level, text=text):
@@ -341,6 +371,8 @@ class ComputeSupervisor:
         self.progress.step, self.progress.samples = message.step, message.samples
         self.progress.resume_at(message.step)
         self.answering = not self._wanted
+        if self.asking:
+            self.asking.started()
         self._enter("stopped")
         self._wake.set()
 

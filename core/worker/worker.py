@@ -96,6 +96,7 @@ class Worker:
         )
         self._compute.memory_grace_s = self.settings.memory_grace_s
         self._compute.trains = network is None or "train" in network.roles
+        self._compute.hosts = network is None or "host" in network.roles
         self._computes = network is None or bool(network.roles & {"host", "train"})
         self._network = None if network is None else self._networked(network)
         self._decision: Decision | None = None
@@ -106,10 +107,13 @@ class Worker:
         ring.listener = lambda line: self._from_any_thread(self._tell, "log", line)
 
     def _networked(self, options: "NetworkOptions") -> "Network":
+        from core.worker.asking import Asking
         from core.worker.network import Network
 
         options = options._replace(lan=self.settings.lan, relay=self.settings.relay)
-        return Network(self.folder, self.manifest, options, self._compute.visitors, self._hosted)
+        network = Network(self.folder, self.manifest, options, self._compute.visitors, self._hosted)
+        self._compute.asking = Asking(network.node, network.directory, network.grid, self._compute.send)
+        return network
 
     def joined(self) -> contextlib.AbstractAsyncContextManager[object]:
         """Within it this PC is part of the network that it was made for, if any.
@@ -283,6 +287,7 @@ class Worker:
             compute.retry_time,
             compute.memory_free_time,
             compute.answering,
+            compute.asking is None or compute.asking.reachable,
         )
         decision = decide(self._idle.read(), self.settings, self._wishes, view, now, self._computes)
         compute.want(decision.train, cause)

@@ -11,7 +11,7 @@ import torch
 
 from core import manifest as manifests
 from core.experts import modules
-from core.experts.directory import LocalDirectory
+from core.experts.directory import LOCAL, LocalDirectory
 from core.experts.gating import Gate, add_up, balance_loss
 from core.experts.grid import Grid
 from core.manifest import Manifest
@@ -111,7 +111,7 @@ async def _measure(rounds: int, seconds: float) -> dict[str, object]:
     backends = {backend.uid: backend for backend in all_experts(manifest)}
     switch = Switch()
     runtime = Runtime(backends, switch)
-    trainer = Trainer(manifest, runtime, LocalDirectory(backends), switch)
+    trainer = Trainer(manifest, {LOCAL: runtime}, LocalDirectory(backends), switch)
     plain = PlainLoop(manifest)
     path_rates, plain_rates = [], []
     tasks = [asyncio.create_task(runtime.run()), asyncio.create_task(trainer.run())]

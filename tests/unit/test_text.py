@@ -12,7 +12,7 @@ import torch
 
 from core.control.messages import CurvePoint
 from core.errors import DataError, ManifestError
-from core.experts.directory import LocalDirectory
+from core.experts.directory import LOCAL, LocalDirectory
 from core.manifest import Manifest
 from core.runtime.backend import all_experts
 from core.runtime.runtime import Runtime, Switch
@@ -35,7 +35,7 @@ class Setup:
         self.data = datasets.load(manifest, folder)
         self.curve: list[CurvePoint] = []
         self.trainer = Trainer(
-            manifest, self.runtime, self.directory, self.switch, self.data, on_evaluated=self.curve.append
+            manifest, {LOCAL: self.runtime}, self.directory, self.switch, self.data, on_evaluated=self.curve.append
         )
 
     @asynccontextmanager
