@@ -8,10 +8,14 @@ import msgspec
 from core.errors import ManifestError
 
 VERSION = 1
-Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
+Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_-]{0,31}\Z")]
 Size = Annotated[int, msgspec.Meta(ge=1, le=16_384)]
 Rate = Annotated[float, msgspec.Meta(gt=0.0, le=1.0)]
 Count = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+
+_ADDRESS = r"([0-9]{1,3}(\.[0-9]{1,3}){3}|\[[0-9a-f:.]{2,45}\]):[0-9]{1,5}"
+Bootstrap = Annotated[str, msgspec.Meta(pattern=rf"^[0-9a-f]{{64}}@{_ADDRESS}(,{_ADDRESS}){{0,7}}\Z", max_length=640)]
+"""PEER@ADDRESS,ADDRESS as `hearth address` prints it."""
 
 
 class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -89,6 +93,8 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     training: Training
     shards: Annotated[tuple[Shard, ...], msgspec.Meta(max_length=4096)] = ()
     """The text in its order, for data that are text."""
+    bootstrap: Annotated[tuple[Bootstrap, ...], msgspec.Meta(max_length=16)] = ()
+    """Peers through which a newcomer joins, beside those that it is told."""
 
     @property
     def asks(self) -> Literal["picture", "text"]:

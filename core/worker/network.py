@@ -75,7 +75,8 @@ class Network:
         backbone = "backbone" in options.roles
         self.node = RpcNode(self.identity, listen=options.listen)
         visitors.register(self.node)
-        self._bootstrap = [PeerId(address.peer) for address in options.bootstrap]
+        self._known = [*options.bootstrap, *map(parse_address, manifest.bootstrap)]
+        self._bootstrap = [PeerId(known.peer) for known in self._known if known.peer != self.identity.peer]
         self.reach = Reach(self.node, bootstrap=self._bootstrap, backbone=backbone, relays=backbone and options.relay)
         self.dht = DHTNode(self.node, self.identity)
         self.grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
@@ -93,8 +94,9 @@ class Network:
         """
         async with contextlib.AsyncExitStack() as stack:
             await stack.enter_async_context(self.node)
-            for address in self._options.bootstrap:
-                self.node.learn(address)
+            for address in reversed(self._known):  # the user's word is the last
+                if address.addresses:
+                    self.node.learn(address)
             await stack.enter_async_context(self.reach)
             await stack.enter_async_context(self.dht)
             await stack.enter_async_context(self.directory)

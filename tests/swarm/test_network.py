@@ -5,14 +5,18 @@ from array import array
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from core import manifest
 from core.control.messages import DhtRecord, NetworkStatus
 from core.errors import CallRefused, RemoteFault
 from core.experts.calls import METHODS, ExpertReply, ExpertRequest
 from core.identity import Identity, PeerId
 from core.net.rpc import RpcNode
-from core.worker.network import parse_address
+from core.worker.network import Network, NetworkOptions, parse_address
+from core.worker.serving import Visitors
+from tests.dht_peers import until
 from tests.workers import RunningWorker, hearth, start_paused, wait_until, worker
 
 HERE = "127.0.0.1:0"
@@ -56,6 +60,17 @@ def test_peers_find_each_other_and_each_others_experts(tmp_path: Path, backbone:
         wait_until(lambda: hosts(a, "digits.0.1.3") == {network(a).peer}, "the tombstone of a paused host")
         b.call("resume")
         wait_until(lambda: hosts(a, "digits.0.1.3") == names, "its return")
+
+
+async def test_the_manifest_names_peers_to_join_through(tmp_path: Path, backbone: RunningWorker) -> None:
+    run = msgspec.structs.replace(manifest.load("digits"), bootstrap=(address(backbone),))
+
+    async def send(message: object, tensors: object) -> None:
+        raise CallRefused("Nothing is computed here.")
+
+    async with Network(tmp_path, run, NetworkOptions((HERE,)), Visitors(send), dict) as joining:
+        await until(lambda: joining.dht.contacts(), "the peer that the manifest names")
+        assert joining.status().peers[0].peer == network(backbone).peer
 
 
 async def test_every_expert_can_be_called_from_outside(tmp_path: Path) -> None:

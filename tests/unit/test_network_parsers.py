@@ -142,7 +142,7 @@ def test_a_state_file_is_taken_or_set_aside(content: bytes) -> None:
         contacts, records = load_state(path, 0.0)
         assert records == [] and len(contacts) <= 4096
         assert [kept.read_bytes() for kept in Path(folder).iterdir()] == [content]
-        node = DHTNode(Bookkeeper(), ALICE)  # type: ignore[arg-type]
+        node = DHTNode(Bookkeeper(), ALICE)
         path.write_bytes(content)
         assert all(len(peer) == 32 for peer in node.load_state(path))
 

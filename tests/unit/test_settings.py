@@ -84,3 +84,28 @@ def test_an_impossible_manifest_is_refused(field: str, value: object) -> None:
     document["model"][field] = value
     with pytest.raises(ManifestError, match=r"bad\.json"):
         manifest.decode(json.dumps(document).encode(), "bad.json")
+
+
+PEER = "ab" * 32
+
+
+@pytest.mark.parametrize(
+    "known",
+    [[f"{PEER}@203.0.113.1:4401"], [f"{PEER}@203.0.113.1:4401,[2001:db8::1]:4401"], [f"{PEER}@127.0.0.1:1"] * 16, []],
+)
+def test_a_manifest_may_name_peers_to_join_through(known: list[str]) -> None:
+    document = json.loads(files("resources").joinpath("runs", "digits.json").read_bytes())
+    document["bootstrap"] = known
+    assert manifest.decode(json.dumps(document).encode(), "good.json").bootstrap == tuple(known)
+
+
+@pytest.mark.parametrize(
+    "known",
+    [[PEER], [f"{PEER}@"], [f"{PEER}@host:4401"], [f"{PEER[1:]}@127.0.0.1:1"], [f"{PEER}@1.2.3.4:5\n"],
+     [f"{PEER}@127.0.0.1:1"] * 17, "x", [1], [f"{PEER}@{','.join(['127.0.0.1:1'] * 9)}"]],
+)  # fmt: skip
+def test_a_peer_that_cannot_be_dialled_is_refused(known: object) -> None:
+    document = json.loads(files("resources").joinpath("runs", "digits.json").read_bytes())
+    document["bootstrap"] = known
+    with pytest.raises(ManifestError, match=r"bad\.json"):
+        manifest.decode(json.dumps(document).encode(), "bad.json")
