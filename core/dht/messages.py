@@ -15,6 +15,8 @@ REPLY_BYTES = 64 * 1024
 """Records in one answer; the rest is asked for page by page. With the peers named it fits a frame's header."""
 PAGE_SUFFIXES = 2048
 """Suffixes of one key in one answer, of which all together have `REPLY_BYTES`."""
+MAX_FOUND = 1024
+"""Records of one key from one peer: each costs the reader a check of its signature."""
 STORE_BYTES = 128 * 1024
 """Records in one call, about 500."""
 STORE_RECORDS = 1024

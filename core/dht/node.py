@@ -13,10 +13,12 @@ from kademlia.network import Server
 from kademlia.node import Node
 
 from core.dht import store as state
+from core.dht.clock import NetworkClock
 from core.dht.crawl import REPLICAS, PeerCrawl, ValueCrawl
 from core.dht.messages import NAMED
-from core.dht.protocol import MAX_FOUND, DHTProtocol, NetworkClock, check_all
-from core.dht.records import MAX_LIFE_S, SKEW_S, Record, Verdict, key_digest, make, parse, timely
+from core.dht.protocol import DHTProtocol
+from core.dht.reading import candidates, leave_genuine, newest
+from core.dht.records import MAX_LIFE_S, SKEW_S, Record, Verdict, key_digest, make
 from core.dht.routing import Contact, K
 from core.dht.store import KEY_SUBKEYS, RecordStore
 from core.errors import HearthError, IdentityError, RecordError
@@ -286,9 +288,9 @@ class DHTNode(Server):  # type: ignore[misc]
             node = Node(digest)
             crawls.append(ValueCrawl(node, self._near(node), self.protocol.call_find_value, local).find())
         answers = await asyncio.gather(*crawls)
-        candidates = [_candidates(name, values, now) for name, values in zip(names, answers, strict=True)]
-        await _leave_genuine(candidates)
-        return {name: _newest(found) for name, found in zip(names, candidates, strict=True)}
+        read = [candidates(name, values, now) for name, values in zip(names, answers, strict=True)]
+        await leave_genuine(read)
+        return {name: newest(found) for name, found in zip(names, read, strict=True)}
 
     async def find_suffixes(self, prefix: str) -> dict[str, float]:
         """Active subkeys of a key and when they expire (unix s), unsigned: check the leaf before relying on one."""
@@ -378,38 +380,3 @@ class DHTNode(Server):  # type: ignore[misc]
             self._rpc.learn(PeerAddress(peer, tuple(addresses)))
             peers.append(peer)
         return peers
-
-
-def _candidates(key: str, answers: list[list[bytes]], now: float) -> dict[tuple[str, PeerId], list[Record]]:
-    """Records under `key` that are of this time, by subkey and publisher, newest first; signatures unchecked."""
-    found: dict[tuple[str, PeerId], list[Record]] = {}
-    for raw in {raw for answer in answers for raw in answer[:MAX_FOUND]}:
-        try:
-            record = parse(raw)
-        except RecordError:
-            continue
-        if record.key == key and timely(record, now) is Verdict.STORED:
-            found.setdefault((record.subkey, record.peer), []).append(record)
-    for records in found.values():
-        records.sort(key=lambda record: record.order, reverse=True)
-    return found
-
-
-async def _leave_genuine(candidates: list[dict[tuple[str, PeerId], list[Record]]]) -> None:
-    """Drop forged records from the front until every list begins with a genuine one. All are checked together."""
-    unchecked = [records for found in candidates for records in found.values()]
-    while unchecked:
-        good = await check_all([records[0] for records in unchecked])
-        bad = [records for records, signed in zip(unchecked, good, strict=True) if not signed]
-        for records in bad:
-            records.pop(0)
-        unchecked = [records for records in bad if records]
-
-
-def _newest(found: dict[tuple[str, PeerId], list[Record]]) -> dict[str, Record]:
-    """For each subkey the newest living record of all publishers."""
-    best: dict[str, Record] = {}
-    for (subkey, _), records in found.items():
-        if records and not records[0].dead and (subkey not in best or records[0].order > best[subkey].order):
-            best[subkey] = records[0]
-    return best

@@ -3,22 +3,23 @@
 import asyncio
 import logging
 import random
-import statistics
 import time
-from collections.abc import Awaitable, Callable
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from kademlia.node import Node
 from kademlia.protocol import KademliaProtocol
 
+from core.dht.batching import Batcher
+from core.dht.clock import NetworkClock
 from core.dht.crawl import REPLICAS, Answer
+from core.dht.hand_over import HandOver
 from core.dht.messages import (
     BATCH,
+    MAX_FOUND,
     NAMED,
     PAGE_SUFFIXES,
     REPLY_BYTES,
-    STORE_BYTES,
     FindNode,
     FindValue,
     Found,
@@ -29,7 +30,8 @@ from core.dht.messages import (
     Stored,
     Values,
 )
-from core.dht.records import DIGEST, SKEW_S, Record, Verdict, genuine, parse
+from core.dht.reading import check_all
+from core.dht.records import DIGEST, Record, Verdict, parse
 from core.dht.routing import Contact, K, NearestRoutingTable
 from core.dht.store import RecordStore
 from core.errors import CallRefused, HearthError, RecordError, RemoteFault
@@ -50,96 +52,7 @@ MEETING = 32
 """Newcomers that are being pinged at once; further ones are met at their next call."""
 PAGES = 16
 """Pages of one key from one peer."""
-MAX_FOUND = 1024
-"""Records of one key from one peer: each costs the reader a check of its signature."""
-HAND_OVER = 4096
-"""Records handed to one newcomer: 1 MB."""
-HAND_OVERS = 4
-"""Newcomers that are handed records at once; others get them from their owners' next announcement."""
-CHECKED = 48
-"""Peers pinged for one hand-over at most."""
-SLICE = 64
-"""Keys looked at between two turns of the event loop."""
-
 T = TypeVar("T", bound=msgspec.Struct)
-Item = TypeVar("Item")
-Reply = TypeVar("Reply")
-
-
-class NetworkClock:
-    """This PC's clock, corrected by the median of what other peers say, by `SKEW_S` at most.
-
-    One liar among few moves it by half of that; its own clock has a vote.
-    """
-
-    VOTES = 64
-
-    def __init__(self, wall: Callable[[], float] = time.time) -> None:
-        self._wall = wall
-        self._offsets: dict[bytes, float] = {}
-
-    def hear(self, peer: bytes, clock: float, sent: float, received: float) -> None:
-        """A peer's clock, and this PC's (`wall`) when it was asked and when it had answered."""
-        offset = clock - (sent + received) / 2
-        self._offsets.pop(peer, None)
-        self._offsets[peer] = min(SKEW_S, max(-SKEW_S, offset)) if offset == offset else 0.0
-        if len(self._offsets) > self.VOTES:
-            self._offsets.pop(next(iter(self._offsets)))
-
-    @property
-    def offset(self) -> float:
-        """Seconds by which this PC's clock is behind the others'."""
-        return statistics.median([0.0, *self._offsets.values()])
-
-    def now(self) -> float:
-        return self._wall() + self.offset
-
-    def wall(self) -> float:
-        return self._wall()
-
-
-class Batcher(Generic[Item, Reply]):
-    """Puts what is asked of one peer within one turn of the event loop into one call."""
-
-    def __init__(
-        self,
-        send: Callable[[Contact, list[Item]], Awaitable[list[Reply | None]]],
-        spawn: Callable[[Any], Any],
-        count: int,
-        weight: Callable[[Item], int] = lambda _: 0,
-    ) -> None:
-        self._send, self._spawn, self._count, self._weight = send, spawn, count, weight
-        self._waiting: dict[PeerId, tuple[Contact, list[tuple[Item, asyncio.Future[Reply | None]]]]] = {}
-
-    def ask(self, contact: Contact, item: Item) -> "asyncio.Future[Reply | None]":
-        loop = asyncio.get_running_loop()
-        if not self._waiting:
-            loop.call_soon(self._flush)
-        future: asyncio.Future[Reply | None] = loop.create_future()
-        self._waiting.setdefault(contact.peer, (contact, []))[1].append((item, future))
-        return future
-
-    def _flush(self) -> None:
-        waiting, self._waiting = self._waiting, {}
-        for contact, entries in waiting.values():
-            batch: list[tuple[Item, asyncio.Future[Reply | None]]] = []
-            weight = 0
-            for entry in entries:
-                weight += self._weight(entry[0])
-                if batch and (len(batch) >= self._count or weight > STORE_BYTES):
-                    self._spawn(self._run(contact, batch))
-                    batch, weight = [], self._weight(entry[0])
-                batch.append(entry)
-            self._spawn(self._run(contact, batch))
-
-    async def _run(self, contact: Contact, batch: list[tuple[Item, "asyncio.Future[Reply | None]"]]) -> None:
-        answers: list[Reply | None] = [None] * len(batch)
-        try:
-            answers = await self._send(contact, [item for item, _ in batch])
-        finally:
-            for (_, future), answer in zip(batch, answers, strict=True):
-                if not future.done():
-                    future.set_result(answer)
 
 
 class DHTProtocol(KademliaProtocol):  # type: ignore[misc]
@@ -155,7 +68,15 @@ class DHTProtocol(KademliaProtocol):  # type: ignore[misc]
         self.router = NearestRoutingTable(contact, self._check)
         self._failed: dict[PeerId, float] = {}
         self._meeting: set[PeerId] = set()
-        self._handing = 0
+        self._hand_over = HandOver(
+            contact,
+            self.router,
+            storage,
+            clock,
+            self.call_ping,
+            lambda peer, raw: self.call_store(peer, raw),
+            self.spawn,
+        )
         self._tasks: set[asyncio.Task[Any]] = set()
         self.nodes = Batcher(self._send_find_node, self.spawn, BATCH)
         self.values = Batcher(self._send_find_value, self.spawn, BATCH)
@@ -394,54 +315,13 @@ class DHTProtocol(KademliaProtocol):  # type: ignore[misc]
         new = node not in self.router
         if new:
             self.router.add_contact(node)
-            if len(self.storage) and self._handing < HAND_OVERS and node in self.router:
-                self._handing += 1
-                self.spawn(self._hand_over(node))
+            self._hand_over.begin(node)
 
     def _learn_addresses(self, node: Contact) -> None:
         """Of a peer of which only the key is known, the addresses are asked before it is named to others."""
         if node.peer not in self._meeting and len(self._meeting) < MEETING:
             self._meeting.add(node.peer)
             self.spawn(self._meet(node))
-
-    async def _hand_over(self, newcomer: Contact) -> None:
-        """Store at a newcomer what belongs there now; only the two nearest of the others do so (paper, section 2.5).
-
-        Those that seem to stand nearer are pinged first: where many have died at once, nobody else would do it.
-        """
-        try:
-            candidates: list[bytes] = []
-            nearer: dict[bytes, Contact] = {}
-            for place, digest in enumerate(self.storage.digests()):
-                if place % SLICE == SLICE - 1:
-                    await asyncio.sleep(0)
-                holders = self._holders(digest, 3 * REPLICAS)
-                if newcomer in holders[: 2 * REPLICAS] and self.source_node in holders:
-                    candidates.append(digest)
-                    until = max(holders.index(newcomer), holders.index(self.source_node))
-                    nearer.update((c.id, c) for c in holders[:until] if c not in (newcomer, self.source_node))
-            await asyncio.gather(*map(self.call_ping, list(nearer.values())[:CHECKED]))
-            self._hand(newcomer, candidates)
-        finally:
-            self._handing -= 1
-
-    def _hand(self, newcomer: Contact, candidates: list[bytes]) -> None:
-        left = HAND_OVER
-        for digest in candidates:
-            holders = self._holders(digest, REPLICAS + 1)
-            if newcomer in holders[:REPLICAS]:
-                holders.remove(newcomer)
-                if self.source_node in holders[:2]:
-                    records = self.storage.of(digest, self.clock.now())[:left]
-                    left -= len(records)
-                    for record in records:
-                        self.call_store(newcomer, record.raw)
-
-    def _holders(self, digest: bytes, count: int) -> list[Contact]:
-        """The peers nearest to a key, this one counted in, nearest first."""
-        key = Node(digest)
-        around = [*self.router.find_neighbors(key, count), self.source_node]
-        return sorted(around, key=key.distance_to)[:count]
 
     def get_refresh_ids_older(self, age_s: float) -> list[bytes]:
         """A random id of each bucket in which nothing was looked up for so long."""
@@ -453,10 +333,3 @@ class DHTProtocol(KademliaProtocol):  # type: ignore[misc]
         if oldest.peer not in self._meeting and len(self._meeting) < MEETING:
             self._meeting.add(oldest.peer)
             self.spawn(self._meet(oldest))
-
-
-async def check_all(records: list[Record]) -> list[bool]:
-    """Whether each record is signed by its publisher; many are checked in a thread, so that the loop goes on."""
-    if len(records) <= 16:
-        return [genuine(record) for record in records]
-    return await asyncio.to_thread(lambda: [genuine(record) for record in records])

@@ -6,6 +6,7 @@ What the LAN says is a hint where to dial and nothing more: whoever answers ther
 import asyncio
 import ipaddress
 import logging
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from zeroconf import Error as ZeroconfError
@@ -14,7 +15,8 @@ from zeroconf.asyncio import AsyncServiceBrowser, AsyncServiceInfo, AsyncZerocon
 
 from core.errors import HearthError, IdentityError, NetworkError
 from core.identity import PeerId, parse_peer, peer_text
-from core.net.reach import merged
+from core.net import limits
+from core.net.messages import PeerAddress
 from core.net.rpc import RpcNode
 
 log = logging.getLogger(__name__)
@@ -130,3 +132,10 @@ def _is_of_a_lan(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool
     """Whether neighbours may dial it. Link-local IPv6 would need the name of each PC's own interface."""
     wrong = address.is_loopback or address.is_multicast or address.is_unspecified or address.is_reserved
     return not wrong and not (address.version == 6 and address.is_link_local)
+
+
+def merged(known: PeerAddress | None, peer: PeerId, hints: Sequence[str]) -> PeerAddress:
+    """What is known of a peer with further addresses that somebody unproved told: tried too, and never instead."""
+    old = known or PeerAddress(peer)
+    addresses = dict.fromkeys([*old.addresses, *hints])
+    return PeerAddress(peer, tuple(addresses)[: limits.ADDRESSES], old.relays)

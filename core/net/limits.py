@@ -181,3 +181,20 @@ class Backoff:
     def wait_s(self, now: float) -> float:
         """Seconds until the next try, or 0."""
         return max(0.0, self.until - now)
+
+
+class Rates:
+    """A token bucket for each asker, and one for all."""
+
+    def __init__(self, rate: float, burst: float, all_rate: float) -> None:
+        self._rate, self._burst = rate, burst
+        self._all = TokenBucket(all_rate, all_rate * 10)
+        self._buckets: dict[bytes, TokenBucket] = {}
+
+    def allows(self, peer: bytes, now: float) -> bool:
+        """Whether the peer may ask once more."""
+        bucket = self._buckets.pop(peer, None) or TokenBucket(self._rate, self._burst)
+        self._buckets[peer] = bucket
+        while len(self._buckets) > FAULTY_PEERS:
+            del self._buckets[next(iter(self._buckets))]
+        return bucket.allows(1.0, now) and self._all.allows(1.0, now)

@@ -72,3 +72,23 @@ TIMED_OUT = "timeout"
 """Code of the fault for a call whose deadline passed at the server."""
 INTERNAL = "internal"
 """Code of the fault for a handler that failed unexpectedly."""
+
+
+class Observe(msgspec.Struct, frozen=True):
+    """What address do you see me at?"""
+
+
+class Observed(msgspec.Struct, frozen=True):
+    """The asker's address (None through a relay), and what the answerer does for others."""
+
+    address: SocketAddress | None
+    backbone: bool
+    relays: bool
+
+
+class DialBack(msgspec.Struct, frozen=True):
+    """Dial me, at the address you see, from a port that I have never written to."""
+
+
+class DialledBack(msgspec.Struct, frozen=True):
+    reached: bool

@@ -19,6 +19,7 @@ from core.manifest import Manifest
 from core.net.endpoint import ANYWHERE
 from core.net.lan import Lan
 from core.net.messages import PeerAddress
+from core.net.paths import path_text
 from core.net.reach import Reach
 from core.net.rpc import RpcNode
 from core.worker.serving import Visitors
@@ -185,7 +186,7 @@ class Network:
             peers=[
                 PeerStatus(
                     peer_text(info.peer),
-                    self.reach.path(info.peer) or info.path,
+                    path_text(self.node, info.peer) or info.path,
                     info.address or "",
                     info.rtt_ms,
                     info.bytes_in,

@@ -14,6 +14,7 @@ from core.experts.calls import METHODS, ExpertReply, ExpertRequest
 from core.identity import Identity, PeerId
 from core.net.lan import Lan
 from core.net.messages import PeerAddress
+from core.net.paths import path_text
 from core.net.reach import Reach
 from core.net.rpc import Context, RpcNode
 
@@ -38,20 +39,20 @@ async def obey(order: dict[str, Any], node: RpcNode, reach: Reach) -> dict[str, 
         began = time.monotonic()
         _, data = await node.call(peer, "echo", Echo(), Echo, payload, deadline_s=order["seconds"])
         assert data == payload
-        return {"seconds": time.monotonic() - began, "path": reach.path(peer)}
+        return {"seconds": time.monotonic() - began, "path": path_text(node, peer)}
     elif order["do"] == "expert":
-        request = ExpertRequest((order["uid"],), (order["rows"],), order["width"])
+        request = ExpertRequest((order["uid"],), (order["rows"],), (order["width"],))
         inputs = bytes(4 * order["rows"] * order["width"])
         seconds = order["seconds"]
         reply, data = await node.call(peer, METHODS["inference"], request, ExpertReply, inputs, deadline_s=seconds)
-        return {"answered": reply.answered, "bytes": len(data), "path": reach.path(peer)}
+        return {"answered": reply.answered, "bytes": len(data), "path": path_text(node, peer)}
     elif order["do"] == "state":
         address = node.address()
         return {
             **msgspec.to_builtins(reach.state),
             "addresses": address.addresses,
             "relays": [relay.hex() for relay in address.relays],
-            "paths": {info.peer.hex(): reach.path(info.peer) for info in node.peers()},
+            "paths": {info.peer.hex(): path_text(node, info.peer) for info in node.peers()},
             "known": [peer.hex() for peer in node.pool.book],
             "relayed_bytes": reach.relay.figures().bytes,
         }

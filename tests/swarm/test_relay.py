@@ -12,8 +12,10 @@ from core.errors import HearthError, PeerUnreachable
 from core.identity import Identity
 from core.net import relay as limits
 from core.net.link import Payload
-from core.net.messages import PeerAddress
-from core.net.reach import DialBack, DialledBack, Meeting, Punch, Reach
+from core.net.messages import DialBack, DialledBack, PeerAddress
+from core.net.paths import path_text
+from core.net.punching import Meeting, Punch
+from core.net.reach import Reach
 from core.net.relay import Done, Open, Piece
 from core.net.rpc import Context, RpcNode
 
@@ -72,7 +74,7 @@ async def test_calls_of_all_sizes_pass_in_both_directions_and_the_path_is_shown(
     assert [bytes(data) for _, data in answers] == payloads
     _, data = await three.right.call(three.left.peer, "echo", Echo(), Echo, b"back", deadline_s=10)
     assert bytes(data) == b"back"
-    assert three.reaches[0].path(three.right.peer) == f"relayed via {three.middle.peer.hex()[:8]}"
+    assert path_text(three.left, three.right.peer) == f"relayed via {three.middle.peer.hex()[:8]}"
     assert three.reaches[1].relay.figures().pipes == 1
 
 

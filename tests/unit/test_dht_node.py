@@ -17,10 +17,11 @@ from kademlia.storage import ForgetfulStorage
 from kademlia.utils import digest as stock_digest
 
 from core.dht import node
+from core.dht.clock import NetworkClock
 from core.dht.crawl import REPLICAS
 from core.dht.messages import FindNode, FindValue, Found, Nodes, Ping, Pong, Store, Stored, Values
 from core.dht.node import DHTNode
-from core.dht.protocol import NetworkClock
+from core.dht.reading import candidates
 from core.dht.records import SKEW_S, Record, Verdict, key_digest, make, node_id
 from core.dht.routing import Contact
 from core.errors import RecordError
@@ -134,7 +135,7 @@ async def test_only_ones_own_records_are_published_again(pair: list[Peer], monke
 
 @given(st.lists(st.lists(st.binary(max_size=200), max_size=5), max_size=3))
 def test_no_found_records_crash_the_reader(answers: list[list[bytes]]) -> None:
-    assert node._candidates("key", answers, 0.0) == {}
+    assert candidates("key", answers, 0.0) == {}
 
 
 LEAVES = st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats() | st.text(max_size=9) | st.binary()

@@ -3,9 +3,8 @@
 from zeroconf.asyncio import AsyncServiceInfo
 
 from core.identity import Identity, peer_text
-from core.net.lan import SERVICE, read_hint
+from core.net.lan import SERVICE, merged, read_hint
 from core.net.messages import PeerAddress
-from core.net.reach import merged
 
 
 def announced(**properties: str) -> AsyncServiceInfo:

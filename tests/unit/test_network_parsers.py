@@ -22,10 +22,11 @@ from core.errors import HearthError, IdentityError, PeerUnreachable
 from core.experts.calls import ExpertReply, ExpertRequest, payload_size
 from core.experts.dht_directory import _HostRecord
 from core.identity import FILE, Identity
-from core.net import reach, relay
+from core.net import punching, relay
 from core.net.endpoint import ReceiveStream
 from core.net.lan import ADDRESSES, SERVICE, read_hint
-from core.net.messages import PeerAddress
+from core.net.messages import DialledBack, Observed, PeerAddress
+from core.net.nat import is_address
 from core.net.relayed import RelayedConnection
 from core.net.rpc import RpcNode
 from core.net.secure import LONGEST_MESSAGE, SecureStream, secure
@@ -42,7 +43,7 @@ PEERS = st.binary(min_size=32, max_size=32)
 SPOKEN = st.lists(st.text(max_size=64), max_size=8).map(tuple)
 CALLS = [
     *(dht.Ping, dht.Pong, dht.FindNode, dht.Nodes, dht.FindValue, dht.Values, dht.Store, dht.Stored),
-    *(reach.Observed, reach.DialledBack, reach.Punch, reach.Meet, reach.Met, reach.Meeting),
+    *(Observed, DialledBack, punching.Punch, punching.Meet, punching.Met, punching.Meeting),
     *(relay.Open, relay.Offer, relay.Piece, relay.Closed, PeerAddress, _HostRecord, ExpertRequest, ExpertReply),
 ]
 CONTROL: list[Any] = [DhtGetParams, NetworkStatus, list[DhtRecord], DhtStatus]
@@ -107,7 +108,7 @@ def test_an_address_is_no_address_or_read_as_written(text: str) -> None:
 def test_what_follows_a_peers_name_is_bounded(text: str) -> None:
     address = parse_address(text)
     assert address.peer == BOB.peer and len(address.addresses) <= 8
-    assert all(isinstance(reach.is_address(part), bool) for part in address.addresses)
+    assert all(isinstance(is_address(part), bool) for part in address.addresses)
 
 
 @given(

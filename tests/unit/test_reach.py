@@ -7,7 +7,7 @@ import pytest
 
 from core.errors import HearthError, PeerUnreachable, ProtocolError
 from core.identity import Identity, PeerId
-from core.net.reach import is_address, judge, may_punch, nat_kind
+from core.net.nat import is_address, judge, may_punch, nat_kind
 from core.net.relay import CLIENT_BYTES_PER_S, Pace
 from core.net.secure import LONGEST_MESSAGE, SecureStream, secure
 

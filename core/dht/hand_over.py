@@ -1,0 +1,84 @@
+"""A newcomer is handed the records that it should hold, by the two nearest of those that hold them."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from kademlia.node import Node
+
+from core.dht.clock import NetworkClock
+from core.dht.crawl import REPLICAS
+from core.dht.routing import Contact, NearestRoutingTable
+from core.dht.store import RecordStore
+
+HAND_OVER = 4096
+"""Records handed to one newcomer: 1 MB."""
+HAND_OVERS = 4
+"""Newcomers that are handed records at once; others get them from their owners' next announcement."""
+CHECKED = 48
+"""Peers pinged for one hand-over at most."""
+SLICE = 64
+"""Keys looked at between two turns of the event loop."""
+
+
+class HandOver:
+    """Uses the protocol's table, store and calls."""
+
+    def __init__(
+        self,
+        own: Contact,
+        router: NearestRoutingTable,
+        storage: RecordStore,
+        clock: NetworkClock,
+        ping: Callable[[Contact], Awaitable[Contact | None]],
+        store: Callable[[Contact, bytes], object],
+        spawn: Callable[[Any], None],
+    ) -> None:
+        self._own, self._router, self._storage, self._clock = own, router, storage, clock
+        self._ping, self._store, self._spawn = ping, store, spawn
+        self._newcomers = 0
+
+    def begin(self, newcomer: Contact) -> None:
+        """Hand over in the background, unless there is nothing to, or too much is going on."""
+        if len(self._storage) and self._newcomers < HAND_OVERS and newcomer in self._router:
+            self._newcomers += 1
+            self._spawn(self._offer(newcomer))
+
+    async def _offer(self, newcomer: Contact) -> None:
+        """Store at a newcomer what belongs there now; only the two nearest of the others do so (paper, section 2.5).
+
+        Those that seem to stand nearer are pinged first: where many have died at once, nobody else would do it.
+        """
+        try:
+            candidates: list[bytes] = []
+            nearer: dict[bytes, Contact] = {}
+            for place, digest in enumerate(self._storage.digests()):
+                if place % SLICE == SLICE - 1:
+                    await asyncio.sleep(0)
+                holders = self._holders(digest, 3 * REPLICAS)
+                if newcomer in holders[: 2 * REPLICAS] and self._own in holders:
+                    candidates.append(digest)
+                    until = max(holders.index(newcomer), holders.index(self._own))
+                    nearer.update((c.id, c) for c in holders[:until] if c not in (newcomer, self._own))
+            await asyncio.gather(*map(self._ping, list(nearer.values())[:CHECKED]))
+            self._hand(newcomer, candidates)
+        finally:
+            self._newcomers -= 1
+
+    def _hand(self, newcomer: Contact, candidates: list[bytes]) -> None:
+        left = HAND_OVER
+        for digest in candidates:
+            holders = self._holders(digest, REPLICAS + 1)
+            if newcomer in holders[:REPLICAS]:
+                holders.remove(newcomer)
+                if self._own in holders[:2]:
+                    records = self._storage.of(digest, self._clock.now())[:left]
+                    left -= len(records)
+                    for record in records:
+                        self._store(newcomer, record.raw)
+
+    def _holders(self, digest: bytes, count: int) -> list[Contact]:
+        """The peers nearest to a key, this one counted in, nearest first."""
+        key = Node(digest)
+        around = [*self._router.find_neighbors(key, count), self._own]
+        return sorted(around, key=key.distance_to)[:count]
