@@ -1,13 +1,14 @@
 """The command line. Imports are inside the commands: `hearth pause` must not wait for what it does not need."""
 
 import argparse
+import math
 import os
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.errors import DataFolderError, HearthError, PictureError
+from core.errors import DataFolderError, HearthError, PictureError, QuestionError
 from core.settings import data_folder, data_path
 
 if TYPE_CHECKING:
@@ -75,6 +76,12 @@ def _parser() -> argparse.ArgumentParser:
     predict = add("predict", _predict, "Ask the model which digit a PNG shows.")
     predict.add_argument("file", type=Path, metavar="FILE.png")
     predict.add_argument("--json", action="store_true", help="the whole answer as one JSON document")
+    generate = add("generate", _generate, "Let the model go on with a text.")
+    generate.add_argument("prompt", metavar="TEXT", help="how the text begins")
+    generate.add_argument("--length", type=int, default=200, help="bytes to add (200)")
+    generate.add_argument("--temperature", type=float, default=0.7, help="0 always takes the likeliest byte (0.7)")
+    generate.add_argument("--seed", type=int, help="the same one gives the same text while the model stays as it is")
+    generate.add_argument("--json", action="store_true", help="a JSON document a byte, with the experts that answered")
     peers = add("peers", _peers, "Show this peer, how it is reached, and those it is connected to.")
     peers.add_argument("--json", action="store_true", help="all figures as one JSON document")
     add("address", _address, "Print what another PC needs to reach this one (--bootstrap).")
@@ -175,13 +182,18 @@ def _status(options: argparse.Namespace) -> None:
 
 def describe(status: "Status") -> str:
     """A status in words."""
-    accuracy = "not measured yet" if status.accuracy is None else f"{status.accuracy:.1%} on unseen samples"
+    unit, unseen = (
+        ("samples", "unseen samples") if status.asks == "picture" else ("bytes", "the next byte of unseen text")
+    )
+    accuracy = "not measured yet" if status.accuracy is None else f"{status.accuracy:.1%} on {unseen}"
     loss = "-" if status.loss is None else f"{status.loss:.3f}"
+    if status.loss is not None and status.asks == "text":
+        loss += f" ({status.loss / math.log(2):.2f} bits a byte)"
     memory = ", ".join(f"{process.name} {process.memory_mb:.0f} MB" for process in status.processes)
     rows = {
         "State": f"{status.state}: {status.reason} {status.until}",
-        "Run": f"{status.run} ({status.run_title}), step {status.step:,}, {status.samples:,} samples",
-        "Speed": f"{status.samples_per_s:,.0f} samples/s, {status.calls_per_s:,.0f} expert calls/s on {status.device}",
+        "Run": f"{status.run} ({status.run_title}), step {status.step:,}, {status.samples:,} {unit}",
+        "Speed": f"{status.samples_per_s:,.0f} {unit}/s, {status.calls_per_s:,.0f} expert calls/s on {status.device}",
         "Model": f"accuracy {accuracy}, training loss {loss}",
         "Experts": f"{len(status.experts)} here, {sum(expert.updates for expert in status.experts):,} updates",
         "Memory": memory,
@@ -237,6 +249,31 @@ def _predict(options: argparse.Namespace) -> None:
     digit = max(range(len(answer.probabilities)), key=lambda index: answer.probabilities[index])
     accuracy = "" if answer.accuracy is None else f", {answer.accuracy:.1%} right on unseen digits"
     print(f"Looks like a {digit}, {answer.probabilities[digit]:.1%} sure (step {answer.step:,}{accuracy}).")
+
+
+def _generate(options: argparse.Namespace) -> None:
+    """The text goes to stdout as it comes, what is to be said about it to stderr."""
+    import msgspec
+
+    from core.control.messages import Continued, GenerateParams
+
+    def show(piece: dict[str, Any]) -> None:
+        print(msgspec.json.encode(piece).decode() if options.json else piece["text"], end=end, flush=True)
+
+    end = "\n" if options.json else ""
+    limits = {"length": options.length, "temperature": options.temperature, "seed": options.seed}
+    try:
+        params = msgspec.convert({"prompt": options.prompt, **limits}, GenerateParams)
+    except msgspec.ValidationError as error:
+        raise QuestionError(f"The model cannot be asked that: {error}.") from error
+    with _client(options) as client:
+        if not options.json:
+            print(options.prompt, end="", flush=True)
+        done = client.call("generate", params, Continued, 40.0, show)
+    print("" if options.json else "\n", end="", flush=True)
+    unseen = "" if done.bits is None else f", {done.bits:.2f} bits a byte on unseen text"
+    about = f"{done.bytes} bytes in {done.seconds:.1f} s, step {done.step:,}{unseen}, --seed {done.seed}"
+    print(msgspec.json.encode(done).decode() if options.json else about, file=None if options.json else sys.stderr)
 
 
 def read_picture(path: Path) -> dict[str, Any]:

@@ -83,6 +83,23 @@ class Predict(Message, frozen=True):
     id: int
 
 
+class Generate(Message, frozen=True):
+    """Go on with a text: each byte comes as `Generated`, then `GenerationEnded` or `Refused`. Also while stopped."""
+
+    id: int
+    prompt: bytes
+    length: int
+    """Bytes."""
+    temperature: float
+    seed: int
+
+
+class StopGenerating(Message, frozen=True):
+    """Nobody reads on."""
+
+    id: int
+
+
 class Serve(Message, frozen=True):
     """Expert calls of another peer; one tensor follows, uint8, the request's payload. Answered by `Served`, or by
     `Refused` with the code "busy" while training is stopped or too much waits."""
@@ -208,6 +225,21 @@ class Predicted(Message, frozen=True):
     ms: float
 
 
+class Generated(Message, frozen=True):
+    """The next byte of a text."""
+
+    id: int
+    data: bytes
+    experts: list[Answer]
+    """Who took part in this byte."""
+    ms: float
+
+
+class GenerationEnded(Message, frozen=True):
+    id: int
+    step: int
+
+
 class Served(Message, frozen=True):
     """The answer to `Serve`; one tensor follows, uint8, the reply's payload."""
 
@@ -305,6 +337,8 @@ ToCompute = (
     | Stop
     | SetThreads
     | Predict
+    | Generate
+    | StopGenerating
     | Serve
     | Cancel
     | Answered
@@ -322,6 +356,8 @@ ToWorker = (
     | Evaluated
     | Stopped
     | Predicted
+    | Generated
+    | GenerationEnded
     | Served
     | Ask
     | Forget

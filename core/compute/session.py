@@ -16,11 +16,13 @@ from pathlib import Path
 
 import torch
 
+from core.compute.generation import Generation
 from core.compute.messages import (
     Answered,
     Cells,
     Configure,
     Evaluated,
+    Generate,
     Located,
     Predict,
     Predicted,
@@ -33,6 +35,7 @@ from core.compute.messages import (
     SetThreads,
     Shape,
     Stop,
+    StopGenerating,
     Stopped,
     Suffixes,
     Tensor,
@@ -100,6 +103,7 @@ class Session:
             datasets.load(manifest, Path(configure.folder)),
             on_evaluated=lambda point: pipe.send(Evaluated(point)),
         )
+        self._generation = Generation(pipe, self._trainer)
         self._store = CheckpointStore(Path(configure.folder) / CHECKPOINTS, manifest.run)
         self._saving = asyncio.Lock()
         self._unsaved = False
@@ -130,6 +134,7 @@ class Session:
                 running = [group.create_task(task, name=name) for name, task in tasks.items()]
                 await self._quit.wait()
                 self._switch.off()
+                self._generation.stop()
                 await self._save()
                 for task in running:
                     task.cancel()
@@ -149,6 +154,10 @@ class Session:
                     group.create_task(self._save(), name="save")
                 case Predict():
                     group.create_task(self._predict(message.id, tensors), name="predict")
+                case Generate():
+                    self._generation.start(message, group)
+                case StopGenerating():
+                    self._generation.stop(message.id)
                 case Serve():
                     group.create_task(self._serving.serve(message, tensors[0]), name="serve")
                 case Answered() | Unanswered() | Located() | Suffixes():

@@ -2,16 +2,26 @@
 
 import os
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from core.control.messages import ADDRESS_FILE, MAX_LINE, PROTOCOL, Address, Hello, Reply, Welcome
+from core.control.messages import ADDRESS_FILE, MAX_LINE, PROTOCOL, Address, ErrorInfo, Hello, Welcome
 from core.errors import ERRORS_BY_CODE, HearthError, NoAnswer, NotRunning, ProtocolError
 
 T = TypeVar("T")
 CONNECT_S = 5.0
+
+
+class _Line(msgspec.Struct, frozen=True):
+    """A `Reply` or an `Event`."""
+
+    event: str | None = None
+    data: Any = None
+    result: Any = None
+    error: ErrorInfo | None = None
 
 
 class ControlClient:
@@ -60,8 +70,15 @@ class ControlClient:
         self._lines.close()
         self._socket.close()
 
-    def call(self, method: str, params: dict[str, Any] | msgspec.Struct, result: type[T], seconds: float = 10.0) -> T:
-        """Call a method and wait at most `seconds` for its reply.
+    def call(
+        self,
+        method: str,
+        params: dict[str, Any] | msgspec.Struct,
+        result: type[T],
+        seconds: float = 10.0,
+        each: Callable[[Any], None] = lambda data: None,
+    ) -> T:
+        """Call a method and wait at most `seconds` for its reply; `each` gets the data of every event before it.
 
         Raises:
             HearthError: what the worker answered, as its own class.
@@ -72,7 +89,8 @@ class ControlClient:
         self._number += 1
         self._socket.settimeout(seconds)
         self._write({"id": self._number, "method": method, "params": params})
-        reply = self._read(Reply)
+        while (reply := self._read(_Line)).event is not None:
+            each(reply.data)
         if reply.error:
             raise ERRORS_BY_CODE.get(reply.error.code, HearthError)(reply.error.message)
         try:

@@ -75,9 +75,10 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 class Event(msgspec.Struct, frozen=True):
-    """Pushed to subscribers: `status` (Status), `curve` (CurvePoint), `log` (LogLine), `bye` (Bye)."""
+    """Pushed to subscribers: `status` (Status), `curve` (CurvePoint), `log` (LogLine), `bye` (Bye); and to who asked
+    for a text `piece` (Piece)."""
 
-    event: Literal["status", "curve", "log", "bye"]
+    event: Literal["status", "curve", "log", "bye", "piece"]
     data: Any
 
 
@@ -128,7 +129,7 @@ class Status(msgspec.Struct, frozen=True):
     loss: float | None
     """Mean training loss of the last batches, nats."""
     accuracy: float | None
-    """Share of the held-out samples that are classified correctly, 0 to 1."""
+    """Share of the held-out samples that are classified correctly, 0 to 1; of a text's bytes, those foretold."""
     experts: list[ExpertStatus]
     grid: tuple[int, ...]
     layers: int
@@ -149,6 +150,8 @@ class Status(msgspec.Struct, frozen=True):
     data_dir: str
     time: float
     """Unix time of this status."""
+    asks: Literal["picture", "text"] = "picture"
+    """What people give the run's model."""
 
 
 class CurvePoint(msgspec.Struct, frozen=True, array_like=True):
@@ -221,6 +224,8 @@ class Answer(msgspec.Struct, frozen=True):
     ms: float
     answered: bool
     """False: too late or failed, left out of the mixture."""
+    host: str = "local"
+    """Who answered: "local" is this PC, others by their peer's name; "" nobody."""
 
 
 class Prediction(msgspec.Struct, frozen=True):
@@ -232,6 +237,40 @@ class Prediction(msgspec.Struct, frozen=True):
     step: int
     accuracy: float | None
     ms: float
+
+
+class GenerateParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`generate` -> Continued, after an `Event` with a `Piece` for every byte. It ends when the client goes."""
+
+    prompt: Annotated[str, msgspec.Meta(max_length=4096)]
+    length: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 200
+    """Bytes."""
+    temperature: Annotated[float, msgspec.Meta(ge=0, le=10)] = 0.7
+    """0: always the likeliest byte."""
+    seed: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)] | None = None
+    """None: another one each time."""
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """The next byte of a text."""
+
+    request: int
+    """Id of the request that it belongs to."""
+    text: str
+    """Empty while a character is not complete."""
+    experts: list[Answer]
+    ms: float
+
+
+class Continued(msgspec.Struct, frozen=True):
+    """A text has ended."""
+
+    bytes: int
+    seconds: float
+    step: int
+    seed: int
+    bits: float | None
+    """Bits a byte on unseen text, as last measured."""
 
 
 class PeerStatus(msgspec.Struct, frozen=True):

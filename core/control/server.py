@@ -19,12 +19,15 @@ from core.control.messages import (
     MAX_LINE,
     PROTOCOL,
     Address,
+    Continued,
     DhtGetParams,
     ErrorInfo,
     Event,
+    GenerateParams,
     Hello,
     LogParams,
     PauseParams,
+    Piece,
     PredictParams,
     Reply,
     Request,
@@ -158,6 +161,8 @@ class _Session:
         self._worker, self._token, self._reader, self._writer = worker, token, reader, writer
         self._slots = asyncio.Semaphore(REQUESTS)
         self._subscribed = False
+        self._streams: set[asyncio.Task[None]] = set()
+        """Requests that send until they are done; nobody else would end them."""
 
     async def serve(self, hello: Hello) -> None:
         """Answer requests until the client goes."""
@@ -169,6 +174,8 @@ class _Session:
                     request = _decode(line, Request)
                     await self._slots.acquire()
                     requests.create_task(self._answer(request, time.monotonic()), name=request.method)
+                for stream in self._streams:
+                    stream.cancel()
         except* OSError:
             pass  # the client has gone, which is its right
         except* (ProtocolError, ValueError) as group:  # ValueError: a line over the limit
@@ -226,6 +233,7 @@ class _Session:
             "start_now": (StartNowParams, lambda params: worker.start_now(params.seconds)),
             "quit": (_NoParams, lambda _: worker.quit()),
             "predict": (PredictParams, worker.predict),
+            "generate": (GenerateParams, lambda params: self._generate(request.id, params)),
             "set_settings": (SetSettingsParams, lambda params: worker.set_settings(params.changes)),
             "network": (_NoParams, lambda _: worker.network().status()),
             "dht_get": (DhtGetParams, lambda params: worker.network().dht_get(params.key)),
@@ -239,6 +247,16 @@ class _Session:
         if inspect.isawaitable(result):
             result = await result
         return {} if result is None else result
+
+    async def _generate(self, number: int, params: GenerateParams) -> Continued:
+        """Stream a text; it ends when the client goes."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._streams.add(task)
+        try:
+            return await self._worker.generate(params, lambda *piece: self._push("piece", Piece(number, *piece)))
+        finally:
+            self._streams.discard(task)
 
     def _push(self, event: Any, data: Any) -> None:
         self._send(Event(event, data))

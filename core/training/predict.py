@@ -32,9 +32,9 @@ def answers(passes: list[Passed]) -> list[Answer]:
     """The experts' part in the last row of a pass, by layer, best first.
 
     Raises:
-        ComputeError: there is a row for which no expert answered.
+        ComputeError: no expert answered for it.
     """
-    if not all(bool(passed.alive.all()) for passed in passes):
+    if not all(bool(passed.alive[-1]) for passed in passes):
         raise ComputeError("No expert answered. Try again in a moment.")
     return [answer for layer, passed in enumerate(passes) for answer in _answers(layer, passed)]
 
@@ -44,6 +44,8 @@ def _answers(layer: int, passed: Passed) -> list[Answer]:
     found = []
     for index, weight in zip(passed.beam.chosen[-1].tolist(), passed.weights[-1].tolist(), strict=True):
         i = by_cell[passed.beam.cells[index]]
-        answered = passed.hosts[i] is not None
-        found.append(Answer(layer, str(passed.calls[i].uid), weight, passed.seconds[i] * 1000, answered))
+        host = passed.hosts[i]
+        found.append(
+            Answer(layer, str(passed.calls[i].uid), weight, passed.seconds[i] * 1000, host is not None, host or "")
+        )
     return found

@@ -90,6 +90,11 @@ class Trainer:
         return self._adam.samples
 
     @property
+    def inputs(self) -> int:
+        """Numbers of a sample; of a text, the bytes that are seen at once."""
+        return self._data.train.inputs.shape[1]
+
+    @property
     def loss(self) -> float | None:
         """Mean training loss of the last batches, nats."""
         return sum(self._losses) / len(self._losses) if self._losses else None

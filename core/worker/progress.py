@@ -1,6 +1,7 @@
 """What is known of a run while no compute process is there to ask: figures and the curve, kept in the run's folder."""
 
 import logging
+import math
 import time
 from pathlib import Path
 
@@ -34,6 +35,11 @@ class Progress(msgspec.Struct):
         self.curve.append(point)
         if len(self.curve) > CURVE_POINTS:
             del self.curve[-2:0:-2]
+
+    @property
+    def bits(self) -> float | None:
+        """The held-out loss as last measured, in bits: for text, those that a byte takes."""
+        return self.curve[-1].loss / math.log(2) if self.curve else None
 
     def resume_at(self, step: int) -> None:
         """Forget what lies after `step`: compute went on from an older checkpoint than these figures."""

@@ -12,7 +12,7 @@ import math
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -24,9 +24,10 @@ from core.compute.messages import (
     Failed,
     FindSuffixes,
     Forget,
+    Generated,
+    GenerationEnded,
     Locate,
     LogText,
-    Predict,
     Predicted,
     Quit,
     Ready,
@@ -35,7 +36,6 @@ from core.compute.messages import (
     Serve,
     Served,
     SetThreads,
-    Shape,
     Stop,
     Stopped,
     Suspect,
@@ -145,6 +145,18 @@ class ComputeSupervisor:
         if self._leaving:
             raise ComputeError("Hearth is quitting and answers no more questions.")
         return await self._questions.ask(picture)
+
+    def generate(
+        self, prompt: bytes, length: int, temperature: float, seed: int
+    ) -> AsyncGenerator[Generated | GenerationEnded, None]:
+        """Have the model go on with a text, starting compute for it if need be.
+
+        Raises:
+            ComputeError: as `Questions.generate`.
+        """
+        if self._leaving:
+            raise ComputeError("Hearth is quitting and answers no more questions.")
+        return self._questions.generate(prompt, length, temperature, seed)
 
     # what the worker reads
 
@@ -271,9 +283,8 @@ class ComputeSupervisor:
         elif not self._wanted and self.phase == "training":
             self._enter("stopping")
             await link.send(Stop(next(self._stops)))
-        for number, picture in self._questions.unsent():
-            tensor = Tensor(Shape("uint8", (picture.height, picture.width)), picture.pixels)
-            await link.send(Predict(number), [tensor])
+        for message, tensors in self._questions.unsent():
+            await link.send(message, tensors)
 
     async def _serve(self, message: Serve, tensors: Sequence[Tensor]) -> None:
         """Give another peer's expert calls to compute, if it is at work.
@@ -348,6 +359,9 @@ class ComputeSupervisor:
                 self._saved(message)
             case Predicted():
                 self._questions.answered(message, tensors, self.progress.accuracy)
+                self._keep_memory()
+            case Generated() | GenerationEnded():
+                self._questions.generated(message)
                 self._keep_memory()
             case Served():
                 self.visitors.served(message, tensors)

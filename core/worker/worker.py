@@ -1,10 +1,12 @@
 """The worker: composition root of one data folder. Decides, supervises compute, keeps the figures, tells listeners."""
 
 import asyncio
+import codecs
 import contextlib
 import dataclasses
 import logging
 import os
+import secrets
 import sys
 import time
 from collections.abc import Callable
@@ -17,9 +19,13 @@ import psutil
 
 from core import manifest as manifests
 from core import settings as settings_file
+from core.compute.messages import Generated
 from core.control.messages import (
     PROTOCOL,
+    Answer,
     Bye,
+    Continued,
+    GenerateParams,
     LogLine,
     Prediction,
     PredictParams,
@@ -27,7 +33,7 @@ from core.control.messages import (
     Snapshot,
     Status,
 )
-from core.errors import DataFolderError, NetworkError
+from core.errors import DataFolderError, NetworkError, QuestionError
 from core.experts.directory import HostState
 from core.experts.grid import Uid
 from core.logs import Ring
@@ -181,6 +187,7 @@ class Worker:
             attention=attention,
             data_dir=str(self.folder),
             time=time.time(),
+            asks=self.manifest.asks,
         )
 
     def snapshot(self) -> Snapshot:
@@ -209,7 +216,44 @@ class Worker:
         self._changed.set()
 
     async def predict(self, picture: PredictParams) -> Prediction:
+        """What the run's model reads in a picture.
+
+        Raises:
+            QuestionError: it continues text instead.
+            PictureError, ComputeError: as `ComputeSupervisor.predict`.
+        """
+        if self.manifest.asks != "picture":
+            raise QuestionError(
+                f"The run {self.manifest.run} ({self.manifest.title}) continues text: hearth generate 'The for "
+                "statement'. The run digits reads pictures: hearth worker --run digits."
+            )
         return await self._compute.predict(picture)
+
+    async def generate(self, params: GenerateParams, each: Callable[[str, list[Answer], float], None]) -> Continued:
+        """Go on with a text; `each` gets every byte's text, experts and milliseconds.
+
+        Raises:
+            QuestionError: the run's model reads pictures instead.
+            ComputeError: as `ComputeSupervisor.generate`.
+        """
+        if self.manifest.asks != "text":
+            raise QuestionError(
+                f"The run {self.manifest.run} ({self.manifest.title}) reads pictures: hearth predict FILE.png. "
+                "The run text continues text: hearth worker --run text."
+            )
+        seed = secrets.randbelow(2**31) if params.seed is None else params.seed
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        prompt, start, count, step = params.prompt.encode(), time.monotonic(), 0, 0
+        async with contextlib.aclosing(
+            self._compute.generate(prompt, params.length, params.temperature, seed)
+        ) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, Generated):
+                    count += len(piece.data)
+                    each(decoder.decode(piece.data), piece.experts, piece.ms)
+                else:
+                    step = piece.step
+        return Continued(count, time.monotonic() - start, step, seed, self._compute.progress.bits)
 
     def set_settings(self, changes: dict[str, Any]) -> dict[str, Any]:
         """Apply and save changes; nothing is changed if one is wrong.

@@ -1,69 +1,19 @@
 """The run `text`: a causal network whose gradients are those of dense autograd, and which learns to read."""
 
-import asyncio
 import math
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
 
-from core.control.messages import CurvePoint
 from core.errors import DataError, ManifestError
-from core.experts.directory import LOCAL, LocalDirectory
-from core.manifest import Manifest
-from core.runtime.backend import all_experts
-from core.runtime.runtime import Runtime, Switch
 from core.training import datasets, shards
 from core.training.models import registry
 from core.training.pipeline import Batches
-from core.training.trainer import Trainer
 from tests.bench.throughput import PlainLoop
-from tests.unit.text_run import SMALL, text_run
-
-
-class Setup:
-    """A text run as the compute process holds it."""
-
-    def __init__(self, manifest: Manifest, folder: Path) -> None:
-        self.backends = {backend.uid: backend for backend in all_experts(manifest)}
-        self.switch = Switch()
-        self.runtime = Runtime(self.backends, self.switch)
-        self.directory = LocalDirectory(self.backends)
-        self.data = datasets.load(manifest, folder)
-        self.curve: list[CurvePoint] = []
-        self.trainer = Trainer(
-            manifest, {LOCAL: self.runtime}, self.directory, self.switch, self.data, on_evaluated=self.curve.append
-        )
-
-    @asynccontextmanager
-    async def running(self, seconds: float = 90.0) -> AsyncIterator[None]:
-        async with asyncio.timeout(seconds):
-            tasks = [asyncio.create_task(self.runtime.run()), asyncio.create_task(self.trainer.run())]
-            self.watched = tasks
-            try:
-                yield
-            finally:
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
-
-    async def trained(self, steps: int) -> None:
-        self.switch.on()
-        while self.trainer.step < steps:
-            assert not any(task.done() for task in self.watched)
-            await asyncio.sleep(0)
-        self.switch.off()
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+from tests.unit.text_run import SMALL, Setup, text_run
 
 
 @pytest.fixture

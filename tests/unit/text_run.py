@@ -1,12 +1,22 @@
 """The run `text` on the text of this Python, whichever it is, and small enough for a test."""
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import msgspec
+import torch
 
 from core import manifest as manifests
+from core.control.messages import CurvePoint
+from core.experts.directory import LOCAL, LocalDirectory
 from core.manifest import Manifest
-from core.training import shards
+from core.runtime.backend import all_experts
+from core.runtime.runtime import Runtime, Switch
+from core.training import datasets, shards
+from core.training.trainer import Trainer
 
 SMALL: dict[str, Any] = {"layers": 2, "grid": (2, 3), "width": 16, "hidden": 12, "heads": 2, "sequence": 16}
 
@@ -20,3 +30,40 @@ def text_run(model: dict[str, Any], **training: float) -> Manifest:
         training=msgspec.structs.replace(run.training, **training),
         shards=tuple(shards.cut(shards.local_text())),
     )
+
+
+class Setup:
+    """A text run as the compute process holds it."""
+
+    def __init__(self, manifest: Manifest, folder: Path) -> None:
+        self.backends = {backend.uid: backend for backend in all_experts(manifest)}
+        self.switch = Switch()
+        self.runtime = Runtime(self.backends, self.switch)
+        self.directory = LocalDirectory(self.backends)
+        self.data = datasets.load(manifest, folder)
+        self.curve: list[CurvePoint] = []
+        self.trainer = Trainer(
+            manifest, {LOCAL: self.runtime}, self.directory, self.switch, self.data, on_evaluated=self.curve.append
+        )
+
+    @asynccontextmanager
+    async def running(self, seconds: float = 90.0) -> AsyncIterator[None]:
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)  # several wait for each other on a busy machine
+        async with asyncio.timeout(seconds):
+            tasks = [asyncio.create_task(self.runtime.run()), asyncio.create_task(self.trainer.run())]
+            self.watched = tasks
+            try:
+                yield
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+                torch.set_num_threads(threads)
+
+    async def trained(self, steps: int) -> None:
+        self.switch.on()
+        while self.trainer.step < steps:
+            assert not any(task.done() for task in self.watched)
+            await asyncio.sleep(0)
+        self.switch.off()

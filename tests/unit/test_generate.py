@@ -1,0 +1,78 @@
+"""The model goes on with a text: the same draws give the same text, and who answered is told."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+import torch
+
+from core.errors import ComputeError
+from core.training.generate import Next, generate
+from tests.unit.text_run import SMALL, Setup, text_run
+
+
+@pytest.fixture
+def setup(tmp_path: Path) -> Setup:
+    return Setup(text_run(SMALL), tmp_path)
+
+
+async def written(setup: Setup, prompt: bytes, length: int = 20, temperature: float = 0.7, seed: int = 1) -> list[Next]:
+    return [byte async for byte in generate(setup.trainer, prompt, length, temperature, seed)]
+
+
+async def test_the_seed_says_what_is_drawn_and_experts_of_every_layer_are_told(setup: Setup) -> None:
+    async with setup.running():
+        first, again, other = [await written(setup, b"The for statement", seed=seed) for seed in (1, 1, 2)]
+    texts = [bytes(step.byte for step in text) for text in (first, again, other)]
+    assert texts[0] == texts[1] != texts[2]
+    assert len(texts[0]) == 20
+    for step in first:
+        assert [answer.layer for answer in step.experts] == [0, 0, 1, 1]
+        assert len({answer.uid for answer in step.experts}) == 4
+        assert all(answer.answered and answer.host == "local" and answer.ms > 0 for answer in step.experts)
+        assert sum(answer.weight for answer in step.experts) == pytest.approx(2)
+    assert setup.runtime.last_kernel_end == 0, "no training kernel ran"
+
+
+async def test_without_temperature_each_byte_is_the_likeliest_after_those_before(setup: Setup) -> None:
+    """Also when the text has become longer than what the model sees at once."""
+    async with setup.running():
+        text = b"for x in range"
+        added = bytes(step.byte for step in await written(setup, text, 10, temperature=0.0))
+        for byte in added:
+            outputs, _ = await setup.trainer.infer(torch.tensor([list(text[-16:])]))
+            assert int(outputs[0, -1].argmax()) == byte
+            text += bytes([byte])
+
+
+async def test_any_beginning_will_do(setup: Setup) -> None:
+    async with setup.running():
+        for prompt in (b"", b"\xff\x00", "é".encode(), b"x" * 1000):
+            assert len(await written(setup, prompt, 2)) == 2
+
+
+async def test_training_goes_on_meanwhile(setup: Setup) -> None:
+    setup.switch.on()
+    async with setup.running():
+        step = setup.trainer.step
+        await written(setup, b"import", 20)
+        assert setup.trainer.step > step
+
+
+async def test_without_experts_it_says_so(setup: Setup) -> None:
+    for uid in list(setup.backends):
+        setup.directory.remove(uid)
+    async with setup.running():
+        with pytest.raises(ComputeError, match="no active expert"):
+            await written(setup, b"import")
+
+
+async def test_a_text_that_nobody_reads_on_is_left(setup: Setup) -> None:
+    async with setup.running():
+        stream = generate(setup.trainer, b"import", 10_000, 0.7, 1)
+        async with asyncio.timeout(20):
+            await anext(stream)
+            await stream.aclose()
+            calls = setup.runtime.calls
+            await asyncio.sleep(0)
+            assert setup.runtime.calls == calls
