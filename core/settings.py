@@ -87,6 +87,16 @@ class Settings:
         "s",
         step=5,
     )
+    experts_memory_mb: Annotated[int, msgspec.Meta(ge=0, le=1_048_576)] = setting(
+        0,
+        "Devices",
+        "Memory for experts",
+        "How much memory the experts hosted for others may take; automatic is a quarter of what is free at the start. "
+        "Takes effect at the next start.",
+        "MB",
+        step=256,
+        restart=True,
+    )
     theme: Literal["system", "light", "dark"] = setting(
         "system",
         "Appearance",

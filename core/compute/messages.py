@@ -190,6 +190,10 @@ class Ready(Message, frozen=True):
     samples: int
     notes: tuple[str, ...] = ()
     """Sentences for the user, such as a checkpoint that was set aside."""
+    expert_bytes: int = 0
+    """Memory that each hosted expert takes."""
+    samples_per_s: float = 0.0
+    """What one expert alone gets through here, forward and backward."""
 
 
 class Progress(Message, frozen=True):

@@ -17,12 +17,14 @@ from pathlib import Path
 import torch
 
 from core.compute.generation import Generation
+from core.compute.hosting import Residents
 from core.compute.messages import (
     Answered,
     Cells,
     Configure,
     Evaluated,
     Generate,
+    Host,
     Located,
     Predict,
     Predicted,
@@ -31,6 +33,7 @@ from core.compute.messages import (
     Ready,
     Refused,
     Saved,
+    SavedPart,
     Serve,
     SetThreads,
     Shape,
@@ -41,6 +44,7 @@ from core.compute.messages import (
     Tensor,
     Train,
     Unanswered,
+    Unhost,
 )
 from core.compute.peer_directory import Hosts, PeerDirectory
 from core.compute.peers import Peers
@@ -48,9 +52,9 @@ from core.compute.pipe import Pipe
 from core.compute.serving import Serving
 from core.control.messages import ExpertStatus
 from core.errors import CheckpointError, HearthError, PictureError, ProtocolError
-from core.experts.directory import LOCAL, LocalDirectory
+from core.experts.directory import LOCAL
 from core.experts.grid import Grid, Uid
-from core.runtime.backend import ExpertBackend, all_experts, useful_threads
+from core.runtime.backend import ExpertBackend, expert_bytes, speed, useful_threads
 from core.runtime.checkpoints import CheckpointStore
 from core.runtime.parts import Part
 from core.runtime.runtime import Runtime, Switch
@@ -83,15 +87,17 @@ class Session:
         self._pipe = pipe
         torch.set_num_interop_threads(1)
         manifest = configure.manifest
-        chosen = None if configure.experts is None else set(map(Uid.parse, configure.experts))
-        self._backends = {b.uid: b for b in all_experts(manifest) if chosen is None or b.uid in chosen}
-        self._set_threads(configure.threads)
+        self._store = CheckpointStore(Path(configure.folder) / CHECKPOINTS, manifest.run)
+        self._residents = Residents(manifest, configure.experts, self._store)
+        self._backends = self._residents.backends
+        self._threads = configure.threads
+        self._set_threads()
         self._switch = Switch()
         self._runtime = Runtime(self._backends, self._switch)
         self._serving = Serving(pipe, self._runtime, self._switch)
         self._trains = configure.trains
         grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
-        self._directory = LocalDirectory(self._backends)
+        self._directory = self._residents.directory
         self._peers = Peers(pipe.send)
         self._others = PeerDirectory(grid, self._directory, self._peers, manifest.training)
         alone = not configure.networked
@@ -104,8 +110,9 @@ class Session:
             on_evaluated=lambda point: pipe.send(Evaluated(point)),
         )
         self._generation = Generation(pipe, self._trainer)
-        self._store = CheckpointStore(Path(configure.folder) / CHECKPOINTS, manifest.run)
+        self._manifest = manifest
         self._saving = asyncio.Lock()
+        self._save_error: str | None = None
         self._unsaved = False
         """Whether a save was asked for since the last one began."""
         self._rates: deque[tuple[float, int, int]] = deque(maxlen=RATE_REPORTS)
@@ -119,7 +126,7 @@ class Session:
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._quit.set)
         trainer = self._trainer
         self._pipe.send(self._progress())
-        self._pipe.send(Ready(_device(), trainer.step, trainer.samples, notes))
+        self._pipe.send(self._ready(notes))
         with _first_error():
             async with asyncio.TaskGroup() as group:
                 tasks = {
@@ -165,16 +172,39 @@ class Session:
                 case Cells():
                     self._others.cells(message.layers)
                 case SetThreads():
-                    self._set_threads(message.threads)
+                    self._threads = message.threads
+                    self._set_threads()
+                case Host():
+                    group.create_task(self._host(message), name="host")
+                case Unhost():
+                    group.create_task(self._unhost(message), name="unhost")
                 case Quit():
                     self._quit.set()
                 case Configure():
                     raise ProtocolError("The worker configured this process twice.")
 
-    def _set_threads(self, threads: int) -> None:
-        """0: half of the cores that this process may use."""
+    def _set_threads(self) -> None:
+        """As many as were allowed, as far as they pay; 0: half of the cores that this process may use."""
         cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-        torch.set_num_threads(useful_threads(self._backends.values(), threads or max(1, cores // 2)))
+        torch.set_num_threads(useful_threads(self._backends.values(), self._threads or max(1, cores // 2)))
+
+    def _ready(self, notes: tuple[str, ...]) -> Ready:
+        """What this process can do, told once all is loaded."""
+        model, training = self._manifest.model, self._manifest.training
+        samples_per_s = speed(ExpertBackend(Uid(self._manifest.run, 0, (0,) * len(model.grid)), model, training))
+        trainer = self._trainer
+        return Ready(_device(), trainer.step, trainer.samples, notes, expert_bytes(model), samples_per_s)
+
+    async def _host(self, message: Host) -> None:
+        hosted = await self._residents.host(message, self._runtime)
+        self._set_threads()
+        self._pipe.send(self._progress())
+        self._pipe.send(hosted)
+
+    async def _unhost(self, message: Unhost) -> None:
+        hosted = await self._residents.unhost(message, self._runtime, self._save)
+        self._pipe.send(self._progress())
+        self._pipe.send(hosted)
 
     async def _predict(self, number: int, tensors: list[Tensor]) -> None:
         start = time.monotonic()
@@ -234,28 +264,31 @@ class Session:
             if self._switch.is_on:
                 await self._save()
 
-    async def _save(self) -> None:
-        """Save what has changed; a failure is told and tried again at the next occasion."""
+    async def _save(self) -> str | None:
+        """Save what has changed; a failure is told, returned, and tried again at the next occasion."""
         self._unsaved = True
         async with self._saving:
             if not self._unsaved:
-                return  # another that waited here has saved it: a hundred stops in a row need no hundred saves
+                return self._save_error  # another that waited here has saved it: a hundred stops need no hundred saves
             self._unsaved = False
-            step, start, error = self._trainer.step, time.monotonic(), None
+            step, start, error, saved = self._trainer.step, time.monotonic(), None, {}
+            backends = {**self._residents.leaving, **self._backends}
             parts = {
-                str(uid): Part(backend.state(), backend.version, backend.samples)
-                for uid, backend in self._backends.items()
+                str(uid): Part(backend.state(), backend.version, backend.samples) for uid, backend in backends.items()
             }
             parts[TRUNK] = Part(self._trainer.state(), step, self._trainer.samples)
             self._pipe.saving.set()
             try:
-                await self._store.save(step, self._trainer.samples, parts)
+                checkpoint = await self._store.save(step, self._trainer.samples, parts)
+                saved = {name: SavedPart(b.sha256, b.size, b.version) for name, b in checkpoint.parts.items()}
             except CheckpointError as failure:
                 error = str(failure)
             finally:
                 self._pipe.saving.clear()
+            self._save_error = error
             self._pipe.send(self._progress())
-            self._pipe.send(Saved(step, time.time(), time.monotonic() - start, error))
+            self._pipe.send(Saved(step, time.time(), time.monotonic() - start, error, saved))
+            return error
 
 
 def _picture(tensors: list[Tensor]) -> torch.Tensor:

@@ -272,6 +272,11 @@ class DHTDirectory:
                 found[uid] = sorted(alive, key=_quality)
         return found
 
+    async def read_hosts(self, uids: Sequence[Uid]) -> dict[Uid, list[HostInfo]]:
+        """The other peers that host each expert as of now, past all that is remembered; it costs a look-up each."""
+        records = await self._dht.get_many(map(str, uids))
+        return {uid: self._parse(records[str(uid)]) for uid in uids}
+
     def not_hosted(self, uid: Uid, peer: PeerId) -> None:
         """The peer says that it does not host the expert, or cannot be reached: it is not named again for a while."""
         until, infos = self._hosts.get(uid, (0.0, ()))
@@ -281,6 +286,13 @@ class DHTDirectory:
             self._miss(uid)
 
     def _remember(self, uid: Uid, records: Mapping[str, Record]) -> None:
+        infos = self._parse(records)
+        self._hosts.pop(uid, None)
+        self._hosts[uid] = (time.monotonic() + POSITIVE_S, tuple(infos))
+        if not infos and uid not in self._local:
+            self._miss(uid)
+
+    def _parse(self, records: Mapping[str, Record]) -> list[HostInfo]:
         infos = []
         for record in records.values():
             if record.subkey != own_subkey(record.peer) or record.peer == self._rpc.peer:
@@ -290,10 +302,7 @@ class DHTDirectory:
                 if host.address.peer == record.peer and math.isfinite(host.load):
                     self._rpc.learn(host.address)
                     infos.append(HostInfo(record.peer, host.load, host.version, host.address, None, record.expires))
-        self._hosts.pop(uid, None)
-        self._hosts[uid] = (time.monotonic() + POSITIVE_S, tuple(infos))
-        if not infos:
-            self._miss(uid)
+        return infos
 
     def _miss(self, uid: Uid) -> None:
         """Nobody hosts the expert although it was announced, or was believed to be."""

@@ -1,6 +1,7 @@
 """One expert as its host keeps it: weights, optimizer, and the gradients gathered for the next step."""
 
 import math
+import time
 from collections.abc import Iterable, Iterator
 
 import torch
@@ -22,6 +23,15 @@ THREADED_WEIGHTS = 500_000
 a busy program the threads wait for each other: 30,000 weights then train 3 to 25 times slower on two than on one."""
 MIN_ROWS = 8
 """Samples of one pass, however large the expert: its weights are read once for all of them."""
+
+
+COPIES = 6
+"""Weights, two Adam moments, gathered gradients, and the gradients and sum of the pass that runs."""
+OVERHEAD = 64 << 10
+"""Bytes of Python objects, task pools and kept inputs of an expert, however small."""
+SPEED_ROWS = 32
+SPEED_S = 0.02
+"""Time for measuring."""
 
 
 class ExpertBackend:
@@ -116,6 +126,29 @@ class ExpertBackend:
         """
         self._adam.load_state(state)
         self.pending = 0
+
+
+def expert_bytes(model: Model) -> int:
+    """Memory that a host needs for each expert, from the manifest alone.
+
+    Raises:
+        ManifestError: unknown kind of expert.
+    """
+    with torch.device("meta"):
+        module = modules.kind_of(model.expert).build(model.width, model.hidden)
+    return sum(parameter.nbytes for parameter in module.parameters()) * COPIES + OVERHEAD
+
+
+def speed(backend: ExpertBackend) -> float:
+    """Samples a second of forward and backward that one expert gets through alone, measured on a few passes."""
+    rows = torch.zeros(min(SPEED_ROWS, backend.rows_per_pass), *backend.input_shape, dtype=backend.dtype)
+    parameters = list(backend.module.parameters())
+    start, passes = time.perf_counter(), 0
+    while passes < 2 or (seconds := time.perf_counter() - start) < SPEED_S:
+        backend.forward(rows)
+        modules.product(backend.module, parameters, rows, rows)
+        passes += 1
+    return passes * len(rows) / seconds
 
 
 def useful_threads(experts: Iterable[ExpertBackend], threads: int) -> int:

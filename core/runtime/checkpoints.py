@@ -90,8 +90,12 @@ class CheckpointStore:
         """Give each target its newest undamaged part.
 
         A damaged manifest or part is set aside, and the checkpoint before it serves instead, also where a target
-        refuses a part that does not fit it, by raising CheckpointError.
+        refuses a part that does not fit it, by raising CheckpointError. May be called from any thread.
         """
+        with self._writing:
+            return self._restore(targets)
+
+    def _restore(self, targets: Mapping[str, Callable[[Part], None]]) -> Restored:
         notes: list[str] = []
         checkpoints = list(self._readable(notes))
         missing = []

@@ -1,6 +1,7 @@
 """A part of a checkpoint as one safetensors file: an expert or the trunk, with its optimizer's state."""
 
 import struct
+from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import msgspec
@@ -69,3 +70,20 @@ def unpack(run: str, name: str, data: bytes) -> Part:
     if (metadata.run, metadata.part) != (run, name):
         raise CheckpointError(f"it belongs to {metadata.part} of the run {metadata.run}")
     return Part(tensors, metadata.version, metadata.samples)
+
+
+def read(run: str, name: str, path: Path) -> Part:
+    """A part's file, whose content has been checked against its name.
+
+    Raises:
+        CheckpointError: it cannot be read, is damaged, or of another part.
+    """
+    try:
+        if path.stat().st_size > MAX_PART:
+            raise CheckpointError("it is too large")
+        data = path.read_bytes()
+    except OSError as error:
+        raise CheckpointError(error.strerror or str(error)) from error
+    if len(data) < 8:
+        raise CheckpointError("it is too short")
+    return unpack(run, name, data)

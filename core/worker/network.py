@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +12,6 @@ from core.control.messages import DhtRecord, DhtStatus, NetworkStatus, PeerStatu
 from core.dht.node import DHTNode
 from core.errors import HearthError, NetworkError, SettingsError
 from core.experts.dht_directory import DHTDirectory
-from core.experts.directory import HostState
 from core.experts.grid import Grid, Uid
 from core.identity import Identity, PeerId, parse_peer, peer_text
 from core.manifest import Manifest
@@ -22,7 +21,8 @@ from core.net.messages import PeerAddress
 from core.net.paths import path_text
 from core.net.reach import Reach
 from core.net.rpc import RpcNode
-from core.worker.serving import Visitors
+from core.worker.hosting import Hosting
+from core.worker.supervisor import ComputeSupervisor
 
 log = logging.getLogger(__name__)
 
@@ -60,10 +60,12 @@ class Network:
         folder: Path,
         manifest: Manifest,
         options: NetworkOptions,
-        visitors: Visitors,
-        hosted: Callable[[], Mapping[Uid, HostState]],
+        compute: ComputeSupervisor,
+        memory_bytes: int,
     ) -> None:
         """Read or make the identity.
+
+        Args: data folder, run, what the command line says, who computes, memory for experts.
 
         Raises:
             IdentityError, DataFolderError: the key cannot be used or made.
@@ -71,17 +73,21 @@ class Network:
         self.identity = Identity.load_or_create(folder)
         self._state_path = folder / STATE_FILE
         self._options = options
-        self._hosted = hosted
         self._run, self._layers = manifest.run, manifest.model.layers
         backbone = "backbone" in options.roles
         self.node = RpcNode(self.identity, listen=options.listen)
-        visitors.register(self.node)
+        compute.visitors.register(self.node)
         self._known = [*options.bootstrap, *map(parse_address, manifest.bootstrap)]
         self._bootstrap = [PeerId(known.peer) for known in self._known if known.peer != self.identity.peer]
         self.reach = Reach(self.node, bootstrap=self._bootstrap, backbone=backbone, relays=backbone and options.relay)
         self.dht = DHTNode(self.node, self.identity)
         self.grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
         self.directory = DHTDirectory(self.dht, self.node, self.grid)
+        self.hosting = Hosting(self.grid, self.node, self.dht, self.directory, compute)
+        self.hosting.hosts = "host" in options.roles
+        self.hosting.alone = not self._bootstrap and not options.on_lan
+        self.hosting.memory_bytes = memory_bytes
+        self.hosting.changed = self._look_at_hosted
         self._stack = contextlib.AsyncExitStack()
         self._tending: asyncio.Task[None] | None = None
         self._announced: set[Uid] = set()
@@ -105,6 +111,8 @@ class Network:
                 await self._enter_lan(stack)
             self._stack = stack.pop_all()
         self._bootstrap += self.dht.load_state(self._state_path)[:BOOTSTRAP_PEERS]
+        self.hosting.alone = self.hosting.alone and not self._bootstrap
+        await self._stack.enter_async_context(self.hosting)
         self._tending = asyncio.create_task(self._tend(), name="network")
         log.info("This PC is peer %s.", address_text(self.node.address()))
         return self
@@ -123,7 +131,11 @@ class Network:
         await self._stack.aclose()
 
     def look(self) -> None:
-        """What is hosted here may have changed: tell the others now."""
+        """Compute has begun or stopped: what is hosted here changes, and the others are told now."""
+        self.hosting.look()
+        self._look_at_hosted()
+
+    def _look_at_hosted(self) -> None:
         self._look.set()
 
     async def _tend(self) -> None:
@@ -146,7 +158,7 @@ class Network:
 
     async def _announce(self) -> None:
         """What is not hosted any more, such as all experts while the user is back, is withdrawn at once."""
-        hosted = self._hosted()
+        hosted = self.hosting.hosted()
         gone = self._announced - hosted.keys()
         self.directory.host_here(hosted)
         self._announced = set(hosted)

@@ -12,7 +12,7 @@ import math
 import signal
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -26,6 +26,7 @@ from core.compute.messages import (
     Forget,
     Generated,
     GenerationEnded,
+    Hosted,
     Locate,
     LogText,
     Predicted,
@@ -33,6 +34,7 @@ from core.compute.messages import (
     Ready,
     Refused,
     Saved,
+    SavedPart,
     Serve,
     Served,
     SetThreads,
@@ -47,8 +49,10 @@ from core.compute.messages import (
 from core.compute.messages import Progress as ComputeProgress
 from core.control.messages import CurvePoint, Prediction, PredictParams, YieldStatus
 from core.errors import CallRefused, ComputeError, ProtocolError
+from core.experts.grid import Uid
 from core.manifest import Manifest
 from core.policy.decide import Phase
+from core.worker.orders import Orders
 from core.worker.progress import Progress
 from core.worker.questions import Questions
 from core.worker.serving import Visitors
@@ -94,10 +98,8 @@ class ComputeSupervisor:
         self.memory_grace_s = 10.0
         self.trains = True
         """Whether compute has a Trainer; without one it serves other peers only."""
-        self.hosts = True
-        """Whether compute hosts experts; if not, it trains through those of other peers only."""
         self.asking: Asking | None = None
-        """What reaches other peers' experts; None: there is no network."""
+        """What reaches other peers' experts; None: there is no network, and all of the run's experts are here."""
         self.failure: str | None = None
         self.retry_time: float | None = None
         self.save_error: str | None = None
@@ -114,6 +116,15 @@ class ComputeSupervisor:
         self._stops = itertools.count(1)
         self._questions = Questions(self._wake.set)
         self.visitors = Visitors(self._serve)
+        self.orders = Orders(self.send)
+        self.life = 0
+        """Number of the process: a new one hosts nothing that was ordered before."""
+        self.expert_bytes = 0
+        """Memory of one expert; 0 until compute has told."""
+        self.expert_samples_per_s = 0.0
+        """What one expert alone gets through here."""
+        self.saved: Callable[[Mapping[str, SavedPart]], None] = lambda parts: None
+        """Told of the files of each checkpoint."""
         self._threads_sent = threads
         self._life_sign = self._phase_since = 0.0
         self._failed_text: str | None = None
@@ -163,6 +174,19 @@ class ComputeSupervisor:
     @property
     def pid(self) -> int | None:
         return self._link.pid if self._link else None
+
+    @property
+    def wanted(self) -> bool:
+        """Whether it shall train or serve."""
+        return self._wanted and not self._leaving
+
+    @property
+    def at_work(self) -> bool:
+        return self.phase == "training"
+
+    def versions(self) -> dict[Uid, int]:
+        """Optimizer steps of the experts that compute hosts, as of its last report."""
+        return {Uid.parse(expert.uid): expert.updates for expert in self.progress.experts}
 
     @property
     def memory_free_time(self) -> float | None:
@@ -227,6 +251,7 @@ class ComputeSupervisor:
         self.visitors.fail("This peer stopped computing. Ask another one.")
         if self.asking:
             self.asking.ended()
+        self.orders.fail("Compute has ended.")
         self._enter("absent")
 
     async def _back_off(self, trouble: str, born: float) -> None:
@@ -246,9 +271,10 @@ class ComputeSupervisor:
     async def _drive(self, link: ComputeLink) -> None:
         """Tell the process what to do until it was told to quit and its time for that is over."""
         self._threads_sent = self.threads
-        hosted: list[str] | None = None if self.hosts else []
+        self.life += 1
         networked = self.asking is not None
-        await link.send(Configure(self._manifest, str(self._folder), self.threads, self.trains, hosted, networked))
+        experts: list[str] | None = [] if networked else None
+        await link.send(Configure(self._manifest, str(self._folder), self.threads, self.trains, experts, networked))
         while True:
             now = time.monotonic()
             await self._instruct(link, now)
@@ -363,6 +389,8 @@ class ComputeSupervisor:
             case Generated() | GenerationEnded():
                 self._questions.generated(message)
                 self._keep_memory()
+            case Hosted():
+                self.orders.hosted(message)
             case Served():
                 self.visitors.served(message, tensors)
             case Refused():
@@ -382,6 +410,7 @@ class ComputeSupervisor:
         for note in message.notes:
             log.warning("%s", note)
         self.failure = None
+        self.expert_bytes, self.expert_samples_per_s = message.expert_bytes, message.samples_per_s
         self.progress.step, self.progress.samples = message.step, message.samples
         self.progress.resume_at(message.step)
         self.answering = not self._wanted
@@ -415,6 +444,7 @@ class ComputeSupervisor:
         self.save_error = message.error
         if message.error is None:
             self.progress.checkpoint_step, self.progress.checkpoint_time = message.step, message.time
+            self.saved(message.parts)
         else:
             log.error("%s", message.error)
 

@@ -34,8 +34,6 @@ from core.control.messages import (
     Status,
 )
 from core.errors import DataFolderError, NetworkError, QuestionError
-from core.experts.directory import HostState
-from core.experts.grid import Uid
 from core.logs import Ring
 from core.policy.decide import Compute, Decision, Wishes, decide
 from core.settings import write_atomically
@@ -102,7 +100,6 @@ class Worker:
         )
         self._compute.memory_grace_s = self.settings.memory_grace_s
         self._compute.trains = network is None or "train" in network.roles
-        self._compute.hosts = network is None or "host" in network.roles
         self._computes = network is None or bool(network.roles & {"host", "train"})
         self._network = None if network is None else self._networked(network)
         self._decision: Decision | None = None
@@ -117,7 +114,8 @@ class Worker:
         from core.worker.network import Network
 
         options = options._replace(lan=self.settings.lan, relay=self.settings.relay)
-        network = Network(self.folder, self.manifest, options, self._compute.visitors, self._hosted)
+        memory = self.settings.experts_memory_mb << 20 or psutil.virtual_memory().available // 4
+        network = Network(self.folder, self.manifest, options, self._compute, memory)
         self._compute.asking = Asking(network.node, network.directory, network.grid, self._compute.send)
         return network
 
@@ -304,12 +302,6 @@ class Worker:
             del self._apps[pid]
 
     # inside
-
-    def _hosted(self) -> dict[Uid, HostState]:
-        """The experts that other peers may call now; none while compute is stopped."""
-        if self._compute.phase != "training":
-            return {}
-        return {Uid.parse(expert.uid): HostState(0.0, expert.updates) for expert in self._compute.progress.experts}
 
     def _wish(self, wishes: Wishes, cause: float) -> None:
         self._wishes = wishes

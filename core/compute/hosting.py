@@ -1,0 +1,103 @@
+"""The experts of this process, which come and go at the worker's word."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
+
+from core.compute.messages import Host, Hosted, Unhost
+from core.errors import CheckpointError, HearthError
+from core.experts.directory import LocalDirectory
+from core.experts.grid import Grid, Uid
+from core.manifest import Manifest
+from core.runtime.backend import ExpertBackend
+from core.runtime.checkpoints import CheckpointStore
+from core.runtime.parts import Part, read
+from core.runtime.runtime import Runtime
+
+log = logging.getLogger(__name__)
+
+
+class Residents:
+    """Experts that are hosted here, from their first weights or newest checkpoint to the last one that is saved."""
+
+    def __init__(self, manifest: Manifest, uids: Iterable[str] | None, store: CheckpointStore) -> None:
+        """Begin with these, or with all of the run's grid.
+
+        Raises:
+            ManifestError: unknown kind of expert.
+            ProtocolError: something that is no uid.
+        """
+        self._manifest, self._store = manifest, store
+        self._grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
+        chosen = self._grid.uids() if uids is None else map(Uid.parse, uids)
+        self.backends = {uid: self._new(uid) for uid in chosen}
+        self.leaving: dict[Uid, ExpertBackend] = {}
+        """Hosted no more, but their newest state is still to be saved."""
+        self.directory = LocalDirectory(self.backends)
+        self._one_by_one = asyncio.Lock()
+
+    def _new(self, uid: Uid) -> ExpertBackend:
+        return ExpertBackend(uid, self._manifest.model, self._manifest.training)
+
+    async def host(self, message: Host, runtime: Runtime) -> Hosted:
+        """Take experts on, each between two kernels, so that training does not stall."""
+        failed: dict[str, str] = {}
+        async with self._one_by_one:
+            for text, path in message.experts.items():
+                try:
+                    await self._host(Uid.parse(text), path, runtime)
+                except HearthError as error:
+                    failed[text] = str(error)
+        return Hosted(message.id, failed)
+
+    async def _host(self, uid: Uid, path: str | None, runtime: Runtime) -> None:
+        """Raises:
+        CheckpointError: there is no such expert in the run's grid.
+        """
+        if uid not in self._grid:
+            raise CheckpointError(f"The run {self._manifest.run} has no expert {uid}.")
+        backend = self.backends.get(uid)
+        if backend is None:
+            backend = self._new(uid)
+            await asyncio.to_thread(self._store.restore, {str(uid): lambda part: backend.load_state(part.tensors)})
+        if path is not None:
+            await self._load(backend, Path(path))
+        if uid not in self.backends:
+            self._enter(uid, backend, runtime)
+        await asyncio.sleep(0)
+
+    async def _load(self, backend: ExpertBackend, path: Path) -> None:
+        """Go on from a file if it is newer; one that cannot be used costs nothing."""
+        try:
+            part: Part = await asyncio.to_thread(read, self._manifest.run, str(backend.uid), path)
+            if part.version > backend.version:
+                backend.load_state(part.tensors)
+        except CheckpointError as error:
+            log.warning("The checkpoint of %s that came from a peer was not used: %s.", backend.uid, error)
+
+    async def unhost(self, message: Unhost, runtime: Runtime, save: Callable[[], Awaitable[str | None]]) -> Hosted:
+        """Let experts go once their calls are served and their state is saved; all stay if that fails.
+
+        Args: the message, where they are served, how to save all experts (returns what went wrong).
+        """
+        async with self._one_by_one:
+            gone = {uid: self.backends[uid] for uid in map(Uid.parse, message.uids) if uid in self.backends}
+            for uid in gone:
+                self.directory.remove(uid)
+            await asyncio.gather(*map(runtime.remove, gone))
+            for uid in gone:
+                del self.backends[uid]
+            self.leaving = gone
+            error = await save()
+            self.leaving = {}
+            if error is not None:
+                for uid, backend in gone.items():
+                    self._enter(uid, backend, runtime)
+                return Hosted(message.id, dict.fromkeys(map(str, gone), error))
+        return Hosted(message.id, {})
+
+    def _enter(self, uid: Uid, backend: ExpertBackend, runtime: Runtime) -> None:
+        self.backends[uid] = backend
+        runtime.add(backend)
+        self.directory.add(uid)
