@@ -149,7 +149,8 @@ async def test_a_frame_that_drips_is_given_up(where: PeerAddress) -> None:
                 await asyncio.sleep(0.1)
 
         dripping = asyncio.create_task(drip())
-        assert "too slow" in await closed(connection, 60)
+        why = await closed(connection, 60)
+        assert "too slow" in why or "silent" in why  # bytes of a frame that never ends are no sign of life
         with pytest.raises(PeerUnreachable):
             await dripping
 
