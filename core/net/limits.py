@@ -53,6 +53,10 @@ HANDSHAKE_S = 5.0
 """Time for a handshake: five round trips of the worst link."""
 DIAL_S = 5.0
 """Time for a dial, also to a dead address, which never fails by itself."""
+DOUBT_S = 2.0
+"""A connection kept although the peer made another must show a sign of life within this: six bad round trips."""
+RETIRED_S = 3.0
+"""A connection that was replaced is kept for so long after its last call: until the other one is not in doubt."""
 CLOSE_S = 0.4
 """For telling the peers that this one leaves; a dial to a dead address would hold up the end for three seconds."""
 HEAD_START_S = 1.0

@@ -12,7 +12,7 @@ from core.net import limits
 from core.net.endpoint import Connection, Endpoint, Incoming
 from core.net.limits import Backoff, Bans, TokenBucket
 from core.net.link import Link, Owner
-from core.net.messages import PeerAddress
+from core.net.messages import PeerAddress, Ping
 
 log = logging.getLogger(__name__)
 
@@ -181,6 +181,7 @@ class Pool:
         link = Link(connection, self._owner, connection.path().address)
         if old is not None and self._stays(old, connection):
             self._retire(link)
+            self._owner.start(self._doubt(old, link), "which of two connections lives")
             return old
         self.links[peer] = link
         if old is not None:
@@ -198,6 +199,18 @@ class Pool:
         if time.monotonic() - old.since > limits.DIAL_S or old.outgoing == new.outgoing:
             return False
         return old.outgoing == (self._me < new.peer)
+
+    async def _doubt(self, old: Link, new: Link) -> None:
+        """A peer that started anew dials like one that dials at the same time; then the old connection is silent."""
+        asked = time.monotonic()
+        old.post(Ping())
+        await asyncio.sleep(limits.DOUBT_S)
+        alive = new.closed_because is None and old.closed_because is None
+        if old.heard < asked and alive and self.links.get(old.peer) is old:
+            self._retired.discard(new)
+            new.retired = False
+            self.links[old.peer] = new
+            old.close("the peer has started anew")
 
     def _retire(self, link: Link) -> None:
         """Use a link no more, but let the calls under way on it end."""
@@ -246,5 +259,5 @@ class Pool:
                     link.close("idle")
             for link in [*self._retired]:
                 link.tend(now, False)
-                if now - link.used > (limits.IDLE_S if link.busy else limits.HEAD_START_S):
+                if now - link.used > (limits.IDLE_S if link.busy else limits.RETIRED_S):
                     link.close("replaced")
