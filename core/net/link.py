@@ -263,6 +263,11 @@ class Link:
     # --- life
 
     @property
+    def relayed(self) -> bool:
+        """Whether a relay passes the bytes on."""
+        return self.connection.path().path == "relayed"
+
+    @property
     def busy(self) -> bool:
         return bool(self.waiting or self.serving)
 

@@ -126,7 +126,7 @@ class Pool:
         Raises:
             PeerUnreachable: it did not answer.
         """
-        if (link := self.links.get(peer)) is not None:
+        if (link := self.links.get(peer)) is not None and not link.relayed:
             return link
         return self.adopt(await self.endpoint.dial(peer, addresses, deadline_s))
 
@@ -194,8 +194,10 @@ class Pool:
     def _stays(self, old: Link, new: Connection) -> bool:
         """Of two connections dialled at the same time by both sides, both keep that of the lower key.
 
-        An older one is replaced: the peer would not dial if it still had it.
+        An older one is replaced: the peer would not dial if it still had it. A direct one replaces a relayed one.
         """
+        if old.relayed != (new.path().path == "relayed"):
+            return not old.relayed
         if time.monotonic() - old.since > limits.DIAL_S or old.outgoing == new.outgoing:
             return False
         return old.outgoing == (self._me < new.peer)

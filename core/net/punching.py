@@ -1,6 +1,7 @@
 """Hole punching: two peers behind NAT dial each other at the same moment, told to by a peer that both know."""
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Callable, Coroutine
@@ -97,15 +98,11 @@ class Punching:
 
     async def _dial_repeatedly(self, peer: PeerId, address: str) -> bool:
         for seconds in TRIES_S:
-            try:
+            with contextlib.suppress(PeerUnreachable):
                 await self.node.pool.dial_at(peer, (address,), seconds)
-            except PeerUnreachable:
-                if peer not in self.node.pool.links:
-                    continue
-            if not is_direct(self.node, peer):
-                return False
-            self._met(peer)
-            return True
+            if is_direct(self.node, peer):
+                self._met(peer)
+                return True
         return False
 
     async def _punch_for(self, request: Punch, payload: Payload, context: Context) -> Meeting:

@@ -33,6 +33,8 @@ log = logging.getLogger(__name__)
 
 MEASURE_S = 600.0
 """Home routers change little; a change of network is noticed by itself."""
+UPGRADE_S = 60.0
+"""Between two tries to reach directly the peers that are reached through a relay."""
 DIAL_BACK_S = 2.0
 BACKBONES = 4
 """Backbone peers to which a connection is kept: two tell the kind of NAT, the others are spare."""
@@ -78,6 +80,7 @@ class Reach:
         self._tasks = [
             self.node.start(self._roaming.watch(), "reach: watch"),
             self.node.start(self._measure_often(), "reach: measure"),
+            self.node.start(self._upgrade_often(), "reach: upgrade"),
         ]
         return self
 
@@ -216,6 +219,16 @@ class Reach:
         self._punched = None
         await self._roaming.probe()
         self._measure_now.set()
+
+    async def _upgrade_often(self) -> None:
+        while True:
+            await asyncio.sleep(UPGRADE_S)
+            await self.upgrade()
+
+    async def upgrade(self) -> None:
+        """Try once more to meet each peer that is reached through a relay; a direct connection takes its place."""
+        for peer in [link.peer for link in self.node.pool.links.values() if link.relayed]:
+            await self._punching.connect(peer)
 
     async def _connect_by_relay(self, peer: PeerId) -> bool:
         for relay in self._common(peer):

@@ -57,7 +57,7 @@ class Peer:
 
         def answer() -> dict[str, Any] | None:
             found = self.do("expert", peer=host.name, seconds=20, **order)
-            return found if found.get("answered") else None
+            return found if found.get("answered") == [True] else None
 
         found: dict[str, Any] = wait_until(answer, "an expert's answer", 30)
         return found

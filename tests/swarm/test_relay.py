@@ -18,6 +18,7 @@ from core.net.punching import Meeting, Punch
 from core.net.reach import Reach
 from core.net.relay import Done, Open, Piece
 from core.net.rpc import Context, RpcNode
+from tests.dht_peers import until
 
 LOOPBACK = ("127.0.0.1:0",)
 
@@ -76,6 +77,18 @@ async def test_calls_of_all_sizes_pass_in_both_directions_and_the_path_is_shown(
     assert bytes(data) == b"back"
     assert path_text(three.left, three.right.peer) == f"relayed via {three.middle.peer.hex()[:8]}"
     assert three.reaches[1].relay.figures().pipes == 1
+
+
+async def test_a_relayed_connection_becomes_direct_when_the_peers_can_meet(three: Three) -> None:
+    await three.left.call(three.right.peer, "echo", Echo(), Echo, deadline_s=10)
+    assert path_text(three.left, three.right.peer).startswith("relayed")
+    await three.reaches[0].upgrade()
+    assert path_text(three.left, three.right.peer) == "direct"
+    calls = (three.left.call(three.right.peer, "echo", Echo(), Echo, bytes(100_000), deadline_s=10) for _ in range(4))
+    assert [len(data) for _, data in await asyncio.gather(*calls)] == [100_000] * 4
+    await until(lambda: three.reaches[1].relay.figures().pipes == 0, "the end of the pipe")
+    _, data = await three.right.call(three.left.peer, "echo", Echo(), Echo, b"back", deadline_s=10)
+    assert bytes(data) == b"back" and path_text(three.right, three.left.peer) == "direct"
 
 
 async def test_a_cancelled_call_leaves_the_connection_in_use(three: Three) -> None:
