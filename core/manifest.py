@@ -77,6 +77,10 @@ class Training(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Steps that an expert may have taken since the forward pass of a gradient that it is sent."""
     codec: Literal["fp32", "fp16", "int8"] = "fp16"
     """How numbers travel between peers (`core.experts.codec`)."""
+    k_min: Annotated[int, msgspec.Meta(ge=1, le=64)] | None = None
+    """Answers with which a sample does not wait for late peers, nor asks others in their place; None: all but one."""
+    audit: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.01
+    """Share of the requests to other peers of which a part is repeated, and the answers compared."""
     patience_s: Annotated[float, msgspec.Meta(gt=0.0, le=60.0)] = 1.0
     """The longest wait for a peer's answer. One that is frozen costs a batch this once; it is left out then."""
 

@@ -208,6 +208,7 @@ class Progress(Message, frozen=True):
     """In use, which may be fewer than allowed."""
     loss: float | None
     experts: list[ExpertStatus]
+    slowest_step_s: float | None = None
 
 
 class Evaluated(Message, frozen=True):

@@ -263,7 +263,7 @@ class RemoteHost:
         return b"".join(codec.encode(tensor, self._codec) for tensor in tensors if tensor is not None)
 
     def _decode(self, reply: ExpertReply, data: bytes | memoryview, calls: Sequence[Call]) -> list[Tensor | None]:
-        """The rows of each call; None if the peer refused it, or answered by NaN or infinity.
+        """The rows of each call, which may be NaN or infinite; None if the peer refused it.
 
         Raises:
             ProtocolError: the reply does not fit the request.
@@ -277,12 +277,8 @@ class RemoteHost:
         self.load = reply.load
         view, start, answers = memoryview(data), 0, list[Tensor | None]()
         for answered, size, shape in zip(reply.answered, sizes, shapes, strict=True):
-            rows = codec.decode(view[start : start + size], self._codec, shape) if answered else None
+            answers.append(codec.decode(view[start : start + size], self._codec, shape) if answered else None)
             start += size if answered else 0
-            if rows is not None and not math.isfinite(float(rows.sum())):
-                self.distrust(5.0, "Its answer held NaN or infinity.")
-                rows = None
-            answers.append(rows)
         return answers
 
     # Trouble

@@ -108,6 +108,7 @@ class Session:
             self._switch,
             datasets.load(manifest, Path(configure.folder)),
             on_evaluated=lambda point: pipe.send(Evaluated(point)),
+            suspect=lambda host, points, why: self._others.host(host).distrust(points, why),
         )
         self._generation = Generation(pipe, self._trainer)
         self._manifest = manifest
@@ -240,6 +241,7 @@ class Session:
             samples_per_s=(samples_now - samples) / seconds,
             calls_per_s=(calls_now - calls) / seconds,
             in_flight=trainer.in_flight,
+            slowest_step_s=trainer.slowest_step_s,
             threads=torch.get_num_threads(),
             loss=trainer.loss,
             experts=[ExpertStatus(str(uid), b.version, b.samples) for uid, b in self._backends.items()],

@@ -152,6 +152,8 @@ class Status(msgspec.Struct, frozen=True):
     """Unix time of this status."""
     asks: Literal["picture", "text"] = "picture"
     """What people give the run's model."""
+    slowest_step_s: float | None = None
+    """The longest that a batch of the last minute took, from its first layer to the trunk's step."""
 
 
 class CurvePoint(msgspec.Struct, frozen=True, array_like=True):

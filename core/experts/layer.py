@@ -7,22 +7,29 @@ in one request.
 
 import asyncio
 import itertools
+import math
 import random
-import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from core.experts.beam_search import Beam, BeamSearch
 from core.experts.directory import Directory
+from core.experts.gathering import Gathering, Paces, Rules
 from core.experts.gating import Gate, add_up, balance_loss
 from core.experts.grid import Grid, Uid
+from core.experts.spares import Spares
+from core.experts.trust import Suspect, Trust
 
-T = TypeVar("T")
+K = TypeVar("K")
 PASSAGES = 2**62
 """Passages are counted from a random number below this, so that a trainer that starts again uses no number twice."""
+AUDITS = 8
+"""Repeated requests under way."""
+AUDITED_ROWS = 16
 Run = Callable[..., Awaitable[Any]]
 """Runs `kernel(*arguments)` without autograd; training passes one that waits while the machine is given back."""
 
@@ -74,20 +81,22 @@ class Passed(NamedTuple):
     x: Tensor
     """[batch, width], the layer's input."""
     beam: Beam
+    mixed: Tensor
+    """[batch, k], indices into the beam's cells: the chosen experts, or the spares that stood in for them."""
     order: Tensor
-    """[batch * k], the (sample, choice) pairs sorted by expert."""
+    """[rows of all calls], which (sample, choice) each row is, as an index into batch * k; batch * k: not used."""
     calls: list[Call]
-    """One for each chosen expert, in the order of the cells."""
+    """One for each chosen expert, in the order of the cells, then the spares'."""
     hosts: list[str | None]
-    """Which host answered each call; None: none did, and none is asked for gradients."""
+    """Which host answered each call; None: none did in time, and none is asked for gradients."""
     seconds: list[float]
     """How long each call's host took."""
     outputs: Tensor
     """[batch, k, width]; zeros where an expert did not answer."""
     weights: Tensor
     """[batch, k]; they add up to 1 over the experts that answered, all 0 if none did."""
-    passage: int
-    """The number under which the hosts know the forward pass."""
+    passages: list[int]
+    """The number under which the host of each call knows the forward pass."""
 
     @property
     def alive(self) -> Tensor:
@@ -107,9 +116,11 @@ class DMoELayer:
         directory: Directory,
         hosts: Mapping[str, ExpertHost],
         balance: float,
+        rules: Rules | None = None,
+        suspect: Suspect = lambda host, points, why: None,
     ) -> None:
         """Args: grid, the layer's number in it, its gate, experts a sample, who hosts what, how hosts are reached,
-        weight of the load-balancing loss."""
+        weight of the load-balancing loss, how patient it is, who is told of hosts that lie."""
         self.gate = gate
         self._grid = grid
         self._index = index
@@ -117,6 +128,10 @@ class DMoELayer:
         self._directory = directory
         self._hosts = hosts
         self._balance = balance
+        self._rules = rules or Rules(max(1, k - 1))
+        self._paces = Paces()
+        self._trust = Trust(suspect)
+        self._audits: set[asyncio.Task[None]] = set()
         self._passages = itertools.count(random.SystemRandom().randrange(PASSAGES))
 
     async def forward(self, x: Tensor, run: Run = at_once, inference: bool = False) -> tuple[Tensor, Passed]:
@@ -130,16 +145,13 @@ class DMoELayer:
         order, calls = await run(self._group, x, beam)
         hosts = await self._directory.hosts([call.uid for call in calls])
         places = [hosts[call.uid][0] if call.uid in hosts else None for call in calls]
-        passage = next(self._passages)
-        replies, seconds = await self._send(
-            calls, places, lambda host, batch: self._hosts[host].forward(batch, passage, inference)
-        )
-        answers = [None if reply is None else reply.rows for reply in replies]
-        calls = [c if r is None else c._replace(version=r.version) for c, r in zip(calls, replies, strict=True)]
-        outputs, answered = await run(_ungroup, calls, answers, order, beam.chosen.shape)
-        y, weights = await run(_mix, beam, outputs, answered)
-        places = [None if answer is None else place for place, answer in zip(places, answers, strict=True)]
-        return y, Passed(x, beam, order, calls, places, seconds, outputs, weights, passage)
+        forward = _Forward(self, x, beam, inference)
+        forward.send(calls, _by_call(order, calls), places)
+        await forward.gathering.finish(forward.ask_spares)
+        y, passed = await run(forward.mixture)
+        if not inference:
+            self._audit_some(calls, forward.gathering)
+        return y, passed
 
     async def backward(self, passed: Passed, gradient: Tensor, run: Run = at_once) -> tuple[Tensor, list[Tensor]]:
         """The vector-Jacobian product of `forward` and of the layer's load-balancing loss.
@@ -152,11 +164,22 @@ class DMoELayer:
         Returns:
             The gradient by `x` [batch, width] and those by the gate's parameters, in their order.
         """
-        calls = await run(_gradient_calls, passed, gradient)
-        answers, _ = await self._send(
-            calls, passed.hosts, lambda host, batch: self._hosts[host].backward(batch, passed.passage)
-        )
-        through, answered = await run(_ungroup, calls, answers, passed.order, passed.weights.shape)
+        calls: list[Call] = await run(_gradient_calls, passed, gradient)
+
+        def accept(host: str, i: int, rows: Tensor) -> Tensor | None:
+            sent = calls[i].gradients
+            assert sent is not None
+            return self._trust.gradients(host, sent, rows)
+
+        one = self._rules._replace(k_min=1)  # one answer keeps a sample's gradient alive, and no spare could help
+        gathering = Gathering[Tensor]("backward", self._paces, one, passed.weights.shape, accept)
+        for pairs, host in zip(_by_call(passed.order, calls), passed.hosts, strict=True):
+            gathering.add(pairs, host)
+        for (host, passage), mine in _alike(zip(passed.hosts, passed.passages, strict=True)).items():
+            if host is not None:
+                gathering.ask(host, mine, self._hosts[host].backward([calls[i] for i in mine], passage))
+        await gathering.finish()
+        through, answered = await run(_ungroup, calls, gathering.answers, passed.order, passed.weights.shape)
         by_x, *by_gate = await run(self._gate_product, passed, gradient)
         return by_x + await run(_collect, passed.weights, through, answered), by_gate
 
@@ -170,25 +193,34 @@ class DMoELayer:
         calls = [Call(self._grid.uid(self._index, cell), rows) for (cell, _), rows in zip(used, inputs, strict=True)]
         return order, calls
 
-    async def _send(
-        self,
-        calls: list[Call],
-        places: list[str | None],
-        ask: Callable[[str, list[Call]], Awaitable[list[T | None]]],
-    ) -> tuple[list[T | None], list[float]]:
-        """One request to each host, all at once; the answers in the order of the calls."""
-        answers: list[T | None] = [None] * len(calls)
-        seconds = [0.0] * len(calls)
+    def _audit_some(self, calls: Sequence[Call], gathering: Gathering[Output]) -> None:
+        """Have part of a request repeated, for some of the hosts; nobody waits for it."""
+        for host, mine in _alike(gathering.hosts).items():
+            answered = [i for i in mine if gathering.answers[i] is not None]
+            if host is None or not answered or len(self._audits) >= AUDITS:
+                continue
+            if self._trust.is_to_be_audited(host, self._rules.audit):
+                i = random.choice(answered)
+                output = gathering.answers[i]
+                assert output is not None
+                task = asyncio.create_task(self._audit(host, calls[i], output), name="audit")
+                self._audits.add(task)
+                task.add_done_callback(self._audits.discard)
 
-        async def request(host: str) -> None:
-            start = time.perf_counter()
-            mine = [i for i, place in enumerate(places) if place == host]
-            for i, answer in zip(mine, await ask(host, [calls[i] for i in mine]), strict=True):
-                answers[i] = answer
-                seconds[i] = time.perf_counter() - start
-
-        await asyncio.gather(*(request(host) for host in dict.fromkeys(place for place in places if place is not None)))
-        return answers, seconds
+    async def _audit(self, host: str, call: Call, output: Output) -> None:
+        """Ask for some rows again: the same host in another grouping, or another that has the expert."""
+        others = [name for name in (await self._directory.hosts([call.uid])).get(call.uid, ()) if name != host]
+        place = random.choice([host, others[0]]) if others else host
+        picked = torch.randperm(len(call.inputs))[:AUDITED_ROWS]
+        again = Call(call.uid, call.inputs[picked])
+        try:
+            async with asyncio.timeout(self._rules.patience_s):
+                answer = (await self._hosts[place].forward([again], next(self._passages)))[0]
+        except TimeoutError:
+            return
+        if answer is not None and self._trust.outputs(place, again.inputs, answer.rows) is not None:
+            first = Output(output.rows[picked], output.version)
+            self._trust.compare(host, first, answer, place == host)
 
     def _gate_product(self, passed: Passed, gradient: Tensor) -> tuple[Tensor, ...]:
         """The gate's vector-Jacobian product, recomputed: its parameters may have changed since the forward pass."""
@@ -197,22 +229,119 @@ class DMoELayer:
         with torch.enable_grad():
             x = passed.x.detach().requires_grad_()
             scores = add_up(self.gate(x), passed.beam.columns)
-            loss = torch.sum(scores.gather(1, passed.beam.chosen) * by_score)
+            loss = torch.sum(scores.gather(1, passed.mixed) * by_score)
             if self._balance:
                 loss = loss + self._balance * len(x) * balance_loss(scores, passed.beam.chosen)
         return torch.autograd.grad(loss, [x, *self.gate.parameters()])
 
 
-def _mix(beam: Beam, outputs: Tensor, answered: Tensor) -> tuple[Tensor, Tensor]:
+class _Forward:
+    """One batch's calls and answers."""
+
+    def __init__(self, layer: DMoELayer, x: Tensor, beam: Beam, inference: bool) -> None:
+        self._layer, self._x, self._beam, self._inference = layer, x, beam, inference
+        self._calls: list[Call] = []
+        self._passages: list[int] = []
+        self._cells: list[int | None] = []
+        """Of each call, if it is a spare's: the index of its cell in the beam."""
+        self._spares = Spares(beam)
+        shape = beam.chosen.shape
+        self.gathering = Gathering[Output]("forward", layer._paces, layer._rules, shape, self._accept)
+
+    def _accept(self, host: str, i: int, output: Output) -> Output | None:
+        rows = self._layer._trust.outputs(host, self._calls[i].inputs, output.rows)
+        return None if rows is None else output
+
+    def send(
+        self,
+        calls: Sequence[Call],
+        pairs: Sequence[Tensor],
+        hosts: Sequence[str | None],
+        spares: Sequence[int] | None = None,
+    ) -> None:
+        """One request to each host. `spares`: the cell of each call, if it stands in for others."""
+        passage, start = next(self._layer._passages), len(self._calls)
+        self._calls += calls
+        self._passages += [passage] * len(calls)
+        self._cells += spares or [None] * len(calls)
+        for of_call, host in zip(pairs, hosts, strict=True):
+            self.gathering.add(of_call, host)
+        for host, mine in _alike(hosts).items():
+            if host is not None:
+                work = self._layer._hosts[host].forward([calls[i] for i in mine], passage, self._inference)
+                self.gathering.ask(host, [start + i for i in mine], work)
+
+    async def ask_spares(self) -> None:
+        """Samples that miss answers go to their next best experts, on hosts that are not late."""
+        gathering, layer, k = self.gathering, self._layer, self._beam.chosen.shape[1]
+        pairs = gathering.missing()
+        if not len(pairs):
+            return
+        uids = {cell: layer._grid.uid(layer._index, self._beam.cells[cell]) for cell in self._spares.candidates(pairs)}
+        found = await layer._directory.hosts(list(uids.values()))
+        usable = {cell: [h for h in found.get(uid, ()) if h not in gathering.bad] for cell, uid in uids.items()}
+        hosts = {cell: names[0] for cell, names in usable.items() if names}
+        stand_in = self._spares.assign(pairs, hosts)
+        rows = [torch.tensor(wanted) for wanted in stand_in.values()]
+        calls = [Call(uids[cell], self._x[wanted // k]) for cell, wanted in zip(stand_in, rows, strict=True)]
+        self.send(calls, rows, [hosts[cell] for cell in stand_in], list(stand_in))
+
+    def mixture(self) -> tuple[Tensor, Passed]:
+        """Equation 3 over those that answered; of several answers for one choice of a sample the first counts."""
+        gathering, beam = self.gathering, self._beam
+        unused = beam.chosen.numel()
+        mixed = beam.chosen
+        if gathering.is_complete():
+            slots = gathering.pairs
+        else:
+            mixed = mixed.clone()
+            slots = [torch.full_like(pairs, unused) for pairs in gathering.pairs]
+            free = torch.ones(unused, dtype=torch.bool)
+            for i in gathering.arrived:
+                pairs = gathering.pairs[i]
+                slots[i] = torch.where(free[pairs], pairs, unused)
+                cell = self._cells[i]
+                if cell is not None:
+                    mixed.view(-1)[pairs[free[pairs]]] = cell
+                free[pairs] = False
+        order = torch.cat(slots)
+        answers = [None if answer is None else answer.rows for answer in gathering.answers]
+        outputs, answered = _ungroup(self._calls, answers, order, beam.chosen.shape)
+        y, weights = _mix(beam.scores.gather(1, mixed), outputs, answered)
+        calls = [
+            call if answer is None else call._replace(version=answer.version)
+            for call, answer in zip(self._calls, gathering.answers, strict=True)
+        ]
+        hosts = [
+            host if answer is not None and bool((mine < unused).any()) else None
+            for host, answer, mine in zip(gathering.hosts, answers, slots, strict=True)
+        ]
+        passed = Passed(self._x, beam, mixed, order, calls, hosts, gathering.seconds, outputs, weights, self._passages)
+        return y, passed
+
+
+def _alike(keys: Iterable[K]) -> dict[K, list[int]]:
+    """The places at which each key stands."""
+    places: dict[K, list[int]] = {}
+    for i, key in enumerate(keys):
+        places.setdefault(key, []).append(i)
+    return places
+
+
+def _by_call(order: Tensor, calls: Sequence[Call]) -> Sequence[Tensor]:
+    return order.split_with_sizes([call.inputs.shape[0] for call in calls])
+
+
+def _mix(scores: Tensor, outputs: Tensor, answered: Tensor) -> tuple[Tensor, Tensor]:
     """Equation 3 over those that answered: the mixture [batch, width] and the weights [batch, k]."""
-    scores = beam.scores.gather(1, beam.chosen).masked_fill(~answered, -torch.inf)
+    scores = scores.masked_fill(~answered, -torch.inf)
     # Softmax over all -inf is NaN: a sample without any answer gets zeros instead.
     weights = torch.where(answered, scores.softmax(1), 0.0)
     return torch.bmm(weights.unsqueeze(1), outputs).squeeze(1), weights
 
 
 def _ungroup(
-    calls: list[Call], answers: list[Tensor | None], order: Tensor, shape: tuple[int, int]
+    calls: Sequence[Call], answers: Sequence[Tensor | None], order: Tensor, shape: Sequence[int]
 ) -> tuple[Tensor, Tensor]:
     """Answers by call -> by sample: [batch, k, width] with zeros where there is none, and [batch, k] whether."""
     rows = torch.cat(
@@ -221,23 +350,22 @@ def _ungroup(
             for call, answer in zip(calls, answers, strict=True)
         ]
     )
-    by_sample = torch.empty_like(rows)
+    slots = math.prod(shape)
+    by_sample = rows.new_zeros(slots + 1, rows.shape[1])
     by_sample[order] = rows
-    answered = torch.ones(len(order), dtype=torch.bool)
-    if any(answer is None for answer in answers):
-        sizes = [call.inputs.shape[0] for call in calls]
-        for pairs, answer in zip(order.split_with_sizes(sizes), answers, strict=True):
-            answered[pairs] = answer is not None
-    return by_sample.view(*shape, -1), answered.view(shape)
+    answered = torch.zeros(slots + 1, dtype=torch.bool)
+    for mine, answer in zip(_by_call(order, calls), answers, strict=True):
+        if answer is not None:
+            answered[mine] = True
+    return by_sample[:-1].view(*shape, -1), answered[:-1].view(shape)
 
 
 def _gradient_calls(passed: Passed, gradient: Tensor) -> list[Call]:
     """Each expert's share of the gradient by the mixture; an expert that did not answer in forward is not asked."""
-    grouped = (passed.weights.unsqueeze(2) * gradient.unsqueeze(1)).flatten(0, 1)[passed.order]
-    sizes = [call.inputs.shape[0] for call in passed.calls]
-    return [
-        call._replace(gradients=rows) for call, rows in zip(passed.calls, grouped.split_with_sizes(sizes), strict=True)
-    ]
+    by_slot = (passed.weights.unsqueeze(2) * gradient.unsqueeze(1)).flatten(0, 1)
+    grouped = functional.pad(by_slot, (0, 0, 0, 1))[passed.order]  # rows that are not used have no gradient
+    parts = _by_call(grouped, passed.calls)
+    return [call._replace(gradients=rows) for call, rows in zip(passed.calls, parts, strict=True)]
 
 
 def _collect(weights: Tensor, through: Tensor, answered: Tensor) -> Tensor:

@@ -42,7 +42,7 @@ def answers(passes: list[Passed]) -> list[Answer]:
 def _answers(layer: int, passed: Passed) -> list[Answer]:
     by_cell = {call.uid.coords: i for i, call in enumerate(passed.calls)}
     found = []
-    for index, weight in zip(passed.beam.chosen[-1].tolist(), passed.weights[-1].tolist(), strict=True):
+    for index, weight in zip(passed.mixed[-1].tolist(), passed.weights[-1].tolist(), strict=True):
         i = by_cell[passed.beam.cells[index]]
         host = passed.hosts[i]
         found.append(

@@ -13,10 +13,12 @@ from torch import Tensor, nn
 from core.control.messages import CurvePoint
 from core.errors import ComputeError
 from core.experts.directory import Directory
+from core.experts.gathering import Rules
 from core.experts.gating import Gate
 from core.experts.grid import Grid
 from core.experts.layer import DMoELayer, ExpertHost, Passed, Run, at_once
 from core.experts.modules import product
+from core.experts.trust import Suspect
 from core.manifest import Manifest
 from core.runtime.adam import Adam
 from core.runtime.runtime import Switch
@@ -32,6 +34,9 @@ RECENT = 64
 """Batches over which the training loss is averaged."""
 EVALUATED_ROWS = 2048
 """Rows that an evaluation passes at once: its kernels must be as short as those of training."""
+MEMORY = 256 << 20
+"""Bytes that batches on the way may keep; the pipe's frames and the kernels' own come on top."""
+SLOWEST_OF_S = 60
 LOST_DELAY_S = 0.5
 """Pause after a batch that was lost, so that a network without experts is asked twice a second, not for ever."""
 
@@ -51,6 +56,7 @@ class Trainer:
         switch: Switch,
         dataset: Dataset | None = None,
         on_evaluated: Callable[[CurvePoint], None] = lambda point: None,
+        suspect: Suspect = lambda host, points, why: None,
     ) -> None:
         """Args: `dataset` None: that of the manifest, if it comes with a package.
 
@@ -65,8 +71,9 @@ class Trainer:
         self._network = registry.build(manifest, self._data.train.inputs.shape[1], self._data.classes)
         self._adam = Adam(self._network, training.trunk_rate, training)
         grid = Grid(manifest.run, model.layers, model.grid)
+        rules = Rules(training.k_min or max(1, model.k - 1), training.patience_s, training.audit)
         self._layers = [
-            DMoELayer(grid, index, cast(Gate, gate), model.k, directory, hosts, training.balance)
+            DMoELayer(grid, index, cast(Gate, gate), model.k, directory, hosts, training.balance, rules, suspect)
             for index, gate in enumerate(self._network.gates)
         ]
         self._directory = directory
@@ -78,6 +85,13 @@ class Trainer:
         """Batches on the way."""
         self.lost = 0
         """Batches dropped since the start."""
+        self.batch_bytes = 0
+        """What a batch on the way keeps until its backward pass, as measured with the first one."""
+        self._measured = asyncio.Event()
+        self._slowest: dict[int, float] = {}
+        """The slowest step of each of the last seconds."""
+        self._turns = 0
+        switch.listen(self._turned_on)
 
     @property
     def step(self) -> int:
@@ -99,11 +113,23 @@ class Trainer:
         """Mean training loss of the last batches, nats."""
         return sum(self._losses) / len(self._losses) if self._losses else None
 
+    @property
+    def slowest_step_s(self) -> float | None:
+        """The longest that a batch of the last minute took, from its first segment to the trunk's step."""
+        now = int(asyncio.get_running_loop().time())
+        self._slowest = {second: longest for second, longest in self._slowest.items() if second > now - SLOWEST_OF_S}
+        return max(self._slowest.values(), default=None)
+
     async def run(self) -> None:
-        """Train until cancelled, with `in_flight` batches on the way."""
+        """Train until cancelled, with `in_flight` batches on the way, or as many as `MEMORY` holds."""
         async with asyncio.TaskGroup() as group:
-            for number in range(self._training.in_flight):
+            group.create_task(self._keep_training(), name="batches 0")
+            await self._measured.wait()
+            for number in range(1, min(self._training.in_flight, MEMORY // self.batch_bytes)):
                 group.create_task(self._keep_training(), name=f"batches {number}")
+
+    def _turned_on(self) -> None:
+        self._turns += 1
 
     async def _keep_training(self) -> None:
         while True:
@@ -113,7 +139,10 @@ class Trainer:
             self._started += 1
             self.in_flight += 1
             try:
+                start, turns = asyncio.get_running_loop().time(), self._turns
                 await self._train(batch)
+                if turns == self._turns:  # a step that was interrupted says nothing
+                    self._note_time(start)
                 if self._is_due(self.step):
                     self._on_evaluated(await self.evaluate())
             except ComputeError as error:
@@ -123,6 +152,10 @@ class Trainer:
                 await asyncio.sleep(LOST_DELAY_S)
             finally:
                 self.in_flight -= 1
+
+    def _note_time(self, start: float) -> None:
+        now = asyncio.get_running_loop().time()
+        self._slowest[int(now)] = max(now - start, self._slowest.get(int(now), 0.0))
 
     async def _until_experts_are_known(self) -> None:
         """Every layer needs one; those of other peers are found within seconds, or when the first host comes."""
@@ -149,6 +182,9 @@ class Trainer:
             y, passed = await layer.forward(x.flatten(0, -2), run)
             tape.append((h, passed))
             h, alive = y.view_as(x), alive & passed.alive
+        if not self.batch_bytes:
+            self.batch_bytes = max(1, _bytes(tape))
+            self._measured.set()
         if not alive.any():
             raise ComputeError("no expert answered for any of its samples.")
 
@@ -204,6 +240,14 @@ class Trainer:
         """
         self._adam.load_state(state)
         self._started = self.step
+
+
+def _bytes(tape: list[tuple[Tensor, Passed]]) -> int:
+    """Of the storages that a batch's tape holds."""
+    tensors = [h for h, _ in tape]
+    for _, passed in tape:
+        tensors += [passed.x, passed.outputs, passed.order, passed.beam.scores, *(call.inputs for call in passed.calls)]
+    return sum({t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors}.values())
 
 
 def _loss_product(

@@ -92,6 +92,7 @@ class ComputeSupervisor:
         self.progress = progress
         self.samples_per_s = self.calls_per_s = 0.0
         self.in_flight = 0
+        self.slowest_step_s: float | None = None
         self.device = ""
         self.threads = threads
         self.threads_used: int | None = None
@@ -247,6 +248,7 @@ class ComputeSupervisor:
     def _ended(self) -> None:
         self.samples_per_s = self.calls_per_s = 0.0
         self.in_flight = 0
+        self.slowest_step_s = None
         self.answering = False
         self.visitors.fail("This peer stopped computing. Ask another one.")
         if self.asking:
@@ -428,6 +430,7 @@ class ComputeSupervisor:
         self.samples_per_s = message.samples_per_s if training else 0.0
         self.calls_per_s = message.calls_per_s
         self.in_flight = message.in_flight
+        self.slowest_step_s = message.slowest_step_s
         self.threads_used = message.threads
 
     def _stopped(self, message: Stopped) -> None:

@@ -168,6 +168,7 @@ class Worker:
             samples_per_s=compute.samples_per_s,
             calls_per_s=compute.calls_per_s,
             in_flight=compute.in_flight,
+            slowest_step_s=compute.slowest_step_s,
             loss=progress.loss,
             accuracy=progress.accuracy,
             experts=progress.experts,

@@ -1,0 +1,107 @@
+"""What is believed of other peers' answers, and what is not.
+
+Outputs: an expert adds something to its inputs, and the norm of that is alike for all experts of a layer. An answer
+with a row that changed more than `OUTLIER` times the usual (the median of the last calls' largest changes) is left
+out. Gradients: an expert's gradient by its inputs is scaled down to `CLIP` times the usual ratio of its norm to that of
+the gradient it was sent. Neither catches noise of the right size: that is what audits are for. Part of a request is
+asked again, in another grouping; an honest expert gives the same again.
+"""
+
+import math
+import random
+import statistics
+from collections import Counter, deque
+from collections.abc import Callable
+
+from torch import Tensor
+
+from core.experts.directory import LOCAL
+
+OUTLIER = 10.0
+CLIP = 4.0
+WINDOW = 64
+"""Calls over which the usual is taken."""
+ENOUGH = 16
+"""Calls before anything is called unusual."""
+SAME = 0.05
+"""Relative distance of two answers to the same rows, by rounding on the wire (int8: 1% each) ..."""
+SAME_A_STEP = 0.05
+"""... and by each step that the expert took in between ..."""
+DIFFERENT = 0.5
+"""... but never more than this: noise is at 1.4."""
+POINTS_BROKEN = 5.0
+"""For NaN, infinity or a wrong shape; ten points are a ban."""
+POINTS_OUTLIER = 2.0
+POINTS_AUDIT = 5.0
+
+Suspect = Callable[[str, float, str], None]
+"""Host, points, why."""
+
+
+class Trust:
+    """Of one layer. Answers of this process are believed."""
+
+    def __init__(self, suspect: Suspect) -> None:
+        self._suspect = suspect
+        self._changes: deque[float] = deque(maxlen=WINDOW)
+        self._ratios: deque[float] = deque(maxlen=WINDOW)
+        self._asked: Counter[str] = Counter()
+
+    def outputs(self, host: str, inputs: Tensor, rows: Tensor) -> Tensor | None:
+        """The answer of a host in forward, or None if it cannot be right."""
+        if host == LOCAL:
+            return rows
+        if rows.shape != inputs.shape or rows.dtype != inputs.dtype:
+            self._suspect(host, POINTS_BROKEN, f"It answered {tuple(rows.shape)} to {tuple(inputs.shape)}.")
+            return None
+        change = float((rows - inputs).flatten(1).norm(dim=1).max())
+        if not math.isfinite(change):
+            self._suspect(host, POINTS_BROKEN, "Its answer held NaN or infinity.")
+            return None
+        if (usual := _usual(self._changes)) is not None and change > OUTLIER * usual:
+            self._changes.append(OUTLIER * usual)  # should all experts have changed, they are believed after a while
+            why = f"Its answer changed a row by {change:.3g}, where {usual:.3g} is usual."
+            self._suspect(host, POINTS_OUTLIER, why)
+            return None
+        self._changes.append(change)
+        return rows
+
+    def gradients(self, host: str, sent: Tensor, rows: Tensor) -> Tensor | None:
+        """The answer of a host in backward, clipped, or None if it cannot be right."""
+        if host == LOCAL:
+            return rows
+        if rows.shape != sent.shape or rows.dtype != sent.dtype:
+            self._suspect(host, POINTS_BROKEN, f"It answered {tuple(rows.shape)} to {tuple(sent.shape)}.")
+            return None
+        ratio = float(rows.norm() / sent.norm().clamp(min=1e-12))
+        if not math.isfinite(ratio):
+            self._suspect(host, POINTS_BROKEN, "Its gradient held NaN or infinity.")
+            return None
+        usual = _usual(self._ratios)
+        if usual is not None and ratio > CLIP * usual:
+            self._ratios.append(CLIP * usual)
+            return rows * (CLIP * usual / ratio)
+        self._ratios.append(ratio)
+        return rows
+
+    def is_to_be_audited(self, host: str, share: float) -> bool:
+        """Whether to repeat part of a request: always the first one of a host, then ever fewer, at last the share."""
+        self._asked[host] += 1
+        return host != LOCAL and share > 0 and random.random() < max(share, 1 / self._asked[host])
+
+    def compare(self, host: str, first: tuple[Tensor, int], again: tuple[Tensor, int], same_host: bool) -> None:
+        """Judge a host by two answers (rows [n, ...], version) to the same inputs.
+
+        Copies of an expert on two hosts may have learnt from different batches; only answers as different as noise
+        speak against the first, and not much.
+        """
+        (a, version), (b, later) = first, again
+        distance = float((a - b).norm() / (0.5 * (a.norm() + b.norm())).clamp(min=1e-6))
+        allowed = min(SAME + SAME_A_STEP * abs(later - version), DIFFERENT) if same_host else 2 * DIFFERENT
+        if not distance <= allowed:
+            points = POINTS_AUDIT if same_host else POINTS_OUTLIER
+            self._suspect(host, points, f"It answered the same inputs differently (relative distance {distance:.2f}).")
+
+
+def _usual(recent: deque[float]) -> float | None:
+    return statistics.median(recent) if len(recent) >= ENOUGH else None
