@@ -5,10 +5,11 @@ import contextlib
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from typing import cast
 
 from core.compute import messages
-from core.compute.messages import Tensor, ToCompute, ToWorker
+from core.compute.messages import Data, Tensor, ToCompute, ToWorker
 from core.errors import ComputeError, ProtocolError
 
 log = logging.getLogger("compute")
@@ -16,6 +17,11 @@ log = logging.getLogger("compute")
 SEND_S = 5.0
 """A pipe that takes nothing for so long belongs to a process that hangs."""
 STDERR_LINE = 64 * 1024
+"""Bytes; what is longer is logged in parts."""
+JOINED = 64 * 1024
+"""Frames up to this size are written in one piece."""
+
+Received = tuple[ToWorker, list[Tensor]]
 
 
 def command() -> list[str]:
@@ -23,17 +29,104 @@ def command() -> list[str]:
     return [sys.executable, "compute"] if getattr(sys, "frozen", False) else [sys.executable, "-m", "core", "compute"]
 
 
+class _Frames:
+    """Cuts the stream of a process into frames."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytearray] = []
+        """The finished ones of prefix, header and payload."""
+        self._part, self._missing = bytearray(), messages.PREFIX.size
+
+    def feed(self, data: bytes) -> Iterator[Received]:
+        """The frames that are complete with `data`.
+
+        Raises:
+            ProtocolError: something came that is not in the contract; the stream cannot be used any more.
+        """
+        view = memoryview(data)
+        while len(view) or not self._missing:
+            self._part += view[: self._missing]
+            taken, view = min(self._missing, len(view)), view[self._missing :]
+            self._missing -= taken
+            if self._missing:
+                return
+            self._parts.append(self._part)
+            self._part = bytearray()
+            if len(self._parts) < 3:
+                self._missing = messages.sizes(self._parts[0])[len(self._parts) - 1]
+                continue
+            (_, header, payload), self._parts = self._parts, []
+            self._missing = messages.PREFIX.size
+            message, tensors = messages.decode(header, payload)
+            if not isinstance(message, ToWorker):
+                raise ProtocolError(f"Compute sent a {type(message).__name__}, which is not for the worker.")
+            yield message, tensors
+
+
+class _Process(asyncio.SubprocessProtocol):
+    """What the event loop tells of a compute process."""
+
+    def __init__(self) -> None:
+        loop = asyncio.get_running_loop()
+        self.at_once: Callable[[ToWorker, list[Tensor]], bool] = lambda message, tensors: False
+        self.inbox: asyncio.Queue[Received | ProtocolError | None] = asyncio.Queue()
+        """None: the process has closed the pipe."""
+        self.exited: asyncio.Future[None] = loop.create_future()
+        self.roomy = asyncio.Event()
+        self.roomy.set()
+        self._frames = _Frames()
+        self._broken = False
+        self._stderr = bytearray()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        if fd == 2:
+            self._log(data)
+        elif not self._broken:
+            try:
+                for item in self._frames.feed(data):
+                    if not self.inbox.empty() or not self.at_once(*item):
+                        self.inbox.put_nowait(item)
+            except ProtocolError as error:
+                self._broken = True
+                self.inbox.put_nowait(error)
+
+    def _log(self, data: bytes) -> None:
+        self._stderr += data
+        *lines, rest = self._stderr.split(b"\n")
+        if len(rest) > STDERR_LINE:
+            lines, rest = [*lines, rest], bytearray()
+        self._stderr = rest
+        for line in lines:
+            log.warning("%s", line.decode("utf-8", "replace").rstrip())
+
+    def pipe_connection_lost(self, fd: int, error: Exception | None) -> None:
+        if fd == 1:
+            self.inbox.put_nowait(None)
+        elif fd == 2 and self._stderr:
+            self._log(b"\n")
+        elif fd == 0:
+            self.roomy.set()  # nobody waits for a reader that has gone
+
+    def process_exited(self) -> None:
+        if not self.exited.done():
+            self.exited.set_result(None)
+
+    def pause_writing(self) -> None:
+        self.roomy.clear()
+
+    def resume_writing(self) -> None:
+        self.roomy.set()
+
+
 class ComputeLink:
     """One compute process. Use `start`, iterate over `received`, and always `close` it."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stdin and process.stdout and process.stderr
-        self._process = process
-        self._stdin, self._stdout, self._stderr = process.stdin, process.stdout, process.stderr
-        self._sending = asyncio.Lock()
+    def __init__(self, transport: asyncio.SubprocessTransport, process: _Process) -> None:
+        self._transport, self._process = transport, process
+        self._stdin = cast(asyncio.WriteTransport, transport.get_pipe_transport(0))
+        self.pid = transport.get_pid()
         self.killed = False
         """Whether this end ended the process by force."""
-        self._log = asyncio.create_task(self._log_stderr(), name="compute stderr")
 
     @classmethod
     async def start(cls) -> "ComputeLink":
@@ -42,89 +135,70 @@ class ComputeLink:
         Raises:
             ComputeError: the system refuses (no memory, no processes left).
         """
-        pipe = asyncio.subprocess.PIPE
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
         try:
-            process = await asyncio.create_subprocess_exec(
-                *command(), stdin=pipe, stdout=pipe, stderr=pipe, limit=STDERR_LINE, env=environment
-            )
+            made = await asyncio.get_running_loop().subprocess_exec(_Process, *command(), env=environment)
         except OSError as error:
             raise ComputeError(f"Compute could not be started: {error.strerror}.") from error
-        return cls(process)
+        return cls(*made)
 
-    @property
-    def pid(self) -> int:
-        return self._process.pid
+    def handle(self, at_once: Callable[[ToWorker, list[Tensor]], bool]) -> None:
+        """Call `at_once` with each message that no other waits before, as soon as it is here; those that it has not
+        dealt with are `received`."""
+        self._process.at_once = at_once
 
     async def send(self, message: ToCompute, tensors: Sequence[Tensor] = ()) -> None:
-        """Write one frame.
+        """Write one frame; waits while the process takes none.
 
         Raises:
             ComputeError: the process is gone, or has taken nothing for `SEND_S`.
         """
-        async with self._sending:
-            try:
-                async with asyncio.timeout(SEND_S):
-                    self._stdin.writelines(messages.encode(message, tensors))
-                    await self._stdin.drain()
-            except (OSError, TimeoutError) as error:
-                raise ComputeError("Compute does not take messages any more.") from error
+        if self._stdin.is_closing():
+            raise ComputeError("Compute does not take messages any more.")
+        _write(self._stdin, messages.encode(message, tensors))
+        if self._process.roomy.is_set():
+            return
+        try:
+            async with asyncio.timeout(SEND_S):
+                await self._process.roomy.wait()
+        except TimeoutError as error:
+            raise ComputeError("Compute does not take messages any more.") from error
 
-    async def received(self) -> AsyncIterator[tuple[ToWorker, list[Tensor]]]:
+    async def received(self) -> AsyncIterator[Received]:
         """The process's messages until it closes the pipe.
 
         Raises:
             ProtocolError: something came that is not in the contract; the stream cannot be used any more.
         """
-        while True:
-            try:
-                prefix = await self._stdout.readexactly(messages.PREFIX.size)
-                header_size, payload_size = messages.sizes(prefix)
-                header = await self._stdout.readexactly(header_size)
-                payload = await self._stdout.readexactly(payload_size)
-            except (asyncio.IncompleteReadError, OSError):
-                return
-            message, tensors = messages.decode(header, payload)
-            if not isinstance(message, ToWorker):
-                raise ProtocolError(f"Compute sent a {type(message).__name__}, which is not for the worker.")
-            yield message, tensors
+        while item := await self._process.inbox.get():
+            if isinstance(item, ProtocolError):
+                raise item
+            yield item
 
     def kill(self) -> None:
         """End the process at once; its checkpoint stays the last one saved."""
-        if self._process.returncode is None:
+        if self._transport.get_returncode() is None:
             self.killed = True
             with contextlib.suppress(ProcessLookupError):
-                self._process.kill()
+                self._transport.kill()
 
     async def close(self, patience_s: float = 0.0) -> int:
         """Wait for the end of the process, kill it when patience runs out; returns its exit code."""
-        with contextlib.suppress(OSError):
-            self._stdin.close()
-        try:
-            async with asyncio.timeout(patience_s):
-                await self._process.wait()
-        except TimeoutError:
+        self._stdin.close()
+        await asyncio.wait({self._process.exited}, timeout=patience_s)
+        if not self._process.exited.done():
             self.kill()
-        # asyncio tells of a process's end only when all that it wrote has been read.
-        rest = asyncio.create_task(self._discard(), name="compute rest")
-        code = await self._process.wait()
-        rest.cancel()
-        self._log.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._log
+            await self._process.exited
+        self._transport.close()
+        code = self._transport.get_returncode()
+        assert code is not None
         return code
 
-    async def _discard(self) -> None:
-        with contextlib.suppress(OSError, RuntimeError):  # RuntimeError: somebody is reading already
-            while await self._stdout.read(STDERR_LINE):
-                pass
 
-    async def _log_stderr(self) -> None:
-        while True:
-            try:
-                line = await self._stderr.readline()
-            except ValueError:  # a line over the limit; the reader has dropped it
-                continue
-            if not line:
-                return
-            log.warning("%s", line.decode("utf-8", "replace").rstrip())
+def _write(stream: asyncio.WriteTransport, frame: list[Data]) -> None:
+    """Small frames in one piece, large ones without a copy of what the pipe takes at once."""
+    if sum(map(len, frame)) <= JOINED:
+        stream.write(b"".join(frame))
+    else:
+        for data in frame:
+            stream.write(data)

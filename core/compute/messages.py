@@ -24,6 +24,9 @@ PREFIX = struct.Struct("<II")
 ITEM_SIZE = {"float32": 4, "float16": 2, "float64": 8, "uint8": 1, "int64": 8, "int32": 4}
 
 
+Data = bytes | bytearray | memoryview
+
+
 class Shape(msgspec.Struct, frozen=True, array_like=True):
     """What the header says of a tensor."""
 
@@ -38,7 +41,7 @@ class Tensor(NamedTuple):
     """A tensor on the wire; `data` is row-major and little endian and travels in the payload."""
 
     shape: Shape
-    data: bytes | memoryview
+    data: Data
 
 
 class Message(msgspec.Struct, frozen=True, tag=True):
@@ -109,6 +112,8 @@ class Serve(Message, frozen=True):
     """Who asks: its key, as hex digits."""
     direction: Direction
     request: ExpertRequest
+    deadline: float
+    """time.monotonic() after which nobody waits; the clock is the same in both processes."""
 
 
 class Cancel(Message, frozen=True):
@@ -209,6 +214,8 @@ class Progress(Message, frozen=True):
     loss: float | None
     experts: list[ExpertStatus]
     slowest_step_s: float | None = None
+    load: float = 0.0
+    """0 idle, 1 busy without pause; above that, the seconds of work that wait."""
 
 
 class Evaluated(Message, frozen=True):
@@ -386,14 +393,14 @@ _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(_Header)
 
 
-def encode(message: ToCompute | ToWorker, tensors: Sequence[Tensor] = ()) -> list[bytes | memoryview]:
+def encode(message: ToCompute | ToWorker, tensors: Sequence[Tensor] = ()) -> list[Data]:
     """The frame of a message, as buffers to write one after the other."""
     header = _encoder.encode(_Header(message, [tensor.shape for tensor in tensors]))
     payload = sum(tensor.shape.nbytes() for tensor in tensors)
     return [PREFIX.pack(len(header), payload) + header, *(tensor.data for tensor in tensors)]
 
 
-def sizes(prefix: bytes) -> tuple[int, int]:
+def sizes(prefix: Data) -> tuple[int, int]:
     """Header and payload length of a frame.
 
     Raises:
@@ -405,7 +412,7 @@ def sizes(prefix: bytes) -> tuple[int, int]:
     return header, payload
 
 
-def decode(header: bytes, payload: bytes) -> tuple[ToCompute | ToWorker, list[Tensor]]:
+def decode(header: Data, payload: Data) -> tuple[ToCompute | ToWorker, list[Tensor]]:
     """The message and the tensors of a frame.
 
     Raises:

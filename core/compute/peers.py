@@ -68,8 +68,8 @@ class Peers:
         self._freed = asyncio.Event()
 
     async def ask(
-        self, peer: str, direction: Direction, request: ExpertRequest, payload: bytes | memoryview, deadline_s: float
-    ) -> tuple[ExpertReply, bytes | memoryview]:
+        self, peer: str, direction: Direction, request: ExpertRequest, payload: messages.Data, deadline_s: float
+    ) -> tuple[ExpertReply, messages.Data]:
         """Have a peer's experts called. Cancelling this cancels the call there.
 
         Raises:
@@ -262,7 +262,7 @@ class RemoteHost:
     def _encode(self, tensors: Iterable[Tensor | None]) -> bytes:
         return b"".join(codec.encode(tensor, self._codec) for tensor in tensors if tensor is not None)
 
-    def _decode(self, reply: ExpertReply, data: bytes | memoryview, calls: Sequence[Call]) -> list[Tensor | None]:
+    def _decode(self, reply: ExpertReply, data: messages.Data, calls: Sequence[Call]) -> list[Tensor | None]:
         """The rows of each call, which may be NaN or infinite; None if the peer refused it.
 
         Raises:

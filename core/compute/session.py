@@ -20,6 +20,7 @@ from core.compute.generation import Generation
 from core.compute.hosting import Residents
 from core.compute.messages import (
     Answered,
+    Cancel,
     Cells,
     Configure,
     Evaluated,
@@ -42,6 +43,7 @@ from core.compute.messages import (
     Stopped,
     Suffixes,
     Tensor,
+    ToCompute,
     Train,
     Unanswered,
     Unhost,
@@ -122,7 +124,7 @@ class Session:
     async def run(self) -> None:
         """Serve until Quit."""
         notes = self._restore()
-        self._pipe.stop = self._switch.off
+        self._pipe.stop, self._pipe.at_once = self._switch.off, self._at_once
         if sys.platform != "win32":  # a shutdown of the computer tells every process
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._quit.set)
         trainer = self._trainer
@@ -166,10 +168,8 @@ class Session:
                     self._generation.start(message, group)
                 case StopGenerating():
                     self._generation.stop(message.id)
-                case Serve():
-                    group.create_task(self._serving.serve(message, tensors[0]), name="serve")
-                case Answered() | Unanswered() | Located() | Suffixes():
-                    self._peers.received(message, tensors)
+                case Serve() | Cancel() | Answered() | Unanswered() | Located() | Suffixes():
+                    self._at_once(message, tensors)
                 case Cells():
                     self._others.cells(message.layers)
                 case SetThreads():
@@ -183,6 +183,20 @@ class Session:
                     self._quit.set()
                 case Configure():
                     raise ProtocolError("The worker configured this process twice.")
+
+    def _at_once(self, message: ToCompute, tensors: list[Tensor]) -> bool:
+        """What travels between this process's or others' trainers and experts waits for nothing else; whether it was
+        such a message."""
+        match message:
+            case Serve():
+                self._serving.serve(message, tensors[0].data)
+            case Cancel():
+                self._serving.cancel(message)
+            case Answered() | Unanswered() | Located() | Suffixes():
+                self._peers.received(message, tensors)
+            case _:
+                return False
+        return True
 
     def _set_threads(self) -> None:
         """As many as were allowed, as far as they pay; 0: half of the cores that this process may use."""
@@ -228,6 +242,7 @@ class Session:
         for count in itertools.count():
             if self._switch.is_on or count % 2 == 0:
                 self._pipe.send(self._progress())
+            self._serving.tidy()
             await asyncio.sleep(REPORT_S)
 
     def _progress(self) -> Progress:
@@ -245,6 +260,7 @@ class Session:
             threads=torch.get_num_threads(),
             loss=trainer.loss,
             experts=[ExpertStatus(str(uid), b.version, b.samples) for uid, b in self._backends.items()],
+            load=min(1e6, runtime.load),
         )
 
     def _restore(self) -> tuple[str, ...]:

@@ -22,12 +22,12 @@ from core.experts.layer import Call, Output
 from core.runtime.backend import ExpertBackend
 from core.runtime.fairness import Turns
 from core.runtime.load import Load
-from core.runtime.task_pool import Direction, Request, Task, TaskPool
+from core.runtime.task_pool import Direction, Done, Problem, Request, Task, TaskPool
 
 log = logging.getLogger(__name__)
 
 DIRECTIONS: tuple[Direction, ...] = ("inference", "forward", "backward")
-NOT_HOSTED = "this peer does not host it."
+NOT_FINITE = Problem("bad_values", "NaN or infinity in its numbers.")
 DRAIN_S = 1.0
 """How long an expert that goes may serve what waits for it."""
 
@@ -157,18 +157,23 @@ class Runtime:
         return await self.submit(calls, "backward").answers
 
     def submit(
-        self, calls: Sequence[Call], direction: Direction, caller: str = "", deadline: float = math.inf
+        self,
+        calls: Sequence[Call],
+        direction: Direction,
+        caller: str = "",
+        deadline: float = math.inf,
+        done: Done | None = None,
     ) -> Request:
         """Let calls wait for their turn.
 
-        Args: calls, their direction ("inference" also while the switch is off), who asks ("": this process), and the
-        time.monotonic() after which nobody waits for the answers.
+        Args: calls, their direction ("inference" also while the switch is off), who asks ("": this process), the time
+        of the loop's clock after which nobody waits for the answers, and what is called with them at once.
         """
-        request = Request(len(calls), caller, deadline)
+        request = Request(len(calls), caller, deadline, done)
         for index, call in enumerate(calls):
             pool = self._pools.get((call.uid, direction))
             if problem := _problem(call, pool):
-                self._refuse(request, index, call, problem)
+                self._refuse(request, index, call.uid, problem)
                 continue
             assert pool is not None
             for piece in _pieces(call, pool.backend.rows_per_pass):
@@ -196,11 +201,13 @@ class Runtime:
         pool = self._pools.get((uid, "forward"))
         return pool.backend.version if pool else 0
 
-    def _refuse(self, request: Request, index: int, call: Call, problem: str) -> None:
+    def _refuse(self, request: Request, index: int, uid: Uid, problem: Problem) -> None:
         request.problems[index] = problem
         self.refused[request.caller] += 1
         if _is_worth_a_line(self.refused.total()):
-            log.warning("Refused a call to %s: %s (%d so far)", call.uid, problem, self.refused.total())
+            log.warning("Refused a call to %s: %s (%d so far)", uid, problem.text, self.refused.total())
+        if problem.code == "bad_values" and request.caller:
+            self.on_misconduct(request.caller, f"in a call to {uid}: {problem.text}")
 
     def _queue(self, pool: TaskPool) -> None:
         """A pool stands in its queue by its first task; where another task has become the first, once more."""
@@ -315,33 +322,30 @@ class Runtime:
         else:
             finite = [_is_finite(task.call) for task in tasks]
         if pool.direction != "backward":
-            return [
-                float(self._accept(task, good, "NaN or infinity")) for task, good in zip(tasks, finite, strict=True)
-            ]
+            return [float(self._accept(task, good, NOT_FINITE)) for task, good in zip(tasks, finite, strict=True)]
         means = [float(part.mean()) for part in norms.split([len(task.call.inputs) for task in tasks])]
         return [
-            self._factor(pool.backend, task, norm) if self._accept(task, good, "NaN or infinity") else 0.0
+            self._factor(pool.backend, task, norm) if self._accept(task, good, NOT_FINITE) else 0.0
             for task, good, norm in zip(tasks, finite, means, strict=True)
         ]
 
     def _factor(self, backend: ExpertBackend, task: Task, norm: float) -> float:
         """How much a task's finite gradients count: less if they are stale, or far larger than others'."""
         staleness = max(0, backend.version - task.call.version)
-        if not self._accept(task, staleness <= backend.max_staleness, "", f"its gradients are {staleness} steps old"):
-            return 0.0
+        if staleness > backend.max_staleness:
+            return float(self._accept(task, False, Problem("stale", f"its gradients are {staleness} steps old.")))
         caller = task.request.caller
         factor = backend.conduct.factor(caller, norm, len(task.call.inputs))
-        if not self._accept(task, factor > 0.0, f"gradients of norm {norm:.3g}, far beyond all others"):
-            return 0.0
+        if factor == 0.0:
+            problem = Problem("bad_values", f"gradients of norm {norm:.3g} are far beyond all others.")
+            return float(self._accept(task, False, problem))
         self.clipped[caller] += factor < 1.0
         return factor / (1 + staleness)
 
-    def _accept(self, task: Task, good: bool, misconduct: str, problem: str = "") -> bool:
-        """Note what speaks against a task, if anything does."""
+    def _accept(self, task: Task, good: bool, problem: Problem) -> bool:
+        """Note what speaks against a task, if it is not good."""
         if not good:
-            self._refuse(task.request, task.index, task.call, f"{problem or misconduct}.")
-            if misconduct and task.request.caller:
-                self.on_misconduct(task.request.caller, f"{misconduct} in a call to {task.call.uid}")
+            self._refuse(task.request, task.index, task.call.uid, problem)
         return good
 
     def _remember(self, backend: ExpertBackend) -> None:
@@ -368,20 +372,21 @@ def _is_worth_a_line(count: int) -> bool:
     return count & (count - 1) == 0
 
 
-def _problem(call: Call, pool: TaskPool | None) -> str:
-    """Why the expert cannot take the call ("": it can); checked before anything is allocated."""
+def _problem(call: Call, pool: TaskPool | None) -> Problem | None:
+    """Why the expert cannot take the call, if it cannot; checked before anything is allocated."""
     if pool is None:
-        return NOT_HOSTED
+        return Problem("not_hosted", "this peer does not host it.")
     backend, inputs, gradients = pool.backend, call.inputs, call.gradients
     if (gradients is not None) != (pool.direction == "backward"):
-        return "gradients belong to backward calls, and to all of them."
+        return Problem("bad_request", "gradients belong to backward calls, and to all of them.")
     for name, tensor in (("inputs", inputs), ("gradients", inputs if gradients is None else gradients)):
         if tensor.shape[1:] != backend.input_shape or not tensor.shape[0] or tensor.dtype != backend.dtype:
             wanted = " x ".join(map(str, ("n", *backend.input_shape)))
-            return f"its {name} are {' x '.join(map(str, tensor.shape))} {tensor.dtype}, not {wanted} {backend.dtype}."
+            found = " x ".join(map(str, tensor.shape))
+            return Problem("bad_request", f"its {name} are {found} {tensor.dtype}, not {wanted} {backend.dtype}.")
     if gradients is not None and gradients.shape != inputs.shape:
-        return f"{len(gradients)} gradients do not fit {len(inputs)} inputs."
-    return ""
+        return Problem("bad_request", f"{len(gradients)} gradients do not fit {len(inputs)} inputs.")
+    return None
 
 
 def _pieces(call: Call, rows: int) -> list[Call]:

@@ -3,7 +3,8 @@
 import asyncio
 import heapq
 import math
-from typing import Literal
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -16,16 +17,25 @@ BACKWARD_COST = 3
 """Work of a sample's backward pass, with its recomputation, in forward passes."""
 
 
+class Problem(NamedTuple):
+    """Why a call was refused."""
+
+    code: Literal["not_hosted", "bad_request", "bad_values", "stale"]
+    text: str
+
+
 class Request:
     """A caller's calls, answered together; `answers` resolves once the last of them is served."""
 
-    def __init__(self, calls: int, caller: str = "", deadline: float = math.inf) -> None:
-        """Args: how many calls, who asks ("": this process), and when, by the loop's clock, nobody waits any more."""
+    def __init__(self, calls: int, caller: str = "", deadline: float = math.inf, done: "Done | None" = None) -> None:
+        """Args: how many calls, who asks ("": this process), when, by the loop's clock, nobody waits any more, and what
+        is called at once with the answers, also if nobody waits."""
         self.caller, self.deadline = caller, deadline
+        self._done = done
         self.answers: asyncio.Future[list[Tensor | None]] = asyncio.get_running_loop().create_future()
         self.versions = [0] * calls
         """Of each call's expert, when it answered or refused."""
-        self.problems: dict[int, str] = {}
+        self.problems: dict[int, Problem] = {}
         """Why calls were refused, by their number."""
         self._pieces: list[list[Tensor | None]] = [[] for _ in range(calls)]
         self._open = 0
@@ -48,9 +58,17 @@ class Request:
             self.finish()
 
     def finish(self) -> None:
-        """Tell the caller, unless it has gone."""
-        if not self._open and not self.answers.done():
-            self.answers.set_result([_join(pieces) for pieces in self._pieces])
+        """Tell the caller."""
+        if self._open:
+            return
+        answers = [_join(pieces) for pieces in self._pieces]
+        if not self.answers.done():
+            self.answers.set_result(answers)
+        if self._done:
+            self._done(self, answers)
+
+
+Done = Callable[[Request, Sequence[Tensor | None]], None]
 
 
 def _join(pieces: list[Tensor | None]) -> Tensor | None:

@@ -128,7 +128,7 @@ class Hosting:
         if not self._compute.at_work:
             return {}
         versions = self._compute.versions()
-        return {uid: HostState(0.0, versions.get(uid, 0)) for uid in self._claimed}
+        return {uid: HostState(self._compute.load, versions.get(uid, 0)) for uid in self._claimed}
 
     async def _run(self) -> None:
         while True:

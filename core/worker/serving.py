@@ -1,21 +1,28 @@
 """Other peers' calls to the experts of this PC: from the network to compute and back."""
 
 import asyncio
+import contextlib
 import itertools
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
-from core.compute.messages import Refused, Serve, Served, Shape, Tensor
-from core.errors import CallRefused, ProtocolError
+from core.compute.messages import Cancel, Data, Refused, Serve, Served, Shape, Tensor
+from core.errors import CallRefused, HearthError, ProtocolError, RemoteFault
 from core.experts.calls import MAX_BYTES, METHODS, Direction, ExpertReply, ExpertRequest, payload_size
 
 if TYPE_CHECKING:  # a worker that is alone loads nothing of the network
     from core.net.rpc import Context, RpcNode
 
-IN_COMPUTE = 64
-"""Requests given to compute at once; more are told that this peer is busy."""
+IN_COMPUTE, IN_COMPUTE_PEER = 256, 64
+"""Requests given to compute at once, and those of one peer; more are told that this peer is busy."""
+FIRST = 1 << 32
+"""Number of the first: `Refused` names questions of this PC's user by lower ones."""
+BYTES, BYTES_PEER = 128 << 20, 64 << 20
+"""Of their payloads."""
 
-Send = Callable[[Serve, Sequence[Tensor]], Awaitable[None]]
+Send = Callable[[Serve | Cancel, Sequence[Tensor]], Awaitable[None]]
+Reply = tuple[ExpertReply, Data]
 
 
 class Visitors:
@@ -23,33 +30,51 @@ class Visitors:
 
     def __init__(self, send: Send) -> None:
         self._send = send
-        self._numbers = itertools.count(1)
-        self._waiting: dict[int, asyncio.Future[tuple[ExpertReply, bytes | memoryview]]] = {}
+        self._numbers = itertools.count(FIRST)
+        self._waiting: dict[int, asyncio.Future[Reply]] = {}
+        self._requests: Counter[str] = Counter()
+        self._bytes: Counter[str] = Counter()
 
     def register(self, node: "RpcNode") -> None:
         """Serve these methods to all peers."""
         for direction, name in METHODS.items():
             node.register(name, ExpertRequest, self._handler(direction), max_payload=MAX_BYTES, cost=4.0)
 
-    def _handler(self, direction: Direction) -> Callable[..., Awaitable[tuple[ExpertReply, bytes | memoryview]]]:
-        async def serve(
-            request: ExpertRequest, payload: bytes | memoryview, context: "Context"
-        ) -> tuple[ExpertReply, bytes | memoryview]:
+    def _handler(self, direction: Direction) -> Callable[..., Awaitable[Reply]]:
+        async def serve(request: ExpertRequest, payload: bytes, context: "Context") -> Reply:
             _check(direction, request, payload)
-            return await self._ask(Serve(next(self._numbers), context.peer.hex(), direction, request), payload)
+            message = Serve(next(self._numbers), context.peer.hex(), direction, request, context.deadline)
+            return await self._ask(message, payload)
 
         return serve
 
-    async def _ask(self, message: Serve, payload: bytes | memoryview) -> tuple[ExpertReply, bytes | memoryview]:
-        if len(self._waiting) >= IN_COMPUTE:
-            raise CallRefused("This peer is busy with other requests. Ask another one.")
-        answer: asyncio.Future[tuple[ExpertReply, bytes | memoryview]] = asyncio.get_running_loop().create_future()
+    async def _ask(self, message: Serve, payload: bytes) -> Reply:
+        peer, size = message.peer, len(payload)
+        for many, by_peer, all_most, peer_most in (
+            (self._requests, 1, IN_COMPUTE, IN_COMPUTE_PEER),
+            (self._bytes, size, BYTES, BYTES_PEER),
+        ):
+            if many.total() + by_peer > all_most or many[peer] + by_peer > peer_most:
+                raise CallRefused("This peer is busy with other requests. Ask another one.")
+        answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._waiting[message.id] = answer
+        self._count(peer, 1, size)
         try:
-            await self._send(message, [Tensor(Shape("uint8", (len(payload),)), payload)])
+            await self._send(message, [Tensor(Shape("uint8", (size,)), payload)])
             return await answer
+        except asyncio.CancelledError:
+            with contextlib.suppress(HearthError):
+                await self._send(Cancel(message.id), [])
+            raise
         finally:
             del self._waiting[message.id]
+            self._count(peer, -1, -size)
+
+    def _count(self, peer: str, requests: int, size: int) -> None:
+        self._requests[peer] += requests
+        self._bytes[peer] += size
+        if not self._requests[peer]:
+            del self._requests[peer], self._bytes[peer]
 
     def served(self, message: Served, tensors: list[Tensor]) -> None:
         if (answer := self._waiting.get(message.id)) and not answer.done():
@@ -57,7 +82,8 @@ class Visitors:
 
     def refused(self, message: Refused) -> None:
         if (answer := self._waiting.get(message.id)) and not answer.done():
-            answer.set_exception(CallRefused(message.text))
+            busy = message.code == "busy"
+            answer.set_exception(CallRefused(message.text) if busy else RemoteFault(message.code, message.text))
 
     def fail(self, why: str) -> None:
         """Compute is gone: nobody will answer."""

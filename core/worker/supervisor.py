@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NoReturn
 from core.compute.link import ComputeLink
 from core.compute.messages import (
     Ask,
+    Cancel,
     Configure,
     Evaluated,
     Failed,
@@ -72,6 +73,8 @@ STOP_S = 2.0
 QUIT_S = 15.0
 """To save a checkpoint and end."""
 BACK_OFF_S = (1.0, 60.0)
+FOR_PEERS = Served | Refused | Ask | Forget | Locate | FindSuffixes
+"""What compute says to other peers."""
 HEALTHY_S = 60.0
 """A process that lived for so long starts the back-off anew."""
 
@@ -93,6 +96,8 @@ class ComputeSupervisor:
         self.samples_per_s = self.calls_per_s = 0.0
         self.in_flight = 0
         self.slowest_step_s: float | None = None
+        self.load = 0.0
+        """0 idle, 1 busy without pause; above that, the seconds of work that wait."""
         self.device = ""
         self.threads = threads
         self.threads_used: int | None = None
@@ -223,6 +228,7 @@ class ComputeSupervisor:
             await self._back_off(str(error), born)
             return
         trouble: str | None = None
+        link.handle(self._at_once)
         reader = asyncio.create_task(self._read(link), name="compute reader")
         driver = asyncio.create_task(self._drive(link), name="compute driver")
         try:
@@ -314,7 +320,7 @@ class ComputeSupervisor:
         for message, tensors in self._questions.unsent():
             await link.send(message, tensors)
 
-    async def _serve(self, message: Serve, tensors: Sequence[Tensor]) -> None:
+    async def _serve(self, message: Serve | Cancel, tensors: Sequence[Tensor]) -> None:
         """Give another peer's expert calls to compute, if it is at work.
 
         Raises:
@@ -370,6 +376,14 @@ class ComputeSupervisor:
             self._life_sign = time.monotonic()
             self._received(message, tensors)
             self._changed()
+
+    def _at_once(self, message: ToWorker, tensors: list[Tensor]) -> bool:
+        """Pass on what other peers wait for; it changes nothing of what is shown here."""
+        if not isinstance(message, FOR_PEERS):
+            return False
+        self._life_sign = time.monotonic()
+        self._received(message, tensors)
+        return True
 
     def _received(self, message: ToWorker, tensors: list[Tensor]) -> None:
         match message:
@@ -429,7 +443,7 @@ class ComputeSupervisor:
         training = self.phase == "training"
         self.samples_per_s = message.samples_per_s if training else 0.0
         self.calls_per_s = message.calls_per_s
-        self.in_flight = message.in_flight
+        self.in_flight, self.load = message.in_flight, message.load
         self.slowest_step_s = message.slowest_step_s
         self.threads_used = message.threads
 

@@ -347,7 +347,7 @@ async def test_stale_gradients_count_less_and_too_stale_ones_not_at_all() -> Non
         torch.testing.assert_close(stale, fresh)
         request = setup.runtime.submit([Call(A, x, g, version=0)], "backward", "peer")
         assert await request.answers == [None]
-    assert "4 steps old" in request.problems[0] and request.versions == [4]
+    assert "4 steps old" in request.problems[0].text and request.versions == [4]
     assert backend.pending == 8 and setup.runtime.refused["peer"] == 1
 
 

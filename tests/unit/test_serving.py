@@ -1,0 +1,236 @@
+"""Other peers' calls, through a real pipe and Runtime: kept inputs, one step for one gradient, clear refusals."""
+
+import asyncio
+import io
+import itertools
+import math
+import os
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+import torch
+from torch import Tensor
+
+from core.compute import messages
+from core.compute.memory import DONE_PEER, Done, Memory
+from core.compute.messages import Cancel, Refused, Serve, Served, Suspect, ToWorker
+from core.compute.pipe import Pipe
+from core.compute.serving import Serving
+from core.experts import codec
+from core.experts.calls import Codec, Direction, ExpertRequest
+from core.experts.grid import Uid
+from core.manifest import Model, Training
+from core.runtime.backend import ExpertBackend
+from core.runtime.runtime import Runtime, Switch
+
+MODEL = Model("ffn_dmoe", 1, (2, 2), 8, 16, "ffn", 2)
+TRAINING = Training(8, 1e-3, 1e-2, 5, 100, 1_000_000, 3600.0, 1.0, 0.0, 1, 1, 7)
+A, B = Uid("test", 0, (0, 0)), Uid("test", 0, (0, 1))
+PEER, OTHER = "aa" * 32, "bb" * 32
+NAMES = str(A), str(B)
+
+
+class Host:
+    """Two experts behind a pipe; the test holds its other end."""
+
+    def __init__(self) -> None:
+        (self.reader, writer), (idle, self.keep) = os.pipe(), os.pipe()
+        self.pipe = Pipe((io.BufferedReader(io.FileIO(idle)), io.BufferedWriter(io.FileIO(writer, "w"))))
+        self.switch = Switch()
+        self.switch.on()
+        self.experts = {uid: ExpertBackend(uid, MODEL, TRAINING) for uid in (A, B)}
+        self.runtime = Runtime(self.experts, self.switch)
+        self.serving = Serving(self.pipe, self.runtime, self.switch)
+        self._ids = itertools.count(1)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        task = asyncio.create_task(self.runtime.run())
+        yield
+        assert not task.done()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    def send(
+        self,
+        direction: Direction,
+        tensors: list[Tensor],
+        passage: int = 0,
+        uids: tuple[str, ...] = (str(A),),
+        peer: str = PEER,
+        width: int = 8,
+        with_inputs: bool = True,
+        encoding: Codec = "fp32",
+        deadline: float = math.inf,
+    ) -> int:
+        rows = tuple(len(tensor) for tensor in tensors[:: 2 if direction == "backward" and with_inputs else 1])
+        request = ExpertRequest(uids, rows, (width,), encoding, passage, (), with_inputs)
+        payload = b"".join(codec.encode(tensor, encoding) for tensor in tensors)
+        number = next(self._ids)
+        self.serving.serve(Serve(number, peer, direction, request, deadline), bytearray(payload))
+        return number
+
+    async def heard(self) -> tuple[ToWorker, memoryview]:
+        """The next message on the pipe."""
+
+        def read() -> tuple[ToWorker, memoryview]:
+            header, payload = messages.sizes(os.read(self.reader, messages.PREFIX.size))
+            message, tensors = messages.decode(os.read(self.reader, header), os.read(self.reader, payload))
+            assert isinstance(message, ToWorker)
+            return message, memoryview(tensors[0].data if tensors else b"")
+
+        async with asyncio.timeout(20):
+            return await asyncio.to_thread(read)
+
+    async def answer(self, number: int) -> tuple[Served, memoryview]:
+        message, data = await self.heard()
+        assert isinstance(message, Served) and message.id == number, message
+        return message, data
+
+    async def refusal(self, number: int) -> Refused:
+        message, _ = await self.heard()
+        assert isinstance(message, Refused) and message.id == number, message
+        return message
+
+
+def rows(n: int) -> Tensor:
+    return torch.randn(n, 8)
+
+
+async def test_backward_uses_the_inputs_kept_in_forward_and_a_miss_asks_for_them() -> None:
+    host, twin = Host(), Host()
+    x, y, g, h = rows(3), rows(2), rows(3), rows(2)
+    async with host.running(), twin.running():
+        reply, data = await host.answer(host.send("forward", [x, y], 7, NAMES))
+        assert reply.reply.answered == (True, True)
+        torch.testing.assert_close(codec.decode(data[:96], "fp32", (3, 8)), host.experts[A].module(x).detach())
+
+        reply, short = await host.answer(host.send("backward", [g, h], 7, NAMES, with_inputs=False))
+        assert reply.reply.answered == (True, True) and not reply.reply.forgotten
+        _, long = await twin.answer(twin.send("backward", [x, g, y, h], 7, NAMES))
+        assert bytes(short) == bytes(long)
+        assert torch.equal(host.experts[A].gathered, twin.experts[A].gathered)
+
+        for peer, passage in ((PEER, 8), (OTHER, 7)):
+            number = host.send("backward", [g, h], passage, NAMES, with_inputs=False, peer=peer)
+            reply, data = await host.answer(number)
+            assert reply.reply.forgotten and reply.reply.answered == (False, False) and not len(data)
+        await host.answer(host.send("inference", [x], 9))
+        reply, _ = await host.answer(host.send("backward", [g], 9, with_inputs=False))
+        assert reply.reply.forgotten, "inference keeps nothing"
+    assert host.experts[A].pending == 3
+
+
+async def test_a_backward_is_applied_once_however_often_it_is_asked_for() -> None:
+    host = Host()
+    x, g = rows(3), rows(3)
+    numbers = [host.send("backward", [x, g], 5) for _ in range(3)]
+    async with host.running():
+        answers = [bytes((await host.answer(number))[1]) for number in numbers]
+        again, data = await host.answer(host.send("backward", [x, g], 5))
+        assert again.reply.answered == (True,)
+        assert {*answers, bytes(data)} == {answers[0]} and len(answers[0]) == 96
+        assert host.experts[A].pending == 3
+        host.serving._outcomes.pop(PEER, (5, A))
+        forgotten, data = await host.answer(host.send("backward", [x, g], 5))
+        assert forgotten.reply.answered == (False,) and not len(data), "done, but its answer is not held any more"
+        assert host.experts[A].pending == 3
+        mixed, data = await host.answer(host.send("backward", [x, g, x, g], 5, NAMES))
+        assert mixed.reply.answered == (False, True) and host.experts[B].pending == 3
+        await host.answer(host.send("backward", [x, g], 5, peer=OTHER))
+        await host.answer(host.send("backward", [x, g]))
+        await host.answer(host.send("backward", [x, g]))
+    assert host.experts[A].pending == 12, "other callers' and those without a number count by themselves"
+
+
+async def test_what_failed_may_be_asked_for_again() -> None:
+    host = Host()
+    x, g = rows(3), rows(3)
+    dropped = host.send("backward", [x, g], 5)
+    twin = host.send("backward", [x, g], 5)
+    host.serving.cancel(Cancel(dropped))
+    async with host.running():
+        reply, _ = await host.answer(twin)
+        assert reply.reply.answered == (False,)
+        assert host.experts[A].pending == 0
+        reply, _ = await host.answer(host.send("backward", [x, g], 5))
+        assert reply.reply.answered == (True,) and host.experts[A].pending == 3
+    assert not host.serving._visits and not host.serving._under_way
+
+
+async def test_wrong_requests_are_refused_with_a_reason() -> None:
+    host = Host()
+    wide = torch.randn(2, 9)
+    bad = rows(2)
+    bad[1, 3] = math.nan
+    async with host.running():
+        for number, code, words in (
+            (host.send("forward", [wide], width=9), "bad_request", "2 x 9"),
+            (host.send("forward", [rows(2)], uids=("test.0.9.9",)), "not_hosted", "test.0.9.9"),
+            (host.send("forward", [rows(2)], uids=("nonsense",)), "protocol", "nonsense"),
+            (host.send("forward", [rows(2)], deadline=time.monotonic() - 1), "busy", "busy"),
+        ):
+            refused = await host.refusal(number)
+            assert refused.code == code and words in refused.text
+        number = host.send("backward", [bad, rows(2)])
+        suspect, _ = await host.heard()
+        assert isinstance(suspect, Suspect) and suspect.peer == PEER and "NaN" in suspect.why
+        assert (await host.refusal(number)).code == "bad_values"
+        mixed, data = await host.answer(host.send("forward", [rows(1), rows(2)], uids=("test.0.9.9", str(B))))
+        assert mixed.reply.answered == (False, True) and len(data) == 64
+        await host.answer(host.send("forward", [rows(2)], 6))
+        shape = await host.refusal(host.send("backward", [rows(3)], 6, with_inputs=False))
+        assert "do not fit the inputs" in shape.text
+    assert host.experts[A].pending == 0
+
+
+async def test_while_given_back_or_with_too_much_work_it_says_busy_at_once() -> None:
+    host = Host()
+    host.switch.load.pace = 1e-3
+    assert (await host.refusal(host.send("forward", [rows(8)]))).code == "busy"
+    host.switch.load.pace = 1e-9
+    host.switch.off()
+    assert "given back" in (await host.refusal(host.send("forward", [rows(8)]))).text
+
+
+@pytest.mark.parametrize("encoding", ["fp16", "int8"])
+async def test_other_codecs_are_served(encoding: Codec) -> None:
+    host = Host()
+    x = rows(3)
+    async with host.running():
+        _, data = await host.answer(host.send("forward", [x], 4, encoding=encoding))
+        y = codec.decode(data, encoding, (3, 8))
+        torch.testing.assert_close(y, host.experts[A].module(x).detach(), atol=0.1, rtol=0.1)
+        reply, _ = await host.answer(host.send("backward", [rows(3)], 4, encoding=encoding, with_inputs=False))
+        assert reply.reply.answered == (True,)
+
+
+def test_the_memory_is_bounded_by_bytes_and_time_and_a_peer_pushes_out_its_own() -> None:
+    now = 0.0
+    memory: Memory[int, str] = Memory(100, 60, lambda: now)
+    for key in range(5):
+        memory.put("a", key, f"a{key}", 20)
+    memory.put("b", 0, "b0", 40)
+    assert [memory.get("a", key) for key in range(5)] == [None, None, "a2", "a3", "a4"]
+    memory.put("c", 0, "c0", 20)
+    assert (memory.get("a", 2), memory.get("b", 0), memory.bytes) == (None, "b0", 100), "the largest holder gives way"
+    memory.put("b", 0, "new", 10)
+    memory.put("b", 1, "huge", 61)
+    assert (memory.get("b", 0), memory.get("b", 1), memory.bytes) == ("new", None, 70)
+    now = 31.0
+    assert memory.get("b", 0) is None
+    memory.tidy()
+    assert memory.bytes == 0
+
+
+def test_what_was_done_is_known_for_a_while() -> None:
+    now = 0.0
+    done: Done[int] = Done(lambda: now)
+    for key in range(DONE_PEER + 1):
+        done.add("a", key)
+    assert [("a", key) in done for key in (0, 1, DONE_PEER)] == [False, True, True]
+    assert ("b", 1) not in done
+    now = 301.0
+    assert ("a", 1) not in done
