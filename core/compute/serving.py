@@ -24,7 +24,7 @@ from core.runtime.task_pool import Request
 log = logging.getLogger(__name__)
 
 WAIT_S = 2.0
-"""A request that would be answered later than this is refused at once, so that its caller can ask another peer."""
+"""A request that would wait for longer than this is refused at once, so that its caller can ask another peer."""
 MISCONDUCT = 2.0
 """Strikes for values that are not finite or beyond all bounds: the fifth within a minute means a ban."""
 
@@ -182,10 +182,11 @@ class Serving:
 
     def _admit(self, message: Serve, calls: Sequence[Call]) -> None:
         """Raises:
-        CallRefused: it would take too long.
+        CallRefused: it would take too long. What is merely expected to miss its deadline is let in: it may do better,
+            and is dropped if not.
         """
         delay = self._runtime.delay(message.peer, calls, "backward" if message.direction == "backward" else "forward")
-        if delay > min(WAIT_S, message.deadline - time.monotonic()):
+        if delay > WAIT_S or time.monotonic() > message.deadline:
             raise CallRefused(f"This peer is busy: your request would wait {delay:.1f} s. Ask another one.")
 
     def _answer(self, visit: _Visit, index: int, rows: Tensor | None) -> None:

@@ -44,6 +44,6 @@ class Turns:
             self._ends.clear()
 
     def ahead(self, caller: str, cost: int) -> int:
-        """Work that is done before a new task of `cost` is, if every caller goes on asking."""
-        mine = self._waiting.get(caller, 0) + cost
-        return mine + sum(min(mine, other) for name, other in self._waiting.items() if name != caller)
+        """Work that is done before a new task of `cost` begins, if every caller goes on asking; 0 if none waits."""
+        mine = self._waiting.get(caller, 0)
+        return mine + sum(min(mine + cost, other) for name, other in self._waiting.items() if name != caller)

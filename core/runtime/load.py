@@ -24,9 +24,9 @@ class Load:
         self._at = end
 
     def served(self, seconds: float, cost: int) -> None:
-        """A pass of so much work took so long: tiny ones tell less of the pace than large ones."""
+        """A pass of so much work took so long. One that was held up, such as the first, tells little of the next."""
         weight = min(0.2, seconds / 0.1)
-        self.pace += weight * (seconds / max(cost, 1) - self.pace)
+        self.pace += weight * (min(seconds / max(cost, 1), 4 * self.pace) - self.pace)
 
     def share(self) -> float:
         """Of the last seconds, the part that kernels ran: 0 idle, 1 without pause."""

@@ -186,7 +186,7 @@ class Runtime:
         return request
 
     def delay(self, caller: str, calls: Sequence[Call], direction: Direction) -> float:
-        """Seconds until the answer to a new request, if every caller goes on asking."""
+        """Seconds until a new request is served, if every caller goes on asking."""
         pools = [(self._pools.get((call.uid, direction)), call.inputs.shape[0]) for call in calls]
         cost = sum(pool.cost(rows) for pool, rows in pools if pool is not None)
         return self._turns.ahead(caller, cost) * self._switch.load.pace

@@ -64,6 +64,7 @@ class Compute(Protocol):
     life: int
     expert_bytes: int
     expert_samples_per_s: float
+    load: float
 
     @property
     def wanted(self) -> bool:

@@ -318,7 +318,7 @@ async def test_one_that_waits_long_does_not_pay_for_those_before_and_saves_nothi
     kept = turns.arrive("a", 5)
     first, second = turns.arrive("b", 5), turns.arrive("b", 5)
     assert kept[0] == first[0] < second[0]
-    assert (turns.ahead("a", 5), turns.ahead("c", 5), turns.waiting) == (20, 15, 15)
+    assert (turns.ahead("a", 5), turns.ahead("c", 5), turns.waiting) == (15, 10, 15)
 
 
 async def test_what_is_too_late_is_dropped() -> None:
