@@ -45,11 +45,14 @@ class ModelPage(Page):
         self.asking = Asking(client, self._picture)
         self.undo = Button("Undo", "link", "undo")
         self.clear = Button("Clear", "link", "close")
-        pair = QHBoxLayout()  # side by side also where it is narrow: the answer changes while one draws
+        self.drawing, self.text = QWidget(), TextCard()
+        pair = QHBoxLayout(self.drawing)  # side by side also where it is narrow: the answer changes while one draws
+        pair.setContentsMargins(0, 0, 0, 0)
         pair.setSpacing(look.CARD_GAP)
         pair.addWidget(self._draw_card(), 1)
         pair.addWidget(self.result, 1)
-        self.body.addLayout(pair)
+        self.body.addWidget(self.text)
+        self.body.addWidget(self.drawing)
         self.body.addWidget(self.experts, 1)
         self.canvas.changed.connect(self._drawn)
         self.undo.clicked.connect(self.canvas.undo)
@@ -64,6 +67,11 @@ class ModelPage(Page):
         self._drawn()
 
     def update_status(self, status: Status) -> None:
+        draws = status.asks == "picture"
+        self.text.setVisible(not draws)
+        self.drawing.setVisible(draws)
+        self.experts.setVisible(draws)
+        self.text.update_status(status)
         self.experts.update_status(status)
 
     def set_connected(self, connected: bool, sentence: str) -> None:
@@ -111,6 +119,27 @@ class ModelPage(Page):
         self.seen.set_values(prediction.seen)
         self.result.show_answer(prediction)
         self.experts.show_answers(prediction)
+
+
+class TextCard(Card):
+    """What to do with a run whose model continues text."""
+
+    def __init__(self) -> None:
+        super().__init__("Let the model continue a text")
+        self.about = Label("", "body", "text2", wrap=True, tabular=True)
+        command = Label('hearth generate "The for statement"', "body", selectable=True)
+        command.setFont(theme().mono())
+        for label in (self.about, command):
+            self.body.addWidget(label)
+        self.body.addStretch(1)
+        self.hide()
+
+    def update_status(self, status: Status) -> None:
+        good = "" if status.accuracy is None else f" {percent(status.accuracy)} right on unseen text."
+        self.about.setText(
+            f"The run {status.run} ({status.run_title}) learns to tell the next byte of a text.{good} "
+            "Ask it in a terminal; it answers byte by byte:"
+        )
 
 
 class Seen(QWidget):

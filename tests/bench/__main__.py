@@ -7,13 +7,13 @@ from typing import Any
 
 import msgspec
 
-from tests.bench import alone, idle, machine, network
+from tests.bench import alone, idle, machine, network, text
 
 
 def main() -> int:
     """Run one benchmark."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    parser.add_argument("name", choices=["alone", "idle", "network"])
+    parser.add_argument("name", choices=["alone", "idle", "network", "text"])
     parser.add_argument("--quick", action="store_true", help="fewer repetitions: a minute instead of several")
     parser.add_argument("--against", type=Path, metavar="PYTHON", help="network: measure hivemind of this Python too")
     parser.add_argument("--anchors", type=Path, metavar="FOLDER", help="network: drivers that measure hivemind")
@@ -28,6 +28,8 @@ def _run(options: argparse.Namespace) -> dict[str, Any]:
         return alone.measure(options.quick)
     if options.name == "idle":
         return idle.measure(options.quick)
+    if options.name == "text":
+        return text.measure(options.quick)
     return network.measure(options.quick, options.against, options.anchors)
 
 

@@ -285,3 +285,12 @@ def test_kinds_of_cells() -> None:
 
 def test_times_have_few_figures() -> None:
     assert [lasted(ms) for ms in (0.558, 4.64, 46.1, 999.0, 1234.0)] == ["0.6 ms", "4.6 ms", "46 ms", "999 ms", "1.2 s"]
+
+
+def test_a_run_that_continues_text_says_how_to_ask_it(page: ModelPage) -> None:
+    assert page.drawing.isVisible() and not page.text.isVisible()
+    page.update_status(make_status(asks="text", run="text", run_title="Python's reference", accuracy=0.61))
+    assert page.text.isVisible() and not page.drawing.isVisible() and not page.experts.isVisible()
+    assert "Python's reference" in page.text.about.text() and "61.0%" in page.text.about.text()
+    page.update_status(make_status())
+    assert page.drawing.isVisible() and page.experts.isVisible() and not page.text.isVisible()

@@ -41,7 +41,7 @@ def test_a_run_that_does_not_fit_is_refused_in_words(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="run's folder"):
         datasets.load(manifest)
     for model in ({"heads": None}, {"heads": 3}, {"sequence": None}):
-        with pytest.raises(ManifestError, match="`heads` that divide `width`"):
+        with pytest.raises(ManifestError, match="`heads` whose double divides `width`"):
             registry.build(text_run({**SMALL, **model}), 16, 256)
     with pytest.raises(ManifestError, match="samples of 64, not of 16"):
         registry.build(manifest, 64, 256)
