@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -24,6 +25,7 @@ from core.training import datasets
 from core.training.predict import predict
 from core.training.trainer import Trainer
 from tests.bench.throughput import PlainLoop
+from tests.workers import ROOT
 
 SAMPLES = 30_000
 """Within which 0.95 must be reached: half a minute's work of one busy core."""
@@ -218,28 +220,35 @@ async def evaluated(setup: Setup) -> CurvePoint:
     return CurvePoint(setup.trainer.step, setup.trainer.samples, loss, accuracy)
 
 
-def test_training_imports_no_compiler_and_no_scikit_learn() -> None:
+@pytest.mark.parametrize("run", ["digits", "text"])
+def test_training_imports_no_compiler_and_no_scikit_learn(run: str, tmp_path: Path) -> None:
     """Each of them would take about a second before the first batch, and up to 80 MB."""
     program = """
 import asyncio, sys
+from pathlib import Path
 from core import manifest as manifests
 from core.experts.directory import LOCAL, LocalDirectory
 from core.runtime.backend import all_experts
 from core.runtime.runtime import Runtime, Switch
-from core.training.predict import predict
+from core.training import datasets
+from core.training.generate import generate
 from core.training.trainer import Trainer
+from tests.unit.text_run import text_run
 
 async def main():
-    manifest, switch = manifests.load("digits"), Switch()
+    manifest, switch = text_run({}) if sys.argv[1] == "text" else manifests.load("digits"), Switch()
     experts = {backend.uid: backend for backend in all_experts(manifest)}
     runtime = Runtime(experts, switch)
-    trainer = Trainer(manifest, {LOCAL: runtime}, LocalDirectory(experts), switch)
+    data = datasets.load(manifest, Path(sys.argv[2]))
+    trainer = Trainer(manifest, {LOCAL: runtime}, LocalDirectory(experts), switch, data)
     switch.on()
     tasks = [asyncio.create_task(runtime.run()), asyncio.create_task(trainer.run())]
     async with asyncio.timeout(60):
         while trainer.step < 3:
             await asyncio.sleep(0.01)
     await trainer.evaluate()
+    if sys.argv[1] == "text":
+        assert len([step async for step in generate(trainer, b"x", 2, 0.7, 1)]) == 2
     for task in tasks:
         task.cancel()
 
@@ -247,7 +256,8 @@ asyncio.run(main())
 heavy = {"sklearn", "sympy", "scipy", "torch._dynamo", "torch.fx.experimental.symbolic_shapes"}
 print(sorted(heavy & set(sys.modules)))
 """
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=90)
+    command = [sys.executable, "-c", program, run, str(tmp_path)]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=90)
     assert result.stdout.strip() == "[]"
 
 

@@ -27,6 +27,7 @@ class Attention(nn.Module):
     """
 
     turns: Tensor
+    """Complex [sequence, width of a head / 2], of length 1."""
 
     def __init__(self, width: int, heads: int, sequence: int) -> None:
         """Args: width, a multiple of twice the heads; heads; tokens at most."""
@@ -38,7 +39,7 @@ class Attention(nn.Module):
         pairs = width // heads // 2
         speeds = LONGEST_TURN ** (-torch.arange(pairs) / pairs)
         angles = torch.outer(torch.arange(sequence).to(speeds.dtype), speeds)
-        self.register_buffer("turns", torch.stack([angles.cos(), angles.sin()]), persistent=False)
+        self.register_buffer("turns", torch.polar(torch.ones_like(angles), angles), persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
         batch, length, width = x.shape
@@ -48,10 +49,9 @@ class Attention(nn.Module):
         return torch.add(x, self.leave(y.transpose(1, 2).reshape(batch, length, width)))
 
     def _turn(self, x: Tensor) -> Tensor:
-        """[.., length, width of a head]: number i and number i + half of the width are a pair."""
-        cos, sin = self.turns[:, : x.shape[-2]]
-        first, second = x.chunk(2, -1)
-        return torch.cat([first * cos - second * sin, second * cos + first * sin], -1)
+        """[.., length, width of a head]: each two numbers are a complex one, turned by their token's place."""
+        pairs = torch.view_as_complex(x.view(*x.shape[:-1], -1, 2))
+        return torch.view_as_real(pairs * self.turns[: x.shape[-2]]).flatten(-2)
 
 
 def _build(manifest: Manifest, inputs: int, classes: int) -> Network:
