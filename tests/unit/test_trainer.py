@@ -226,6 +226,7 @@ def test_training_imports_no_compiler_and_no_scikit_learn(run: str, tmp_path: Pa
     program = """
 import asyncio, sys
 from pathlib import Path
+import torch
 from core import manifest as manifests
 from core.experts.directory import LOCAL, LocalDirectory
 from core.runtime.backend import all_experts
@@ -236,6 +237,7 @@ from core.training.trainer import Trainer
 from tests.unit.text_run import text_run
 
 async def main():
+    torch.set_num_threads(1)
     manifest, switch = text_run({}) if sys.argv[1] == "text" else manifests.load("digits"), Switch()
     experts = {backend.uid: backend for backend in all_experts(manifest)}
     runtime = Runtime(experts, switch)
