@@ -1,0 +1,36 @@
+"""Experts as if they lived far away: a delay before each answer, and calls that fail."""
+
+import asyncio
+import random
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from core.experts.layer import Call, ExpertHost, Output
+
+
+class FarHost:
+    """An `ExpertHost` that passes calls on to another one, late and not always."""
+
+    def __init__(self, host: ExpertHost, delay_s: float, failures: float = 0.0, seed: int = 0) -> None:
+        """Args: the host; mean of the exponential delay of a request, seconds; share of the calls that fail."""
+        self._host = host
+        self._delay_s = delay_s
+        self._failures = failures
+        self._random = random.Random(seed)
+
+    async def forward(self, calls: Sequence[Call], passage: int, inference: bool = False) -> list[Output | None]:
+        reached = await self._travel(calls)
+        answers = iter(await self._host.forward([call for call in reached if call], passage, inference))
+        return [next(answers) if call else None for call in reached]
+
+    async def backward(self, calls: Sequence[Call], passage: int) -> list[Tensor | None]:
+        reached = await self._travel(calls)
+        answers = iter(await self._host.backward([call for call in reached if call], passage))
+        return [next(answers) if call else None for call in reached]
+
+    async def _travel(self, calls: Sequence[Call]) -> list[Call | None]:
+        """The calls that arrive, after a while; a lost one never reaches its expert."""
+        if self._delay_s:
+            await asyncio.sleep(self._random.expovariate(1 / self._delay_s))
+        return [None if self._random.random() < self._failures else call for call in calls]

@@ -1,0 +1,128 @@
+"""Simulated time: an hour passes at once, in the right order, and a Runtime's timers follow it."""
+
+import asyncio
+import time
+
+import msgspec
+import pytest
+import torch
+
+from core import manifest as manifests
+from core.experts.directory import LOCAL, LocalDirectory
+from core.experts.grid import Uid
+from core.experts.layer import Call
+from core.manifest import Manifest
+from core.runtime.backend import ExpertBackend, all_experts
+from core.runtime.runtime import Runtime, Switch
+from core.training.trainer import Trainer
+from tests.bench import virtual_time
+from tests.bench.far_host import FarHost
+
+
+def test_an_hour_passes_at_once_and_in_order() -> None:
+    woken: list[tuple[float, str]] = []
+
+    async def sleep(seconds: float, name: str) -> None:
+        await asyncio.sleep(seconds)
+        woken.append((asyncio.get_running_loop().time(), name))
+
+    async def main() -> None:
+        await asyncio.gather(sleep(3600, "last"), sleep(0.25, "first"), sleep(60, "second"))
+
+    start = time.monotonic()
+    virtual_time.run(main())
+    assert time.monotonic() - start < 5
+    assert woken == [(0.25, "first"), (60.0, "second"), (3600.0, "last")]
+
+
+def test_deadlines_count_simulated_seconds() -> None:
+    async def main() -> float:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(120):
+                await asyncio.sleep(121)
+        return asyncio.get_running_loop().time()
+
+    assert virtual_time.run(main()) == pytest.approx(120)
+
+
+def test_timers_of_one_tick_go_off_together() -> None:
+    woken: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        woken.append(asyncio.get_running_loop().time())
+
+    async def main() -> None:
+        await asyncio.gather(*(sleep(seconds) for seconds in (1.0, 1.04, 1.2)))
+
+    virtual_time.run(main(), tick=0.05)
+    assert woken == pytest.approx([1.0, 1.0, 1.2])
+
+
+def test_waiting_for_nothing_is_an_error_not_a_standstill() -> None:
+    async def main() -> None:
+        await asyncio.Event().wait()
+
+    with pytest.raises(RuntimeError, match="no timer"):
+        virtual_time.run(main())
+
+
+def manifest(**training: float) -> Manifest:
+    digits = manifests.load("digits")
+    return msgspec.structs.replace(digits, training=msgspec.structs.replace(digits.training, **training))
+
+
+def test_an_expert_steps_on_few_gradients_when_they_are_old_by_the_simulated_clock() -> None:
+    rules = manifest(target_samples=1000, max_age_s=600.0)
+    uid = Uid("digits", 0, (0, 0))
+
+    async def main() -> list[int]:
+        expert, switch = ExpertBackend(uid, rules.model, rules.training), Switch()
+        runtime = Runtime({uid: expert}, switch)
+        switch.on()
+        serving = asyncio.create_task(runtime.run())
+        x = torch.ones(2, rules.model.width)
+        await runtime.backward([Call(uid, x, x)])
+        versions = []
+        for seconds in (599.0, 2.0):
+            await asyncio.sleep(seconds)
+            versions.append(expert.version)
+        serving.cancel()
+        return versions
+
+    assert virtual_time.run(main()) == [0, 1]
+
+
+def train(delay_s: float, failures: float, steps: int) -> tuple[Trainer, float]:
+    """The run `digits` with its experts far away, until the trunk has taken so many steps."""
+
+    async def main() -> tuple[Trainer, float]:
+        rules = manifest(in_flight=8)
+        experts = {backend.uid: backend for backend in all_experts(rules)}
+        switch = Switch()
+        runtime = Runtime(experts, switch)
+        far = FarHost(runtime, delay_s, failures, seed=1)
+        trainer = Trainer(rules, {LOCAL: far}, LocalDirectory(experts), switch)
+        switch.on()
+        tasks = [asyncio.create_task(runtime.run()), asyncio.create_task(trainer.run())]
+        while trainer.step < steps:  # noqa: ASYNC110  (time is simulated)
+            await asyncio.sleep(delay_s)
+        seconds = asyncio.get_running_loop().time()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return trainer, seconds
+
+    return virtual_time.run(main())
+
+
+def test_batches_in_flight_hide_the_delay_and_a_failed_expert_costs_no_batch() -> None:
+    trainer, seconds = train(delay_s=10.0, failures=0.2, steps=40)
+    assert trainer.lost == 0
+    # A batch asks two layers twice: 40 s. Eight at once need about 40 / 8 of them.
+    assert 100 < seconds < 400
+
+
+def test_equal_seeds_give_equal_runs() -> None:
+    first, second = (train(delay_s=1.0, failures=0.1, steps=12)[0].state() for _ in range(2))
+    assert all(torch.equal(first[name], second[name]) for name in first)
