@@ -1,17 +1,19 @@
 """The run `text` in a real worker: texts stream to whoever asks, and end when nobody reads them any more."""
 
 import json
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from core.control.client import ControlClient
-from core.control.messages import Continued, GenerateParams
+from core.control.messages import Continued, GenerateParams, Request
 from core.errors import QuestionError
-from tests.workers import ROOT, RunningWorker, hearth, start_paused, wait_until, worker
+from tests.workers import PATIENCE_S, ROOT, RunningWorker, hearth, start_paused, worker
 
 
 @pytest.fixture(scope="module")
@@ -20,12 +22,6 @@ def paused(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningWorker]:
     start_paused(folder)
     with worker(folder, "--run", "text") as running:
         yield running
-
-
-def is_idle(running: RunningWorker) -> bool:
-    """Whether the compute process does nothing for a while."""
-    compute = running.compute()
-    return compute is None or compute.cpu_percent(0.5) < 20
 
 
 def test_a_text_goes_on_in_the_terminal_also_while_paused(paused: RunningWorker) -> None:
@@ -44,23 +40,23 @@ def test_a_text_goes_on_in_the_terminal_also_while_paused(paused: RunningWorker)
         assert all(answer["answered"] and answer["host"] == "local" for answer in piece["experts"])
 
 
-def test_it_ends_when_the_client_goes(paused: RunningWorker) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "core",
-        "generate",
-        "import",
-        "--length",
-        "10000",
-        "--data-dir",
-        str(paused.folder),
-    ]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as client:
+def test_it_ends_when_the_client_is_killed(paused: RunningWorker) -> None:
+    ask = ["generate", "import", "--length", "10000", "--data-dir", str(paused.folder)]
+    with subprocess.Popen([sys.executable, "-m", "core", *ask], cwd=ROOT, stdout=subprocess.PIPE) as client:
         assert client.stdout and client.stdout.read(20)
-        assert not is_idle(paused)
+        paused.until(lambda status: status.calls_per_s > 0, "the experts are asked")
         client.kill()
-    wait_until(lambda: is_idle(paused), "compute left the text")
+    paused.until(lambda status: status.calls_per_s == 0, "compute left the text")
+
+
+def test_it_ends_when_the_client_hangs_up(paused: RunningWorker) -> None:
+    with ControlClient(paused.folder) as client:
+        client._socket.settimeout(PATIENCE_S)
+        client._write(Request(1, "generate", msgspec.Raw(b'{"prompt": "import", "length": 10000}')))
+        assert b'"piece"' in client._lines.readline()
+        paused.until(lambda status: status.calls_per_s > 0, "the experts are asked")
+        client._socket.shutdown(socket.SHUT_WR)
+        paused.until(lambda status: status.calls_per_s == 0, "compute left the text")
 
 
 def test_what_cannot_be_asked_is_explained(paused: RunningWorker, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import torch
 from core.errors import DataError, ManifestError
 from core.training import datasets, shards
 from core.training.models import registry
+from core.training.models.transformer_dmoe import Attention
 from core.training.pipeline import Batches
 from tests.bench.throughput import PlainLoop
 from tests.unit.text_run import SMALL, Setup, text_run
@@ -63,6 +64,16 @@ async def test_no_output_depends_on_what_comes_after_it(tmp_path: Path) -> None:
     torch.testing.assert_close(others[:, :9], outputs[:, :9])
     torch.testing.assert_close(shorter, outputs[:, :9])
     assert bool((others[:, 9:] - outputs[:, 9:]).abs().amax(2).gt(1e-6).all())
+
+
+@pytest.mark.usefixtures("double_precision")
+def test_what_counts_is_how_far_apart_two_tokens_are() -> None:
+    query, key = (Attention(16, 2, 12)._turn(torch.randn(8).expand(12, 8)) for _ in range(2))
+    scores = query @ key.T
+    for distance in range(-11, 12):
+        along = scores.diagonal(distance)
+        torch.testing.assert_close(along, along[:1].expand_as(along))
+    assert float(scores[0].std()) > 1e-3
 
 
 @pytest.mark.usefixtures("double_precision")
