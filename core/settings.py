@@ -97,6 +97,16 @@ class Settings:
         step=256,
         restart=True,
     )
+    checkpoints_disk_mb: Annotated[int, msgspec.Meta(ge=64, le=16_777_216)] = setting(
+        2048,
+        "Devices",
+        "Disk space for the swarm",
+        "How much space the newest states of experts may take here, of this PC and copies for others. "
+        "Takes effect at the next start.",
+        "MB",
+        step=256,
+        restart=True,
+    )
     theme: Literal["system", "light", "dark"] = setting(
         "system",
         "Appearance",

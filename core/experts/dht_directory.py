@@ -71,7 +71,7 @@ class DHTDirectory:
     """`Directory` for one run. Use as `async with DHTDirectory(...) as directory`."""
 
     def __init__(self, dht: DHTNode, rpc: RpcNode, grid: Grid, mirror_limit: int = MIRROR_LIMIT) -> None:
-        self._dht, self._rpc, self._grid = dht, rpc, grid
+        self._dht, self._rpc, self.grid = dht, rpc, grid
         self._small = grid.cells <= mirror_limit
         self._local: dict[Uid, HostState] = {}
         self._unsaid: set[Uid] = set()
@@ -164,7 +164,7 @@ class DHTDirectory:
         if layer not in self._mirrors:
             now = self._dht.clock.now()
             cells = {coords for coords, expires in self._remote.get(layer, {}).items() if expires > now}
-            cells = {coords for coords in cells if not self._is_absent(Uid(self._grid.run, layer, coords))}
+            cells = {coords for coords in cells if not self._is_absent(Uid(self.grid.run, layer, coords))}
             cells |= {uid.coords for uid in self._local if uid.layer == layer}
             self._mirrors[layer] = tuple(sorted(cells))
         return self._mirrors[layer]
@@ -179,18 +179,18 @@ class DHTDirectory:
     async def refresh(self) -> None:
         """Read the whole grid's suffixes, one dimension after the other."""
         found: dict[int, dict[Coords, float]] = {}
-        prefixes = [(layer, ()) for layer in range(self._grid.layers)]
+        prefixes = [(layer, ()) for layer in range(self.grid.layers)]
         open_prefixes: list[tuple[int, Coords]] = list(prefixes)
-        for depth in range(len(self._grid.shape)):
+        for depth in range(len(self.grid.shape)):
             if not open_prefixes:
                 break
-            names = {_prefix(self._grid.run, layer, coords): (layer, coords) for layer, coords in open_prefixes}
+            names = {_prefix(self.grid.run, layer, coords): (layer, coords) for layer, coords in open_prefixes}
             answers = await self._dht.find_suffixes_many(names)
             open_prefixes = []
             for name, suffixes in answers.items():
                 layer, coords = names[name]
                 for u, expires in self._valid(suffixes, depth).items():
-                    if depth + 1 == len(self._grid.shape):
+                    if depth + 1 == len(self.grid.shape):
                         found.setdefault(layer, {})[(*coords, u)] = expires
                     else:
                         open_prefixes.append((layer, (*coords, u)))
@@ -205,12 +205,12 @@ class DHTDirectory:
             except HearthError as error:
                 log.warning("The grid could not be read: %s", error)
                 self._forget_mirrors()  # what has expired goes all the same
-            known = all(self.mirror(layer) for layer in range(self._grid.layers))
+            known = all(self.mirror(layer) for layer in range(self.grid.layers))
             await asyncio.sleep((REFRESH_S if known else EMPTY_S) * random.uniform(0.8, 1.0))
 
     def _valid(self, suffixes: Mapping[str, float], depth: int) -> dict[int, float]:
         """The suffixes that are coordinates of this grid; anybody may publish others."""
-        size = min(self._grid.shape[depth], MAX_SIDE)
+        size = min(self.grid.shape[depth], MAX_SIDE)
         numbers = {text: int(text) for text in suffixes if _NUMBER.fullmatch(text)}
         return {u: suffixes[text] for text, u in numbers.items() if u < size}
 
@@ -219,7 +219,7 @@ class DHTDirectory:
         now = time.monotonic()
         wanted = [p for p in dict.fromkeys(prefixes) if self._prefixes.get((layer, p), (0.0, {}))[0] <= now]
         if wanted:
-            names = {_prefix(self._grid.run, layer, prefix): prefix for prefix in wanted}
+            names = {_prefix(self.grid.run, layer, prefix): prefix for prefix in wanted}
             for name, found in (await self._dht.find_suffixes_many(names)).items():
                 suffixes = self._valid(found, len(names[name]))
                 until = now + (POSITIVE_S if suffixes else NEGATIVE_S)
@@ -232,8 +232,8 @@ class DHTDirectory:
         _, suffixes = self._prefixes.get((layer, prefix), (0.0, {}))
         now, depth = self._dht.clock.now(), len(prefix)
         alive = {u for u, expires in suffixes.items() if expires > now}
-        if depth + 1 == len(self._grid.shape):
-            alive = {u for u in alive if not self._is_absent(Uid(self._grid.run, layer, (*prefix, u)))}
+        if depth + 1 == len(self.grid.shape):
+            alive = {u for u in alive if not self._is_absent(Uid(self.grid.run, layer, (*prefix, u)))}
         alive |= {uid.coords[depth] for uid in self._local if uid.layer == layer and uid.coords[:depth] == prefix}
         return sorted(alive)
 

@@ -18,7 +18,8 @@ from typing import Annotated, Literal, NamedTuple
 import msgspec
 
 from core.errors import CheckpointError
-from core.runtime.parts import MAX_PART, UNREADABLE, Natural, Part, pack, unpack
+from core.runtime.part_header import MAX_PART, UNREADABLE, Natural
+from core.runtime.parts import Part, pack, unpack
 
 log = logging.getLogger(__name__)
 

@@ -5,22 +5,25 @@ import contextlib
 import logging
 import random
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Protocol
 
 import msgspec
 
 from core.dht.node import DHTNode
-from core.dht.records import own_subkey
-from core.errors import ComputeError, HearthError, NetworkError
-from core.experts.dht_directory import EXPIRY_S, DHTDirectory
+from core.errors import CallRefused, ComputeError, HearthError, NetworkError
+from core.experts.dht_directory import DHTDirectory
 from core.experts.directory import HostState
-from core.experts.grid import Grid, Uid
-from core.identity import parse_peer, peer_text
+from core.experts.grid import Uid
+from core.identity import PeerId, parse_peer, peer_text
 from core.net.rpc import Context, RpcNode
 from core.worker import placement
+from core.worker.blobs import Blob, Sha256, Size, Version
+from core.worker.copies import Copies, Copy
+from core.worker.members import Hello, HelloReply, Members
 from core.worker.orders import Orders
-from core.worker.placement import Member, Plan, View
+from core.worker.placement import MOVES, Member, Plan, View
 
 log = logging.getLogger(__name__)
 
@@ -30,31 +33,36 @@ LONELY_S = 10.0
 """Without any contact for so long, this PC begins alone, and gives way when others turn up."""
 SETTLE_S = 3.0
 """From the first contact to the first claim: others who start at the same time are known by then."""
-INTRODUCE_S = 20.0
 GUESSED_CAPACITY = 32
 """Until compute has told what an expert takes."""
 CHUNK = 16
 """Experts taken on together: the first ones serve while the others are loaded."""
-HELLO_S = 5.0
-MAX_NAMED = 256
-
-Uids = Annotated[tuple[Annotated[str, msgspec.Meta(max_length=64)], ...], msgspec.Meta(max_length=MAX_NAMED)]
-
-
-class _MemberRecord(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    capacity: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
-    hosted: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
+LOOKED_UP = 512
+"""Vacant cells whose checkpoints are looked for at once."""
+NEWER_S = 30.0
+"""Between two looks for a newer state of what is hosted here, such as that of a peer that was away."""
+NEWER = 256
+HANDOVER_S = 30.0
+"""For a host to save and let go of some experts."""
 
 
-class Hello(msgspec.Struct, frozen=True, array_like=True):
-    """Are you there, and which versions of these experts do you host?"""
+class Handover(msgspec.Struct, frozen=True, array_like=True):
+    """I have room: give me so many of your experts."""
 
-    uids: Uids = ()
+    count: Annotated[int, msgspec.Meta(ge=1, le=MOVES)]
 
 
-class HelloReply(msgspec.Struct, frozen=True, array_like=True):
-    versions: Annotated[tuple[Annotated[int, msgspec.Meta(ge=-1, lt=2**53)], ...], msgspec.Meta(max_length=MAX_NAMED)]
-    """Of each; -1: not hosted."""
+class Given(msgspec.Struct, frozen=True, array_like=True):
+    """An expert that its host has let go, and the file with its newest state (None: never trained)."""
+
+    uid: Annotated[str, msgspec.Meta(max_length=64)]
+    version: Version = 0
+    sha256: Sha256 | None = None
+    size: Size = 8
+
+
+class HandoverReply(msgspec.Struct, frozen=True, array_like=True):
+    given: Annotated[tuple[Given, ...], msgspec.Meta(max_length=MOVES)]
 
 
 class Compute(Protocol):
@@ -79,10 +87,13 @@ class Compute(Protocol):
 
 
 class Hosting:
-    """Use as `async with Hosting(...)`, inside the directory's own. `changed` is called when `hosted` has changed."""
+    """Use as `async with Hosting(...)`, inside the directory's and the copies' own."""
 
-    def __init__(self, grid: Grid, node: RpcNode, dht: DHTNode, directory: DHTDirectory, compute: Compute) -> None:
-        self._grid, self._node, self._dht, self._directory, self._compute = grid, node, dht, directory, compute
+    def __init__(self, node: RpcNode, dht: DHTNode, directory: DHTDirectory, copies: Copies, compute: Compute) -> None:
+        self._node, self._dht, self._directory, self._copies, self._compute = node, dht, directory, copies, compute
+        self._grid = directory.grid
+        self._members = Members(self._grid.run, node, dht, directory)
+        self._me = self._members.me
         self.hosts = True
         """Whether this PC takes experts on at all."""
         self.alone = False
@@ -90,17 +101,21 @@ class Hosting:
         self.memory_bytes = 1 << 30
         """What the experts may use."""
         self.changed: Callable[[], None] = lambda: None
-        self._me = peer_text(node.peer)
+        """Called when `hosted` has changed."""
         self._claimed: set[Uid] = set()
         self._loaded: set[Uid] = set()
         self._life = 0
         self._vacant: dict[Uid, float] = {}
-        self._introduced: tuple[float, _MemberRecord | None] = (0.0, None)
-        self._began = time.monotonic()
+        self._view: View | None = None
+        self._acting = asyncio.Lock()
+        self._began = self._compared = time.monotonic()
         self._joined: float | None = None
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         node.register("host.hello", Hello, self._hello)
+        node.register("host.handover", Handover, self._hand_over, cost=16.0)
+        copies.keepers = self._keepers
+        self._members.buried = self._wake.set
 
     async def __aenter__(self) -> "Hosting":
         self._began = time.monotonic()
@@ -113,11 +128,7 @@ class Hosting:
             await asyncio.gather(self._task, return_exceptions=True)
         with contextlib.suppress(HearthError, TimeoutError):
             async with asyncio.timeout(1.0):
-                await self._dht.remove(self._key, [own_subkey(self._node.peer)])
-
-    @property
-    def _key(self) -> str:
-        return f"{self._grid.run}.hosts"
+                await self._members.leave()
 
     def look(self) -> None:
         """Compute has begun or stopped: what is hosted here changes."""
@@ -137,17 +148,22 @@ class Hosting:
                 await self._tick()
             except HearthError as error:
                 log.warning("What this PC hosts could not be brought up to date: %s", error)
+            rest_s = TICK_S * random.uniform(0.8, 1.0) if self._may_begin() else SETTLE_S / 3
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(TICK_S * random.uniform(0.8, 1.0)):
+                async with asyncio.timeout(rest_s):
                     await self._wake.wait()
             self._wake.clear()
 
     async def _tick(self) -> None:
+        self._may_begin()  # notes when this PC joined
         self._follow_compute()
-        await self._introduce()
+        await self._members.introduce(self._self())
+        members = await self._members.look(self._self())
         if self._may_begin() and self.hosts and self._compute.at_work:
-            view = await self._see()
-            await self._act(placement.plan(view, self._me, time.monotonic()), view)
+            self._view, found = await self._see(members)
+            plan = placement.plan(self._view, self._me, time.monotonic())
+            async with self._acting:
+                await self._act(plan, found)
 
     def _follow_compute(self) -> None:
         """A new process hosts nothing, one that gives the machine back claims nothing."""
@@ -157,6 +173,7 @@ class Hosting:
             self._claimed.clear()
         if not self._compute.at_work:
             self._claimed.clear()
+            self._view = None
 
     def _may_begin(self) -> bool:
         """Whether enough is known of the others, or it is clear that there are none."""
@@ -166,105 +183,156 @@ class Hosting:
             return now - self._joined >= SETTLE_S
         return self.alone or now - self._began >= LONELY_S
 
-    def _capacity(self) -> int:
-        compute = self._compute
-        if not self.hosts or not compute.wanted:
-            return 0
-        if not compute.expert_bytes:
-            return GUESSED_CAPACITY
-        return placement.capacity(self.memory_bytes, compute.expert_bytes, compute.expert_samples_per_s)
-
     # What is known of the swarm
 
-    async def _introduce(self) -> None:
-        """Tell the others that this peer is there, and how much it can and does host."""
-        record = _MemberRecord(self._capacity(), len(self._claimed))
-        at, told = self._introduced
-        if record != told or time.monotonic() - at > INTRODUCE_S:
-            value = {own_subkey(self._node.peer): msgspec.msgpack.encode(record)}
-            await self._dht.store_subkeys(self._key, value, EXPIRY_S)
-            self._introduced = (time.monotonic(), record)
+    def _self(self) -> Member:
+        """What this PC can and does host."""
+        compute, capacity = self._compute, GUESSED_CAPACITY
+        if compute.expert_bytes:
+            capacity = placement.capacity(self.memory_bytes, compute.expert_bytes, compute.expert_samples_per_s)
+        return Member(capacity if self.hosts and compute.wanted else 0, len(self._claimed))
 
-    async def _members(self) -> dict[str, Member]:
-        members = {}
-        for subkey, record in (await self._dht.get(self._key)).items():
-            with contextlib.suppress(msgspec.MsgspecError):
-                if subkey == own_subkey(record.peer):
-                    told = msgspec.msgpack.decode(record.value, type=_MemberRecord)
-                    members[peer_text(record.peer)] = Member(told.capacity, told.hosted)
-        members[self._me] = Member(self._capacity(), len(self._claimed))
-        return members
+    def _keepers(self, part: str) -> list[str]:
+        """The other members, in the order in which they are asked to keep a part's newest state."""
+        others = (peer for peer in self._members.known if peer != self._me)
+        return sorted(others, key=lambda peer: placement.rank(part, peer))
 
-    async def _see(self) -> View:
+    async def _see(self, members: Mapping[str, Member]) -> tuple[View, dict[Uid, list[Copy]]]:
+        """The swarm as of now, and the copies of vacant cells that can be fetched."""
         if self._joined and not self._vacant:
             await self._directory.refresh()
-        cells = list(self._grid.uids())
-        active = {self._grid.uid(layer, coords) for layer in range(self._grid.layers) for coords in self._mirror(layer)}
-        active |= self._claimed
-        now = time.monotonic()
-        self._vacant = {uid: self._vacant.get(uid, now) for uid in cells if uid not in active}
+        cells, now = list(self._grid.uids()), time.monotonic()
+        unsure = [uid for uid in self._unsure(cells) if uid not in self._claimed]
+        hosts = await self._members.hosts([*unsure, *self._claimed])
+        vacant = [uid for uid in unsure if not hosts[uid]]
+        self._vacant = {uid: self._vacant.get(uid, now) for uid in vacant}
         versions = self._compute.versions()
         mine = {uid: versions.get(uid, 0) for uid in self._claimed}
-        others = await self._directory.read_hosts(list(mine))
-        rivals = {uid: {peer_text(info.peer): info.version for info in infos} for uid, infos in others.items()}
-        return View(cells, await self._members(), mine, rivals, self._vacant, {})
+        rivals = {uid: hosts[uid] for uid in mine}
+        found: dict[Uid, list[Copy]] = {}
+        if members[self._me].capacity > len(mine):
+            found = await self._find(list(self._vacant)[:LOOKED_UP])
+        keepers = {uid: self._newest_keepers(uid, found.get(uid, [])) for uid in self._vacant}
+        return View(cells, members, mine, rivals, self._vacant, {uid: k for uid, k in keepers.items() if k}), found
 
-    def _mirror(self, layer: int) -> Sequence[tuple[int, ...]]:
-        return self._directory.mirror(layer) or ()
+    def _unsure(self, cells: Sequence[Uid]) -> list[Uid]:
+        """The cells that may be vacant: not in the directory, or hosted by the dead as far as it knows."""
+        known = {layer: set(self._directory.mirror(layer) or ()) for layer in range(self._grid.layers)}
+        absent = [uid for uid in cells if uid.coords not in known[uid.layer]]
+        if not self._members.any_dead:
+            return absent[:LOOKED_UP]
+        return [*absent, *(uid for uid in cells if uid.coords in known[uid.layer])][:LOOKED_UP]
+
+    async def _find(self, uids: Sequence[Uid]) -> dict[Uid, list[Copy]]:
+        """The copies of experts on living members; others' only where there are none."""
+        found = await self._copies.find(map(str, uids))
+        copies = {uid: found.get(str(uid), []) for uid in uids}
+        return {
+            uid: [copy for copy in those if peer_text(copy.peer) in self._members.known] or those
+            for uid, those in copies.items()
+            if those
+        }
+
+    def _newest_keepers(self, uid: Uid, copies: Sequence[Copy]) -> set[str]:
+        """Who has the newest state of an expert."""
+        held = {peer_text(copy.peer): copy.blob.version for copy in copies}
+        if own := self._copies.own(str(uid)):
+            held[self._me] = own.version
+        return {peer for peer, version in held.items() if version == max(held.values())}
 
     # Acting
 
-    async def _act(self, plan: Plan, view: View) -> None:
+    async def _act(self, plan: Plan, found: Mapping[Uid, list[Copy]]) -> None:
         with contextlib.suppress(ComputeError):  # it has stopped or ended meanwhile, and so has all that was planned
-            await self._drop(self._loaded - self._claimed, "others have it now")
-            await self._yield(plan, view)
-            if plan.releases:
-                await self._drop(plan.releases, "it is needed less than others, or does not fit here")
-            await self._claim(plan.claims)
+            await self._drop(self._loaded - self._claimed - set(plan.claims), "others have it now")
+            await self._yield(plan.yields)
+            await self._drop(plan.releases, "this PC has no room for it, or others need it less")
+            for start in range(0, len(plan.claims), CHUNK):
+                await self._claim(plan.claims[start : start + CHUNK], found)
+            if plan.ask:
+                await self._ask(*plan.ask)
+            await self._look_for_newer()
 
-    async def _claim(self, claims: Sequence[Uid]) -> None:
-        """Host what is still vacant, a few at a time."""
-        for start in range(0, len(claims), CHUNK):
-            part = claims[start : start + CHUNK]
-            others = await self._directory.read_hosts(part)
-            free = [uid for uid in part if not others[uid]]
-            failed = await self._compute.orders.host({uid: None for uid in free if uid not in self._loaded})
-            for text, why in failed.items():
-                log.error("Expert %s could not be taken on: %s", text, why)
-            taken = [uid for uid in free if str(uid) not in failed]
-            if not taken or not self._compute.at_work:
-                return
-            self._loaded |= set(taken)
-            self._claimed |= set(taken)
-            log.info("Hosting %s: nobody had %s.", _names(taken), "it" if len(taken) == 1 else "them")
+    async def _claim(self, claims: Sequence[Uid], found: Mapping[Uid, list[Copy]]) -> None:
+        """Host what is still vacant, from its newest checkpoint."""
+        versions = self._compute.versions()
+        paths = await asyncio.gather(
+            *(self._copies.newest(str(uid), found.get(uid, ()), versions.get(uid, 0)) for uid in claims)
+        )
+        await self._host(dict(zip(claims, paths, strict=True)))
+        taken = [(uid, path) for uid, path in zip(claims, paths, strict=True) if uid in self._claimed]
+        if adopted := [uid for uid, path in taken if path]:
+            log.info("Adopted %s, which nobody hosted, from the newest checkpoint.", _names(adopted))
+        if new := [uid for uid, path in taken if not path]:
+            log.info("Claimed %s, which nobody hosted.", _names(new))
+
+    async def _host(self, experts: Mapping[Uid, Path | None]) -> None:
+        """Have compute host experts, and tell everybody."""
+        if not experts:
+            return
+        failed = await self._compute.orders.host(experts)
+        for text, why in failed.items():
+            log.error("Expert %s could not be taken on: %s", text, why)
+        taken = {uid for uid in experts if str(uid) not in failed}
+        self._loaded |= taken
+        if self._compute.at_work:
+            self._claimed |= taken
+            for uid in taken:
+                self._vacant.pop(uid, None)
             self.changed()
 
-    async def _yield(self, plan: Plan, view: View) -> None:
+    async def _yield(self, yields: Mapping[Uid, str]) -> None:
         """Leave experts to hosts that have a better claim, once these have said so themselves."""
-        by_winner: dict[str, list[Uid]] = {}
-        for uid, winner in plan.yields.items():
-            by_winner.setdefault(winner, []).append(uid)
-        for winner, uids in by_winner.items():
-            lost = await self._confirmed(winner, uids[:MAX_NAMED])
+        for winner in set(yields.values()):
+            uids = [uid for uid, better in yields.items() if better == winner]
+            versions, mine = await self._members.confirm(winner, uids), self._compute.versions()
+            lost = [
+                uid for uid, v in versions.items() if placement.wins((v, winner), (mine.get(uid, 0), self._me), uid)
+            ]
             await self._drop(lost, f"{winner[:8]} has the better claim")
 
-    async def _confirmed(self, winner: str, uids: list[Uid]) -> list[Uid]:
-        """Those that the winner hosts now, with the better claim still."""
+    async def _ask(self, giver: str, count: int) -> None:
+        """Have a host that has more than its share hand over some of its experts."""
+        peer = parse_peer(giver)
         try:
-            hello = Hello(tuple(map(str, uids)))
-            reply, _ = await self._node.call(parse_peer(winner), "host.hello", hello, HelloReply, deadline_s=HELLO_S)
-        except NetworkError:
-            return []
-        mine = self._compute.versions()
-        return [
-            uid
-            for uid, version in zip(uids, reply.versions, strict=False)
-            if placement.wins((version, winner), (mine.get(uid, 0), self._me), uid)
-        ]
+            reply, _ = await self._node.call(
+                peer, "host.handover", Handover(count), HandoverReply, deadline_s=HANDOVER_S
+            )
+        except NetworkError as error:
+            log.info("Peer %s hands nothing over now: %s", giver[:8], error)
+            return
+        given = {uid: given for given in reply.given if (uid := Uid.parse(given.uid)) in self._grid}
+        paths = await asyncio.gather(*(self._fetch(given, peer) for given in given.values()))
+        whole = {
+            uid: path for (uid, told), path in zip(given.items(), paths, strict=True) if path or told.sha256 is None
+        }
+        await self._host(whole)
+        if whole:
+            log.info("Took over %s from %s, which hosts more than its share.", _names(whole), giver[:8])
+
+    async def _fetch(self, given: Given, giver: PeerId) -> Path | None:
+        if given.sha256 is None:
+            return None
+        copy = Copy(giver, Blob(given.uid, given.version, given.sha256, given.size))
+        return await self._copies.newest(given.uid, [copy])
+
+    async def _look_for_newer(self) -> None:
+        """A peer that was away may come back with a newer state of what is hosted here."""
+        now = time.monotonic()
+        if now - self._compared < NEWER_S:
+            return
+        self._compared = now
+        looked = random.sample(sorted(self._claimed), min(NEWER, len(self._claimed)))
+        found, versions = await self._find(looked), self._compute.versions()
+        newer = {uid: await self._copies.newest(str(uid), c, versions.get(uid, 0)) for uid, c in found.items()}
+        newer = {uid: path for uid, path in newer.items() if path and uid in self._claimed}
+        if newer:
+            log.info("Went on with a newer state of %s, which another peer had.", _names(newer))
+            await self._host(newer)
 
     async def _drop(self, uids: Iterable[Uid], why: str) -> None:
         """Save experts and host them no more."""
-        gone = set(uids)
+        gone = set(uids) & self._loaded
         if not gone:
             return
         if claimed := gone & self._claimed:
@@ -279,9 +347,27 @@ class Hosting:
     # What others ask
 
     def _hello(self, request: Hello, payload: bytes, context: Context) -> HelloReply:
-        hosted = self.hosted()
-        by_name = {str(uid): state.version for uid, state in hosted.items()} if request.uids else {}
+        hosted = self.hosted() if request.uids else {}
+        by_name = {str(uid): state.version for uid, state in hosted.items()}
         return HelloReply(tuple(by_name.get(uid, -1) for uid in request.uids))
+
+    async def _hand_over(self, request: Handover, payload: bytes, context: Context) -> HandoverReply:
+        """Give experts to a peer that has fewer, as far as this one has more than its share."""
+        peer, view = peer_text(context.peer), self._view
+        if view is None or self._acting.locked():
+            raise CallRefused("This peer is not at rest. Ask again in a moment.")
+        async with self._acting:
+            self._view = None  # what others see of this PC changes: once a look at most
+            taker = view.members.get(peer, Member(0, 0))
+            if taker.hosted >= min(taker.capacity, len(view.mine)):
+                return HandoverReply(())
+            uids = placement.to_give(view.mine, min(request.count, placement.surplus(view, self._me)), peer)
+            await self._drop(uids, f"handed over to {peer[:8]}, which has room")
+            return HandoverReply(tuple(map(self._given, uids)))
+
+    def _given(self, uid: Uid) -> Given:
+        blob = self._copies.own(str(uid))
+        return Given(str(uid), blob.version, blob.sha256, blob.size) if blob else Given(str(uid))
 
 
 def _names(uids: Iterable[Uid]) -> str:

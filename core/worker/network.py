@@ -4,10 +4,11 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from core.compute.messages import SavedPart
 from core.control.messages import DhtRecord, DhtStatus, NetworkStatus, PeerStatus
 from core.dht.node import DHTNode
 from core.errors import HearthError, NetworkError, SettingsError
@@ -21,12 +22,16 @@ from core.net.messages import PeerAddress
 from core.net.paths import path_text
 from core.net.reach import Reach
 from core.net.rpc import RpcNode
+from core.worker.blobs import TRUNK, Blobs
+from core.worker.copies import Copies
 from core.worker.hosting import Hosting
 from core.worker.supervisor import ComputeSupervisor
 
 log = logging.getLogger(__name__)
 
 STATE_FILE = "dht.json"
+CHECKPOINTS = "checkpoints"
+"""Of compute, inside the run's folder."""
 ROLES = frozenset({"host", "train", "backbone"})
 JOIN_S = 5.0
 """Between two tries to join while no peer is known."""
@@ -62,10 +67,11 @@ class Network:
         options: NetworkOptions,
         compute: ComputeSupervisor,
         memory_bytes: int,
+        disk_bytes: int,
     ) -> None:
         """Read or make the identity.
 
-        Args: data folder, run, what the command line says, who computes, memory for experts.
+        Args: data folder, run, what the command line says, who computes, memory for experts, disk space for copies.
 
         Raises:
             IdentityError, DataFolderError: the key cannot be used or made.
@@ -83,7 +89,12 @@ class Network:
         self.dht = DHTNode(self.node, self.identity)
         self.grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
         self.directory = DHTDirectory(self.dht, self.node, self.grid)
-        self.hosting = Hosting(self.grid, self.node, self.dht, self.directory, compute)
+        self._trains = "train" in options.roles
+        run_folder = folder / "runs" / manifest.run
+        blobs = Blobs(run_folder, self.grid, disk_bytes)
+        self.copies = Copies(manifest.run, run_folder / CHECKPOINTS, blobs, self.node, self.dht)
+        compute.saved = self._saved
+        self.hosting = Hosting(self.node, self.dht, self.directory, self.copies, compute)
         self.hosting.hosts = "host" in options.roles
         self.hosting.alone = not self._bootstrap and not options.on_lan
         self.hosting.memory_bytes = memory_bytes
@@ -109,6 +120,7 @@ class Network:
             await stack.enter_async_context(self.directory)
             if self._options.on_lan:
                 await self._enter_lan(stack)
+            await stack.enter_async_context(self.copies)
             self._stack = stack.pop_all()
         self._bootstrap += self.dht.load_state(self._state_path)[:BOOTSTRAP_PEERS]
         self.hosting.alone = self.hosting.alone and not self._bootstrap
@@ -129,6 +141,10 @@ class Network:
             await asyncio.gather(self._tending, return_exceptions=True)
         self._save()
         await self._stack.aclose()
+
+    def _saved(self, parts: Mapping[str, SavedPart]) -> None:
+        """Compute has written a checkpoint; a trunk that nobody trains here is somebody else's."""
+        self.copies.saved({part: file for part, file in parts.items() if part != TRUNK or self._trains})
 
     def look(self) -> None:
         """Compute has begun or stopped: what is hosted here changes, and the others are told now."""

@@ -91,7 +91,7 @@ def surplus(view: View, me: str) -> int:
 
 def to_give(mine: Iterable[Uid], count: int, peer: str) -> list[Uid]:
     """Which experts go to a peer that asked for `count`: of the layers that have most here."""
-    left = sorted(mine, key=lambda uid: _rank(uid, peer))
+    left = sorted(mine, key=lambda uid: rank(uid, peer))
     layers = Counter(uid.layer for uid in left)
     given: list[Uid] = []
     for _ in range(min(count, len(left))):
@@ -104,7 +104,7 @@ def to_give(mine: Iterable[Uid], count: int, peer: str) -> list[Uid]:
 
 def wins(one: tuple[int, str], other: tuple[int, str], uid: Uid) -> bool:
     """Whether one host's claim (version, peer) to an expert is better: the higher version, a tie by hash."""
-    return (one[0], _rank(uid, one[1])) > (other[0], _rank(uid, other[1]))
+    return (one[0], rank(uid, one[1])) > (other[0], rank(uid, other[1]))
 
 
 def _better(uid: Uid, view: View, me: str) -> str | None:
@@ -130,7 +130,7 @@ def _claims(view: View, me: str, now: float) -> list[Uid]:
         keepers = view.keepers.get(uid, frozenset())
         candidates = sorted(
             (peer for peer, member in view.members.items() if loads[peer] < member.capacity),
-            key=lambda peer: (loads[peer] >= shares[peer], peer not in keepers, _rank(uid, peer)),
+            key=lambda peer: (loads[peer] >= shares[peer], peer not in keepers, rank(uid, peer)),
         )
         turns = 1 + int(max(0.0, now - view.vacant[uid]) / TURN_S)
         if me in candidates[:turns]:
@@ -145,7 +145,7 @@ def _by_need(view: View) -> list[Uid]:
     """Vacant cells: orphans first, then those of the layer with the fewest active experts."""
     active = _active(view)
     order: list[Uid] = []
-    left = sorted(view.vacant, key=lambda uid: (uid not in view.keepers, _rank(uid, "")))
+    left = sorted(view.vacant, key=lambda uid: (uid not in view.keepers, rank(uid, "")))
     orphans = [uid for uid in left if uid in view.keepers]
     for group in (orphans, left[len(orphans) :]):
         by_layer: dict[int, list[Uid]] = {}
@@ -168,7 +168,7 @@ def _active(view: View) -> Counter[int]:
 def _least_missed(view: View, without: Set[Uid], count: int) -> list[Uid]:
     """Experts of mine of the layers that have most active ones."""
     active = _active(view)
-    return sorted(view.mine.keys() - without, key=lambda uid: (-active[uid.layer], _rank(uid, "")))[:count]
+    return sorted(view.mine.keys() - without, key=lambda uid: (-active[uid.layer], rank(uid, "")))[:count]
 
 
 def _even_layers(view: View) -> Plan:
@@ -183,7 +183,7 @@ def _even_layers(view: View) -> Plan:
     emptiest = min((uid.layer for uid in view.vacant), key=lambda layer: (active[layer], layer))
     goes = min(
         (uid for uid in view.cells if uid.layer == fullest and uid not in view.vacant),
-        key=lambda uid: _rank(uid, ""),
+        key=lambda uid: rank(uid, ""),
         default=None,
     )
     if goes is None or goes not in view.mine or active[fullest] - active[emptiest] < 2:
@@ -201,7 +201,7 @@ def _ask(view: View, me: str) -> tuple[str, int] | None:
         for peer, member in view.members.items()
         if peer != me
     }
-    giver = max(over, key=lambda peer: (over[peer], _rank(me, peer)), default=me)
+    giver = max(over, key=lambda peer: (over[peer], rank(me, peer)), default=me)
     if wanted <= 0 or giver == me or over[giver] <= 0:
         return None
     return giver, min(wanted, over[giver], MOVES)
@@ -217,5 +217,6 @@ def _level(view: View) -> float:
     return math.inf
 
 
-def _rank(uid: object, peer: str) -> bytes:
-    return hashlib.blake2b(f"{uid} {peer}".encode(), digest_size=8).digest()
+def rank(thing: object, peer: str) -> bytes:
+    """Rendezvous hashing: a peer's place among the candidates for a thing, the same for everybody who asks."""
+    return hashlib.blake2b(f"{thing} {peer}".encode(), digest_size=8).digest()

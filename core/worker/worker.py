@@ -115,7 +115,8 @@ class Worker:
 
         options = options._replace(lan=self.settings.lan, relay=self.settings.relay)
         memory = self.settings.experts_memory_mb << 20 or psutil.virtual_memory().available // 4
-        network = Network(self.folder, self.manifest, options, self._compute, memory)
+        disk = self.settings.checkpoints_disk_mb << 20
+        network = Network(self.folder, self.manifest, options, self._compute, memory, disk)
         self._compute.asking = Asking(network.node, network.directory, network.grid, self._compute.send)
         return network
 

@@ -1,43 +1,110 @@
-"""Real hosts divide a grid among themselves, and go on when one of them goes."""
+"""Real hosts divide a grid among themselves, adopt the experts of one that dies, and go on after all were off."""
 
+from array import array
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import psutil
 import pytest
 
+from core.control.messages import DhtRecord, NetworkStatus
+from core.experts.calls import METHODS, ExpertReply, ExpertRequest
 from core.experts.grid import Grid
+from core.identity import Identity, PeerId
+from core.net.rpc import RpcNode
+from core.worker.network import parse_address
 from tests.workers import RunningWorker, hearth, wait_until, worker
 
 HERE = "127.0.0.1:0"
 UIDS = [str(uid) for uid in Grid("digits", 2, (4, 4)).uids()]
+WIDTH, SAMPLES = 64, 8
 
 
 @pytest.fixture
-def backbone(tmp_path: Path) -> Iterator[str]:
-    """The address of a peer that all others know."""
+def backbone(tmp_path: Path) -> Iterator[RunningWorker]:
     with worker(tmp_path / "backbone", "--role", "backbone", "--listen", HERE) as running:
-        yield hearth(running.folder, "address").stdout.strip()
+        yield running
 
 
-def host(folder: Path, known: str) -> RunningWorker:
-    return RunningWorker(folder, "--role", "host", "--listen", HERE, "--bootstrap", known)
+def address(running: RunningWorker) -> str:
+    return hearth(running.folder, "address").stdout.strip()
 
 
-def hosted(running: RunningWorker) -> set[str]:
-    return {expert.uid for expert in running.status().experts}
+def peer(running: RunningWorker) -> str:
+    return running.ask("network", {}, NetworkStatus).peer
+
+
+def hosted(running: RunningWorker) -> dict[str, int]:
+    """The versions of the experts hosted there; what is told before compute is at work is that of last time."""
+    status = running.status()
+    return {expert.uid: expert.updates for expert in status.experts} if status.state == "contributing" else {}
 
 
 def divided(*workers: RunningWorker) -> bool:
     """Whether each expert is hosted by exactly one of these."""
-    counts = Counter(uid for running in workers for uid in hosted(running))
-    return counts == Counter(UIDS)
+    return Counter(uid for running in workers for uid in hosted(running)) == Counter(UIDS)
 
 
-def test_hosts_divide_the_grid(tmp_path: Path, backbone: str) -> None:
+async def train(running: RunningWorker) -> None:
+    """One optimizer step for each expert of a host, by calls as a trainer makes them."""
+    uids = tuple(hosted(running))
+    rows = array("f", [0.5] * (SAMPLES * WIDTH)).tobytes()
+    where = parse_address(address(running))
+    async with RpcNode(Identity.generate(), listen=(HERE,)) as node:
+        node.learn(where)
+        request = ExpertRequest(uids, (SAMPLES,) * len(uids), (WIDTH,))
+        payload = 2 * len(uids) * rows
+        reply, _ = await node.call(
+            PeerId(where.peer), METHODS["backward"], request, ExpertReply, payload, deadline_s=20.0
+        )
+        assert all(reply.answered)
+
+
+def copies(running: RunningWorker, uid: str) -> set[str]:
+    """The peers that keep a state of an expert that has been trained, as the hash table says."""
+    return {record.peer for record in running.ask("dht_get", {"key": f"digits.ckpt.{uid}"}, list[DhtRecord])}
+
+
+def kill(running: RunningWorker) -> None:
+    """Without any warning, as a power cut would."""
+    family = [psutil.Process(running.process.pid), *psutil.Process(running.process.pid).children(recursive=True)]
+    for process in family:
+        process.kill()
+    running.process.wait()
+
+
+async def test_a_grid_is_shared_and_survives(tmp_path: Path, backbone: RunningWorker) -> None:
+    arguments = ["--role", "host", "--listen", HERE, "--bootstrap", address(backbone)]
+
     with ExitStack() as stack:
-        hosts = [host(tmp_path / name, backbone) for name in "abc"]
-        for running in hosts:
+
+        def start(name: str) -> RunningWorker:
+            running = RunningWorker(tmp_path / name, *arguments)
             stack.callback(running.close)
-        wait_until(lambda: divided(*hosts), "each expert hosted once")
+            return running
+
+        a, b, c = map(start, "abc")
+        wait_until(lambda: divided(a, b, c), "each expert hosted once")
+        shares = sorted(len(hosted(host)) for host in (a, b, c))
+        assert shares[0] >= 8, shares
+
+        for host in (a, b, c):
+            await train(host)
+        mine, name = list(hosted(b)), peer(b)
+        wait_until(lambda: all(len(copies(backbone, uid) - {name}) >= 2 for uid in mine), "two copies of each")
+
+        kill(b)
+        wait_until(lambda: divided(a, c), "adoption", 120.0)
+        assert {hosted(a).get(uid) or hosted(c)[uid] for uid in mine} == {1}, "an expert lost its training"
+
+        d = start("d")
+        wait_until(lambda: divided(a, c, d) and len(hosted(d)) >= 9, "a newcomer's share")
+        assert set((hosted(a) | hosted(c) | hosted(d)).values()) == {1}
+        for host in (a, c, d):
+            host.close()
+
+        a, c, d = map(start, "acd")
+        wait_until(lambda: divided(a, c, d), "the swarm's return")
+        assert set((hosted(a) | hosted(c) | hosted(d)).values()) == {1}

@@ -66,7 +66,7 @@ async def test_the_manifest_names_peers_to_join_through(tmp_path: Path, backbone
     run = msgspec.structs.replace(manifest.load("digits"), bootstrap=(address(backbone),))
 
     compute = ComputeSupervisor(run, tmp_path, 1, Progress(), lambda: None, lambda point: None)
-    async with Network(tmp_path, run, NetworkOptions((HERE,)), compute, 1 << 20) as joining:
+    async with Network(tmp_path, run, NetworkOptions((HERE,)), compute, 1 << 20, 1 << 20) as joining:
         await until(lambda: joining.dht.contacts(), "the peer that the manifest names")
         assert joining.status().peers[0].peer == network(backbone).peer
 

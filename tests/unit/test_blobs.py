@@ -1,0 +1,263 @@
+"""Checkpoint files on this disk and their copies elsewhere: what is kept, what goes, what is fetched from whom."""
+
+import errno
+import hashlib
+import os
+import shutil
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import pytest
+import torch
+
+from core.compute.messages import SavedPart
+from core.errors import CheckpointError, NetworkError
+from core.experts.grid import Grid
+from core.identity import PeerId
+from core.net.rpc import Context, RpcNode
+from core.runtime.parts import Part, pack, read
+from core.worker import fetching
+from core.worker.blobs import Blob, Blobs
+from core.worker.copies import Copies
+from core.worker.fetching import BlobRead, ReadBlob, fetch_file
+from tests.dht_peers import Peer, peers, until
+
+GRID = Grid("digits", 2, (4, 4))
+ONE, TWO = "digits.0.1.3", "digits.1.0.0"
+NUMBERS = 500
+
+
+def state(part: str, version: int, numbers: int = NUMBERS) -> bytes:
+    return pack("digits", part, Part({"weights": torch.full((numbers,), float(version))}, version))
+
+
+def checkpoint(folder: Path, part: str, version: int, numbers: int = NUMBERS) -> Path:
+    """A file as compute writes it."""
+    data = state(part, version, numbers)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{hashlib.sha256(data).hexdigest()}.safetensors"
+    path.write_bytes(data)
+    return path
+
+
+@pytest.fixture
+def blobs(tmp_path: Path) -> Blobs:
+    return Blobs(tmp_path, GRID, 1 << 20)
+
+
+def keep(blobs: Blobs, tmp_path: Path, part: str, version: int, held: dict[str, int] | None = None) -> Blob | None:
+    return blobs.link(checkpoint(tmp_path / "checkpoints", part, version), held or {})
+
+
+def test_what_is_kept_is_found_again_at_the_next_start(blobs: Blobs, tmp_path: Path) -> None:
+    kept = keep(blobs, tmp_path, ONE, 3)
+    assert kept is not None and (kept.part, kept.version) == (ONE, 3)
+    again = Blobs(tmp_path, GRID, 1 << 20)
+    again.load()
+    assert again.newest(ONE) == kept and again.newest(TWO) is None
+    assert read("digits", ONE, again.path(kept.sha256)).version == 3
+
+
+def test_only_the_newest_two_states_of_a_part_stay(blobs: Blobs, tmp_path: Path) -> None:
+    kept = [keep(blobs, tmp_path, ONE, version) for version in (1, 2, 3)]
+    assert [blob is not None and blobs.path(blob.sha256).exists() for blob in kept] == [False, True, True]
+    assert blobs.newest(ONE) == kept[2]
+
+
+def test_a_damaged_file_is_set_aside_and_the_older_state_serves(blobs: Blobs, tmp_path: Path) -> None:
+    old, new = (keep(blobs, tmp_path, ONE, version) for version in (1, 2))
+    assert old and new
+    blobs.path(new.sha256).unlink()
+    blobs.path(new.sha256).write_bytes(b"x" * new.size)
+    again = Blobs(tmp_path, GRID, 1 << 20)
+    again.load()
+    assert again.newest(ONE) == old
+    assert blobs.path(new.sha256).with_name(f"{new.sha256}.safetensors.bad").exists()
+
+
+@pytest.mark.parametrize("part", ["text.0.1.3", "digits.9.1.3", "../../etc"])
+def test_a_file_of_another_run_is_not_kept(blobs: Blobs, tmp_path: Path, part: str) -> None:
+    assert keep(blobs, tmp_path, part, 1) is None and blobs.size == 0
+
+
+def test_least_needed_goes_first_and_never_the_only_newest_copy(tmp_path: Path) -> None:
+    size = len(state(ONE, 1))
+    blobs = Blobs(tmp_path, GRID, 3 * size + size // 2)
+    first, second = keep(blobs, tmp_path, ONE, 1), keep(blobs, tmp_path, ONE, 2)
+    third = keep(blobs, tmp_path, TWO, 5)
+    assert first and second and third
+    fourth = keep(blobs, tmp_path, "digits.0.0.0", 1)
+    assert fourth and blobs.get(first.sha256) is None  # superseded
+    assert keep(blobs, tmp_path, "digits.0.0.1", 1, {TWO: 1}) is None  # too few copies elsewhere
+    assert keep(blobs, tmp_path, "digits.0.0.1", 1, {TWO: 2}) is not None
+    assert blobs.newest(TWO) is None and blobs.newest(ONE) == second
+    assert keep(blobs, tmp_path, ONE, 3) is not None  # its own older state gives way
+    assert not [path for path in (tmp_path / "blobs").iterdir() if path.stem == second.sha256]
+
+
+def test_a_full_disk_costs_nothing_but_the_copy(blobs: Blobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = keep(blobs, tmp_path, ONE, 1)
+
+    def full(*arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "link", full)
+    monkeypatch.setattr(shutil, "copyfile", full)
+    assert keep(blobs, tmp_path, ONE, 2) is None
+    assert blobs.newest(ONE) == kept
+
+
+# Fetching
+
+Read = Callable[[ReadBlob, bytes, Context], tuple[BlobRead, bytes]]
+
+
+@asynccontextmanager
+async def giving(count: int, *reads: Read) -> AsyncIterator[tuple[RpcNode, list[PeerId]]]:
+    """One who fetches, and peers that answer as they are told."""
+    async with peers(count + 1) as (fetcher, *givers):
+        for giver, answer in zip(givers, reads, strict=True):
+            giver.rpc.register("blob.read", ReadBlob, answer)
+        yield fetcher.rpc, [giver.id for giver in givers]
+
+
+class Giver:
+    """Gives a file until it has given so many bytes."""
+
+    def __init__(self, data: bytes, limit: int | None = None) -> None:
+        self.data, self.limit, self.given = data, limit, 0
+
+    def __call__(self, request: ReadBlob, payload: bytes, context: Context) -> tuple[BlobRead, bytes]:
+        if self.limit is not None and self.given >= self.limit:
+            raise CheckpointError("gone")
+        self.given += request.length
+        return BlobRead(len(self.data)), self.data[request.offset : request.offset + request.length]
+
+
+DATA = bytes(range(256)) * 40
+SHA256 = hashlib.sha256(DATA).hexdigest()
+
+
+@pytest.fixture(autouse=True)
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetching, "CHUNK", 1000)
+
+
+async def test_a_fetch_goes_on_at_another_peer_where_one_breaks_off(tmp_path: Path) -> None:
+    first, second = Giver(DATA, 4000), Giver(DATA)
+    async with giving(2, first, second) as (node, ids):
+        await fetch_file(node, SHA256, len(DATA), ids, tmp_path / "file")
+    assert (tmp_path / "file").read_bytes() == DATA
+    assert (first.given, second.given) == (4000, len(DATA) - 4000)
+
+
+async def test_a_wrong_file_is_a_strike_and_the_next_peer_is_asked(tmp_path: Path) -> None:
+    liar, honest = Giver(DATA[::-1]), Giver(DATA)
+    async with giving(2, liar, honest) as (node, ids):
+        await fetch_file(node, SHA256, len(DATA), ids, tmp_path / "file")
+        assert node.bans.score(ids[0], 0.0) > 4.0 and node.bans.score(ids[1], 0.0) == 0.0
+    assert (tmp_path / "file").read_bytes() == DATA
+
+
+async def test_a_broken_off_lie_is_found_and_the_whole_is_asked_again(tmp_path: Path) -> None:
+    liar, honest = Giver(DATA[::-1], 4000), Giver(DATA)
+    async with giving(2, liar, honest) as (node, ids):
+        await fetch_file(node, SHA256, len(DATA), ids, tmp_path / "file")
+        assert node.bans.score(ids[1], 0.0) == 0.0
+    assert (tmp_path / "file").read_bytes() == DATA
+
+
+async def test_a_file_of_another_size_is_not_taken(tmp_path: Path) -> None:
+    async with giving(1, Giver(DATA + b"more")) as (node, ids):
+        with pytest.raises(NetworkError, match="No peer gave"):
+            await fetch_file(node, SHA256, len(DATA), ids, tmp_path / "file")
+
+
+# Copies
+
+
+class Place:
+    """A peer with a disk."""
+
+    def __init__(self, peer: Peer, folder: Path, cap_bytes: int = 1 << 20) -> None:
+        self.peer, self.folder = peer, folder
+        self.blobs = Blobs(folder, GRID, cap_bytes)
+        self.copies = Copies("digits", folder / "checkpoints", self.blobs, peer.rpc, peer.dht)
+
+    def save(self, part: str, version: int) -> None:
+        """As compute does it."""
+        path = checkpoint(self.folder / "checkpoints", part, version)
+        self.copies.saved({part: SavedPart(path.stem, path.stat().st_size, version)})
+
+    def version(self, part: str) -> int | None:
+        blob = self.blobs.newest(part)
+        return blob.version if blob else None
+
+
+@asynccontextmanager
+async def places(tmp_path: Path, count: int, caps: dict[int, int] | None = None) -> AsyncIterator[list[Place]]:
+    """Peers that know each other."""
+    async with AsyncExitStack() as stack:
+        made = [
+            Place(peer, tmp_path / str(number), (caps or {}).get(number, 1 << 20))
+            for number, peer in enumerate(await stack.enter_async_context(peers(count)))
+        ]
+        for place in made:
+            place.folder.mkdir()
+            others = [other.peer.id.hex() for other in made if other is not place]
+            place.copies.keepers = lambda part, others=others: others  # type: ignore[misc]
+            await stack.enter_async_context(place.copies)
+        yield made
+
+
+async def test_two_others_keep_the_newest_state_and_say_so(tmp_path: Path) -> None:
+    async with places(tmp_path, 4) as made:
+        for version in (1, 2):
+            made[0].save(ONE, version)
+            await until(lambda v=version: [p.version(ONE) for p in made] == [v, v, v, None], "two copies")  # type: ignore[misc]
+
+        async def told() -> bool:
+            copies = (await made[3].copies.find([ONE])).get(ONE, [])
+            return [copy.blob.version for copy in copies] == [2, 2, 2]
+
+        await until(told, "three records")
+        path = await made[3].copies.newest(ONE, (await made[3].copies.find([ONE]))[ONE])
+        assert path is not None and read("digits", ONE, path).version == 2
+
+
+async def test_who_has_no_room_is_passed_over(tmp_path: Path) -> None:
+    async with places(tmp_path, 4, {1: 100}) as made:
+        made[0].save(ONE, 1)
+        await until(lambda: [p.version(ONE) for p in made] == [1, None, 1, 1], "copies where there is room")
+
+
+async def test_a_peer_that_leaves_hands_out_its_last_state(tmp_path: Path) -> None:
+    async with places(tmp_path, 3) as made:
+        made[0].save(ONE, 1)
+        await made[0].copies.__aexit__(None, None, None)
+        assert [place.version(ONE) for place in made] == [1, 1, 1]
+
+
+async def test_an_older_state_serves_where_the_newest_cannot_be_had(tmp_path: Path) -> None:
+    async with places(tmp_path, 3) as made:
+        made[0].save(ONE, 1)
+        await until(lambda: made[1].version(ONE) == made[2].version(ONE) == 1, "copies")
+        made[0].copies.keepers = lambda part: []
+        made[0].save(ONE, 2)
+
+        async def told() -> bool:
+            return any(copy.blob.version == 2 for copy in (await made[1].copies.find([ONE])).get(ONE, []))
+
+        await until(told, "the new record")
+        newest = made[0].blobs.newest(ONE)
+        assert newest is not None
+        made[0].blobs.path(newest.sha256).unlink()
+        path = await made[1].copies.newest(ONE, (await made[1].copies.find([ONE]))[ONE])
+        assert path is not None and read("digits", ONE, path).version == 1
+
+
+async def test_untrained_experts_are_not_copied(tmp_path: Path) -> None:
+    async with places(tmp_path, 2) as made:
+        made[0].save(ONE, 0)
+        assert made[0].version(ONE) is None
