@@ -39,9 +39,9 @@ def wait_until(condition: Callable[[], Any], what: str, seconds: float = PATIENC
 class RunningWorker:
     """One `hearth worker` process."""
 
-    def __init__(self, folder: Path, *arguments: str) -> None:
+    def __init__(self, folder: Path, *arguments: str, program: str = "core") -> None:
         self.folder = folder
-        command = [sys.executable, "-m", "core", "worker", "--data-dir", str(folder), *arguments]
+        command = [sys.executable, "-m", program, "worker", "--data-dir", str(folder), *arguments]
         null, pipe = subprocess.DEVNULL, subprocess.PIPE
         self.process = subprocess.Popen(command, cwd=ROOT, stdin=null, stdout=null, stderr=pipe, text=True)
         wait_until(self._answers, "the worker's control socket")
@@ -96,8 +96,8 @@ class RunningWorker:
 
 
 @contextlib.contextmanager
-def worker(folder: Path, *arguments: str) -> Iterator[RunningWorker]:
-    running = RunningWorker(folder, *arguments)
+def worker(folder: Path, *arguments: str, program: str = "core") -> Iterator[RunningWorker]:
+    running = RunningWorker(folder, *arguments, program=program)
     try:
         yield running
     finally:
