@@ -46,7 +46,7 @@ class Swarm:
 
     def accuracy(self) -> float:
         """Of both trainers' trunks, each with the swarm's experts, as they evaluated it last."""
-        curves = [trainer.ask("snapshot", {}, Snapshot).curve for trainer in self.trainers]
+        curves = [trainer.ask("subscribe", {}, Snapshot).curve for trainer in self.trainers]
         return statistics.mean(point.accuracy for curve in curves for point in curve[-EVALUATIONS:])
 
 
