@@ -150,7 +150,7 @@ class DMoELayer:
         await forward.gathering.finish(forward.ask_spares)
         y, passed = await run(forward.mixture)
         if not inference:
-            self._audit_some(calls, forward.gathering)
+            self._audit_some(passed.calls, forward.gathering)
         return y, passed
 
     async def backward(self, passed: Passed, gradient: Tensor, run: Run = at_once) -> tuple[Tensor, list[Tensor]]:

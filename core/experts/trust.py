@@ -24,11 +24,9 @@ WINDOW = 64
 ENOUGH = 16
 """Calls before anything is called unusual."""
 SAME = 0.05
-"""Relative distance of two answers to the same rows, by rounding on the wire (int8: 1% each) ..."""
-SAME_A_STEP = 0.05
-"""... and by each step that the expert took in between ..."""
-DIFFERENT = 0.5
-"""... but never more than this: noise is at 1.4."""
+"""Relative distance of two answers of one version to the same rows, by rounding on the wire (int8: 1% each)."""
+DIFFERENT = 0.7
+"""The same if the expert has learnt in between: a young one moves by a fifth in a step, noise is at 1.4."""
 POINTS_BROKEN = 5.0
 """For NaN, infinity or a wrong shape; ten points are a ban."""
 POINTS_OUTLIER = 2.0
@@ -97,7 +95,7 @@ class Trust:
         """
         (a, version), (b, later) = first, again
         distance = float((a - b).norm() / (0.5 * (a.norm() + b.norm())).clamp(min=1e-6))
-        allowed = min(SAME + SAME_A_STEP * abs(later - version), DIFFERENT) if same_host else 2 * DIFFERENT
+        allowed = (SAME if version == later else DIFFERENT) if same_host else 1.0
         if not distance <= allowed:
             points = POINTS_AUDIT if same_host else POINTS_OUTLIER
             self._suspect(host, points, f"It answered the same inputs differently (relative distance {distance:.2f}).")
