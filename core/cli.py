@@ -61,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
         return sub
 
     worker = add("worker", _worker, "Run the worker alone, without the app.")
-    worker.add_argument("--run", help="name of the run to train")
+    worker.add_argument("--run", help="name of the run to train, or path of its manifest (.json)")
     worker.add_argument("--listen", metavar="ADDR", help="join peers; address and port for them, such as 0.0.0.0:4401")
     worker.add_argument(
         "--bootstrap", metavar="PEER[@ADDR]", action="append", default=[], help="join the network of this peer"

@@ -1,6 +1,7 @@
 """A run's manifest: what is trained, on which data, by which rules. Typed, versioned, validated when read."""
 
 from importlib.resources import files
+from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
@@ -8,6 +9,8 @@ import msgspec
 from core.errors import ManifestError
 
 VERSION = 1
+MAX_BYTES = 1 << 20
+"""Of a manifest's file; 4,096 shards take half of it."""
 Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_-]{0,31}\Z")]
 Size = Annotated[int, msgspec.Meta(ge=1, le=16_384)]
 Rate = Annotated[float, msgspec.Meta(gt=0.0, le=1.0)]
@@ -131,15 +134,28 @@ def built_in_runs() -> list[str]:
 
 
 def load(run: str) -> Manifest:
-    """The manifest of a built-in run.
+    """The manifest of a built-in run, or that of an organiser's file: a path that ends with .json.
 
     Raises:
-        ManifestError: no run has that name; the message lists those that exist.
+        ManifestError: no run has that name (the message lists those that exist), or the file cannot be used.
     """
+    if run.endswith(".json"):
+        return decode(_read(Path(run)), run)
     runs = built_in_runs()
     if run not in runs:
-        raise ManifestError(f"There is no run named {run!r}. Known runs: {', '.join(runs)}.")
+        raise ManifestError(
+            f"There is no run named {run!r}. Known runs: {', '.join(runs)}; or give a manifest's path (.json)."
+        )
     manifest = decode(files("resources").joinpath("runs", f"{run}.json").read_bytes(), f"{run}.json")
     if manifest.run != run:
         raise ManifestError(f"The manifest {run}.json calls itself {manifest.run!r}.")
     return manifest
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise ManifestError(f"The manifest {path} is larger than {MAX_BYTES >> 20} MB.")
+        return path.read_bytes()
+    except OSError as error:
+        raise ManifestError(f"The manifest {path} cannot be read: {error.strerror}.") from error

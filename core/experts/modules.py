@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -31,6 +31,24 @@ class FeedForward(nn.Module):
         y = functional.relu(self.enter_norm(self.enter(x)))
         y = functional.relu(self.middle_norm(self.middle(y)))
         return torch.add(x, self.leave(y))
+
+
+class TransformerBlock(nn.Module):
+    """The feed-forward block of a Transformer (Vaswani et al., 2017, section 3.3, with GELU): width -> hidden -> width.
+
+    The normalisation comes last, after the residual.
+    """
+
+    def __init__(self, width: int, hidden: int) -> None:
+        super().__init__()
+        self.enter = nn.Linear(width, hidden)
+        self.leave = nn.Linear(hidden, width)
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[n, width] -> [n, width]; every row by itself."""
+        y = self.leave(functional.gelu(self.enter(x), approximate="tanh"))
+        return cast(Tensor, self.norm(x + y))
 
 
 def product(
@@ -66,7 +84,10 @@ class Kind(NamedTuple):
     """width -> shape of one sample; outputs have the same."""
 
 
-KINDS = {"ffn": Kind(FeedForward, lambda width: (width,))}
+KINDS = {
+    "ffn": Kind(FeedForward, lambda width: (width,)),
+    "transformer_ffn": Kind(TransformerBlock, lambda width: (width,)),
+}
 
 
 def kind_of(name: str) -> Kind:

@@ -14,17 +14,11 @@ from core.manifest import Manifest, Model, Training
 from core.runtime.adam import Adam
 from core.runtime.conduct import Conduct
 
-PASS_FLOPS = 2e8
-"""Work of one pass: 20 ms on a slow core (10 GFLOP/s), so that giving the machine back never waits for long."""
 MAX_ROWS = 4096
 """Samples of one pass, however small the expert."""
 THREADED_WEIGHTS = 500_000
 """Two threads make a pass of 32 samples 1.0 times faster for 30,000 weights, 1.3 for these, 1.5 for a million. Beside
 a busy program the threads wait for each other: 30,000 weights then train 3 to 25 times slower on two than on one."""
-MIN_ROWS = 8
-"""Samples of one pass, however large the expert: its weights are read once for all of them."""
-
-
 COPIES = 6
 """Weights, two Adam moments, gathered gradients, and the gradients and sum of the pass that runs."""
 OVERHEAD = 64 << 10
@@ -58,7 +52,7 @@ class ExpertBackend:
         self.max_staleness = training.max_staleness
         self.conduct = Conduct()
         self.weights = sum(parameter.numel() for parameter in self._adam.parameters)
-        self.rows_per_pass = max(MIN_ROWS, min(MAX_ROWS, int(PASS_FLOPS / (6 * self.weights))))
+        self.rows_per_pass = MAX_ROWS
 
     @property
     def version(self) -> int:

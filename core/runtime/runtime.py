@@ -28,6 +28,10 @@ log = logging.getLogger(__name__)
 
 DIRECTIONS: tuple[Direction, ...] = ("inference", "forward", "backward")
 NOT_FINITE = Problem("bad_values", "NaN or infinity in its numbers.")
+PASS_S = 0.08
+"""Time of one pass. Shorter ones do not pay with large experts: each reads all weights and writes their gradients."""
+MIN_ROWS = 8
+"""Samples of one pass, however large the expert."""
 DRAIN_S = 1.0
 """How long an expert that goes may serve what waits for it."""
 
@@ -176,7 +180,7 @@ class Runtime:
                 self._refuse(request, index, call.uid, problem)
                 continue
             assert pool is not None
-            for piece in _pieces(call, pool.backend.rows_per_pass):
+            for piece in _pieces(call, self._most(pool)):
                 request.expect()
                 cost = pool.cost(piece.inputs.shape[0])
                 if pool.put(Task(request, index, piece, cost, self._turns.arrive(caller, cost))):
@@ -255,7 +259,7 @@ class Runtime:
         turn, _, pool = heapq.heappop(queue)
         if not len(pool) or pool.first != turn:
             return  # it stands in the queue with its first task as well
-        tasks, dropped = pool.take()
+        tasks, dropped = pool.take(self._most(pool))
         if len(pool):
             self._queue(pool)
         self._drop(pool, dropped)
@@ -267,6 +271,11 @@ class Runtime:
         self._answer(pool, tasks)
         self._switch.load.served(time.monotonic() - start, sum(task.cost for task in tasks))
         self._remember(pool.backend)
+
+    def _most(self, pool: TaskPool) -> int:
+        """Samples of a pass: as many as take `PASS_S` here, so that giving the machine back never waits for long."""
+        each = pool.cost(1) - pool.cost(0)
+        return max(MIN_ROWS, min(pool.backend.rows_per_pass, int(PASS_S / (self._switch.load.pace * each))))
 
     def _drop(self, pool: TaskPool, tasks: list[Task]) -> None:
         """Tasks that nobody waits for, or that nobody can serve any more."""

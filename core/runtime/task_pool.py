@@ -124,8 +124,8 @@ class TaskPool:
         heapq.heappush(self._tasks, task)
         return self._tasks[0] is task
 
-    def take(self) -> tuple[list[Task], list[Task]]:
-        """The first tasks that fit into one pass, at least one if there is any; and those that nobody waits for."""
+    def take(self, most: int) -> tuple[list[Task], list[Task]]:
+        """The first tasks, of `most` samples but at least one if there is any; and those that nobody waits for."""
         taken: list[Task] = []
         dropped: list[Task] = []
         rows = 0
@@ -135,7 +135,7 @@ class TaskPool:
                 dropped.append(heapq.heappop(self._tasks))
                 continue
             rows += task.call.inputs.shape[0]
-            if taken and rows > self.backend.rows_per_pass:
+            if taken and rows > most:
                 break
             taken.append(heapq.heappop(self._tasks))
         return taken, dropped

@@ -1,9 +1,9 @@
 """The network's figures, under the names that the drivers of the hivemind anchor use; and those beside ours.
 
 Servers and peers are processes of their own on loopback. `tiny_nop` and `transfer`: a peer whose method returns its
-payload. `tiny_ffn`: an expert of `hearth worker`, with its compute process, while that trains its own run; a worker
-that does not train serves nobody. The anchor's server is idle, so this comparison is to our disadvantage. `dht`: a
-process for each peer; unlike the anchor's, its memory leaves out the process that measures.
+payload. `tiny_ffn`: an expert of `hearth worker --role host`, with its compute process, otherwise idle as the anchor's
+is; `tiny_ffn_training`: the same while it also trains. `dht`: a process for each peer; unlike the anchor's, its memory
+leaves out the process that measures.
 """
 
 import asyncio
@@ -49,14 +49,15 @@ def measure(quick: bool, against: Path | None = None, anchors: Path | None = Non
     ours = {"latency": _latency(quick), "dht": _dht(quick)}
     if against is None:
         return {"figures": ours}
-    folder = anchors or ROOT.parent / "shared" / "anchors" / "hivemind"
-    theirs = {name: _anchor(against, folder / f"bench_{name}.py", quick) for name in ours}
+    theirs = {name: anchor(against, anchors, name, quick) for name in ours}
     return {"figures": ours, "hivemind": theirs, "times_better": _ratios(ours, theirs)}
 
 
-def _anchor(python: Path, driver: Path, quick: bool) -> Any:
+def anchor(python: Path, folder: Path | None, name: str, quick: bool, *arguments: str) -> Any:
+    """The figures of one of hivemind's drivers."""
+    driver = (folder or ROOT.parent / "shared" / "anchors" / "hivemind") / f"bench_{name}.py"
     progress(f"hivemind: {driver.name}")
-    command = [str(python), driver.name, *(["--quick"] if quick else [])]
+    command = [str(python), driver.name, *(["--quick"] if quick else []), *arguments]
     answer = subprocess.run(command, cwd=driver.parent, stdout=subprocess.PIPE, check=True, timeout=AGAINST_S)
     return json.loads(answer.stdout.splitlines()[-1])["figures"]
 
@@ -77,7 +78,7 @@ def _ratios(ours: Any, theirs: Any, path: str = "") -> dict[str, float]:
     return dict(sorted(found.items()))
 
 
-def _milliseconds(seconds: Sequence[float]) -> dict[str, float]:
+def milliseconds(seconds: Sequence[float]) -> dict[str, float]:
     times = sorted(1000 * value for value in seconds)
     p95 = times[min(len(times) - 1, round(0.95 * (len(times) - 1)))]
     figures = {"median": statistics.median(times), "p95": p95, "mean": statistics.fmean(times)}
@@ -93,9 +94,12 @@ def _latency(quick: bool) -> dict[str, Any]:
     with _peers() as started:
         address = started().ask("join", [])
         figures = asyncio.run(_nops(parse_address(address), calls, transfers))
-    with tempfile.TemporaryDirectory() as folder, worker(Path(folder), "--listen", HERE) as running:
-        running.until(lambda status: status.state == "contributing" and status.step > 0, "training")
-        figures |= asyncio.run(_experts(running, calls))
+    for name, role in (("tiny_ffn", "host"), ("tiny_ffn_training", "host,train")):
+        with tempfile.TemporaryDirectory() as folder, worker(Path(folder), "--listen", HERE, "--role", role) as running:
+            running.until(lambda status: UID in {expert.uid for expert in status.experts}, "the expert")
+            if name == "tiny_ffn_training":
+                running.until(lambda status: status.step > 0, "training")
+            figures[name] = asyncio.run(_experts(running, calls))
     progress(f"latency: {figures}")
     return figures
 
@@ -122,7 +126,7 @@ async def _nops(server: PeerAddress, calls: int, transfers: int) -> dict[str, An
             payload = bytes(int(mib * 2**20))
             for _ in range(3):
                 await call(payload)
-            times = _milliseconds(await _times(lambda: call(payload), transfers))  # noqa: B023
+            times = milliseconds(await _times(lambda: call(payload), transfers))  # noqa: B023
             rate = len(payload) / 1e6 / times["median"] * 1000
             rates.append(
                 {
@@ -152,7 +156,7 @@ async def _experts(running: RunningWorker, calls: int) -> dict[str, Any]:
             await call("forward")
             await call("backward", inputs + inputs)
 
-        return {"tiny_ffn": await _tiny(lambda: call("forward"), both, calls)}
+        return await _tiny(lambda: call("forward"), both, calls)
 
 
 async def _tiny(
@@ -160,9 +164,9 @@ async def _tiny(
 ) -> dict[str, Any]:
     [first] = await _times(forward, 1)
     await _times(forward, 20)
-    figures = {"first_call_ms": round(first * 1000, 2), "forward_ms": _milliseconds(await _times(forward, calls))}
+    figures = {"first_call_ms": round(first * 1000, 2), "forward_ms": milliseconds(await _times(forward, calls))}
     await _times(both, 20)
-    figures["forward_backward_ms"] = _milliseconds(await _times(both, calls // 2))
+    figures["forward_backward_ms"] = milliseconds(await _times(both, calls // 2))
     return figures
 
 
@@ -232,7 +236,7 @@ def _dht(quick: bool) -> dict[str, Any]:
             addresses.append(peers[-1].ask("join", choice.sample(addresses, min(NEIGHBOURS, len(addresses)))))
             starts.append(time.perf_counter() - began)
         progress(f"dht: {count} peers")
-        figures = {"peers": count, "peer_start_ms": _milliseconds(starts), **_records(peers, keys, choice)}
+        figures = {"peers": count, "peer_start_ms": milliseconds(starts), **_records(peers, keys, choice)}
         cells = choice.sample(range(SIDE * SIDE), EXPERTS)
         uids = [f"{RUN}.0.{cell // SIDE}.{cell % SIDE}" for cell in cells]
         first, again, replicas = peers[0].ask("announce", SIDE, uids)
@@ -244,7 +248,7 @@ def _dht(quick: bool) -> dict[str, Any]:
             "replicas": replicas,
         }
         figures["get_experts"] = {"experts": EXPERTS, "seconds": round(seconds, 3), "found": found}
-        figures["memory"] = _memory([peer.popen.pid for peer in peers])
+        figures["memory"] = memory([peer.popen.pid for peer in peers])
     progress(f"dht: {figures}")
     return figures
 
@@ -267,17 +271,17 @@ def _records(peers: list[Process], keys: int, choice: random.Random) -> dict[str
     stored = sum(peers[place].answer() for place in shares)
     seconds = time.perf_counter() - began
     return {
-        "store_ms": _milliseconds([took for took, _ in stores]),
+        "store_ms": milliseconds([took for took, _ in stores]),
         "store_success": sum(good for _, good in stores) / keys,
-        "get_cold_ms": _milliseconds([took for took, _ in cold]),
-        "get_cached_ms": _milliseconds([took for took, _ in again]),
+        "get_cold_ms": milliseconds([took for took, _ in cold]),
+        "get_cached_ms": milliseconds([took for took, _ in again]),
         "get_success": sum(good for _, good in cold) / keys,
         "parallel_stores_per_s": round(keys / seconds, 1),
         "parallel_store_success": stored / keys,
     }
 
 
-def _memory(pids: Sequence[int]) -> dict[str, int]:
+def memory(pids: Sequence[int]) -> dict[str, int]:
     """MiB of some processes: resident, and with what they share counted once (Linux)."""
     kib = {"Rss:": 0, "Pss:": 0}
     for pid in pids:

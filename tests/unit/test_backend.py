@@ -67,7 +67,6 @@ def test_small_experts_run_on_one_thread_and_large_ones_on_all() -> None:
     large = ExpertBackend(UID, msgspec.structs.replace(MODEL, width=256, hidden=768), TRAINING)
     assert useful_threads([expert()], threads=4) == 1
     assert useful_threads([expert(), large], threads=4) == 4
-    assert large.rows_per_pass < expert().rows_per_pass
 
 
 def test_forward_changes_nothing_and_backward_returns_the_gradient_by_the_inputs() -> None:

@@ -389,3 +389,14 @@ async def test_nobody_suffers_for_what_another_sent() -> None:
         answers = [(await request.answers)[0] for request in requests]
     assert answers[0] is not None and answers[1] is None
     assert (setup.experts[A].pending, setup.runtime.failures[A]) == (3, 1)
+
+
+async def test_a_pass_is_as_long_as_giving_the_machine_back_may_wait_whatever_the_size_of_the_expert() -> None:
+    setup = Setup()
+    setup.switch.load.pace = 0.08 / (16 * setup.experts[A].weights)  # so slow that 16 samples take all the time
+    requests = [setup.ask(Call(A, rows(n))) for n in (10, 6, 40)]
+    await asyncio.sleep(0)
+    async with setup.serving():
+        await asyncio.gather(*requests)
+    assert next(n for _, _, n in setup.book) == 16
+    assert sum(n for _, _, n in setup.book) == 56

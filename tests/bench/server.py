@@ -1,0 +1,155 @@
+"""One server of experts: its throughput under several clients, its start and memory; the names are the anchor's.
+
+The server is `hearth worker --role host` on a manifest of its own, with its compute process; each client is a process.
+The experts are of the anchor's kind: width -> 4 width -> width. A client keeps some calls in flight, as a trainer does;
+forward + backward means a forward pass, and a backward pass that runs forward again and gathers gradients for steps of
+at least `TARGET` samples (the anchor steps at each call).
+"""
+
+import contextlib
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from tests.bench.machine import progress
+from tests.bench.network import HERE, anchor, memory, milliseconds
+from tests.workers import ROOT, RunningWorker, hearth, wait_until, worker
+
+RUN = "bench"
+CLIENTS, EXPERTS, IN_FLIGHT = 4, 4, 2
+TARGET = 512
+CASES = ((256, 64, "fp32"), (1024, 512, "fp32"), (1024, 512, "fp16"))
+"""Width, batch, codec."""
+START_WIDTH, START_EXPERTS = 256, 64
+
+
+def measure(quick: bool, against: Path | None = None, anchors: Path | None = None) -> dict[str, Any]:
+    """All figures: samples/s of each case (the middle of the repeats), and start and memory of a large host.
+
+    With `against`, the Python of hivemind's environment, also its samples/s and the ratios of ours to them.
+    """
+    seconds, repeats = (2.0, 1) if quick else (5.0, 3)
+    throughput = []
+    for width, batch, encoding in CASES:
+        runs = sorted(
+            (_throughput(width, batch, encoding, seconds) for _ in range(repeats)), key=lambda run: run["samples_per_s"]
+        )
+        middle = runs[len(runs) // 2]
+        throughput.append(middle | {"samples_per_s_runs": [run["samples_per_s"] for run in runs]})
+        progress(f"throughput: {throughput[-1]}")
+    starts = sorted((_start() for _ in range(repeats)), key=lambda start: start["cold_start_s"])
+    progress(f"server: {starts}")
+    figures = {"throughput": throughput, "server": starts[len(starts) // 2]}
+    if against is None:
+        return {"figures": figures}
+    theirs, ratios = [], {}
+    for case, (width, batch, encoding) in zip(throughput, CASES, strict=True):
+        sizes = ("--hid-dims", str(width), "--batch-sizes", str(batch), "--clients", str(CLIENTS))
+        theirs += anchor(against, anchors, "throughput", quick, *sizes)
+        ratio = case["samples_per_s"] / theirs[-1]["samples_per_s"]
+        ratios[f"samples_per_s.{width}.{batch}.{encoding}"] = round(ratio, 2)
+    return {"figures": figures, "hivemind": {"throughput": theirs}, "times_better": ratios}
+
+
+@contextlib.contextmanager
+def server(width: int, experts: int) -> Iterator[tuple[RunningWorker, float]]:
+    """A host of so many experts that serves them all, and the seconds from its start until it did."""
+    manifest = {
+        "version": 1,
+        "run": RUN,
+        "title": "Benchmark",
+        "data": "digits",
+        "model": {
+            "kind": "ffn_dmoe",
+            "layers": 1,
+            "grid": [experts],
+            "width": width,
+            "hidden": 4 * width,
+            "expert": "transformer_ffn",
+            "k": min(4, experts),
+        },
+        "training": {
+            "batch": 32,
+            "trunk_rate": 0.001,
+            "expert_rate": 0.001,
+            "warmup_samples": 1000,
+            "decay_samples": 1_000_000,
+            "target_samples": TARGET,
+            "max_age_s": 5.0,
+            "clip": 1.0,
+            "balance": 0.01,
+            "in_flight": 1,
+            "evaluate_every": 1_000_000,
+            "seed": 1,
+        },
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "bench.json"
+        path.write_text(json.dumps(manifest))
+        began = time.perf_counter()
+        with worker(Path(folder) / "data", "--run", str(path), "--role", "host", "--listen", HERE) as running:
+            wait_until(lambda: _serving(running) == experts, "all experts")
+            yield running, time.perf_counter() - began
+
+
+def _serving(running: RunningWorker) -> int:
+    status = running.status()
+    return len(status.experts) if status.state == "contributing" else 0
+
+
+def _throughput(width: int, batch: int, encoding: str, seconds: float) -> dict[str, Any]:
+    with server(width, EXPERTS) as (running, _):
+        address = hearth(running.folder, "address").stdout.strip()
+        command = [sys.executable, "-m", "tests.bench.server_client", f"--server={address}", f"--width={width}"]
+        command += [f"--uids={','.join(f'{RUN}.0.{index}' for index in range(EXPERTS))}", f"--batch-size={batch}"]
+        command += [f"--codec={encoding}", f"--seconds={seconds}", f"--in-flight={IN_FLIGHT}"]
+        pipe = subprocess.PIPE
+        clients = [subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True) for _ in range(CLIENTS)]
+        try:
+            for client in clients:
+                _line(client)
+            for client in clients:
+                assert client.stdin
+                client.stdin.write("go\n")
+                client.stdin.flush()
+            results = [_line(client) for client in clients]
+            used = memory(_processes(running))
+        finally:
+            for client in clients:
+                client.kill()
+                client.communicate()
+    return {
+        "hid_dim": width,
+        "batch_size": batch,
+        "codec": encoding,
+        "clients": CLIENTS,
+        "experts": EXPERTS,
+        "samples_per_s": round(sum(result["samples"] / result["elapsed"] for result in results), 1),
+        "call_ms": milliseconds([duration for result in results for duration in result["durations"]]),
+        "server_memory": used,
+    }
+
+
+def _line(client: "subprocess.Popen[str]") -> Any:
+    assert client.stdout
+    line = client.stdout.readline()
+    assert line, "a client has ended"
+    return json.loads(line)
+
+
+def _start() -> dict[str, Any]:
+    with server(START_WIDTH, START_EXPERTS) as (running, seconds):
+        used = memory(_processes(running))
+    return {"experts": START_EXPERTS, "hid_dim": START_WIDTH, "cold_start_s": round(seconds, 2), "memory": used}
+
+
+def _processes(running: RunningWorker) -> list[int]:
+    process = psutil.Process(running.process.pid)
+    return [process.pid, *(child.pid for child in process.children(recursive=True))]
