@@ -383,6 +383,7 @@ QPlainTextEdit, QTextEdit {{
     background: {c.sunken}; color: {c.text}; border: 1px solid {c.border}; border-radius: {RADIUS_CONTROL}px;
     selection-background-color: {c.ember_fill}; selection-color: {c.on_fill};
 }}
+QPlainTextEdit[readOnly="false"] {{ border-color: {c.line}; }}
 QMenu {{ background: {c.raised}; color: {c.text}; border: 1px solid {c.border}; padding: 6px; }}
 QMenu::item {{ padding: 8px 40px 8px 14px; border-radius: {RADIUS_CONTROL}px; }}
 QMenu::item:selected {{ background: {c.ember_soft}; color: {c.text}; }}

@@ -23,16 +23,18 @@ logger = logging.getLogger(__name__)
 HELLO_DEADLINE_S = 5.0
 """From dialling to the first picture; a program of somebody else's on a stale port may never say a word."""
 DEADLINE_S = 5.0
-PREDICT_DEADLINE_S = 30.0
-"""A paused worker first has to start compute."""
+PREDICT_DEADLINE_S = 35.0
+"""A paused worker first has to start compute; after 30 s it tells by itself why no answer has come."""
 SILENCE_S = 10.0
 """After so long without a line the worker is asked for its status, to tell a quiet one from a hung one."""
 BURST_S = 0.008
 """Longest time spent on decoding before the window gets its turn again."""
 ENDED = "The worker ended the connection."
+NOBODY = "No worker answers for this data folder."
 VERSIONS = "The worker is version {worker}, the app {app}: quit and start Hearth again."
 
 Failed = Callable[[HearthError], None]
+Each = Callable[[wire.Piece], None] | None
 
 
 def _note(error: HearthError) -> None:
@@ -45,15 +47,15 @@ class _Line(msgspec.Struct, frozen=True):
     id: int | None = None
     result: msgspec.Raw = msgspec.Raw(b"null")
     error: wire.ErrorInfo | None = None
-    event: Literal["status", "curve", "log", "bye"] | None = None
+    event: Literal["status", "curve", "log", "bye", "piece"] | None = None
     data: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class _Asked:
     """A request on its way."""
 
-    def __init__(self, result: Any, done: Callable[[Any], None], failed: Failed, timer: QTimer) -> None:
-        self.result, self.done, self.failed, self.timer = result, done, failed, timer
+    def __init__(self, result: Any, done: Callable[[Any], None], failed: Failed, timer: QTimer, each: Each) -> None:
+        self.result, self.done, self.failed, self.timer, self.each = result, done, failed, timer, each
 
 
 EVENTS: dict[str, Any] = {
@@ -61,6 +63,7 @@ EVENTS: dict[str, Any] = {
     "curve": wire.CurvePoint,
     "log": wire.LogLine,
     "bye": wire.Bye,
+    "piece": wire.Piece,
 }
 
 
@@ -101,7 +104,7 @@ class WorkerClient(QObject):
         self._socket.connected.connect(self._say_hello)
         self._socket.readyRead.connect(self._read)
         self._socket.disconnected.connect(lambda: self._drop(ENDED))
-        self._socket.errorOccurred.connect(lambda: self._drop("No worker answers for this data folder."))
+        self._socket.errorOccurred.connect(lambda: self._drop(ENDED if self.is_connected else NOBODY))
         self._hello_timer = QTimer(self, singleShot=True, interval=int(HELLO_DEADLINE_S * 1000))
         self._hello_timer.timeout.connect(lambda: self._drop("The worker did not say hello in 5 s."))
         self._silence_timer = QTimer(self, interval=int(SILENCE_S * 1000))
@@ -139,20 +142,30 @@ class WorkerClient(QObject):
         done: Callable[[Any], None] = lambda result: None,
         failed: Failed = _note,
         deadline_s: float = DEADLINE_S,
-    ) -> None:
-        """Ask the worker; exactly one of `done` (with a `result`) and `failed` is called, later, in the GUI thread."""
+        each: Each = None,
+    ) -> int | None:
+        """Ask the worker; exactly one of `done` (with a `result`) and `failed` is called, later, in the GUI thread.
+
+        Args:
+            deadline_s: for the answer, or for the next piece of it.
+            each: called with every piece before that.
+
+        Returns:
+            The request's id; None without a connection.
+        """
         if not self.is_connected and method != "subscribe":
             refusal = NotRunning("The worker is not connected. Try again when it is.")
             QTimer.singleShot(0, self, lambda: failed(refusal))
-            return
+            return None
         number, self._next_id = self._next_id, self._next_id + 1
         timer = QTimer(self, singleShot=True, interval=int(deadline_s * 1000))
         late = HearthError(f"The worker did not answer in {deadline_s:g} s. Try again.")
         timer.timeout.connect(lambda: self._finish(number, error=late))
         timer.start()
-        self._asked[number] = _Asked(result, done, failed, timer)
+        self._asked[number] = _Asked(result, done, failed, timer, each)
         raw = msgspec.Raw(msgspec.json.encode(params)) if params is not None else msgspec.Raw(b"{}")
         self._send(wire.Request(number, method, raw))
+        return number
 
     def pause(self, seconds: float | None = None, failed: Failed = _note) -> None:
         self.request("pause", wire.PauseParams(seconds), failed=failed)
@@ -171,6 +184,23 @@ class WorkerClient(QObject):
 
     def predict(self, picture: wire.PredictParams, done: Callable[[wire.Prediction], None], failed: Failed) -> None:
         self.request("predict", picture, wire.Prediction, done, failed, PREDICT_DEADLINE_S)
+
+    def generate(
+        self,
+        text: wire.GenerateParams,
+        each: Callable[[wire.Piece], None],
+        done: Callable[[wire.Continued], None],
+        failed: Failed,
+    ) -> int | None:
+        """Let the model go on with a text; the id returned is for `stop`."""
+        return self.request("generate", text, wire.Continued, done, failed, PREDICT_DEADLINE_S, each)
+
+    def stop(self, number: int) -> None:
+        """End a text; neither `done` nor `failed` of it is called any more."""
+        if asked := self._asked.pop(number, None):
+            asked.timer.stop()
+            asked.timer.deleteLater()
+            self.request("stop", wire.StopParams(number))
 
     def quit_worker(self) -> None:
         """Ask the worker to save and end; what follows is a `bye` and the end of the connection."""
@@ -234,6 +264,12 @@ class WorkerClient(QObject):
     def _take_event(self, name: str, data: Any) -> None:
         if not self.is_connected:
             return  # the snapshot, still on its way, holds it
+        if name == "piece":
+            asked = self._asked.get(data.request)
+            if asked is not None and asked.each is not None:  # else it was stopped
+                asked.timer.start()
+                asked.each(data)
+            return
         signal: Any = getattr(self, name)
         signal.emit(data)
 

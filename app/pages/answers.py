@@ -7,19 +7,18 @@ from PySide6.QtGui import QHelpEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QR
 from PySide6.QtWidgets import QGridLayout, QSizePolicy, QToolTip, QWidget
 
 from app import theme as look
+from app.pages.hosts import HERE, LOCAL, Hosts, name_of
 from app.theme import theme
 from app.window.widgets import Bar, Label
 from app.window.words import number
 from core.control.messages import Answer
 
-HERE = "Y"
-"""The letter of this PC."""
 GAP = 0.17
 """Between cells, as a share of the distance of two."""
 PAD = 12
 """Room for the glow of cells at the edge, pixels."""
 CELL_MINIMUM, CELL_MAXIMUM = 9, 40
-LIST_WIDTH = 360
+LIST_WIDTH = 336
 """Kept free for the list of answers also before the first one, so that nothing moves when it comes; pixels."""
 
 
@@ -50,15 +49,17 @@ def lasted(ms: float) -> str:
 
 
 class AnswerGrid(QWidget):
-    """One layer's cells: hollow without a host, outlined if hosted here, lit with a letter if it answered.
+    """One layer's cells: hollow if not hosted here, outlined if so, lit with its host's letter if it answered.
 
     Args:
         layer: whose grid it is.
+        hosts: letters and colours of who answers.
+        largest: distance of two cells where there is room, pixels.
     """
 
-    def __init__(self, layer: int) -> None:
+    def __init__(self, layer: int, hosts: Hosts, largest: int = CELL_MAXIMUM) -> None:
         super().__init__()
-        self.layer = layer
+        self.layer, self._hosts, self._largest = layer, hosts, theme().px(largest)
         self._shape: tuple[int, ...] = (4, 4)
         self._hosted: dict[tuple[int, int], str] = {}
         self._answers: dict[tuple[int, int], Answer] = {}
@@ -88,14 +89,14 @@ class AnswerGrid(QWidget):
         answer = self._answers.get(cell)
         if answer is None:
             uid = self._hosted.get(cell)
-            return f"{uid}: hosted here, not asked" if uid else f"Row {cell[0]}, column {cell[1]}: no host"
+            return f"{uid}: hosted here, not asked" if uid else f"Row {cell[0]}, column {cell[1]}: not hosted here"
         if not answer.answered:
-            return f"{answer.uid}: too late, left out"
-        return f"{answer.uid}: this PC, weight {answer.weight:.0%}, {lasted(answer.ms)}"
+            return f"{answer.uid}: did not answer, left out"
+        return f"{answer.uid}: {name_of(answer.host)}, weight {answer.weight:.0%}, {lasted(answer.ms)}"
 
     def sizeHint(self) -> QSize:
         rows, columns = fold(self._shape)
-        return QSize(columns * theme().px(CELL_MAXIMUM) + 2 * PAD, rows * theme().px(CELL_MAXIMUM) + 2 * PAD)
+        return QSize(columns * self._largest + 2 * PAD, rows * self._largest + 2 * PAD)
 
     def minimumSizeHint(self) -> QSize:
         rows, columns = fold(self._shape)
@@ -108,7 +109,7 @@ class AnswerGrid(QWidget):
         rows, columns = fold(self._shape)
         for cell, answer in self._answers.items():
             if answer.answered:
-                self._paint_glow(painter, self._rect(cell), answer.weight)
+                self._paint_glow(painter, self._rect(cell), answer)
         for row in range(rows):
             for column in range(columns):
                 self._paint_cell(painter, (row, column))
@@ -143,7 +144,7 @@ class AnswerGrid(QWidget):
     def _pitch(self) -> float:
         rows, columns = fold(self._shape)
         fits = min((self.width() - 2 * PAD) / columns, (self.height() - 2 * PAD) / rows)
-        return min(fits, theme().px(CELL_MAXIMUM))
+        return min(fits, self._largest)
 
     def _rect(self, cell: tuple[int, int]) -> QRectF:
         pitch = self._pitch()
@@ -156,10 +157,10 @@ class AnswerGrid(QWidget):
         cells = self._rect((0, 0)) | self._rect((rows - 1, columns - 1))
         return cells.toRect().adjusted(-3, -3, 3, 3)
 
-    def _paint_glow(self, painter: QPainter, rect: QRectF, weight: float) -> None:
+    def _paint_glow(self, painter: QPainter, rect: QRectF, answer: Answer) -> None:
         reach = rect.width() / 2 + PAD
-        color = theme().color("ember_fill")
-        color.setAlphaF(0.15 + 0.4 * min(1.0, max(0.0, weight)))
+        color = theme().color(self._hosts.tone(answer.host))
+        color.setAlphaF(0.15 + 0.4 * min(1.0, max(0.0, answer.weight)))
         glow = QRadialGradient(rect.center(), reach)
         glow.setColorAt(0.3, color)
         color.setAlphaF(0)
@@ -170,7 +171,9 @@ class AnswerGrid(QWidget):
 
     def _paint_cell(self, painter: QPainter, cell: tuple[int, int]) -> None:
         answer = self._answers.get(cell)
-        paint_cell(painter, self._rect(cell), cell_kind(answer, cell in self._hosted))
+        host = answer.host if answer is not None and answer.answered else LOCAL
+        kind = cell_kind(answer, cell in self._hosted)
+        paint_cell(painter, self._rect(cell), kind, self._hosts.letter(host), self._hosts.tone(host))
 
     def _describe(self) -> None:
         lit = [answer for answer in self._answers.values() if answer.answered]
@@ -185,11 +188,11 @@ def cell_kind(answer: Answer | None, hosted: bool) -> str:
     return "hosted" if hosted else "empty"
 
 
-def paint_cell(painter: QPainter, rect: QRectF, kind: str) -> None:
-    """One cell of a grid or of its legend."""
+def paint_cell(painter: QPainter, rect: QRectF, kind: str, letter: str = HERE, tone: str = "ember_fill") -> None:
+    """One cell of a grid or of its legend; letter and tone are those of who answered."""
     colors, radius = theme(), rect.width() * look.CELL_RADIUS
     painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(colors.color("ember_fill" if kind == "lit" else "sunken"))
+    painter.setBrush(colors.color(tone if kind == "lit" else "sunken"))
     if kind == "empty":
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.setPen(QPen(colors.color("line"), 1))
@@ -202,8 +205,8 @@ def paint_cell(painter: QPainter, rect: QRectF, kind: str) -> None:
         font = theme().font("micro_strong")
         font.setPixelSize(max(8, round(rect.height() * 0.58)))
         painter.setFont(font)
-        painter.setPen(colors.color("on_fill"))
-        painter.drawText(rect, int(Qt.AlignmentFlag.AlignCenter), HERE)
+        painter.setPen(colors.color("on_fill" if tone == "ember_fill" else "on_peer"))
+        painter.drawText(rect, int(Qt.AlignmentFlag.AlignCenter), letter)
     elif kind == "late":
         painter.setPen(QPen(colors.color("text2"), 1.5))
         inner = rect.adjusted(*(rect.width() * share for share in (0.3, 0.3, -0.3, -0.3)))
@@ -214,36 +217,42 @@ def paint_cell(painter: QPainter, rect: QRectF, kind: str) -> None:
 class Swatch(QWidget):
     """A cell alone, for the legend and for the list."""
 
-    def __init__(self, kind: str, side: int = 14) -> None:
+    def __init__(self, kind: str, letter: str = HERE, tone: str = "ember_fill", side: int = 14) -> None:
         super().__init__()
-        self._kind = kind
+        self._shown = (kind, letter, tone)
         self.setFixedSize(theme().px(side), theme().px(side))
 
-    def set_kind(self, kind: str) -> None:
-        if kind != self._kind:
-            self._kind = kind
+    def set(self, kind: str, letter: str = HERE, tone: str = "ember_fill") -> None:
+        if (kind, letter, tone) != self._shown:
+            self._shown = (kind, letter, tone)
             self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        paint_cell(painter, QRectF(self.rect()), self._kind)
+        paint_cell(painter, QRectF(self.rect()), *self._shown)
 
 
 class AnswerList(QWidget):
-    """The experts of a layer that were asked, with uid, weight and time, most weight first."""
+    """The experts of a layer that were asked, with host, uid, weight and time, most weight first."""
 
-    def __init__(self) -> None:
+    def __init__(self, hosts: Hosts) -> None:
         super().__init__()
+        self._hosts = hosts
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
-        self._grid.setHorizontalSpacing(look.M)
+        self._grid.setHorizontalSpacing(look.S)
         self._grid.setVerticalSpacing(5)
         self._grid.setColumnStretch(3, 1)
         self._rows: list[tuple[Swatch, Label, Label, Bar, Label, Label]] = []
 
     def minimumSizeHint(self) -> QSize:
         return super().minimumSizeHint().expandedTo(QSize(theme().px(LIST_WIDTH), 0))
+
+    @property
+    def uids(self) -> list[QWidget]:
+        """The labels that one copies from."""
+        return [row[2] for row in self._rows]
 
     def set_answers(self, answers: list[Answer]) -> None:
         """Show all answers; rows are kept and filled anew, so that a live list is cheap."""
@@ -254,22 +263,33 @@ class AnswerList(QWidget):
             for widget in row:
                 widget.setVisible(place < len(ordered))
         for (swatch, who, uid, bar, share, time), answer in zip(self._rows, ordered, strict=False):
-            swatch.set_kind("lit" if answer.answered else "late")
-            who.setText("This PC")
             uid.setText(answer.uid)
-            bar.set_value(answer.weight if answer.answered else 0.0)
-            share.setText(f"{answer.weight:.0%}" if answer.answered else "")
-            time.setText(lasted(answer.ms) if answer.answered else "too late")
+            if not answer.answered:
+                swatch.set("late")
+                who.setText("No answer")
+                who.setToolTip("")
+                bar.set_value(0.0)
+                share.setText("")
+                time.setText("left out")
+                continue
+            swatch.set("lit", self._hosts.letter(answer.host), self._hosts.tone(answer.host))
+            who.setText(name_of(answer.host))
+            who.setToolTip("" if answer.host == LOCAL else answer.host)
+            bar.set_value(answer.weight, "ember_fill" if answer.host == LOCAL else "text2")
+            share.setText(f"{answer.weight:.0%}")
+            time.setText(lasted(answer.ms))
 
     def _add_row(self) -> None:
         place = len(self._rows)
         uid = Label("", "cap", "text2", selectable=True)
         uid.setFont(theme().mono())
         share, time = Label("", "cap", tabular=True), Label("", "cap", "text2", tabular=True)
-        row = (Swatch("lit", 16), Label("", "cap_strong"), uid, Bar(), share, time)
+        who = Label("", "cap_strong")
+        row = (Swatch("lit", side=16), who, uid, Bar(), share, time)
         for column, widget in enumerate(row):
             self._grid.addWidget(widget, place, column, Qt.AlignmentFlag.AlignVCenter)
-        for label, widest in ((share, "100%"), (time, "0,000 ms")):
-            label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        for label, widest in ((who, "No answer"), (share, "100%"), (time, "left out")):
             label.setMinimumWidth(label.fontMetrics().horizontalAdvance(widest))
+        for label in (share, time):
+            label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._rows.append(row)

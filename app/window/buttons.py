@@ -38,6 +38,12 @@ class Button(QPushButton):
             self.updateGeometry()
             self.update()
 
+    def set_icon(self, icon: str) -> None:
+        if icon != self._icon:
+            self._icon = icon
+            self.updateGeometry()
+            self.update()
+
     def setText(self, text: str) -> None:
         super().setText(text)
         self.setAccessibleName(text)

@@ -1,11 +1,14 @@
-"""Number fields and drop-down lists whose arrows follow the theme."""
+"""Number fields, sliders and drop-down lists that follow the theme."""
 
-from PySide6.QtCore import QRectF
-from PySide6.QtGui import QPainter, QPaintEvent, Qt, QValidator, QWheelEvent
-from PySide6.QtWidgets import QComboBox, QSpinBox, QWidget
+from collections.abc import Callable
+
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QPainter, QPaintEvent, QPen, Qt, QValidator, QWheelEvent
+from PySide6.QtWidgets import QComboBox, QSlider, QSpinBox, QWidget
 
 from app.icons import paint_icon
 from app.theme import theme
+from app.window.widgets import Label
 from app.window.words import duration, seconds_of
 
 ARROW = 14
@@ -64,6 +67,47 @@ class DurationField(NumberField):
 
     def _seconds(self, text: str) -> int | None:
         return seconds_of(text, duration(self.value()).split()[1])
+
+
+class Slider(QSlider):
+    """A value on a line, with its figure as a label that the caller places.
+
+    Args:
+        name: what it sets, for those who do not see it.
+        least, most, value: whole steps.
+        words: how a value is written.
+    """
+
+    def __init__(self, name: str, least: int, most: int, value: int, words: Callable[[int], str]) -> None:
+        super().__init__(Qt.Orientation.Horizontal)
+        self.figure = Label("", "strong", tabular=True)
+        self.figure.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.figure.setMinimumWidth(self.figure.fontMetrics().horizontalAdvance(words(most)) + 4)
+        self.setRange(least, most)
+        self.setPageStep(max(1, (most - least) // 4))
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setMinimumSize(theme().px(80), theme().px(24))
+        self.setAccessibleName(name)
+        self.valueChanged.connect(lambda value: self.figure.setText(words(value)))
+        self.setValue(value)
+        self.figure.setText(words(value))
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()  # the page scrolls
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, colors = QPainter(self), theme()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        radius, line, middle = colors.px(8), colors.px(4), self.height() / 2
+        share = (self.value() - self.minimum()) / (self.maximum() - self.minimum())
+        at = radius + share * (self.width() - 2 * radius)
+        for tone, end in (("line", float(self.width())), ("ember_fill", at)):
+            painter.setBrush(colors.color(tone))
+            painter.drawRoundedRect(QRectF(0, middle - line / 2, end, line), line / 2, line / 2)
+        painter.setPen(QPen(colors.color("line"), 1))
+        painter.setBrush(colors.color("raised"))
+        painter.drawEllipse(QPointF(at, middle), radius - 1, radius - 1)
 
 
 class Choice(QComboBox):

@@ -45,8 +45,9 @@ class Page(QWidget):
             texts = QVBoxLayout()
             texts.setSpacing(2)
             texts.addWidget(Label(heading, "title"))
-            if subtitle:
-                texts.addWidget(Label(subtitle, "body", "text2", wrap=True))
+            self.subtitle = Label(subtitle, "body", "text2", wrap=True)
+            self.subtitle.setVisible(bool(subtitle))
+            texts.addWidget(self.subtitle)
             self.head.addLayout(texts, 1)
             self.body.addLayout(self.head)
         outer = QVBoxLayout(self)

@@ -126,7 +126,8 @@ class Card(Panel):
         self.head = QHBoxLayout()
         self.head.setSpacing(look.S)
         self.head.addStrut(theme().px(24))
-        self.head.addWidget(Label(title, "head"))
+        self.title = Label(title, "head")
+        self.head.addWidget(self.title)
         self.head.addStretch(1)
         if link:
             button = Button(link, "link", icon="chevron-right", icon_after=True)

@@ -253,6 +253,13 @@ class GenerateParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """None: another one each time."""
 
 
+class StopParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`stop` -> {}: end a text that this connection asked for. Its request is answered by a `QuestionError`."""
+
+    request: Count
+    """Id of the `generate` request; one that has ended is no fault."""
+
+
 class Piece(msgspec.Struct, frozen=True):
     """The next byte of a text."""
 

@@ -33,9 +33,10 @@ from core.control.messages import (
     Request,
     SetSettingsParams,
     StartNowParams,
+    StopParams,
     Welcome,
 )
-from core.errors import DataFolderError, HearthError, PortInUse, ProtocolError
+from core.errors import DataFolderError, HearthError, PortInUse, ProtocolError, QuestionError
 from core.worker.worker import VERSION, Worker
 
 log = logging.getLogger(__name__)
@@ -161,8 +162,8 @@ class _Session:
         self._worker, self._token, self._reader, self._writer = worker, token, reader, writer
         self._slots = asyncio.Semaphore(REQUESTS)
         self._subscribed = False
-        self._streams: set[asyncio.Task[None]] = set()
-        """Requests that send until they are done; nobody else would end them."""
+        self._streams: dict[int, asyncio.Task[None]] = {}
+        """Requests that send until they are done, by id; nobody else would end them."""
 
     async def serve(self, hello: Hello) -> None:
         """Answer requests until the client goes."""
@@ -174,7 +175,7 @@ class _Session:
                     request = _decode(line, Request)
                     await self._slots.acquire()
                     requests.create_task(self._answer(request, time.monotonic()), name=request.method)
-                for stream in self._streams:
+                for stream in self._streams.values():
                     stream.cancel()
         except* OSError:
             pass  # the client has gone, which is its right
@@ -234,6 +235,7 @@ class _Session:
             "quit": (_NoParams, lambda _: worker.quit()),
             "predict": (PredictParams, worker.predict),
             "generate": (GenerateParams, lambda params: self._generate(request.id, params)),
+            "stop": (StopParams, lambda params: self._stop(params.request)),
             "set_settings": (SetSettingsParams, lambda params: worker.set_settings(params.changes)),
             "network": (_NoParams, lambda _: worker.network().status()),
             "dht_get": (DhtGetParams, lambda params: worker.network().dht_get(params.key)),
@@ -249,14 +251,27 @@ class _Session:
         return {} if result is None else result
 
     async def _generate(self, number: int, params: GenerateParams) -> Continued:
-        """Stream a text; it ends when the client goes."""
+        """Stream a text; it ends when the client goes.
+
+        Raises:
+            QuestionError: the client stopped it.
+            HearthError: as `Worker.generate`.
+        """
         task = asyncio.current_task()
         assert task is not None
-        self._streams.add(task)
+        self._streams[number] = task
         try:
             return await self._worker.generate(params, lambda *piece: self._push("piece", Piece(number, *piece)))
+        except asyncio.CancelledError:
+            if self._streams.get(number) is task:
+                raise
+            raise QuestionError("The text was stopped.") from None
         finally:
-            self._streams.discard(task)
+            self._streams.pop(number, None)
+
+    def _stop(self, number: int) -> None:
+        if stream := self._streams.pop(number, None):
+            stream.cancel()
 
     def _push(self, event: Any, data: Any) -> None:
         self._send(Event(event, data))

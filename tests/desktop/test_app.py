@@ -256,10 +256,10 @@ def test_draw_a_digit_pause_and_quit(app: App, plan: Plan) -> None:
     wait_for(lambda: app.status().state == "contributing", "training")
     app.keys("ctrl+2")
     plan.open("model")
-    result = plan.model.result
+    result = plan.model.digits.result
     area = (plan.at(result, 0.0, 0.2), plan.at(result, 1.0, 0.9))
     assert app.pixels("ember_fill", area) == 0
-    canvas = plan.model.canvas
+    canvas = plan.model.digits.canvas
     app.drag(*(plan.at(canvas, 0.5, 0.2 + step / 20) for step in range(13)))
     wait_for(lambda: app.pixels("ember_fill", area) > 100, "the bars")
     app.keys("ctrl+1")

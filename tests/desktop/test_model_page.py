@@ -15,6 +15,7 @@ from app.pages import asking
 from app.pages.answers import cell_kind, cell_of, fold, lasted
 from app.pages.asking import Wait
 from app.pages.canvas import PICTURE_SIDE, POINTS, Canvas
+from app.pages.digits import DigitsDemo
 from app.pages.model import ModelPage
 from app.theme import theme
 from app.worker_client import WorkerClient
@@ -25,7 +26,7 @@ LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture
-def page(qtbot: QtBot, folder: Path, toy: ToyWorker) -> Iterator[ModelPage]:
+def page(qtbot: QtBot, folder: Path, toy: ToyWorker) -> Iterator[DigitsDemo]:
     theme()
     client = WorkerClient(folder, "0.1.0")
     with qtbot.waitSignal(client.connected):
@@ -37,7 +38,7 @@ def page(qtbot: QtBot, folder: Path, toy: ToyWorker) -> Iterator[ModelPage]:
     page.set_connected(True, "")
     page.show()
     qtbot.waitExposed(page)
-    yield page
+    yield page.digits
     client.hang_up()
 
 
@@ -64,7 +65,7 @@ def pixels(canvas: Canvas) -> list[bytes]:
     return [data[row * PICTURE_SIDE : (row + 1) * PICTURE_SIDE] for row in range(PICTURE_SIDE)]
 
 
-def test_the_picture_has_ink_where_one_drew_and_paper_elsewhere(page: ModelPage) -> None:
+def test_the_picture_has_ink_where_one_drew_and_paper_elsewhere(page: DigitsDemo) -> None:
     draw(page.canvas, (0.5, 0.2), (0.5, 0.8))
     picture = page.canvas.picture()
     assert (picture.width, picture.height, len(picture.pixels)) == (128, 128, 128 * 128)
@@ -73,7 +74,7 @@ def test_the_picture_has_ink_where_one_drew_and_paper_elsewhere(page: ModelPage)
     assert rows[64][20] == rows[64][108] == rows[5][64] == 0
 
 
-def test_an_answer_comes_while_one_draws(qtbot: QtBot, page: ModelPage, toy: ToyWorker) -> None:
+def test_an_answer_comes_while_one_draws(qtbot: QtBot, page: DigitsDemo, toy: ToyWorker) -> None:
     QTest.mousePress(page.canvas, LEFT, Qt.KeyboardModifier.NoModifier, place(page.canvas, 0.5, 0.2))
     QTest.mouseMove(page.canvas, place(page.canvas, 0.5, 0.8))
     qtbot.waitUntil(lambda: page.result.digit.text() == "3")
@@ -85,7 +86,7 @@ def test_an_answer_comes_while_one_draws(qtbot: QtBot, page: ModelPage, toy: Toy
     assert page.result._pill._label.text() == "8 of 8 answered"
 
 
-def test_one_question_is_on_its_way_and_the_latest_drawing_wins(qtbot: QtBot, page: ModelPage, toy: ToyWorker) -> None:
+def test_one_question_is_on_its_way_and_the_latest_drawing_wins(qtbot: QtBot, page: DigitsDemo, toy: ToyWorker) -> None:
     toy.silent = {"predict"}
     draw(page.canvas, (0.3, 0.3), (0.7, 0.3))
     qtbot.waitUntil(lambda: toy.methods().count("predict") == 1)
@@ -101,7 +102,7 @@ def test_one_question_is_on_its_way_and_the_latest_drawing_wins(qtbot: QtBot, pa
     assert base64.b64decode(toy.asked[-1][1]["pixels"]) == page.canvas.picture().pixels
 
 
-def test_undo_and_clear(qtbot: QtBot, page: ModelPage, toy: ToyWorker) -> None:
+def test_undo_and_clear(qtbot: QtBot, page: DigitsDemo, toy: ToyWorker) -> None:
     assert not page.undo.isEnabled()
     draw(page.canvas, (0.3, 0.3), (0.7, 0.3))
     first = page.canvas.picture().pixels
@@ -116,7 +117,7 @@ def test_undo_and_clear(qtbot: QtBot, page: ModelPage, toy: ToyWorker) -> None:
     assert not page.clear.isEnabled()
 
 
-def test_the_grids_stay_where_they_are_when_the_answer_comes(qtbot: QtBot, page: ModelPage) -> None:
+def test_the_grids_stay_where_they_are_when_the_answer_comes(qtbot: QtBot, page: DigitsDemo) -> None:
     def cells() -> list[QRect]:
         QApplication.processEvents()
         return [grid.ring_rect().translated(grid.mapTo(page, QPoint(0, 0))) for grid in page.experts.grids]
@@ -129,7 +130,7 @@ def test_the_grids_stay_where_they_are_when_the_answer_comes(qtbot: QtBot, page:
     assert cells() == before
 
 
-def test_the_lines_of_the_sheet_stay_inside_its_border(page: ModelPage) -> None:
+def test_the_lines_of_the_sheet_stay_inside_its_border(page: DigitsDemo) -> None:
     image = page.canvas.grab().toImage()
     last = image.width() - 1
     side = [image.pixelColor(last, y) for y in range(40, 200)]
@@ -137,7 +138,7 @@ def test_the_lines_of_the_sheet_stay_inside_its_border(page: ModelPage) -> None:
     assert {color.name() for color in side + foot} == {theme().color("line").name()}
 
 
-def test_an_answer_to_a_cleared_drawing_is_not_shown(qtbot: QtBot, page: ModelPage, toy: ToyWorker) -> None:
+def test_an_answer_to_a_cleared_drawing_is_not_shown(qtbot: QtBot, page: DigitsDemo, toy: ToyWorker) -> None:
     toy.silent = {"predict"}
     draw(page.canvas, (0.3, 0.3), (0.7, 0.3))
     qtbot.waitUntil(lambda: "predict" in toy.methods())
@@ -148,7 +149,7 @@ def test_an_answer_to_a_cleared_drawing_is_not_shown(qtbot: QtBot, page: ModelPa
     assert page.result.digit.text() == ""
 
 
-def test_drawing_by_keyboard(qtbot: QtBot, page: ModelPage, toy: ToyWorker) -> None:
+def test_drawing_by_keyboard(qtbot: QtBot, page: DigitsDemo, toy: ToyWorker) -> None:
     page.canvas.setFocus()
     press(page.canvas, Qt.Key.Key_Down, 3)
     assert page.canvas.is_empty()
@@ -165,7 +166,7 @@ def test_drawing_by_keyboard(qtbot: QtBot, page: ModelPage, toy: ToyWorker) -> N
     assert page.canvas.is_empty()
 
 
-def test_the_keyboards_pen_stays_on_the_sheet(page: ModelPage) -> None:
+def test_the_keyboards_pen_stays_on_the_sheet(page: DigitsDemo) -> None:
     page.canvas.setFocus()
     press(page.canvas, Qt.Key.Key_Space)
     press(page.canvas, Qt.Key.Key_Left, 60)
@@ -173,22 +174,22 @@ def test_the_keyboards_pen_stays_on_the_sheet(page: ModelPage) -> None:
     assert all(0 < point.x() < 1 and 0 < point.y() < 1 for point in page.canvas.strokes[0])
 
 
-def test_a_drawing_has_a_limit(page: ModelPage) -> None:
+def test_a_drawing_has_a_limit(page: DigitsDemo) -> None:
     page.canvas._points = POINTS
     draw(page.canvas, (0.3, 0.3), (0.7, 0.3))
     assert page.canvas.is_empty()
 
 
-def test_the_experts_that_answered_are_lit_and_listed(qtbot: QtBot, page: ModelPage, toy: ToyWorker) -> None:
+def test_the_experts_that_answered_are_lit_and_listed(qtbot: QtBot, page: DigitsDemo, toy: ToyWorker) -> None:
     experts = make_prediction().experts
     late = wire.Answer(1, "digits.1.0.2", 0.0, 0.0, False)
     toy.answers["predict"] = lambda params: make_prediction(3, experts=[*experts[:7], late])
     draw(page.canvas, (0.5, 0.2), (0.5, 0.8))
     qtbot.waitUntil(lambda: page.result.digit.text() == "3")
     first, second = page.experts.grids
-    assert first.text((2, 2)) == "digits.0.2.2: this PC, weight 15%, 1.4 ms"
+    assert first.text((2, 2)) == "digits.0.2.2: This PC, weight 15%, 1.4 ms"
     assert first.text((0, 1)) == "digits.0.0.1: hosted here, not asked"
-    assert second.text((0, 2)) == "digits.1.0.2: too late, left out"
+    assert second.text((0, 2)) == "digits.1.0.2: did not answer, left out"
     assert page.result._pill._label.text() == "7 of 8 answered"
     uids = [row[2].text() for row in page.experts.lists[0]._rows]
     assert uids == ["digits.0.0.0", "digits.0.1.1", "digits.0.2.2", "digits.0.3.3"]
@@ -196,7 +197,7 @@ def test_the_experts_that_answered_are_lit_and_listed(qtbot: QtBot, page: ModelP
     assert page.experts._note.text() == "4 best of 16 in each layer"
 
 
-def test_an_error_is_a_sentence_in_the_card(qtbot: QtBot, page: ModelPage, toy: ToyWorker) -> None:
+def test_an_error_is_a_sentence_in_the_card(qtbot: QtBot, page: DigitsDemo, toy: ToyWorker) -> None:
     sentence = "The picture holds nothing to recognise. Draw something larger."
     toy.answers["predict"] = lambda params: wire.ErrorInfo("picture", sentence)
     draw(page.canvas, (0.5, 0.2), (0.5, 0.8))
@@ -208,7 +209,7 @@ def test_an_error_is_a_sentence_in_the_card(qtbot: QtBot, page: ModelPage, toy: 
     assert not page.result._notice.isVisible()
 
 
-def test_a_drawing_made_without_a_worker_is_asked_about_later(qtbot: QtBot, page: ModelPage, toy: ToyWorker) -> None:
+def test_a_drawing_made_without_a_worker_is_asked_about_later(qtbot: QtBot, page: DigitsDemo, toy: ToyWorker) -> None:
     toy.hang_up()
     with qtbot.waitSignal(page.asking._client.disconnected):
         pass
@@ -222,7 +223,7 @@ def test_a_drawing_made_without_a_worker_is_asked_about_later(qtbot: QtBot, page
 
 
 def test_a_long_wait_is_explained_and_ends(
-    qtbot: QtBot, page: ModelPage, toy: ToyWorker, monkeypatch: pytest.MonkeyPatch
+    qtbot: QtBot, page: DigitsDemo, toy: ToyWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(asking, "PLACEHOLDER_MS", 10)
     monkeypatch.setattr(asking, "EXPLAIN_MS", 30)
@@ -243,7 +244,7 @@ def test_a_long_wait_is_explained_and_ends(
     assert not page.result.retry.isVisible()
 
 
-def test_the_picture_of_what_the_model_sees(qtbot: QtBot, page: ModelPage) -> None:
+def test_the_picture_of_what_the_model_sees(qtbot: QtBot, page: DigitsDemo) -> None:
     draw(page.canvas, (0.5, 0.2), (0.5, 0.8))
     qtbot.waitUntil(lambda: page.result.digit.text() == "3")
     assert page.seen.accessibleDescription() == "8 of 64 cells hold ink."
@@ -285,12 +286,3 @@ def test_kinds_of_cells() -> None:
 
 def test_times_have_few_figures() -> None:
     assert [lasted(ms) for ms in (0.558, 4.64, 46.1, 999.0, 1234.0)] == ["0.6 ms", "4.6 ms", "46 ms", "999 ms", "1.2 s"]
-
-
-def test_a_run_that_continues_text_says_how_to_ask_it(page: ModelPage) -> None:
-    assert page.drawing.isVisible() and not page.text.isVisible()
-    page.update_status(make_status(asks="text", run="text", run_title="Python's reference", accuracy=0.61))
-    assert page.text.isVisible() and not page.drawing.isVisible() and not page.experts.isVisible()
-    assert "Python's reference" in page.text.about.text() and "61.0%" in page.text.about.text()
-    page.update_status(make_status())
-    assert page.drawing.isVisible() and page.experts.isVisible() and not page.text.isVisible()

@@ -14,6 +14,7 @@ from app import theme as look
 from app.actions import Actions
 from app.pages.answers import AnswerGrid
 from app.pages.home import HomePage
+from app.pages.hosts import Hosts
 from app.theme import theme
 from app.window.buttons import Button, Segmented, Switch
 from app.window.main_window import MainWindow
@@ -205,7 +206,7 @@ def test_the_ring_goes_round_what_a_control_shows(qtbot: QtBot, plain_theme: Non
     window, _ = make_window(qtbot)
     window.activateWindow()
     qtbot.waitUntil(window.isActiveWindow)
-    grid = AnswerGrid(0)
+    grid = AnswerGrid(0, Hosts())
     grid.setParent(window)
     grid.setGeometry(400, 100, 500, 200)
     grid.show()

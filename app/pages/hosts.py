@@ -1,0 +1,57 @@
+"""Who answered: this PC and other peers, each with its letter, colour and name."""
+
+from core.control.messages import Answer
+
+LOCAL = "local"
+"""This PC, in `Answer.host`."""
+HERE = "Y"
+"""The letter of this PC."""
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXZ"
+TONES = ("peer_a", "peer_b", "peer_c")
+REST = "peer_rest"
+NAME = 8
+"""Digits of a peer's name that are shown."""
+
+
+class Hosts:
+    """Letters go to peers in the order in which they first answer, and stay with them."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, int] = {}
+
+    def letter(self, host: str) -> str:
+        place = self._place(host)
+        return HERE if place is None else LETTERS[place] if place < len(LETTERS) else "+"
+
+    def tone(self, host: str) -> str:
+        """The colour role of what it did."""
+        place = self._place(host)
+        return "ember_fill" if place is None else TONES[place] if place < len(TONES) else REST
+
+    def _place(self, host: str) -> int | None:
+        return None if host == LOCAL else self._places.setdefault(host, len(self._places))
+
+
+def name_of(host: str) -> str:
+    """ "This PC", or how another peer's name begins."""
+    return "This PC" if host == LOCAL else host[:NAME]
+
+
+def missing(answers: list[Answer]) -> str:
+    """A sentence about experts that were asked in vain; "" if there are none."""
+    silent = sum(not answer.answered for answer in answers)
+    if not silent:
+        return ""
+    return f"{silent} of {len(answers)} experts did not answer; the others took over their weight."
+
+
+def absent(answers: list[Answer], hosted: int, cells: int) -> str:
+    """A sentence about experts that this PC does not have, if nobody else answered.
+
+    Args:
+        hosted: experts on this PC.
+        cells: experts of the whole run.
+    """
+    if hosted >= cells or any(answer.answered and answer.host != LOCAL for answer in answers):
+        return ""
+    return f"{cells - hosted} of {cells} experts are not on this PC; none of them took part."

@@ -1,0 +1,260 @@
+"""Try a model that continues text: a prompt, what the model adds while it comes, and who answered for each byte."""
+
+import math
+import time
+from bisect import bisect_right
+from itertools import pairwise
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+
+from app import theme as look
+from app.pages.answered import AnsweredCard
+from app.pages.continuation import Continuation
+from app.pages.hosts import Hosts
+from app.pages.strip import StripCard, heading
+from app.pages.writing import Writing
+from app.theme import theme
+from app.window.buttons import Button
+from app.window.inputs import NumberField, Slider
+from app.window.widgets import Card, Divider, Label, Notice, Pill
+from app.window.words import number, rate
+from app.worker_client import WorkerClient
+from core.control.messages import CurvePoint, GenerateParams, Status
+
+PROMPT = "The for statement"
+LONGEST = 4096
+"""Characters of a prompt."""
+LENGTHS, LENGTH = (10, 2000), 200
+"""Bytes."""
+COLDEST, HOTTEST, TENTHS = 0, 20, 7
+"""The temperature, in tenths."""
+REDRAW_S = 0.25
+"""Between two pictures of who answered."""
+UNTAUGHT = "The model has learned nothing yet: what it adds is noise."
+TOO_LONG = f"The prompt is longer than {LONGEST:,} characters. Shorten it; the model sees only its end."
+
+
+class TextDemo(QWidget):
+    """Lets the model go on with a text."""
+
+    def __init__(self, client: WorkerClient) -> None:
+        super().__init__()
+        hosts = Hosts()
+        self.writing = Writing(client)
+        self.prompt = QPlainTextEdit(PROMPT)
+        self.temperature = Slider("Temperature", COLDEST, HOTTEST, TENTHS, lambda tenths: number(tenths / 10, 1))
+        self.length = NumberField()
+        self.go = Button("Continue", "primary", "play")
+        self.page = Continuation()
+        self.experts = AnsweredCard(
+            "Experts that answered", "They light up while the text goes on.", hosts, upright=True
+        )
+        self.strip = StripCard(hosts)
+        self._figures = Label("", "cap", "text2", tabular=True)
+        self._notice = Notice()
+        self._about = Label("", "cap", "text2", wrap=True, tabular=True)
+        self._pill = Pill("", "ok", "check")
+        self._status: Status | None = None
+        self._awaited = ""
+        self._bits: float | None = None
+        self._chosen: int | None = None
+        self._drawn_at = 0.0
+        self._ordered = 0
+        """Controls whose order of focus is set."""
+        self._build()
+        self._wire()
+        self._grown()
+
+    def update_status(self, status: Status) -> None:
+        self._status = status
+        self.experts.update_status(status)
+        self._order_focus()
+        self._describe()
+
+    def update_curve(self, points: list[CurvePoint]) -> None:
+        self._bits = points[-1].loss / math.log(2) if points else None
+        self._describe()
+
+    def set_connected(self, connected: bool, sentence: str) -> None:
+        if connected:
+            self._notice.set_text("")
+        elif not self.writing.running:  # else the text's own end says it
+            self._notice.set_text(sentence)
+
+    # building
+
+    def _build(self) -> None:
+        self._name_all()
+        pair = QHBoxLayout()  # side by side also where it is narrow: who answers changes while one reads
+        pair.setSpacing(look.CARD_GAP)
+        pair.addWidget(self._text_card(), 1)
+        self.experts.head.addWidget(self._pill)
+        pair.addWidget(self.experts, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(look.CARD_GAP)
+        column.addLayout(pair, 1)
+        column.addWidget(self.strip)
+
+    def _name_all(self) -> None:
+        self.prompt.setTabChangesFocus(True)
+        self.prompt.document().setDocumentMargin(look.S)
+        self.prompt.setFixedHeight(theme().px(66))
+        self.prompt.setAccessibleName("Your prompt")
+        self.prompt.setAccessibleDescription("The model goes on where it ends. Ctrl+Enter continues, Escape stops.")
+        self.length.setRange(*LENGTHS)
+        self.length.setSingleStep(50)
+        self.length.setValue(LENGTH)
+        self.length.setSuffix(" bytes")
+        self.length.setAccessibleName("Length in bytes")
+        self.temperature.setToolTip("0 always takes the likeliest byte; the higher, the more surprising the text")
+        self.temperature.setAccessibleDescription(self.temperature.toolTip())
+
+    def _text_card(self) -> Card:
+        card = Card("Your prompt")
+        card.body.addWidget(self.prompt)
+        warmth = QHBoxLayout()
+        warmth.setSpacing(look.M)
+        warmth.addWidget(Label("Temperature", "body", "text2"))
+        warmth.addWidget(self.temperature, 1)
+        warmth.addWidget(self.temperature.figure)
+        card.body.addLayout(warmth)
+        row = QHBoxLayout()
+        row.setSpacing(look.M)
+        row.addWidget(Label("Length", "body", "text2"))
+        row.addWidget(self.length)
+        row.addStretch(1)
+        row.addWidget(self.go)
+        card.body.addLayout(row)
+        card.body.addWidget(Divider())
+        head = QHBoxLayout()
+        head.addWidget(Label("Continuation", "head"))
+        head.addStretch(1)
+        head.addWidget(self._figures)
+        card.body.addLayout(head)
+        card.body.addWidget(self.page, 1)
+        card.body.addWidget(self._notice)
+        card.body.addWidget(self._about)
+        return card
+
+    def _wire(self) -> None:
+        self.go.clicked.connect(self._go_or_stop)
+        self.writing.grown.connect(self._grown)
+        self.writing.told.connect(self._tell)
+        self.writing.failed.connect(self._notice.set_text)
+        self.page.chosen.connect(self._choose_at)
+        self.strip.strip.chosen.connect(self._choose_and_show)
+        for keys in ("Ctrl+Return", "Ctrl+Enter"):
+            shortcut = QShortcut(QKeySequence(keys), self)
+            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            shortcut.activated.connect(self.start)
+        self._escape = QShortcut(QKeySequence(Qt.Key.Key_Escape), self)
+        self._escape.activated.connect(self.writing.stop)
+
+    def _order_focus(self) -> None:
+        """Layers and rows come late; Qt would put them behind the strip."""
+        order = [self.page, *self.experts.stops, self.strip.strip]
+        if len(order) != self._ordered:
+            self._ordered = len(order)
+            for one, following in pairwise(order):
+                QWidget.setTabOrder(one, following)
+
+    # a text
+
+    def start(self) -> None:
+        """Let the model go on with the prompt."""
+        prompt = self.prompt.toPlainText()
+        if len(prompt) > LONGEST:
+            self._notice.set_text(TOO_LONG)
+            return
+        self._notice.set_text("")
+        self._chosen = None
+        self.page.begin(prompt)
+        self.writing.start(GenerateParams(prompt, self.length.value(), self.temperature.value() / 10))
+
+    def _go_or_stop(self) -> None:
+        if self.writing.running:
+            self.writing.stop()
+        else:
+            self.start()
+
+    def _grown(self) -> None:
+        writing = self.writing
+        self.page.grow(writing.text)
+        self.go.setText("Stop" if writing.running else "Continue")
+        self.go.set_icon("stop" if writing.running else "play")
+        self.go.set_kind("plain" if writing.running else "primary")
+        self.go.setToolTip("Escape" if writing.running else "Ctrl+Enter")
+        self._escape.setEnabled(writing.running)
+        self._figures.setText(self._progress())
+        now = time.monotonic()
+        if now - self._drawn_at >= REDRAW_S or not writing.running:
+            self._drawn_at = now
+            self._show_experts()
+
+    def _progress(self) -> str:
+        writing = self.writing
+        if not writing.bytes:
+            return "The model is reading" if writing.running else ""
+        count = f"{number(len(writing.bytes))} of {number(writing.wanted)} bytes"
+        return count if writing.rate is None else f"{count}, {rate(writing.rate)} per second"
+
+    def _tell(self, awaited: str) -> None:
+        self._awaited = awaited
+        self._describe()
+
+    def _describe(self) -> None:
+        """Which run and step answer, and how good the model is; or what is awaited."""
+        status = self._status
+        if self._awaited or status is None:
+            self._about.setText(self._awaited)
+        elif status.step == 0:
+            self._about.setText(f"{status.run_title}, step 0. {UNTAUGHT}")
+        else:
+            bits = "" if self._bits is None else f"; {number(self._bits, 2)} bits a byte on unseen text"
+            self._about.setText(f"{status.run_title}, step {number(status.step)}{bits}.")
+
+    # who answered
+
+    def _choose(self, place: int | None) -> None:
+        """Show a byte of the text; None: the newest."""
+        if place != self._chosen:
+            self._chosen = place
+            self._show_experts()
+
+    def _choose_at(self, start: int | None) -> None:
+        if start is not None and self.writing.bytes:
+            place = bisect_right(self.writing.bytes, start, key=lambda byte: byte.start) - 1
+            self._choose(place if 0 <= place < len(self.writing.bytes) - 1 else None)
+        else:
+            self._choose(None)
+
+    def _choose_and_show(self, place: int | None) -> None:
+        self._choose(place)
+        self.page.go_to(None if place is None else self.writing.bytes[place].start)
+
+    def _show_experts(self) -> None:
+        known = self.writing.bytes
+        if self._chosen is None:
+            self.page.mark(None)
+        else:
+            start, following = known[self._chosen].start, known[self._chosen + 1 :]
+            self.page.mark((start, next((byte.start for byte in following if byte.start > start), start + 1)))
+        self.strip.show_bytes(known, self._chosen)
+        self._pill.setVisible(bool(known))
+        if not known:
+            self.experts.title.setText("Experts that answered")
+            self.experts.show_answers([])
+            return
+        place = len(known) - 1 if self._chosen is None else self._chosen
+        answers = known[place].experts
+        answered = sum(answer.answered for answer in answers)
+        whole = answered == len(answers)
+        self.experts.title.setText(heading(place, known[place]))
+        self.experts.show_answers(answers)
+        self._order_focus()
+        self._pill.set(
+            f"{answered} of {len(answers)} answered", "ok" if whole else "warn", "check" if whole else "clock"
+        )

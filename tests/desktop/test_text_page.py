@@ -1,0 +1,283 @@
+"""Try the model on a run that continues text: streaming, choosing a byte, stopping, and what is said when it fails."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.pages import text as text_page
+from app.pages.hosts import LETTERS, Hosts, absent, missing, name_of
+from app.pages.model import ModelPage
+from app.pages.text import TextDemo
+from app.pages.writing import printable
+from app.theme import theme
+from app.worker_client import WorkerClient
+from core.control import messages as wire
+from tests.desktop.conftest import ToyWorker, make_status
+from tests.workers import RunningWorker, start_paused, wait_until, worker
+
+LOFT = "3f2a91c0" * 8
+ATTIC = "b8e1d2aa" * 8
+LAYERS = 3
+
+
+def text_status(**changes: object) -> wire.Status:
+    experts = [
+        wire.ExpertStatus(f"text.{layer}.{row}.{column}", 9, 99)
+        for layer in range(LAYERS)
+        for row in range(4)
+        for column in range(4)
+    ]
+    title = "Python's reference"
+    return make_status(**{"run": "text", "run_title": title, "asks": "text", "layers": 3, "experts": experts} | changes)
+
+
+def answers(*hosts: str) -> list[wire.Answer]:
+    """Two experts a layer, of these hosts in turn; "" did not answer."""
+    return [
+        wire.Answer(place // 2, f"text.{place // 2}.{place % 2}.1", 0.5 * bool(host), 12.0, bool(host), host)
+        for place, host in enumerate(hosts)
+    ]
+
+
+ALONE = answers(*["local"] * 6)
+
+
+class Talk:
+    """The page's text demonstration, and the toy worker's side of it."""
+
+    def __init__(self, page: ModelPage, toy: ToyWorker, client: WorkerClient) -> None:
+        self.page, self.demo, self.toy, self.client = page, page.text, toy, client
+
+    def say(self, text: str, experts: list[wire.Answer] = ALONE) -> None:
+        for character in text:
+            self.toy.tell("piece", wire.Piece(self.request, character, experts, 12.0))
+
+    def begin(self, qtbot: QtBot) -> None:
+        """Continue, and wait until the worker has been asked."""
+        asked = self.toy.methods().count("generate")
+        self.demo.go.click()
+        qtbot.waitUntil(lambda: self.toy.methods().count("generate") == asked + 1)
+        request = self.demo.writing._request
+        assert request is not None
+        self.request = request
+
+    @property
+    def written(self) -> str:
+        return self.demo.page.toPlainText()
+
+    @property
+    def sentence(self) -> str:
+        notice = self.demo._notice
+        return notice._label.text() if notice.isVisible() else ""
+
+
+@pytest.fixture
+def talk(qtbot: QtBot, folder: Path, toy: ToyWorker) -> Iterator[Talk]:
+    theme()
+    toy.silent = {"generate"}
+    client = WorkerClient(folder, "0.1.0")
+    with qtbot.waitSignal(client.connected):
+        client.dial()
+    page = ModelPage(client)
+    qtbot.addWidget(page)
+    page.resize(828, 690)
+    page.update_status(text_status())
+    page.set_connected(True, "")
+    page.show()
+    qtbot.waitExposed(page)
+    yield Talk(page, toy, client)
+    client.hang_up()
+
+
+def test_the_page_is_what_the_run_asks_for(talk: Talk) -> None:
+    assert talk.demo.isVisible() and not talk.page.digits.isVisible()
+    assert "goes on with what you type" in talk.page.subtitle.text()
+    talk.page.update_status(make_status())
+    assert talk.page.digits.isVisible() and not talk.demo.isVisible()
+
+
+def test_the_text_grows_and_the_newest_bytes_experts_are_lit(qtbot: QtBot, talk: Talk) -> None:
+    talk.demo.prompt.setPlainText("import os")
+    talk.demo.temperature.setValue(3)
+    talk.demo.length.setValue(50)
+    talk.begin(qtbot)
+    assert talk.toy.asked[-1] == ("generate", {"prompt": "import os", "length": 50, "temperature": 0.3, "seed": None})
+    assert talk.demo.go.text() == "Stop"
+    talk.say(", sy")
+    talk.say("s", answers("local", LOFT, LOFT, "local", ATTIC, ""))
+    qtbot.waitUntil(lambda: talk.written == "import os, sys")
+    talk.toy.send(wire.Reply(talk.request, wire.Continued(5, 0.1, 4200, 7, 2.4)))
+    qtbot.waitUntil(lambda: talk.demo.go.text() == "Continue")
+    card = talk.demo.experts
+    assert card.title.text() == "Byte 5: “s”"
+    assert talk.demo._figures.text().startswith("5 of 50 bytes")
+    assert card.grids[0].text((1, 1)) == "text.0.1.1: 3f2a91c0, weight 50%, 12 ms"
+    assert [[row[1].text() for row in figures._rows] for figures in card.lists] == [
+        ["This PC", "3f2a91c0"],
+        ["3f2a91c0", "This PC"],
+        ["b8e1d2aa", "No answer"],
+    ]
+    assert talk.demo._pill._label.text() == "5 of 6 answered"
+    assert "1 of 6 experts did not answer" in card._missing._label.text()
+
+
+def test_a_byte_is_chosen_in_the_text_and_in_the_strip(qtbot: QtBot, talk: Talk) -> None:
+    demo, strip = talk.demo, talk.demo.strip.strip
+    demo.prompt.setPlainText("x")
+    talk.begin(qtbot)
+    talk.say("a𝄞c", answers(*[LOFT] * 6))  # the clef takes two of Qt's units
+    talk.say("d")
+    qtbot.waitUntil(lambda: talk.written == "xa𝄞cd")
+    cursor = demo.page.textCursor()
+    cursor.setPosition(4)
+    demo.page.setTextCursor(cursor)
+    assert demo.experts.title.text() == "Byte 3: “c”"
+    assert demo.experts.lists[0]._rows[0][1].text() == "3f2a91c0"
+    talk.say("e")
+    qtbot.waitUntil(lambda: talk.written.endswith("e"))
+    assert demo.experts.title.text() == "Byte 3: “c”"  # it stays while the text goes on
+    strip.setFocus()
+    QTest.keyClick(strip, Qt.Key.Key_Home)
+    assert demo.experts.title.text() == "Byte 1: “a”"
+    QTest.keyClick(strip, Qt.Key.Key_End)
+    assert demo.experts.title.text() == "Byte 5: “e”"
+    QTest.mouseClick(strip, Qt.MouseButton.LeftButton, pos=QPoint(15, 8))
+    assert demo.experts.title.text() == "Byte 2: “𝄞”"
+
+
+def test_escape_stops_and_what_has_come_stays(qtbot: QtBot, talk: Talk) -> None:
+    talk.begin(qtbot)
+    talk.say("abc")
+    qtbot.waitUntil(lambda: talk.written.endswith("abc"))
+    talk.page.activateWindow()
+    qtbot.waitUntil(talk.page.isActiveWindow)
+    QTest.keyClick(talk.page, Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: talk.toy.asked[-1] == ("stop", {"request": talk.request}))
+    talk.say("late")
+    with qtbot.waitSignal(talk.client.status):
+        talk.toy.tell("status", text_status())
+    assert talk.written.endswith("abc") and talk.demo.go.text() == "Continue"
+    talk.begin(qtbot)
+    assert talk.written == talk.demo.prompt.toPlainText()
+
+
+def test_every_failure_has_a_sentence(qtbot: QtBot, talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    talk.begin(qtbot)
+    talk.say("ab")
+    talk.toy.send(wire.Reply(talk.request, error=wire.ErrorInfo("compute", "No expert answered. Try again.")))
+    qtbot.waitUntil(lambda: talk.sentence == "No expert answered. Try again. The text ends after 2 bytes.")
+    assert talk.written.endswith("ab")
+    talk.begin(qtbot)
+    assert talk.sentence == ""
+    talk.say("c")
+    qtbot.waitUntil(lambda: talk.written.endswith("c"))
+    talk.toy.hang_up()
+    qtbot.waitUntil(lambda: "ended the connection. The text ends after 1 byte." in talk.sentence)
+    talk.page.set_connected(False, "Worker stopped, restarting in 4 s")
+    talk.demo.go.click()
+    qtbot.waitUntil(lambda: "not connected" in talk.sentence)
+    monkeypatch.setattr(text_page, "LONGEST", 10)
+    talk.demo.prompt.setPlainText("x" * 11)
+    talk.demo.go.click()
+    assert "Shorten it" in talk.sentence
+
+
+def test_a_wait_is_explained_and_so_is_a_model_that_knows_nothing(qtbot: QtBot, talk: Talk) -> None:
+    about = talk.demo._about
+    talk.page.update_curve([wire.CurvePoint(64, 2048, 1.7, 0.5)])
+    assert about.text() == "Python's reference, step 4,200; 2.45 bits a byte on unseen text."
+    talk.page.update_status(text_status(step=0))
+    assert "learned nothing yet" in about.text()
+    talk.begin(qtbot)
+    talk.demo.writing._patience.start(1)
+    qtbot.waitUntil(lambda: "compute process is starting" in about.text())
+    talk.page.update_status(text_status(step=0))
+    assert "compute process is starting" in about.text()
+    talk.say("a")
+    qtbot.waitUntil(lambda: "learned nothing yet" in about.text())
+
+
+def test_what_this_pc_lacks_is_said() -> None:
+    assert absent(ALONE, 12, 48) == "36 of 48 experts are not on this PC; none of them took part."
+    assert absent(ALONE, 48, 48) == absent(answers("local", LOFT), 12, 48) == missing(ALONE) == ""
+    assert missing(answers("local", "", LOFT, "")).startswith("2 of 4 experts did not answer")
+
+
+def test_letters_stay_with_their_peers() -> None:
+    hosts = Hosts()
+    assert [hosts.letter(host) for host in ("b", "local", "a", "b")] == ["A", "Y", "B", "A"]
+    assert [hosts.tone(host) for host in ("local", "b", "a", "c", "d")] == [
+        "ember_fill",
+        *("peer_a", "peer_b", "peer_c", "peer_rest"),
+    ]
+    assert {hosts.letter(str(number)) for number in range(40)} == {*LETTERS[4:], "+"}
+    assert name_of(LOFT) == "3f2a91c0"
+
+
+def test_signs_that_show_nothing_are_dots() -> None:
+    assert printable("a\tb\n\x00\x1b[\u202e\u2028é\ufffd") == "a\tb\n··[··é\ufffd"
+
+
+def test_the_focus_goes_in_reading_order(qtbot: QtBot, talk: Talk) -> None:
+    demo = talk.demo
+    talk.page.activateWindow()
+    qtbot.waitUntil(talk.page.isActiveWindow)
+    demo.prompt.setFocus()
+    seen: list[QWidget] = []
+    for _ in range(8):
+        focused = QApplication.focusWidget()
+        assert focused is not None
+        seen.append(focused)
+        QTest.keyClick(focused, Qt.Key.Key_Tab)
+    grids = demo.experts.grids
+    assert seen == [demo.prompt, demo.temperature, demo.length, demo.go, demo.page, *grids]
+    assert QApplication.focusWidget() is demo.strip.strip
+    assert all(widget.accessibleName() for widget in seen)
+    QTest.keyClick(demo.temperature, Qt.Key.Key_Right)
+    assert demo.temperature.figure.text() == "0.8"
+
+
+@pytest.fixture
+def running(folder: Path) -> Iterator[RunningWorker]:
+    start_paused(folder)
+    with worker(folder, "--run", "text") as process:
+        yield process
+
+
+def test_with_a_real_worker_that_is_paused_and_then_dies(qtbot: QtBot, folder: Path, running: RunningWorker) -> None:
+    client = WorkerClient(folder, running.status().version)
+    with qtbot.waitSignal(client.connected) as connected:
+        client.dial()
+    demo = TextDemo(client)
+    qtbot.addWidget(demo)
+    demo.show()
+    assert connected.args is not None
+    demo.update_status(connected.args[0].status)
+    demo.length.setValue(20)
+    demo.start()
+    qtbot.waitUntil(lambda: len(demo.writing.bytes) == 20 and not demo.writing.running, timeout=40_000)
+    assert demo._pill._label.text() == "6 of 6 answered"
+    assert {row[1].text() for figures in demo.experts.lists for row in figures._rows} == {"This PC"}
+
+    demo.length.setValue(2000)
+    demo.start()
+    qtbot.waitUntil(lambda: len(demo.writing.bytes) > 2, timeout=20_000)
+    demo.writing.stop()
+    client.request("status")
+    wait_until(lambda: (compute := running.compute()) and compute.cpu_percent(0.3) < 20, "compute left the text")
+
+    demo.start()
+    qtbot.waitUntil(lambda: len(demo.writing.bytes) > 2, timeout=20_000)
+    family = psutil.Process(running.process.pid)
+    for process in [*family.children(recursive=True), family]:
+        process.kill()
+    qtbot.waitUntil(lambda: not demo.writing.running, timeout=10_000)
+    assert "The text ends after" in demo._notice._label.text()
+    assert demo.go.text() == "Continue"
+    client.hang_up()
