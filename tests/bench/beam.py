@@ -1,5 +1,7 @@
-"""Beam search over a directory of remote experts, as the anchor's driver measures it: a fresh peer's first search, later
-ones, and a batch of 64. Each searching peer is a process of its own; the grid's hosts are peers in another."""
+"""Beam search over a directory of remote experts, as the anchor's driver measures it.
+
+A fresh peer's first search, later ones, and a batch of 64. Each searching peer is a process of its own.
+"""
 
 import asyncio
 import json
@@ -13,7 +15,8 @@ import torch
 
 from core.dht.node import DHTNode
 from core.experts.beam_search import BeamSearch
-from core.experts.dht_directory import DHTDirectory, HostState
+from core.experts.dht_directory import DHTDirectory
+from core.experts.directory import HostState
 from core.experts.gating import Gate
 from core.experts.grid import Grid, Uid
 from core.identity import Identity, PeerId
@@ -89,7 +92,9 @@ async def _search(known: str, side: int, rows: int, count: int) -> dict[str, Any
             if turn == 0:
                 await directory.refresh()
             beam = await search.choose(heads)
-            hosts = await directory.hosts([Uid(RUN, 0, beam.cells[i]) for i in beam.chosen.unique().tolist()])
+            hosts = await directory.hosts(
+                [Uid(RUN, 0, beam.cells[i]) for i in sorted(set(beam.chosen.flatten().tolist()))]
+            )
             times.append(time.perf_counter() - began)
             returned = beam.chosen.shape[1]
             assert hosts

@@ -25,7 +25,7 @@ def measure(quick: bool) -> list[dict[str, Any]]:
             began = time.perf_counter()
             packed = codec.encode(tensor, name)
             middle = time.perf_counter()
-            restored = codec.decode(bytearray(packed), name, (ELEMENTS,))
+            restored = codec.decode(memoryview(bytearray(packed)), name, (ELEMENTS,))
             pack.append(middle - began)
             unpack.append(time.perf_counter() - middle)
         figures.append(

@@ -17,11 +17,12 @@ def _lie() -> None:
     import torch
 
     from core.experts import codec
+    from core.experts.calls import Codec
 
     honest = codec.encode
 
-    def noise(tensor: torch.Tensor, name: codec.Codec) -> bytes | memoryview:
-        return honest(torch.randn_like(tensor), name)
+    def noise(tensor: torch.Tensor, codec: Codec) -> bytes:
+        return honest(torch.randn_like(tensor), codec)
 
     codec.encode = noise
 

@@ -83,7 +83,7 @@ def test_a_swarm_learns_as_well_while_peers_die_freeze_lie_and_join(tmp_path: Pa
             wait_until(lambda: hosted(alive) >= everything, "the adoption of the dead and frozen hosts' experts", 180)
             adopted_s = time.monotonic() - killed
             swarm.until_step(steps, 300)
-            slowest = max(trainer.status().slowest_step_s for trainer in swarm.trainers)
+            slowest = max(trainer.status().slowest_step_s or 0.0 for trainer in swarm.trainers)
             disturbed = swarm.accuracy()
         finally:
             signalled(swarm.frozen, signal.SIGCONT)
