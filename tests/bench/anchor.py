@@ -36,16 +36,14 @@ CASE = ("mib_each_way", "compression", "grid", "hid_dim", "batch_size", "clients
 """What tells the cases of a list apart."""
 
 
-def against(python: Path, drivers: Sequence[str], anchors: Path | None, options: Sequence[str] = ()) -> dict[str, Any]:
-    """hivemind's figures of some drivers, run by the Python of its environment."""
-    folder = (anchors or ANCHORS).resolve()
-    figures = {}
-    for name in drivers:
-        progress(f"hivemind: {name}")
-        command = [str(python), f"bench_{name}.py", *options]
-        answer = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, check=True, timeout=AGAINST_S)
-        figures[name] = json.loads(answer.stdout.splitlines()[-1])["figures"]
-    return figures
+def figures(python: Path, folder: Path | None, name: str, quick: bool, *arguments: str) -> Any:
+    """The figures of one of hivemind's drivers, run by the Python of its environment."""
+    progress(f"hivemind: {name}")
+    command = [str(python), f"bench_{name}.py", *(["--quick"] if quick else []), *arguments]
+    answer = subprocess.run(
+        command, cwd=(folder or ANCHORS).resolve(), stdout=subprocess.PIPE, check=True, timeout=AGAINST_S
+    )
+    return json.loads(answer.stdout.splitlines()[-1])["figures"]
 
 
 def ratios(ours: Any, theirs: Any, path: str = "") -> dict[str, float]:
@@ -58,7 +56,8 @@ def ratios(ours: Any, theirs: Any, path: str = "") -> dict[str, float]:
         others = {_case(other): other for other in theirs if isinstance(other, dict)}
         for mine in ours:
             if isinstance(mine, dict) and _case(mine) in others:
-                found |= ratios(mine, others[_case(mine)], f"{path}[{_case(mine)}]")
+                label = f"{_case(mine)}, {mine['codec']}" if "codec" in mine else _case(mine)
+                found |= ratios(mine, others[_case(mine)], f"{path}[{label}]")
     elif isinstance(ours, int | float) and isinstance(theirs, int | float) and ours and theirs:
         name = path.rpartition(".")[2]
         if name in HIGHER_IS_BETTER:
@@ -70,6 +69,17 @@ def ratios(ours: Any, theirs: Any, path: str = "") -> dict[str, float]:
 
 def _case(figures: dict[str, Any]) -> str:
     return ", ".join(f"{name} {figures[name]}" for name in CASE if name in figures)
+
+
+def memory(pids: Sequence[int]) -> dict[str, int]:
+    """MiB of some processes: resident, and with what they share counted once (Linux)."""
+    kib = {"Rss:": 0, "Pss:": 0}
+    for pid in pids:
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            name, *rest = line.split()
+            if name in kib:
+                kib[name] += int(rest[0])
+    return {"processes": len(pids), "rss_mib": round(kib["Rss:"] / 1024), "pss_mib": round(kib["Pss:"] / 1024)}
 
 
 def milliseconds(seconds: Sequence[float]) -> dict[str, float]:

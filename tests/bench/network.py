@@ -10,14 +10,13 @@ import asyncio
 import contextlib
 import json
 import random
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 import uuid
 from array import array
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,8 @@ from core.identity import Identity, PeerId
 from core.net.messages import PeerAddress
 from core.net.rpc import RpcNode
 from core.worker.network import parse_address
+from tests.bench import anchor
+from tests.bench.anchor import memory, milliseconds
 from tests.bench.machine import progress
 from tests.bench.network_peer import RUN, Empty
 from tests.workers import ROOT, RunningWorker, hearth, worker
@@ -38,10 +39,6 @@ SIZES = (0.0625, 1.0, 4.0, 16.0)
 """MiB."""
 NEIGHBOURS = 3
 DEADLINE_S = 60.0
-AGAINST_S = 1200.0
-"""The longest that a driver of the anchor may take."""
-HIGHER_IS_BETTER = ("mb_per_s_both_ways", "mb_per_s_one_way_payload", "parallel_stores_per_s")
-LOWER_IS_BETTER = ("median", "first_call_ms", "first_s", "again_s", "seconds", "rss_mib", "pss_mib")
 
 
 def measure(quick: bool, against: Path | None = None, anchors: Path | None = None) -> dict[str, Any]:
@@ -49,41 +46,8 @@ def measure(quick: bool, against: Path | None = None, anchors: Path | None = Non
     ours = {"latency": _latency(quick), "dht": _dht(quick)}
     if against is None:
         return {"figures": ours}
-    theirs = {name: anchor(against, anchors, name, quick) for name in ours}
-    return {"figures": ours, "hivemind": theirs, "times_better": _ratios(ours, theirs)}
-
-
-def anchor(python: Path, folder: Path | None, name: str, quick: bool, *arguments: str) -> Any:
-    """The figures of one of hivemind's drivers."""
-    driver = (folder or ROOT.parent / "shared" / "anchors" / "hivemind") / f"bench_{name}.py"
-    progress(f"hivemind: {driver.name}")
-    command = [str(python), driver.name, *(["--quick"] if quick else []), *arguments]
-    answer = subprocess.run(command, cwd=driver.parent, stdout=subprocess.PIPE, check=True, timeout=AGAINST_S)
-    return json.loads(answer.stdout.splitlines()[-1])["figures"]
-
-
-def _ratios(ours: Any, theirs: Any, path: str = "") -> dict[str, float]:
-    """For each figure that both have, how many times better ours is."""
-    found: dict[str, float] = {}
-    if isinstance(ours, dict) and isinstance(theirs, dict):
-        for name in ours.keys() & theirs.keys():
-            found |= _ratios(ours[name], theirs[name], f"{path}.{name}" if path else name)
-    elif isinstance(ours, list) and isinstance(theirs, list):
-        for mine, other in zip(ours, theirs, strict=False):
-            found |= _ratios(mine, other, f"{path}.{mine['mib_each_way']}")
-    elif path.endswith(HIGHER_IS_BETTER):
-        found[path] = round(ours / theirs, 2)
-    elif path.endswith(LOWER_IS_BETTER):
-        found[path] = round(theirs / ours, 2)
-    return dict(sorted(found.items()))
-
-
-def milliseconds(seconds: Sequence[float]) -> dict[str, float]:
-    times = sorted(1000 * value for value in seconds)
-    p95 = times[min(len(times) - 1, round(0.95 * (len(times) - 1)))]
-    figures = {"median": statistics.median(times), "p95": p95, "mean": statistics.fmean(times)}
-    figures |= {"min": times[0], "max": times[-1]}
-    return {"n": len(times), **{name: round(value, 3) for name, value in figures.items()}}
+    theirs = {name: anchor.figures(against, anchors, name, quick) for name in ours}
+    return {"figures": ours, "hivemind": theirs, "times_better": anchor.ratios(ours, theirs)}
 
 
 # Calls
@@ -279,14 +243,3 @@ def _records(peers: list[Process], keys: int, choice: random.Random) -> dict[str
         "parallel_stores_per_s": round(keys / seconds, 1),
         "parallel_store_success": stored / keys,
     }
-
-
-def memory(pids: Sequence[int]) -> dict[str, int]:
-    """MiB of some processes: resident, and with what they share counted once (Linux)."""
-    kib = {"Rss:": 0, "Pss:": 0}
-    for pid in pids:
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-            name, *rest = line.split()
-            if name in kib:
-                kib[name] += int(rest[0])
-    return {"processes": len(pids), "rss_mib": round(kib["Rss:"] / 1024), "pss_mib": round(kib["Pss:"] / 1024)}

@@ -18,8 +18,9 @@ from typing import Any
 
 import psutil
 
+from tests.bench.anchor import memory, milliseconds
 from tests.bench.machine import progress
-from tests.bench.network import HERE, anchor, memory, milliseconds
+from tests.bench.network import HERE
 from tests.workers import ROOT, RunningWorker, hearth, wait_until, worker
 
 RUN = "bench"
@@ -30,32 +31,23 @@ CASES = ((256, 64, "fp32"), (1024, 512, "fp32"), (1024, 512, "fp16"))
 START_WIDTH, START_EXPERTS = 256, 64
 
 
-def measure(quick: bool, against: Path | None = None, anchors: Path | None = None) -> dict[str, Any]:
-    """All figures: samples/s of each case (the middle of the repeats), and start and memory of a large host.
-
-    With `against`, the Python of hivemind's environment, also its samples/s and the ratios of ours to them.
-    """
+def throughputs(quick: bool) -> list[dict[str, Any]]:
+    """Samples/s of each case, the middle of the repeats."""
     seconds, repeats = (2.0, 1) if quick else (5.0, 3)
-    throughput = []
+    figures = []
     for width, batch, encoding in CASES:
         runs = sorted(
             (_throughput(width, batch, encoding, seconds) for _ in range(repeats)), key=lambda run: run["samples_per_s"]
         )
-        middle = runs[len(runs) // 2]
-        throughput.append(middle | {"samples_per_s_runs": [run["samples_per_s"] for run in runs]})
-        progress(f"throughput: {throughput[-1]}")
-    starts = sorted((_start() for _ in range(repeats)), key=lambda start: start["cold_start_s"])
-    progress(f"server: {starts}")
-    figures = {"throughput": throughput, "server": starts[len(starts) // 2]}
-    if against is None:
-        return {"figures": figures}
-    theirs, ratios = [], {}
-    for case, (width, batch, encoding) in zip(throughput, CASES, strict=True):
-        sizes = ("--hid-dims", str(width), "--batch-sizes", str(batch), "--clients", str(CLIENTS))
-        theirs += anchor(against, anchors, "throughput", quick, *sizes)
-        ratio = case["samples_per_s"] / theirs[-1]["samples_per_s"]
-        ratios[f"samples_per_s.{width}.{batch}.{encoding}"] = round(ratio, 2)
-    return {"figures": figures, "hivemind": {"throughput": theirs}, "times_better": ratios}
+        figures.append(runs[len(runs) // 2] | {"samples_per_s_runs": [run["samples_per_s"] for run in runs]})
+        progress(f"throughput: {figures[-1]}")
+    return figures
+
+
+def starts(quick: bool) -> list[dict[str, Any]]:
+    """Start and memory of a host with many experts, the middle of the repeats."""
+    runs = sorted((_start() for _ in range(1 if quick else 3)), key=lambda start: start["cold_start_s"])
+    return [runs[len(runs) // 2]]
 
 
 @contextlib.contextmanager
@@ -120,7 +112,7 @@ def _throughput(width: int, batch: int, encoding: str, seconds: float) -> dict[s
                 client.stdin.write("go\n")
                 client.stdin.flush()
             results = [_line(client) for client in clients]
-            used = memory(_processes(running))
+            used = memory(processes(running))
         finally:
             for client in clients:
                 client.kill()
@@ -146,10 +138,10 @@ def _line(client: "subprocess.Popen[str]") -> Any:
 
 def _start() -> dict[str, Any]:
     with server(START_WIDTH, START_EXPERTS) as (running, seconds):
-        used = memory(_processes(running))
+        used = memory(processes(running))
     return {"experts": START_EXPERTS, "hid_dim": START_WIDTH, "cold_start_s": round(seconds, 2), "memory": used}
 
 
-def _processes(running: RunningWorker) -> list[int]:
+def processes(running: RunningWorker) -> list[int]:
     process = psutil.Process(running.process.pid)
     return [process.pid, *(child.pid for child in process.children(recursive=True))]
