@@ -387,14 +387,14 @@ def _problem(call: Call, pool: TaskPool | None) -> Problem | None:
         return Problem("not_hosted", "this peer does not host it.")
     backend, inputs, gradients = pool.backend, call.inputs, call.gradients
     if (gradients is not None) != (pool.direction == "backward"):
-        return Problem("bad_request", "gradients belong to backward calls, and to all of them.")
+        return Problem("bad_shape", "gradients belong to backward calls, and to all of them.")
     for name, tensor in (("inputs", inputs), ("gradients", inputs if gradients is None else gradients)):
         if tensor.shape[1:] != backend.input_shape or not tensor.shape[0] or tensor.dtype != backend.dtype:
             wanted = " x ".join(map(str, ("n", *backend.input_shape)))
             found = " x ".join(map(str, tensor.shape))
-            return Problem("bad_request", f"its {name} are {found} {tensor.dtype}, not {wanted} {backend.dtype}.")
+            return Problem("bad_shape", f"its {name} are {found} {tensor.dtype}, not {wanted} {backend.dtype}.")
     if gradients is not None and gradients.shape != inputs.shape:
-        return Problem("bad_request", f"{len(gradients)} gradients do not fit {len(inputs)} inputs.")
+        return Problem("bad_shape", f"{len(gradients)} gradients do not fit {len(inputs)} inputs.")
     return None
 
 

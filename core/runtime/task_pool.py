@@ -22,7 +22,7 @@ TASK_COST = 2_000_000
 class Problem(NamedTuple):
     """Why a call was refused."""
 
-    code: Literal["not_hosted", "bad_request", "bad_values", "stale"]
+    code: Literal["not_hosted", "bad_shape", "bad_values", "stale"]
     text: str
 
 

@@ -167,7 +167,7 @@ async def test_wrong_requests_are_refused_with_a_reason() -> None:
     bad[1, 3] = math.nan
     async with host.running():
         for number, code, words in (
-            (host.send("forward", [wide], width=9), "bad_request", "2 x 9"),
+            (host.send("forward", [wide], width=9), "bad_shape", "2 x 9"),
             (host.send("forward", [rows(2)], uids=("test.0.9.9",)), "not_hosted", "test.0.9.9"),
             (host.send("forward", [rows(2)], uids=("nonsense",)), "protocol", "nonsense"),
             (host.send("forward", [rows(2)], deadline=time.monotonic() - 1), "busy", "busy"),
