@@ -2,39 +2,49 @@
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from tests.bench import alone, idle, machine, moe, network, text
+from tests.bench import alone, convergence, idle, latency_throughput, machine, moe, network, text
+from tests.workers import ROOT
+
+OUT = ROOT / "build" / "bench"
+BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
+    "alone": lambda o: alone.measure(o.quick),
+    "convergence": lambda o: convergence.measure(o.quick, o.data, o.seeds, o.out),
+    "idle": lambda o: idle.measure(o.quick),
+    "latency_throughput": lambda o: latency_throughput.measure(o.quick, o.out),
+    "moe": lambda o: moe.measure(o.quick, o.against, o.anchors),
+    "network": lambda o: network.measure(o.quick, o.against, o.anchors),
+    "text": lambda o: text.measure(o.quick),
+}
 
 
 def main() -> int:
     """Run one benchmark."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    parser.add_argument("name", choices=["alone", "idle", "moe", "network", "text"])
+    parser.add_argument("name", choices=list(BENCHMARKS))
     parser.add_argument("--quick", action="store_true", help="fewer repetitions: a minute instead of several")
     parser.add_argument(
         "--against", type=Path, metavar="PYTHON", help="moe, network: measure hivemind of this Python too"
     )
     parser.add_argument("--anchors", type=Path, metavar="FOLDER", help="moe, network: drivers that measure hivemind")
+    parser.add_argument(
+        "--data", type=Path, default=convergence.DATA, metavar="PATH", help="convergence: MNIST's folder"
+    )
+    parser.add_argument("--seeds", type=int, default=3, metavar="N", help="convergence: runs of each case")
+    parser.add_argument("--out", type=Path, default=OUT, metavar="FOLDER", help="where plots and the JSON are written")
     options = parser.parse_args()
-    document = {"benchmark": options.name, "quick": options.quick, "machine": machine.describe(), **_run(options)}
-    print(msgspec.json.format(msgspec.json.encode(document)).decode())
+    figures = BENCHMARKS[options.name](options)
+    document = {"benchmark": options.name, "quick": options.quick, "machine": machine.describe(), **figures}
+    written = msgspec.json.format(msgspec.json.encode(document))
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / f"{options.name}.json").write_bytes(written)
+    print(written.decode())
     return 0
-
-
-def _run(options: argparse.Namespace) -> dict[str, Any]:
-    if options.name == "alone":
-        return alone.measure(options.quick)
-    if options.name == "idle":
-        return idle.measure(options.quick)
-    if options.name == "text":
-        return text.measure(options.quick)
-    if options.name == "moe":
-        return moe.measure(options.quick, options.against, options.anchors)
-    return network.measure(options.quick, options.against, options.anchors)
 
 
 if __name__ == "__main__":
