@@ -10,7 +10,7 @@ from core.experts.layer import Call, ExpertHost, Output
 
 
 class FarHost:
-    """An `ExpertHost` that passes calls on to another one, late and not always."""
+    """An `ExpertHost` that passes calls on to another one, late and not always; those of inference as they are."""
 
     def __init__(self, host: ExpertHost, delay_s: float, failures: float = 0.0, seed: int = 0) -> None:
         """Args: the host; mean of the exponential delay of a request, seconds; share of the calls that fail."""
@@ -20,7 +20,7 @@ class FarHost:
         self._random = random.Random(seed)
 
     async def forward(self, calls: Sequence[Call], passage: int, inference: bool = False) -> list[Output | None]:
-        reached = await self._travel(calls)
+        reached = list(calls) if inference else await self._travel(calls)
         answers = iter(await self._host.forward([call for call in reached if call], passage, inference))
         return [next(answers) if call else None for call in reached]
 
