@@ -182,6 +182,12 @@ class Unhost(Message, frozen=True):
     uids: list[str]
 
 
+class TakeTrunk(Message, frozen=True):
+    """Go on with this trunk if it is newer than the one here: that of another trainer, from its checkpoint file."""
+
+    path: str
+
+
 class Quit(Message, frozen=True):
     """Save a checkpoint and end."""
 
@@ -360,6 +366,7 @@ ToCompute = (
     | Suffixes
     | Host
     | Unhost
+    | TakeTrunk
     | Quit
 )
 ToWorker = (

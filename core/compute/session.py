@@ -42,6 +42,7 @@ from core.compute.messages import (
     StopGenerating,
     Stopped,
     Suffixes,
+    TakeTrunk,
     Tensor,
     ToCompute,
     Train,
@@ -58,7 +59,7 @@ from core.experts.directory import LOCAL
 from core.experts.grid import Grid, Uid
 from core.runtime.backend import ExpertBackend, expert_bytes, speed, useful_threads
 from core.runtime.checkpoints import CheckpointStore
-from core.runtime.parts import Part
+from core.runtime.parts import Part, read
 from core.runtime.runtime import Runtime, Switch
 from core.training import datasets
 from core.training.predict import predict
@@ -179,6 +180,8 @@ class Session:
                     group.create_task(self._host(message), name="host")
                 case Unhost():
                     group.create_task(self._unhost(message), name="unhost")
+                case TakeTrunk():
+                    group.create_task(self._take_trunk(Path(message.path)), name="trunk")
                 case Quit():
                     self._quit.set()
                 case Configure():
@@ -215,6 +218,15 @@ class Session:
         self._set_threads()
         self._pipe.send(self._progress())
         self._pipe.send(hosted)
+
+    async def _take_trunk(self, path: Path) -> None:
+        try:
+            part = await asyncio.to_thread(read, self._manifest.run, TRUNK, path)
+            if part.version > self._trainer.step:
+                self._trainer.load_state(part.tensors)
+                log.info("Going on with the trunk of another trainer, at step %d.", self._trainer.step)
+        except CheckpointError as error:
+            log.warning("The trunk that came from a peer was not used: %s.", error)
 
     async def _unhost(self, message: Unhost) -> None:
         hosted = await self._residents.unhost(message, self._runtime, self._save)

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import random
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -74,6 +75,10 @@ class Grid:
 
     def uid(self, layer: int, coords: Coords) -> Uid:
         return Uid(self.run, layer, coords)
+
+    def random_uid(self, chance: random.Random) -> Uid:
+        """Any cell, all alike."""
+        return self.uid(chance.randrange(self.layers), tuple(map(chance.randrange, self.shape)))
 
     def uids(self) -> Iterator[Uid]:
         """Every cell of every layer, in order."""

@@ -51,6 +51,8 @@ class Blobs:
         self._blobs: dict[str, Blob] = {}
         self._parts: dict[str, list[Blob]] = {}
         """Each part's, newest first."""
+        self._shared: dict[str, Path] = {}
+        """Files elsewhere on this disk that others may read: those of the run's data."""
 
     def load(self) -> None:
         """Look at what is there. Damaged files are set aside, unfinished ones stay to be finished."""
@@ -78,6 +80,10 @@ class Blobs:
         """Of every part that is here."""
         return [blobs[0] for blobs in self._parts.values()]
 
+    def share(self, sha256: str, path: Path) -> None:
+        """Let others read a file that is kept elsewhere."""
+        self._shared[sha256] = path
+
     def get(self, sha256: str) -> Blob | None:
         return self._blobs.get(sha256)
 
@@ -100,7 +106,7 @@ class Blobs:
             CheckpointError: it is not here (any more).
         """
         try:
-            with self.path(sha256).open("rb") as file:
+            with (self._shared.get(sha256) or self.path(sha256)).open("rb") as file:
                 file.seek(offset)
                 return os.fstat(file.fileno()).st_size, file.read(length)
         except OSError as error:

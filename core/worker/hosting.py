@@ -14,7 +14,7 @@ import msgspec
 from core.dht.node import DHTNode
 from core.errors import CallRefused, ComputeError, HearthError, NetworkError
 from core.experts.dht_directory import DHTDirectory
-from core.experts.directory import HostState
+from core.experts.directory import MIRROR_LIMIT, HostState
 from core.experts.grid import Uid
 from core.identity import PeerId, parse_peer, peer_text
 from core.net.rpc import Context, RpcNode
@@ -201,7 +201,11 @@ class Hosting:
         """The swarm as of now, and the copies of vacant cells that can be fetched."""
         if self._joined and not self._vacant:
             await self._directory.refresh()
-        cells, now = list(self._grid.uids()), time.monotonic()
+        cells, now = self._cells(), time.monotonic()
+        if (
+            len(cells) < self._grid.layers * self._grid.cells
+        ):  # others look at other cells: it cannot be planned for them
+            members = {self._me: members[self._me]}
         unsure = [uid for uid in self._unsure(cells) if uid not in self._claimed]
         hosts = await self._members.hosts([*unsure, *self._claimed])
         vacant = [uid for uid in unsure if not hosts[uid]]
@@ -214,6 +218,14 @@ class Hosting:
             found = await self._find(list(self._vacant)[:LOOKED_UP])
         keepers = {uid: self._newest_keepers(uid, found.get(uid, [])) for uid in self._vacant}
         return View(cells, members, mine, rivals, self._vacant, {uid: k for uid, k in keepers.items() if k}), found
+
+    def _cells(self) -> list[Uid]:
+        """All cells of a small grid; of a large one, mostly empty, what is hosted here and some by chance."""
+        if self._grid.layers * self._grid.cells <= MIRROR_LIMIT:
+            return list(self._grid.uids())
+        chance = random.Random(self._me)
+        some = {self._grid.random_uid(chance) for _ in range(LOOKED_UP)}
+        return sorted(some | self._claimed)
 
     def _unsure(self, cells: Sequence[Uid]) -> list[Uid]:
         """The cells that may be vacant: not in the directory, or hosted by the dead as far as it knows."""

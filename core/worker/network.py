@@ -25,6 +25,7 @@ from core.net.rpc import RpcNode
 from core.worker.blobs import TRUNK, Blobs
 from core.worker.copies import Copies
 from core.worker.hosting import Hosting
+from core.worker.shared import Data, TrunkFollower
 from core.worker.supervisor import ComputeSupervisor
 
 log = logging.getLogger(__name__)
@@ -93,6 +94,8 @@ class Network:
         run_folder = folder / "runs" / manifest.run
         blobs = Blobs(run_folder, self.grid, disk_bytes)
         self.copies = Copies(manifest.run, run_folder / CHECKPOINTS, blobs, self.node, self.dht)
+        self._data = Data(manifest, run_folder, blobs, self.node, self.dht)
+        self._trunk = TrunkFollower(self.copies, compute, self._trains)
         compute.saved = self._saved
         self.hosting = Hosting(self.node, self.dht, self.directory, self.copies, compute)
         self.hosting.hosts = "host" in options.roles
@@ -100,7 +103,7 @@ class Network:
         self.hosting.memory_bytes = memory_bytes
         self.hosting.changed = self._look_at_hosted
         self._stack = contextlib.AsyncExitStack()
-        self._tending: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
         self._announced: set[Uid] = set()
         self._look = asyncio.Event()
 
@@ -125,7 +128,10 @@ class Network:
         self._bootstrap += self.dht.load_state(self._state_path)[:BOOTSTRAP_PEERS]
         self.hosting.alone = self.hosting.alone and not self._bootstrap
         await self._stack.enter_async_context(self.hosting)
-        self._tending = asyncio.create_task(self._tend(), name="network")
+        self._tasks = [
+            asyncio.create_task(self._tend(), name="network"),
+            asyncio.create_task(self._complete(), name="data and trunk"),
+        ]
         log.info("This PC is peer %s.", address_text(self.node.address()))
         return self
 
@@ -136,9 +142,9 @@ class Network:
             log.warning("Peers of the local network are not looked for: %s", error)
 
     async def __aexit__(self, *_: object) -> None:
-        if self._tending:
-            self._tending.cancel()
-            await asyncio.gather(self._tending, return_exceptions=True)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         self._save()
         await self._stack.aclose()
 
@@ -180,6 +186,17 @@ class Network:
         self._announced = set(hosted)
         with contextlib.suppress(HearthError):  # the records expire by themselves as well
             await self.directory.withdraw(gone)
+
+    async def _complete(self) -> None:
+        """Get what compute needs and others have."""
+        while True:
+            try:
+                if self.dht.contacts():
+                    await self._data.tend()
+                    await self._trunk.tend()
+            except HearthError as error:
+                log.warning("What others have could not be fetched: %s", error)
+            await asyncio.sleep(TEND_S if self.dht.contacts() else 1.0)
 
     async def _join(self) -> None:
         peers = list(dict.fromkeys([*self._bootstrap, *(PeerId(info.peer) for info in self.node.peers())]))

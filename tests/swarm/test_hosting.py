@@ -1,6 +1,7 @@
 """Real hosts divide a grid among themselves, adopt the experts of one that dies, and go on after all were off."""
 
 from array import array
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -9,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from core.control.messages import DhtRecord, NetworkStatus
+from core.control.messages import DhtRecord, NetworkStatus, Prediction
 from core.experts.calls import METHODS, ExpertReply, ExpertRequest
 from core.experts.grid import Grid
 from core.identity import Identity, PeerId
@@ -75,6 +76,7 @@ def kill(running: RunningWorker) -> None:
     running.process.wait()
 
 
+@pytest.mark.timeout(300)
 async def test_a_grid_is_shared_and_survives(tmp_path: Path, backbone: RunningWorker) -> None:
     arguments = ["--role", "host", "--listen", HERE, "--bootstrap", address(backbone)]
 
@@ -108,3 +110,25 @@ async def test_a_grid_is_shared_and_survives(tmp_path: Path, backbone: RunningWo
         a, c, d = map(start, "acd")
         wait_until(lambda: divided(a, c, d), "the swarm's return")
         assert set((hosted(a) | hosted(c) | hosted(d)).values()) == {1}
+
+
+def test_who_only_hosts_answers_with_the_newest_trunk_and_adopts_what_a_trainer_leaves(
+    tmp_path: Path, backbone: RunningWorker
+) -> None:
+    network = ["--listen", HERE, "--bootstrap", address(backbone)]
+    with (
+        worker(tmp_path / "trainer", *network) as trainer,
+        worker(tmp_path / "host", "--role", "host", *network) as host,
+    ):
+        trainer.until(lambda status: (status.accuracy or 0.0) > 0.9, "training", 100.0)
+        wait_until(lambda: divided(trainer, host) and hosted(host), "both hosts")
+        before = hosted(trainer)
+        trainer.call("pause")  # it saves, and hands out copies
+        wait_until(lambda: len(hosted(host)) == len(UIDS), "adoption")
+        trained = trainer.status()
+        wait_until(lambda: host.status().step == trained.step, "the trunk")
+        after = hosted(host)
+        assert all(after[uid] >= version > 0 for uid, version in before.items())
+        ink = bytes([0] * 24 + [255] * 16 + [0] * 24)
+        answer = host.ask("predict", {"width": 8, "height": 8, "pixels": b64encode(ink).decode()}, Prediction)
+        assert answer.step == trained.step and max(answer.probabilities) > 0.3
