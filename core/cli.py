@@ -257,18 +257,22 @@ def _generate(options: argparse.Namespace) -> None:
 
     from core.control.messages import Continued, GenerateParams
 
-    def show(piece: dict[str, Any]) -> None:
-        print(msgspec.json.encode(piece).decode() if options.json else piece["text"], end=end, flush=True)
+    begun = False
 
-    end = "\n" if options.json else ""
+    def show(piece: dict[str, Any]) -> None:
+        nonlocal begun
+        prompt, begun = "" if begun else options.prompt, True
+        if options.json:
+            print(msgspec.json.encode(piece).decode(), flush=True)
+        else:
+            print(prompt + piece["text"], end="", flush=True)
+
     limits = {"length": options.length, "temperature": options.temperature, "seed": options.seed}
     try:
         params = msgspec.convert({"prompt": options.prompt, **limits}, GenerateParams)
     except msgspec.ValidationError as error:
         raise QuestionError(f"The model cannot be asked that: {error}.") from error
     with _client(options) as client:
-        if not options.json:
-            print(options.prompt, end="", flush=True)
         done = client.call("generate", params, Continued, 40.0, show)
     print("" if options.json else "\n", end="", flush=True)
     unseen = "" if done.bits is None else f", {done.bits:.2f} bits a byte on unseen text"
