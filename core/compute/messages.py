@@ -64,6 +64,8 @@ class Configure(Message, frozen=True):
     """Hosted from the start; None: all of the run's grid."""
     networked: bool = False
     """Whether the experts of other peers may be asked (`Ask`, `Locate`)."""
+    shuffle: int = 0
+    """Added to the run's seed for the order of the data: trainers go through them in orders of their own."""
 
 
 class Train(Message, frozen=True):

@@ -112,6 +112,7 @@ class Session:
             datasets.load(manifest, Path(configure.folder)),
             on_evaluated=lambda point: pipe.send(Evaluated(point)),
             suspect=lambda host, points, why: self._others.host(host).distrust(points, why),
+            shuffle=configure.shuffle,
         )
         self._generation = Generation(pipe, self._trainer)
         self._manifest = manifest

@@ -57,8 +57,10 @@ class Trainer:
         dataset: Dataset | None = None,
         on_evaluated: Callable[[CurvePoint], None] = lambda point: None,
         suspect: Suspect = lambda host, points, why: None,
+        shuffle: int = 0,
     ) -> None:
-        """Args: `dataset` None: that of the manifest, if it comes with a package.
+        """Args: `dataset` None: that of the manifest, if it comes with a package; `shuffle` is added to the seed of
+        the data's order.
 
         Raises:
             ManifestError: unknown kind of model or data set.
@@ -66,7 +68,7 @@ class Trainer:
         model, training = manifest.model, manifest.training
         self._training = training
         self._data = datasets.load(manifest) if dataset is None else dataset
-        self._batches = Batches(self._data, training.batch, training.seed)
+        self._batches = Batches(self._data, training.batch, training.seed + shuffle)
         self._kind = registry.kind_of(model.kind)
         self._network = registry.build(manifest, self._data.train.inputs.shape[1], self._data.classes)
         self._adam = Adam(self._network, training.trunk_rate, training)

@@ -102,6 +102,8 @@ class ComputeSupervisor:
         self.threads = threads
         self.threads_used: int | None = None
         self.memory_grace_s = 10.0
+        self.shuffle = 0
+        """See `Configure`."""
         self.trains = True
         """Whether compute has a Trainer; without one it serves other peers only."""
         self.asking: Asking | None = None
@@ -282,7 +284,10 @@ class ComputeSupervisor:
         self.life += 1
         networked = self.asking is not None
         experts: list[str] | None = [] if networked else None
-        await link.send(Configure(self._manifest, str(self._folder), self.threads, self.trains, experts, networked))
+        configure = Configure(
+            self._manifest, str(self._folder), self.threads, self.trains, experts, networked, self.shuffle
+        )
+        await link.send(configure)
         while True:
             now = time.monotonic()
             await self._instruct(link, now)

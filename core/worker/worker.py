@@ -117,6 +117,7 @@ class Worker:
         memory = self.settings.experts_memory_mb << 20 or psutil.virtual_memory().available // 4
         disk = self.settings.checkpoints_disk_mb << 20
         network = Network(self.folder, self.manifest, options, self._compute, memory, disk)
+        self._compute.shuffle = int.from_bytes(network.identity.peer[:4])
         self._compute.asking = Asking(network.node, network.directory, network.grid, self._compute.send)
         return network
 
