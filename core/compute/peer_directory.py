@@ -114,7 +114,7 @@ class PeerDirectory:
         old = [p for p in prefixes if self._suffixes.get((layer, p), ((), 0.0))[1] <= now]
         reading = self._finding.start((layer, prefix) for prefix in old)
         if missing := {reading[layer, p] for p in old if (layer, p) not in self._suffixes}:
-            await asyncio.wait(missing)
+            await asyncio.wait(missing, timeout=self._training.patience_s)
         found: list[Sequence[int]] = []
         for prefix, own in zip(prefixes, local, strict=True):
             suffixes = set(self._suffixes.get((layer, prefix), ((), 0.0))[0])
@@ -129,7 +129,7 @@ class PeerDirectory:
         others = [uid for uid in uids if uid not in own]
         reading = self._locating.start(uid for uid in others if self._is_old(uid))
         if missing := {reading[uid] for uid in others if uid not in self._known}:
-            await asyncio.wait(missing)
+            await asyncio.wait(missing, timeout=self._training.patience_s)
         found = {uid: own.get(uid) or self._usable(uid) for uid in uids}
         return {uid: names for uid, names in found.items() if names}
 

@@ -205,7 +205,7 @@ class Serving:
         reply = ExpertReply(answered, tuple(visit.versions), load=min(self._runtime.load, 1e6))
         self._send(message.id, reply, parts[0] if len(parts) == 1 else b"".join(parts))
 
-    def _send(self, number: int, reply: ExpertReply, data: bytes) -> None:
+    def _send(self, number: int, reply: ExpertReply, data: bytes | memoryview) -> None:
         self._pipe.send(Served(number, reply), [messages.Tensor(Shape("uint8", (len(data),)), data)])
 
     def _refuse(self, number: int, error: HearthError) -> None:

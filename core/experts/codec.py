@@ -10,13 +10,19 @@ from core.experts.calls import BLOCK, Codec, encoded_size
 LARGEST = {"fp16": 65504.0}
 
 
-def encode(tensor: Tensor, codec: Codec) -> bytes:
-    """The numbers of a float32 tensor, row-major and little endian. Beyond the range of fp16 they are clamped."""
+def encode(tensor: Tensor, codec: Codec) -> bytes | memoryview:
+    """The numbers of a float32 tensor, row-major and little endian. Beyond the range of fp16 they are clamped.
+
+    What is returned may be the tensor's own memory.
+    """
     flat = tensor.detach().reshape(-1).to(torch.float32)
+    if not len(flat):
+        return b""
     if codec == "fp32":
-        return flat.numpy().tobytes()
+        return flat.numpy().data.cast("B")
     if codec == "fp16":
-        return flat.clamp(-LARGEST["fp16"], LARGEST["fp16"]).to(torch.float16).numpy().tobytes()
+        half = flat.clamp(-LARGEST["fp16"], LARGEST["fp16"]).to(torch.float16)
+        return half.numpy().data.cast("B")
     blocks = functional.pad(flat, (0, -len(flat) % BLOCK)).view(-1, BLOCK)
     scales = blocks.abs().amax(1) / 127
     steps = torch.where(scales > 0, scales, 1.0).unsqueeze(1)
@@ -35,6 +41,8 @@ def decode(data: bytes | memoryview, codec: Codec, shape: tuple[int, ...]) -> Te
         numbers *= side
     if len(data) != encoded_size(codec, numbers):
         raise ProtocolError(f"{len(data)} bytes do not hold {shape} numbers in {codec}.")
+    if not numbers:
+        return torch.empty(shape)
     writable = bytearray(data)  # torch warns about memory that it must not write to
     if codec == "fp32":
         return torch.frombuffer(writable, dtype=torch.float32).view(shape)

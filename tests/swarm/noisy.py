@@ -21,7 +21,7 @@ def _lie() -> None:
 
     honest = codec.encode
 
-    def noise(tensor: torch.Tensor, codec: Codec) -> bytes:
+    def noise(tensor: torch.Tensor, codec: Codec) -> bytes | memoryview:
         return honest(torch.randn_like(tensor), codec)
 
     codec.encode = noise

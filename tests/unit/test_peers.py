@@ -1,0 +1,331 @@
+"""Experts of other peers as compute reaches them, with a worker that answers over the pipe's messages."""
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+import torch
+
+from core import manifest as manifests
+from core.compute import messages
+from core.compute.messages import (
+    Answered,
+    Ask,
+    FindSuffixes,
+    Forget,
+    Locate,
+    Located,
+    Place,
+    Shape,
+    Suffixes,
+    Suspect,
+    ToCompute,
+    ToWorker,
+    Unanswered,
+)
+from core.compute.peer_directory import Hosts, PeerDirectory
+from core.compute.peers import ASKS, Peers
+from core.experts import codec
+from core.experts.beam_search import BeamSearch
+from core.experts.calls import ExpertReply, encoded_size
+from core.experts.directory import LOCAL, LocalDirectory
+from core.experts.gating import Gate
+from core.experts.grid import Coords, Grid, Uid
+from core.experts.layer import Call
+from tests.bench.virtual_time import run
+
+GRID = Grid("digits", 2, (4, 4))
+TRAINING = manifests.load("digits").training
+A, B = "aa" * 32, "bb" * 32
+WIDTH = 8
+
+
+class Worker:
+    """The other end of the pipe, and the peers behind it: they add 1 to what they get."""
+
+    def __init__(self) -> None:
+        self.peers = Peers(self.send)
+        self.asked: list[Ask] = []
+        self.forgotten: list[int] = []
+        self.suspected: Counter[str] = Counter()
+        self.looked_up: list[Locate | FindSuffixes] = []
+        self.seconds: dict[str, float | None] = {A: 0.01, B: 0.01}
+        """Until a peer answers; None: never."""
+        self.refuses: dict[str, str] = {}
+        self.hosts: dict[str, list[str]] = {}
+        self.keeps_inputs = True
+        self.reply: ExpertReply | None = None
+        self.payload: bytes | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def send(self, message: ToWorker, tensors: Sequence[messages.Tensor]) -> None:
+        match message:
+            case Ask():
+                self.asked.append(message)
+                self._start(self._answer(message, bytes(tensors[0].data)))
+            case Forget():
+                self.forgotten.append(message.id)
+            case Locate():
+                self.looked_up.append(message)
+                places = [[Place(p, 0.0, 0, 1.0) for p in self.hosts.get(uid, [])] for uid in message.uids]
+                self._start(self._later(0.3, Located(message.id, places)))
+            case FindSuffixes():
+                self.looked_up.append(message)
+                found = [[u for u in range(4) if self._is_active(message.layer, (*p, u))] for p in message.prefixes]
+                self._start(self._later(0.3, Suffixes(message.id, found)))
+            case Suspect():
+                self.suspected[message.peer] += int(message.points)
+
+    def _is_active(self, layer: int, prefix: Coords) -> bool:
+        return any(uid.layer == layer and uid.coords[: len(prefix)] == prefix for uid in map(Uid.parse, self.hosts))
+
+    def _start(self, work) -> None:  # type: ignore[no-untyped-def]
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _later(self, seconds: float, message: ToCompute, tensors: Sequence[messages.Tensor] = ()) -> None:
+        await asyncio.sleep(seconds)
+        assert isinstance(message, Answered | Located | Suffixes | Unanswered)
+        self.peers.received(message, list(tensors))
+
+    async def _answer(self, message: Ask, payload: bytes) -> None:
+        seconds, request = self.seconds[message.peer], message.request
+        if message.peer in self.refuses:
+            await self._later(0.01, Unanswered(message.id, self.refuses[message.peer], "because"))
+        elif seconds is None or seconds > message.deadline_s:
+            await self._later(message.deadline_s, Unanswered(message.id, "timeout", "too late"))
+        else:
+            if message.direction == "backward" and not request.with_inputs and not self.keeps_inputs:
+                reply, data = ExpertReply((False,) * len(request.uids), forgotten=True), b""
+            else:
+                rows = codec.decode(
+                    payload[-encoded_size(request.codec, sum(request.rows) * WIDTH) :],
+                    request.codec,
+                    (sum(request.rows), WIDTH),
+                )
+                versions = tuple(range(5, 5 + len(request.uids)))
+                reply, data = ExpertReply((True,) * len(request.uids), versions), bytes(codec.encode(rows + 1, "fp16"))
+            data = data if self.payload is None else self.payload
+            tensor = messages.Tensor(Shape("uint8", (len(data),)), data)
+            await self._later(seconds, Answered(message.id, self.reply or reply), [tensor])
+
+
+def setup(worker: Worker, local: Sequence[Uid] = (), mirror_limit: int = 4096) -> PeerDirectory:
+    return PeerDirectory(GRID, LocalDirectory(local), worker.peers, TRAINING, mirror_limit)
+
+
+def calls(*cells: Coords, gradients: bool = False) -> list[Call]:
+    return [
+        Call(GRID.uid(0, cell), torch.full((i + 1, WIDTH), 2.0), torch.zeros(i + 1, WIDTH) if gradients else None, 7)
+        for i, cell in enumerate(cells)
+    ]
+
+
+def test_one_request_carries_all_calls_and_their_answers_come_back_with_versions() -> None:
+    async def main() -> None:
+        worker = Worker()
+        host = setup(worker).host(A)
+        answers = await host.forward(calls((0, 1), (2, 3)), passage=9)
+        assert [a.rows.tolist() for a in answers if a] == [[[3.0] * WIDTH], [[3.0] * WIDTH] * 2]
+        assert [a.version for a in answers if a] == [5, 6]
+        (ask,) = worker.asked
+        assert (ask.direction, ask.request.uids) == ("forward", ("digits.0.0.1", "digits.0.2.3"))
+        assert (ask.request.passage, ask.request.codec, ask.peer) == (9, "fp16", A)
+
+    run(main())
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_backward_sends_the_inputs_only_if_they_were_forgotten_and_keeps_its_passage(keeps: bool) -> None:
+    async def main() -> None:
+        worker = Worker()
+        worker.keeps_inputs = keeps
+        answers = await setup(worker).host(A).backward(calls((0, 1), gradients=True), passage=9)
+        assert answers[0] is not None and answers[0].tolist() == [[1.0] * WIDTH]
+        assert [ask.request.with_inputs for ask in worker.asked] == ([False] if keeps else [False, True])
+        assert {(ask.request.passage, ask.request.versions) for ask in worker.asked} == {(9, (7,))}
+
+    run(main())
+
+
+@pytest.mark.parametrize("code", ["timeout", "unreachable", "refused", "busy", "nonsense"])
+def test_a_peer_that_fails_is_left_alone_until_it_answers_a_question_of_its_own(code: str) -> None:
+    async def main() -> None:
+        worker = Worker()
+        host = setup(worker).host(A)
+        worker.refuses[A] = code
+        assert await host.forward(calls((0, 1)), 1) == [None]
+        assert host.suspended and await host.forward(calls((0, 1)), 2) == [None]
+        assert len(worker.asked) == 1, "it was asked although it is suspended"
+        await asyncio.sleep(60.0)
+        tries = len(worker.asked) - 1
+        assert 3 <= tries <= 9, "the back-off does not grow"
+        assert {ask.direction for ask in worker.asked[1:]} == {"inference"}
+        del worker.refuses[A]
+        await asyncio.sleep(31.0)
+        assert not host.suspended and (await host.forward(calls((0, 1)), 3))[0] is not None
+
+    run(main())
+
+
+def test_a_frozen_peer_costs_a_second_once() -> None:
+    async def main() -> None:
+        worker = Worker()
+        worker.seconds[A] = None
+        host = setup(worker).host(A)
+        start = asyncio.get_running_loop().time()
+        for _ in range(8):
+            assert await host.forward(calls((0, 1)), 1) == [None]
+        assert asyncio.get_running_loop().time() - start <= 1.0
+
+    run(main())
+
+
+def test_a_peer_that_is_cut_off_again_and_again_is_suspended_and_its_requests_are_forgotten() -> None:
+    async def main() -> None:
+        worker = Worker()
+        host = setup(worker).host(A)
+        await host.forward(calls((0, 1)), 1)
+        worker.seconds[A] = 0.4
+        for passage in (2, 3):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(0.2):
+                    await host.forward(calls((0, 1)), passage)
+        assert host.suspended and worker.forgotten == [ask.id for ask in worker.asked[1:3]]
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("reply", "payload"),
+    [
+        (None, b"short"),
+        (ExpertReply(()), None),
+        (ExpertReply((True, True)), None),
+        (ExpertReply((False,)), None),
+        (ExpertReply((True,), (1, 2)), None),
+        (ExpertReply((True,), forgotten=True), None),
+    ],
+)
+def test_an_answer_that_does_not_fit_is_refused_and_suspected(reply: ExpertReply | None, payload: bytes | None) -> None:
+    async def main() -> None:
+        worker = Worker()
+        worker.reply, worker.payload = reply, payload
+        host = setup(worker).host(A)
+        assert await host.forward(calls((0, 1)), 1) == [None]
+        assert worker.suspected[A] >= 5 and host.suspended
+
+    run(main())
+
+
+def test_ten_points_are_a_ban() -> None:
+    async def main() -> None:
+        worker = Worker()
+        host = setup(worker).host(A)
+        await host.forward(calls((0, 1)), 1)
+        host.distrust(5.0, "once")
+        assert not host.suspended
+        host.distrust(5.0, "twice")
+        assert host.suspended and worker.suspected[A] == 10
+        await asyncio.sleep(29.0)
+        assert host.suspended, "honest answers to probes do not end a ban"
+        await asyncio.sleep(3.0)
+        assert not host.suspended
+
+    run(main())
+
+
+def test_requests_under_way_are_bounded() -> None:
+    async def main() -> None:
+        worker = Worker()
+        host = setup(worker).host(A)
+        tasks = [asyncio.create_task(host.forward(calls((0, 1)), i)) for i in range(ASKS + 10)]
+        await asyncio.sleep(0.005)
+        assert len(worker.asked) == ASKS
+        assert all(answer[0] is not None for answer in await asyncio.gather(*tasks))
+
+    run(main())
+
+
+def test_hosts_are_looked_up_once_and_then_in_the_background() -> None:
+    async def main() -> None:
+        worker = Worker()
+        worker.hosts = {"digits.0.0.1": [A, B], "digits.0.0.2": [B]}
+        here, near, alone, nowhere = (GRID.uid(0, cell) for cell in [(3, 3), (0, 1), (0, 2), (1, 1)])
+        directory = setup(worker, [here])
+        clock = asyncio.get_running_loop().time
+        first = await directory.hosts([here, near, alone, nowhere])
+        assert first == {here: (LOCAL,), near: [A, B], alone: [B]}
+        assert [message.uids for message in worker.looked_up if isinstance(message, Locate)] == [
+            ["digits.0.0.1", "digits.0.0.2", "digits.0.1.1"]
+        ]
+        worker.hosts["digits.0.0.2"] = [A]
+        await asyncio.sleep(10.0)
+        start = clock()
+        assert await directory.hosts([here, near, alone]) == {here: (LOCAL,), near: [A, B], alone: [B]}
+        assert clock() == start, "a batch waited for the DHT"
+        await asyncio.sleep(1.0)
+        assert await directory.hosts([alone]) == {alone: [A]}
+
+    run(main())
+
+
+def test_suspended_peers_are_not_named_and_cells_that_only_they_host_are_not_offered() -> None:
+    async def main() -> None:
+        worker = Worker()
+        worker.hosts = {"digits.0.0.1": [A, B], "digits.0.0.2": [B]}
+        directory = setup(worker, [GRID.uid(0, (3, 3))])
+        running = asyncio.create_task(directory.run())
+        directory.cells([[(0, 1), (0, 2), (3, 3)], []])
+        await asyncio.sleep(4.0)
+        assert directory.mirror(0) == ((0, 1), (0, 2), (3, 3)) and directory.mirror(1) == ()
+        assert directory.mirror(0) is directory.mirror(0)
+        worker.refuses[B] = "unreachable"
+        await directory.host(B).forward(calls((0, 2)), 1)
+        assert directory.mirror(0) == ((0, 1), (3, 3))
+        assert await directory.hosts([GRID.uid(0, (0, 1)), GRID.uid(0, (0, 2))]) == {GRID.uid(0, (0, 1)): [A]}
+        worker.hosts["digits.0.0.2"] = [A]  # adopted
+        await asyncio.sleep(8.0)
+        assert directory.mirror(0) == ((0, 1), (0, 2), (3, 3))
+        del worker.refuses[B]
+        await asyncio.sleep(31.0)
+        assert (await directory.hosts([GRID.uid(0, (0, 1))]))[GRID.uid(0, (0, 1))] == [A, B]
+        running.cancel()
+
+    run(main())
+
+
+def test_an_expert_that_a_peer_does_not_host_is_not_asked_of_it_again_for_a_while() -> None:
+    async def main() -> None:
+        worker = Worker()
+        worker.hosts = {"digits.0.0.1": [A, B]}
+        worker.reply, worker.payload = ExpertReply((False,)), b""
+        directory = setup(worker)
+        uid = GRID.uid(0, (0, 1))
+        await directory.hosts([uid])
+        assert await Hosts(directory.host(B), directory)[A].forward(calls((0, 1)), 1) == [None]
+        assert await directory.hosts([uid]) == {uid: [B]}
+        assert not directory.host(A).suspended
+
+    run(main())
+
+
+def test_beam_search_waits_for_a_prefix_only_once() -> None:
+    async def main() -> None:
+        worker = Worker()
+        worker.hosts = {f"digits.0.{i}.{j}": [A] for i in range(4) for j in range(0, 4, 2)}
+        directory = setup(worker, mirror_limit=0)
+        gate = Gate(WIDTH, GRID.shape)
+        clock = asyncio.get_running_loop().time
+        heads = torch.randn(16, 8)
+        first = await BeamSearch(gate, directory, 0, 4).choose(heads)
+        assert all(cell[1] % 2 == 0 for cell in first.cells) and clock() <= 1.5
+        await asyncio.sleep(20.0)
+        start = clock()
+        again = await BeamSearch(gate, directory, 0, 4).choose(heads)
+        assert again.cells == first.cells and clock() == start
+
+    run(main())
