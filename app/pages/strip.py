@@ -15,8 +15,8 @@ from core.control.messages import Answer
 
 CELL, PITCH = 9, 11
 """Side of a cell and distance of two, pixels."""
-ROWS = 8
-"""Experts of a byte that are shown; more have less weight."""
+USUAL, ROWS = 6, 8
+"""Experts of a byte that room is kept for, and that are shown at most."""
 NAMED = 3
 """Hosts in the legend."""
 PAD = 3
@@ -38,7 +38,7 @@ class AnswerStrip(QWidget):
         self._hosts = hosts
         self._bytes: list[Byte] = []
         self._at: int | None = None
-        self._rows = 1
+        self._rows = USUAL
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("Who answered, byte by byte")

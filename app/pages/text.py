@@ -199,6 +199,8 @@ class TextDemo(QWidget):
         if not writing.bytes:
             return "The model is reading" if writing.running else ""
         count = f"{number(len(writing.bytes))} of {number(writing.wanted)} bytes"
+        if not writing.running and len(writing.bytes) < writing.wanted:
+            return f"{count}, stopped"
         return count if writing.rate is None else f"{count}, {rate(writing.rate)} per second"
 
     def _tell(self, awaited: str) -> None:

@@ -163,6 +163,7 @@ def test_escape_stops_and_what_has_come_stays(qtbot: QtBot, talk: Talk) -> None:
     with qtbot.waitSignal(talk.client.status):
         talk.toy.tell("status", text_status())
     assert talk.written.endswith("abc") and talk.demo.go.text() == "Continue"
+    assert talk.demo._figures.text() == "3 of 200 bytes, stopped"
     talk.begin(qtbot)
     assert talk.written == talk.demo.prompt.toPlainText()
 
