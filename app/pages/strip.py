@@ -169,7 +169,8 @@ class StripCard(Card):
                 swatch.set("lit", self._hosts.letter(host), self._hosts.tone(host))
                 words.setText(f"{name_of(host)}, {weights[host] / whole:.0%}" if whole else name_of(host))
         more = len(best) - NAMED
-        self._more.setText(f"and {more} more" if more > 0 else "")
+        self._more.setText(f"and {more} more")
+        self._more.setVisible(more > 0)
         silent = sum(not answer.answered for byte in all_bytes for answer in byte.experts)
         self._note.setText(_about(len(all_bytes), silent))
 
@@ -183,5 +184,5 @@ def heading(place: int, byte: Byte) -> str:
 def _about(count: int, silent: int) -> str:
     if not count:
         return "A column for every byte, a cell for every expert that was asked; the brighter, the more weight."
-    left_out = f" Hollow cells: {number(silent)} times an expert did not answer." if silent else ""
+    left_out = f" Hollow cells: experts that did not answer, {number(silent)} so far." if silent else ""
     return f"The newest byte is at the right; brighter cells had more weight.{left_out}"

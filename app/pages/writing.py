@@ -93,9 +93,11 @@ class Writing(QObject):
             self._patience.stop()
             self.told.emit("")
         text = printable(piece.text)
-        self.bytes.append(Byte(self._units, text, piece.experts, piece.ms))
+        earlier, own = text[:-1], text[-1:]  # bytes before it that are no character become known as such with it
+        self._units += units(earlier)
+        self.bytes.append(Byte(self._units, own, piece.experts, piece.ms))
         self.text += text
-        self._units += len(text.encode("utf-16-le")) // 2
+        self._units += units(own)
         if not self._show.isActive():
             self._show.start()
 
@@ -114,6 +116,11 @@ class Writing(QObject):
         self._show.stop()
         self.told.emit("")
         self.grown.emit()
+
+
+def units(text: str) -> int:
+    """How long Qt takes a text to be: in UTF-16 units."""
+    return len(text.encode("utf-16-le")) // 2
 
 
 def printable(text: str) -> str:

@@ -18,8 +18,9 @@ from app.pages.writing import printable
 from app.theme import theme
 from app.worker_client import WorkerClient
 from core.control import messages as wire
+from core.errors import HearthError
 from tests.desktop.conftest import ToyWorker, make_status
-from tests.workers import RunningWorker, start_paused, wait_until, worker
+from tests.workers import RunningWorker, start_paused, worker
 
 LOFT = "3f2a91c0" * 8
 ATTIC = "b8e1d2aa" * 8
@@ -114,6 +115,8 @@ def test_the_text_grows_and_the_newest_bytes_experts_are_lit(qtbot: QtBot, talk:
     qtbot.waitUntil(lambda: talk.written == "import os, sys")
     talk.toy.send(wire.Reply(talk.request, wire.Continued(5, 0.1, 4200, 7, 2.4)))
     qtbot.waitUntil(lambda: talk.demo.go.text() == "Continue")
+    grey, *_ = talk.demo.page.extraSelections()
+    assert grey.cursor.selectedText() == "import os"
     card = talk.demo.experts
     assert card.title.text() == "Byte 5: “s”"
     assert talk.demo._figures.text().startswith("5 of 50 bytes")
@@ -210,6 +213,17 @@ def test_what_this_pc_lacks_is_said() -> None:
     assert missing(answers("local", "", LOFT, "")).startswith("2 of 4 experts did not answer")
 
 
+def test_a_byte_that_is_no_character_has_its_own_place(qtbot: QtBot, talk: Talk) -> None:
+    talk.begin(qtbot)
+    for piece, host in (
+        ("", LOFT),
+        ("\ufffdh", "local"),
+    ):  # the second shows what the first was
+        talk.toy.tell("piece", wire.Piece(talk.request, piece, answers(*[host] * 6), 12.0))
+    qtbot.waitUntil(lambda: talk.written.endswith("\ufffdh"))
+    assert [(byte.start, byte.text) for byte in talk.demo.writing.bytes] == [(0, ""), (1, "h")]
+
+
 def test_letters_stay_with_their_peers() -> None:
     hosts = Hosts()
     assert [hosts.letter(host) for host in ("b", "local", "a", "b")] == ["A", "Y", "B", "A"]
@@ -266,13 +280,16 @@ def test_with_a_real_worker_that_is_paused_and_then_dies(qtbot: QtBot, folder: P
     assert demo._pill._label.text() == "6 of 6 answered"
     assert {row[1].text() for figures in demo.experts.lists for row in figures._rows} == {"This PC"}
 
-    demo.length.setValue(2000)
-    demo.start()
-    qtbot.waitUntil(lambda: len(demo.writing.bytes) > 2, timeout=20_000)
-    demo.writing.stop()
-    client.request("status")
-    wait_until(lambda: (compute := running.compute()) and compute.cpu_percent(0.3) < 20, "compute left the text")
+    pieces: list[wire.Piece] = []
+    ends: list[HearthError] = []
+    number = client.generate(wire.GenerateParams("x", 2000), pieces.append, lambda continued: None, ends.append)
+    assert number is not None
+    qtbot.waitUntil(lambda: len(pieces) > 2, timeout=20_000)
+    client.request("stop", wire.StopParams(number))
+    qtbot.waitUntil(lambda: bool(ends), timeout=20_000)
+    assert str(ends[0]) == "The text was stopped." and len(pieces) < 2000
 
+    demo.length.setValue(2000)
     demo.start()
     qtbot.waitUntil(lambda: len(demo.writing.bytes) > 2, timeout=20_000)
     family = psutil.Process(running.process.pid)
