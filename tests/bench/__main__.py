@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from tests.bench import alone, convergence, idle, latency_throughput, machine, moe, network, text
+from tests.bench import alone, convergence, idle, latency_throughput, machine, moe, network, scaling, text
 from tests.workers import ROOT
 
 OUT = ROOT / "build" / "bench"
@@ -19,6 +19,7 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "latency_throughput": lambda o: latency_throughput.measure(o.quick, o.out),
     "moe": lambda o: moe.measure(o.quick, o.against, o.anchors),
     "network": lambda o: network.measure(o.quick, o.against, o.anchors),
+    "scaling": lambda o: scaling.measure(o.quick),
     "text": lambda o: text.measure(o.quick),
 }
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Iterator
 
 import msgspec
 import pytest
@@ -17,6 +18,14 @@ from core.runtime.runtime import Runtime, Switch
 from core.training.trainer import Trainer
 from tests.bench import virtual_time
 from tests.bench.far_host import FarHost
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 def test_an_hour_passes_at_once_and_in_order() -> None:
