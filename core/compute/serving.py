@@ -24,7 +24,8 @@ from core.runtime.task_pool import Request
 log = logging.getLogger(__name__)
 
 WAIT_S = 2.0
-"""A request that would wait for longer than this is refused at once, so that its caller can ask another peer."""
+"""A forward pass that would wait for longer than this, or a backward pass, in which work was put already, for twice as
+long, is refused at once, so that its caller can ask another peer."""
 MISCONDUCT = 2.0
 """Strikes for values that are not finite or beyond all bounds: the fifth within a minute means a ban."""
 
@@ -185,8 +186,9 @@ class Serving:
         CallRefused: it would take too long. What is merely expected to miss its deadline is let in: it may do better,
             and is dropped if not.
         """
-        delay = self._runtime.delay(message.peer, calls, "backward" if message.direction == "backward" else "forward")
-        if delay > WAIT_S or time.monotonic() > message.deadline:
+        backward = message.direction == "backward"
+        delay = self._runtime.delay(message.peer, calls, "backward" if backward else "forward")
+        if delay > WAIT_S * (2 if backward else 1) or time.monotonic() > message.deadline:
             raise CallRefused(f"This peer is busy: your request would wait {delay:.1f} s. Ask another one.")
 
     def _answer(self, visit: _Visit, index: int, rows: Tensor | None) -> None:

@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import contextlib
 import json
 import random
 import sys
@@ -10,6 +11,7 @@ from typing import cast
 
 import torch
 
+from core.errors import CallRefused
 from core.experts import codec
 from core.experts.calls import METHODS, Codec, Direction, ExpertReply, ExpertRequest
 from core.identity import Identity, PeerId
@@ -17,6 +19,8 @@ from core.net.rpc import RpcNode
 from core.worker.network import parse_address
 
 DEADLINE_S = 60.0
+BUSY_S = 0.05
+"""Until a busy server is asked again."""
 
 
 class Client:
@@ -28,15 +32,22 @@ class Client:
         self.batch = torch.randn(options.batch_size, options.width)
         self.durations: list[float] = []
 
-    async def call(self, direction: Direction, uid: str, passage: int, version: int = 0) -> tuple[torch.Tensor, int]:
+    async def call(
+        self, direction: Direction, uid: str, passage: int, version: int = 0, with_inputs: bool = True
+    ) -> tuple[torch.Tensor, int]:
         shape = tuple(self.batch.shape)
-        request = ExpertRequest(
-            (uid,), (shape[0],), shape[1:], self.codec, passage, (version,), with_inputs=direction != "backward"
-        )
-        payload = codec.encode(self.batch, self.codec)
-        reply, data = await self.node.call(
-            self.peer, METHODS[direction], request, ExpertReply, payload, deadline_s=DEADLINE_S
-        )
+        request = ExpertRequest((uid,), (shape[0],), shape[1:], self.codec, passage, (version,), with_inputs)
+        tensors = 2 if direction == "backward" and with_inputs else 1
+        payload = bytes(codec.encode(self.batch, self.codec)) * tensors
+        while True:
+            with contextlib.suppress(CallRefused):  # it is busy: a trainer would ask another host
+                reply, data = await self.node.call(
+                    self.peer, METHODS[direction], request, ExpertReply, payload, deadline_s=DEADLINE_S
+                )
+                break
+            await asyncio.sleep(BUSY_S)
+        if reply.forgotten:  # it took longer than inputs are kept
+            return await self.call(direction, uid, passage, version)
         assert reply.answered == (True,), reply
         return codec.decode(data, self.codec, shape), reply.versions[0]
 
@@ -44,7 +55,7 @@ class Client:
         began = time.perf_counter()
         passage = random.getrandbits(62)
         _, version = await self.call("forward", uid, passage)
-        await self.call("backward", uid, passage, version)
+        await self.call("backward", uid, passage, version, with_inputs=False)
         self.durations.append(time.perf_counter() - began)
 
     async def keep_calling(self, until: float) -> None:
