@@ -46,7 +46,7 @@ WORKER_S = 1.0
 """Beyond a request's deadline: time for the worker to say that it failed."""
 LOOK_UP_S = 5.0
 """For a question to the directory."""
-SHORTEST_S = 0.5
+SHORTEST_S = 0.75
 """Time that a peer gets for a request at least; at most it is the run's `patience_s`. A frozen peer costs a batch that
 once, at most: it is suspended then. Where others can answer, the layer does not wait for so long."""
 HEALTHY_S = 60.0
@@ -201,7 +201,7 @@ class RemoteHost:
         self._peers.suspect(self.peer, points, why)
         log.warning("Peer %s: %s", self.peer[:8], why)
         if self._bans.strike(b"", points, self._now()):
-            self._suspend()
+            self._suspend(why)
 
     async def _ask_in_parts(
         self, direction: Direction, calls: Sequence[Call], passage: int
@@ -226,8 +226,7 @@ class RemoteHost:
             self._late(direction, self._now() - start)
             raise
         except HearthError as error:
-            log.info("Peer %s is not asked for a while: %s", self.peer[:8], error)
-            self._suspend()
+            self._suspend(str(error))
             return failed
         self.paces[direction].note(self._now() - start)
         self._cut_off = 0
@@ -294,15 +293,16 @@ class RemoteHost:
         pace.note(seconds)
         self._cut_off += 1
         if self._cut_off >= 2:
-            self._suspend()
+            self._suspend("It was late twice running.")
 
-    def _suspend(self) -> None:
+    def _suspend(self, why: str) -> None:
         now = self._now()
         if now - self._failed_at > HEALTHY_S:
             self._backoff.succeeded()
         self._failed_at, self._cut_off = now, 0
         if not self.suspended:
             self.suspended = True
+            log.info("Peer %s is not asked for a while: %s", self.peer[:8], why)
             self._backoff.failed(now)
             self._recovery = asyncio.create_task(self._recover(), name=f"probe {self.peer[:8]}")
             self._watcher.changed()

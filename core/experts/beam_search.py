@@ -108,6 +108,8 @@ class _Search:
 
     def _expand(self, prefix: Coords, score: float, suffixes: Sequence[int]) -> None:
         head, rest = self._scores[len(prefix)], self._rest[len(prefix) + 1]
+        if len(prefix) + 1 == len(self._scores) and len(suffixes) > self._k:
+            suffixes = heapq.nlargest(self._k, suffixes, head.__getitem__)  # these are experts, of which k are wanted
         for u in suffixes:
             total = score + head[u]
             heapq.heappush(self._open, (-(total + rest), (*prefix, u), total))

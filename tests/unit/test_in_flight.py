@@ -1,0 +1,91 @@
+"""Hundreds of batches on the way: what they keep is bounded, and known."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+import psutil
+import pytest
+import torch
+from torch import Tensor
+
+from core import manifest as manifests
+from core.experts.directory import LOCAL, LocalDirectory
+from core.experts.layer import Call, Output
+from core.runtime.backend import all_experts
+from core.runtime.runtime import Runtime, Switch
+from core.training import trainer as trainer_module
+from core.training.trainer import Trainer
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+class Far:
+    """The Runtime, as if very far away: gradients do not come back until `near`."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+        self.held = 0
+        self.near = asyncio.Event()
+
+    async def forward(self, calls: Sequence[Call], passage: int, inference: bool = False) -> list[Output | None]:
+        return await self.runtime.forward(calls, passage, inference)
+
+    async def backward(self, calls: Sequence[Call], passage: int) -> list[Tensor | None]:
+        self.held += 1
+        await self.near.wait()
+        self.held -= 1
+        return await self.runtime.backward(calls, passage)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    while not condition():
+        await asyncio.sleep(0.01)
+
+
+async def held(in_flight: int, expected: int) -> tuple[Trainer, int]:
+    """Run until so many batches wait for their gradients; the trainer and the memory that was taken meanwhile."""
+    manifest = manifests.load("digits")
+    training = msgspec.structs.replace(manifest.training, in_flight=in_flight)
+    manifest = msgspec.structs.replace(manifest, training=training)
+    experts = {backend.uid: backend for backend in all_experts(manifest)}
+    switch = Switch()
+    runtime = Runtime(experts, switch)
+    far = Far(runtime)
+    trainer = Trainer(manifest, {LOCAL: far}, LocalDirectory(experts), switch)
+    tasks = [asyncio.create_task(runtime.run()), asyncio.create_task(trainer.run())]
+    before = psutil.Process().memory_info().rss
+    switch.on()
+    async with asyncio.timeout(90):
+        await until(lambda: far.held >= expected)
+        for _ in range(1000):  # whoever else wanted to start could have
+            await asyncio.sleep(0)
+        taken = psutil.Process().memory_info().rss - before
+        assert trainer.in_flight == far.held == expected
+        far.near.set()
+        await until(lambda: trainer.step >= expected)
+    assert trainer.lost == 0 and trainer.slowest_step_s is not None
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    return trainer, taken
+
+
+async def test_256_batches_on_the_way_take_what_is_said_of_them() -> None:
+    trainer, taken = await held(256, 256)
+    stated = 256 * trainer.batch_bytes
+    print(f"256 batches of 32 samples: {stated / 2**20:.0f} MiB stated, {taken / 2**20:.0f} MiB taken")
+    assert stated < 64 << 20
+    assert taken < 2 * stated + (64 << 20), "batches keep more than their tape"
+
+
+async def test_no_more_batches_are_on_the_way_than_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer, _ = await held(1, 1)
+    monkeypatch.setattr(trainer_module, "MEMORY", 6 * trainer.batch_bytes + 5)
+    await held(64, 6)
