@@ -237,6 +237,8 @@ class Copies:
                     await self._hand_out()
             except HearthError as error:
                 log.warning("The copies of checkpoints could not be cared for: %s", error)
+            except Exception:  # whatever a disk or a peer does, later checkpoints are handed out
+                log.exception("The copies of checkpoints could not be cared for.")
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(TICK_S):
                     await self._wake.wait()

@@ -14,7 +14,7 @@ import msgspec
 from core.dht.node import DHTNode
 from core.errors import CallRefused, ComputeError, HearthError, NetworkError
 from core.experts.dht_directory import DHTDirectory
-from core.experts.directory import MIRROR_LIMIT, HostState
+from core.experts.directory import HostState
 from core.experts.grid import Uid
 from core.identity import PeerId, parse_peer, peer_text
 from core.net.rpc import Context, RpcNode
@@ -23,6 +23,7 @@ from core.worker.blobs import Blob, Sha256, Size, Version
 from core.worker.copies import Copies, Copy
 from core.worker.members import Hello, HelloReply, Members
 from core.worker.orders import Orders
+from core.worker.outlook import Outlook
 from core.worker.placement import MOVES, Member, Plan, View
 
 log = logging.getLogger(__name__)
@@ -37,11 +38,11 @@ GUESSED_CAPACITY = 32
 """Until compute has told what an expert takes."""
 CHUNK = 16
 """Experts taken on together: the first ones serve while the others are loaded."""
-LOOKED_UP = 512
-"""Vacant cells whose checkpoints are looked for at once."""
 NEWER_S = 30.0
 """Between two looks for a newer state of what is hosted here, such as that of a peer that was away."""
 NEWER = 256
+YOUNG_S = 600.0
+"""For so long after a claim a newer state is taken over; later nobody replaces an expert by naming a high version."""
 HANDOVER_S = 30.0
 """For a host to save and let go of some experts."""
 
@@ -93,6 +94,7 @@ class Hosting:
         self._node, self._dht, self._directory, self._copies, self._compute = node, dht, directory, copies, compute
         self._grid = directory.grid
         self._members = Members(self._grid.run, node, dht, directory)
+        self._outlook = Outlook(self._members, directory, copies)
         self._me = self._members.me
         self.hosts = True
         """Whether this PC takes experts on at all."""
@@ -102,10 +104,10 @@ class Hosting:
         """What the experts may use."""
         self.changed: Callable[[], None] = lambda: None
         """Called when `hosted` has changed."""
-        self._claimed: set[Uid] = set()
+        self._claimed: dict[Uid, float] = {}
+        """What others may call, and since when."""
         self._loaded: set[Uid] = set()
         self._life = 0
-        self._vacant: dict[Uid, float] = {}
         self._view: View | None = None
         self._acting = asyncio.Lock()
         self._began = self._compared = time.monotonic()
@@ -148,6 +150,8 @@ class Hosting:
                 await self._tick()
             except HearthError as error:
                 log.warning("What this PC hosts could not be brought up to date: %s", error)
+            except Exception:  # whatever others tell, this PC goes on hosting
+                log.exception("What this PC hosts could not be brought up to date.")
             rest_s = TICK_S * random.uniform(0.8, 1.0) if self._may_begin() else SETTLE_S / 3
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(rest_s):
@@ -160,10 +164,11 @@ class Hosting:
         await self._members.introduce(self._self())
         members = await self._members.look(self._self())
         if self._may_begin() and self.hosts and self._compute.at_work:
-            self._view, found = await self._see(members)
+            versions = self._compute.versions()
+            self._view = await self._outlook.look(members, {uid: versions.get(uid, 0) for uid in self._claimed})
             plan = placement.plan(self._view, self._me, time.monotonic())
             async with self._acting:
-                await self._act(plan, found)
+                await self._act(plan)
 
     def _follow_compute(self) -> None:
         """A new process hosts nothing, one that gives the machine back claims nothing."""
@@ -197,77 +202,22 @@ class Hosting:
         others = (peer for peer in self._members.known if peer != self._me)
         return sorted(others, key=lambda peer: placement.rank(part, peer))
 
-    async def _see(self, members: Mapping[str, Member]) -> tuple[View, dict[Uid, list[Copy]]]:
-        """The swarm as of now, and the copies of vacant cells that can be fetched."""
-        if self._joined and not self._vacant:
-            await self._directory.refresh()
-        cells, now = self._cells(), time.monotonic()
-        if (
-            len(cells) < self._grid.layers * self._grid.cells
-        ):  # others look at other cells: it cannot be planned for them
-            members = {self._me: members[self._me]}
-        unsure = [uid for uid in self._unsure(cells) if uid not in self._claimed]
-        hosts = await self._members.hosts([*unsure, *self._claimed])
-        vacant = [uid for uid in unsure if not hosts[uid]]
-        self._vacant = {uid: self._vacant.get(uid, now) for uid in vacant}
-        versions = self._compute.versions()
-        mine = {uid: versions.get(uid, 0) for uid in self._claimed}
-        rivals = {uid: hosts[uid] for uid in mine}
-        found: dict[Uid, list[Copy]] = {}
-        if members[self._me].capacity > len(mine):
-            found = await self._find(list(self._vacant)[:LOOKED_UP])
-        keepers = {uid: self._newest_keepers(uid, found.get(uid, [])) for uid in self._vacant}
-        return View(cells, members, mine, rivals, self._vacant, {uid: k for uid, k in keepers.items() if k}), found
-
-    def _cells(self) -> list[Uid]:
-        """All cells of a small grid; of a large one, mostly empty, what is hosted here and some by chance."""
-        if self._grid.layers * self._grid.cells <= MIRROR_LIMIT:
-            return list(self._grid.uids())
-        chance = random.Random(self._me)
-        some = {self._grid.random_uid(chance) for _ in range(LOOKED_UP)}
-        return sorted(some | self._claimed)
-
-    def _unsure(self, cells: Sequence[Uid]) -> list[Uid]:
-        """The cells that may be vacant: not in the directory, or hosted by the dead as far as it knows."""
-        known = {layer: set(self._directory.mirror(layer) or ()) for layer in range(self._grid.layers)}
-        absent = [uid for uid in cells if uid.coords not in known[uid.layer]]
-        if not self._members.any_dead:
-            return absent[:LOOKED_UP]
-        return [*absent, *(uid for uid in cells if uid.coords in known[uid.layer])][:LOOKED_UP]
-
-    async def _find(self, uids: Sequence[Uid]) -> dict[Uid, list[Copy]]:
-        """The copies of experts on living members; others' only where there are none."""
-        found = await self._copies.find(map(str, uids))
-        copies = {uid: found.get(str(uid), []) for uid in uids}
-        return {
-            uid: [copy for copy in those if peer_text(copy.peer) in self._members.known] or those
-            for uid, those in copies.items()
-            if those
-        }
-
-    def _newest_keepers(self, uid: Uid, copies: Sequence[Copy]) -> set[str]:
-        """Who has the newest state of an expert."""
-        held = {peer_text(copy.peer): copy.blob.version for copy in copies}
-        if own := self._copies.own(str(uid)):
-            held[self._me] = own.version
-        return {peer for peer, version in held.items() if version == max(held.values())}
-
     # Acting
 
-    async def _act(self, plan: Plan, found: Mapping[Uid, list[Copy]]) -> None:
+    async def _act(self, plan: Plan) -> None:
         with contextlib.suppress(ComputeError):  # it has stopped or ended meanwhile, and so has all that was planned
-            await self._drop(self._loaded - self._claimed - set(plan.claims), "others have it now")
+            await self._drop(self._loaded - self._claimed.keys() - set(plan.claims), "others have it now")
             await self._yield(plan.yields)
             await self._drop(plan.releases, "this PC has no room for it, or others need it less")
             for start in range(0, len(plan.claims), CHUNK):
-                await self._claim(plan.claims[start : start + CHUNK], found)
+                await self._claim(plan.claims[start : start + CHUNK])
             if plan.ask:
                 await self._ask(*plan.ask)
             await self._look_for_newer()
 
-    async def _claim(self, claims: Sequence[Uid], found: Mapping[Uid, list[Copy]]) -> None:
+    async def _claim(self, claims: Sequence[Uid]) -> None:
         """Host what is still vacant, from its newest checkpoint."""
-        versions = self._compute.versions()
+        versions, found = self._compute.versions(), self._outlook.copies
         paths = await asyncio.gather(
             *(self._copies.newest(str(uid), found.get(uid, ()), versions.get(uid, 0)) for uid in claims)
         )
@@ -288,9 +238,8 @@ class Hosting:
         taken = {uid for uid in experts if str(uid) not in failed}
         self._loaded |= taken
         if self._compute.at_work:
-            self._claimed |= taken
             for uid in taken:
-                self._vacant.pop(uid, None)
+                self._claimed.setdefault(uid, time.monotonic())
             self.changed()
 
     async def _yield(self, yields: Mapping[Uid, str]) -> None:
@@ -329,32 +278,36 @@ class Hosting:
         return await self._copies.newest(given.uid, [copy])
 
     async def _look_for_newer(self) -> None:
-        """A peer that was away may come back with a newer state of what is hosted here."""
+        """A peer that was away may come back with a newer state of what was claimed here not long ago."""
         now = time.monotonic()
         if now - self._compared < NEWER_S:
             return
         self._compared = now
-        looked = random.sample(sorted(self._claimed), min(NEWER, len(self._claimed)))
-        found, versions = await self._find(looked), self._compute.versions()
+        young = [uid for uid, since in self._claimed.items() if now - since < YOUNG_S]
+        looked = random.sample(young, min(NEWER, len(young)))
+        found, versions = await self._outlook.find_copies(looked), self._compute.versions()
         newer = {uid: await self._copies.newest(str(uid), c, versions.get(uid, 0)) for uid, c in found.items()}
         newer = {uid: path for uid, path in newer.items() if path and uid in self._claimed}
         if newer:
             log.info("Went on with a newer state of %s, which another peer had.", _names(newer))
             await self._host(newer)
 
-    async def _drop(self, uids: Iterable[Uid], why: str) -> None:
-        """Save experts and host them no more."""
-        gone = set(uids) & self._loaded
-        if not gone:
-            return
-        if claimed := gone & self._claimed:
+    async def _drop(self, uids: Iterable[Uid], why: str) -> list[Uid]:
+        """Save experts and host them no more, but for those that could not be saved. Returns those that are gone."""
+        wanted = set(uids) & self._loaded
+        if not wanted:
+            return []
+        claimed = {uid: since for uid in wanted if (since := self._claimed.pop(uid, None)) is not None}
+        if claimed:
             log.info("No longer hosting %s: %s.", _names(claimed), why)
-        self._claimed -= gone
         self.changed()
-        failed = await self._compute.orders.unhost(gone)
+        failed = await self._compute.orders.unhost(wanted)
+        gone = [uid for uid in sorted(wanted) if str(uid) not in failed]
+        self._loaded.difference_update(gone)
         for text, error in failed.items():
-            log.error("Expert %s could not be let go: %s", text, error)
-        self._loaded -= {uid for uid in gone if str(uid) not in failed}
+            log.error("Expert %s could not be saved, and stays: %s", text, error)
+        self._claimed.update({uid: since for uid, since in claimed.items() if str(uid) in failed})
+        return gone
 
     # What others ask
 
@@ -373,9 +326,10 @@ class Hosting:
             taker = view.members.get(peer, Member(0, 0))
             if taker.hosted >= min(taker.capacity, len(view.mine)):
                 return HandoverReply(())
-            uids = placement.to_give(view.mine, min(request.count, placement.surplus(view, self._me)), peer)
-            await self._drop(uids, f"handed over to {peer[:8]}, which has room")
-            return HandoverReply(tuple(map(self._given, uids)))
+            count = min(request.count, placement.surplus(view, self._me))
+            uids = placement.to_give(view.mine.keys() & self._claimed.keys(), count, peer)
+            gone = await self._drop(uids, f"handed over to {peer[:8]}, which has room")
+            return HandoverReply(tuple(map(self._given, gone)))
 
     def _given(self, uid: Uid) -> Given:
         blob = self._copies.own(str(uid))

@@ -40,7 +40,7 @@ class View(NamedTuple):
     rivals: Mapping[Uid, Mapping[str, int]]
     """Others that host one of mine, with their versions."""
     vacant: Mapping[Uid, float]
-    """Cells that nobody hosts, and when that was first seen."""
+    """Cells that nobody hosts, and since when they may be claimed: who had one just now may still be saving it."""
     keepers: Mapping[Uid, Set[str]]
     """Of the vacant cells that have a checkpoint: who keeps the newest one."""
 
@@ -80,7 +80,7 @@ def plan(view: View, me: str, now: float) -> Plan:
     if claims or yields:
         return Plan(claims, yields)
     if view.vacant:
-        return _even_layers(view) if not room else Plan()
+        return _even_layers(view, now) if not room else Plan()
     return Plan(ask=_ask(view, me))
 
 
@@ -132,8 +132,8 @@ def _claims(view: View, me: str, now: float) -> list[Uid]:
             (peer for peer, member in view.members.items() if loads[peer] < member.capacity),
             key=lambda peer: (loads[peer] >= shares[peer], peer not in keepers, rank(uid, peer)),
         )
-        turns = 1 + int(max(0.0, now - view.vacant[uid]) / TURN_S)
-        if me in candidates[:turns]:
+        turns = math.floor((now - view.vacant[uid]) / TURN_S) + 1
+        if turns > 0 and me in candidates[:turns]:
             claims.append(uid)
             loads[me] += 1
         elif candidates:
@@ -171,7 +171,7 @@ def _least_missed(view: View, without: Set[Uid], count: int) -> list[Uid]:
     return sorted(view.mine.keys() - without, key=lambda uid: (-active[uid.layer], rank(uid, "")))[:count]
 
 
-def _even_layers(view: View) -> Plan:
+def _even_layers(view: View, now: float) -> Plan:
     """Nobody has room: give up one expert of the fullest layer for a vacant cell of the emptiest, if it is mine.
 
     Which expert goes follows from the set of active ones alone, so that only its host acts.
@@ -189,7 +189,7 @@ def _even_layers(view: View) -> Plan:
     if goes is None or goes not in view.mine or active[fullest] - active[emptiest] < 2:
         return Plan()
     comes = next(uid for uid in _by_need(view) if uid.layer == emptiest)
-    return Plan(claims=[comes], releases=[goes])
+    return Plan(claims=[comes], releases=[goes]) if view.vacant[comes] <= now else Plan()
 
 
 def _ask(view: View, me: str) -> tuple[str, int] | None:

@@ -140,6 +140,13 @@ def test_the_next_candidate_takes_what_the_first_leaves_vacant() -> None:
     assert {uid for peer in ("a", "b") for uid in swarm.hosted[peer]} == set(CELLS)
 
 
+def test_what_was_hosted_just_now_is_left_to_be_saved_first() -> None:
+    swarm = Swarm({"a": 100})
+    swarm.view("a")
+    swarm.vacant = dict.fromkeys(CELLS, 5.0)
+    assert [len(plan(swarm.view("a"), "a", now).claims) for now in (0.0, 4.9, 5.0)] == [0, 0, len(CELLS)]
+
+
 def test_orphans_come_before_cells_that_never_had_an_expert() -> None:
     swarm = Swarm({"a": 3})
     orphans = set(CELLS[20:23])
