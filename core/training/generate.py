@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 
 from core.control.messages import Answer
-from core.training.predict import answers
+from core.training.predict import asked
 from core.training.trainer import Trainer
 
 BLANK = b"\n"
@@ -44,11 +44,11 @@ async def generate(
     for _ in range(length):
         start = time.monotonic()
         text = text[-trainer.inputs :]
-        outputs, passes = await trainer.infer(torch.tensor([text]))
+        outputs, experts = await asked(trainer, torch.tensor([text]))
         scores = outputs[0, -1]
         if temperature:
             byte = int(torch.multinomial((scores.double() / temperature).softmax(0), 1, generator=random))
         else:
             byte = int(scores.argmax())
         text.append(byte)
-        yield Next(byte, answers(passes), (time.monotonic() - start) * 1000)
+        yield Next(byte, experts, (time.monotonic() - start) * 1000)

@@ -1,5 +1,7 @@
 """What the network reads in a picture, and who took part."""
 
+import asyncio
+
 from torch import Tensor
 
 from core.control.messages import Answer
@@ -7,6 +9,8 @@ from core.errors import ComputeError
 from core.experts.layer import Passed
 from core.training import datasets
 from core.training.trainer import Trainer
+
+PATIENCE_S, RETRY_S = 5.0, 0.25
 
 
 async def predict(trainer: Trainer, picture: Tensor) -> tuple[Tensor, Tensor, list[Answer]]:
@@ -24,12 +28,32 @@ async def predict(trainer: Trainer, picture: Tensor) -> tuple[Tensor, Tensor, li
         ComputeError: no expert answered.
     """
     seen = datasets.picture_to_input(picture)
-    logits, passes = await trainer.infer(seen.unsqueeze(0))
-    return logits[0].softmax(0), seen.view(datasets.SIDE, datasets.SIDE), answers(passes)
+    logits, experts = await asked(trainer, seen.unsqueeze(0))
+    return logits[0].softmax(0), seen.view(datasets.SIDE, datasets.SIDE), experts
 
 
-def answers(passes: list[Passed]) -> list[Answer]:
-    """The experts' part in the last row of a pass, by layer, best first.
+async def asked(trainer: Trainer, inputs: Tensor) -> tuple[Tensor, list[Answer]]:
+    """The network's outputs for `inputs` [n, ...], and the experts' part in the last row.
+
+    A peer that was late is not asked for a moment, and may be the only one with experts of a layer: that is waited for.
+
+    Raises:
+        ComputeError: no expert answered in all that time.
+    """
+    clock = asyncio.get_running_loop()
+    end = clock.time() + PATIENCE_S
+    while True:
+        try:
+            outputs, passes = await trainer.infer(inputs)
+            return outputs, _experts(passes)
+        except ComputeError:
+            if clock.time() >= end:
+                raise
+        await asyncio.sleep(RETRY_S)
+
+
+def _experts(passes: list[Passed]) -> list[Answer]:
+    """Of the last row of a pass, by layer, best first.
 
     Raises:
         ComputeError: no expert answered for it.
