@@ -45,7 +45,7 @@ class Far:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    while not condition():
+    while not condition():  # noqa: ASYNC110  (the conditions are no events)
         await asyncio.sleep(0.01)
 
 
