@@ -52,6 +52,8 @@ once, at most: it is suspended then. Where others can answer, the layer does not
 HEALTHY_S = 60.0
 """A peer without a failure for so long is suspended for a short time again at its next one."""
 SUSPENDED_S = (0.5, 30.0)
+CALLS_REFUSED = {"not_hosted", "bad_shape", "bad_values", "stale"}
+"""What a peer says of a request of which it could answer no call (`core.runtime.task_pool.Problem`)."""
 PROBES = 20
 """Ten minutes."""
 
@@ -226,7 +228,10 @@ class RemoteHost:
             self._late(direction, self._now() - start)
             raise
         except HearthError as error:
-            self._suspend(str(error))
+            if not _refuses_the_calls(error):
+                self._suspend(str(error))
+            elif direction != "backward":
+                self._miss(calls, failed[0].answered)
             return failed
         self.paces[direction].note(self._now() - start)
         self._cut_off = 0
@@ -253,10 +258,13 @@ class RemoteHost:
             reply, data = await self._peers.ask(self.peer, direction, request, payload, deadline_s)
         answers = self._decode(reply, data, calls)
         if not backward:
-            for call, answered in zip(calls, reply.answered, strict=True):
-                if not answered:
-                    self._watcher.not_hosted(call.uid, self.peer)
+            self._miss(calls, reply.answered)
         return reply, answers
+
+    def _miss(self, calls: Sequence[Call], answered: Sequence[bool]) -> None:
+        for call, is_answered in zip(calls, answered, strict=True):
+            if not is_answered:
+                self._watcher.not_hosted(call.uid, self.peer)
 
     def _encode(self, tensors: Iterable[Tensor | None]) -> bytes:
         return b"".join(codec.encode(tensor, self._codec) for tensor in tensors if tensor is not None)
@@ -315,7 +323,9 @@ class RemoteHost:
             uid, shape = self._known
             try:
                 await self._ask("inference", [Call(uid, torch.zeros(1, *shape))], 0, self._longest_s)
-            except HearthError:
+            except HearthError as error:
+                if _refuses_the_calls(error):
+                    break
                 self._backoff.failed(self._now())
             else:
                 break
@@ -325,6 +335,11 @@ class RemoteHost:
     @staticmethod
     def _now() -> float:
         return asyncio.get_running_loop().time()
+
+
+def _refuses_the_calls(error: HearthError) -> bool:
+    """Whether the peer is well, but hosts none of the experts or cannot use what they were sent."""
+    return isinstance(error, RemoteFault) and error.fault in CALLS_REFUSED
 
 
 def _parts(calls: Sequence[Call], codec: Codec, tensors: int) -> Iterator[list[Call]]:

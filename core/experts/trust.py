@@ -99,6 +99,7 @@ class Trust:
         distance = float((a - b).norm() / (0.5 * (a.norm() + b.norm())).clamp(min=1e-6))
         allowed = (SAME if version == later else DIFFERENT) if same_host else 1.0
         if not distance <= allowed:
+            self._asked[host] = 0  # should it come back, it is looked at closely
             points = POINTS_AUDIT if same_host else POINTS_OUTLIER
             self._suspect(host, points, f"It answered the same inputs differently (relative distance {distance:.2f}).")
 

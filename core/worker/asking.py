@@ -104,14 +104,22 @@ class Asking:
 
     async def _ask(self, message: Ask, payload: Tensor) -> tuple[Answered, Sequence[Tensor]]:
         peer = PeerId(bytes.fromhex(message.peer))
-        reply, data = await self._node.call(
-            peer, METHODS[message.direction], message.request, ExpertReply, payload.data, deadline_s=message.deadline_s
-        )
+        method, request = METHODS[message.direction], message.request
+        try:
+            reply, data = await self._node.call(
+                peer, method, request, ExpertReply, payload.data, deadline_s=message.deadline_s
+            )
+        except RemoteFault as error:
+            if error.fault == "not_hosted":
+                self._miss(request.uids, peer)
+            raise
         if message.direction != "backward":
-            for uid, answered in zip(message.request.uids, reply.answered, strict=False):
-                if not answered:
-                    self._directory.not_hosted(Uid.parse(uid), peer)
+            self._miss([uid for uid, a in zip(request.uids, reply.answered, strict=False) if not a], peer)
         return Answered(message.id, reply), [Tensor(Shape("uint8", (len(data),)), data)]
+
+    def _miss(self, uids: Sequence[str], peer: PeerId) -> None:
+        for uid in uids:
+            self._directory.not_hosted(Uid.parse(uid), peer)
 
     async def _locate(self, uids: Sequence[str]) -> list[list[Place]]:
         wanted = [Uid.parse(uid) for uid in uids]

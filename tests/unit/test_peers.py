@@ -298,10 +298,13 @@ def test_suspended_peers_are_not_named_and_cells_that_only_they_host_are_not_off
     run(main())
 
 
-def test_an_expert_that_a_peer_does_not_host_is_not_asked_of_it_again_for_a_while() -> None:
+@pytest.mark.parametrize("whole", [True, False], ids=["the request is refused", "its only call is"])
+def test_an_expert_that_a_peer_does_not_host_is_not_asked_of_it_again_for_a_while(whole: bool) -> None:
     async def main() -> None:
         worker = Worker()
         worker.hosts = {"digits.0.0.1": [A, B]}
+        if whole:
+            worker.refuses[A] = "not_hosted"
         worker.reply, worker.payload = ExpertReply((False,)), b""
         directory = setup(worker)
         uid = GRID.uid(0, (0, 1))
