@@ -1,0 +1,108 @@
+"""The paper's benchmarks in miniature: their pieces work, and their figures mean what they say."""
+
+import asyncio
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from core.experts.grid import Uid
+from core.experts.layer import Call
+from tests.bench import convergence, latency_throughput, plot, scaling
+from tests.bench.__main__ import BENCHMARKS
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A few pictures in MNIST's format that are easy to tell apart: each class has rows of its own in white."""
+    monkeypatch.setattr(convergence, "HELD_OUT", 50)
+    count = convergence.HELD_OUT + 200
+    labels = torch.arange(count, dtype=torch.uint8) % 10
+    pixels = torch.zeros(count, 28, 28, dtype=torch.uint8)
+    for number, label in enumerate(labels.tolist()):
+        pixels[number, 2 * label : 2 * label + 4] = 255
+    folder = tmp_path / "mnist"
+    folder.mkdir()
+    (folder / convergence.IMAGES).write_bytes(gzip.compress(bytes(16) + pixels.numpy().tobytes()))
+    (folder / convergence.LABELS).write_bytes(gzip.compress(bytes(8) + labels.numpy().tobytes()))
+    return tmp_path
+
+
+def test_every_benchmark_of_the_papers_has_its_name() -> None:
+    assert {"convergence", "latency_throughput", "scaling"} <= BENCHMARKS.keys()
+
+
+def test_held_out_images_are_not_trained_on_and_a_wrong_folder_is_named(data: Path, tmp_path: Path) -> None:
+    mnist = convergence.mnist(data)
+    assert mnist.train.inputs.shape == (200, 784)
+    assert mnist.held_out.inputs.shape == (convergence.HELD_OUT, 784)
+    assert sorted(set(mnist.train.labels.tolist())) == list(range(10))
+    with pytest.raises(SystemExit, match="--data"):
+        convergence.mnist(tmp_path / "nowhere")
+
+
+def test_an_expert_does_a_quarter_of_the_work_of_a_block_of_the_ffn() -> None:
+    ffn, moe = convergence.MODELS["FFN"], convergence.MODELS["DMoE-64"]
+    assert ffn.width * ffn.hidden == 4 * moe.width * moe.hidden
+    assert ffn.hidden**2 == 4 * moe.hidden**2
+    assert (ffn.k, moe.k) == (1, 4)
+
+
+def test_a_mixture_learns_though_its_experts_are_far_and_fail(data: Path) -> None:
+    case = convergence.Case(4, 1.0, 0.1)
+    outcome = convergence.run(convergence.Job("DMoE-16", case, seed=1, batches=32, data=data))
+    assert len(outcome.curve) == convergence.EVALUATIONS
+    assert outcome.accuracy > 0.5 > outcome.curve[0][1]
+    assert outcome.lost == 0
+    # Each batch waits about a second and four are on the way: a quarter of a second for each.
+    assert 32 / 4 * 0.5 < outcome.simulated_s < 32 / 4 * 2
+
+
+def test_the_report_names_what_64_trainers_cost(tmp_path: Path) -> None:
+    jobs = [
+        convergence.Job("FFN", case, seed, 32, tmp_path)
+        for case in (convergence.CASES[0], convergence.CASES[2])
+        for seed in (1, 2)
+    ]
+    accuracies = [0.95, 0.93, 0.90, 0.88]
+    outcomes = [convergence.Outcome([(16, 0.5), (32, a)], a, a, 0, 1.0) for a in accuracies]
+    figures = convergence.report(jobs, outcomes, tmp_path)
+    assert figures["lost_by_64"] == {"FFN": pytest.approx(5.0)}
+    assert figures["cases"]["64 trainers, 1 s"]["FFN"]["deviation"] == pytest.approx(1.41)  # unbiased
+    assert (tmp_path / "convergence.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_many_batches_in_flight_hide_what_a_pipeline_waits_for() -> None:
+    small = latency_throughput.Setting("small", "ffn", 8, 8, 2)
+
+    def rate(in_flight: int) -> float:
+        return asyncio.run(latency_throughput.samples_per_s(small, 50.0, in_flight, 0.5, seed=0))
+
+    assert rate(16) > 1.5 * rate(1)
+
+
+def test_a_modelled_host_serves_one_request_after_the_other() -> None:
+    async def main() -> float:
+        host = scaling.ModelledHost(0.01, 0.03)
+        call = Call(Uid("digits", 0, (0,)), torch.zeros(2, 4))
+        start = asyncio.get_running_loop().time()
+        await asyncio.gather(*(host.forward([call], number) for number in range(3)))
+        assert host.worked() == pytest.approx(0.06)
+        return asyncio.get_running_loop().time() - start
+
+    assert asyncio.run(main()) >= 0.055
+
+
+def test_the_mean_and_the_unbiased_deviation() -> None:
+    assert plot.mean_and_deviation([1.0, 2.0, 3.0]) == (2.0, 1.0)
+    assert plot.mean_and_deviation([7.0]) == (7.0, 0.0)
