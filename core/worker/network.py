@@ -14,8 +14,9 @@ from core.dht.node import DHTNode
 from core.errors import HearthError, NetworkError, SettingsError
 from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid, Uid
-from core.identity import Identity, PeerId, parse_peer, peer_text
+from core.identity import Identity, PeerId, peer_text
 from core.manifest import Manifest
+from core.net.addresses import address_text, parse_address
 from core.net.endpoint import ANYWHERE
 from core.net.lan import Lan
 from core.net.messages import PeerAddress
@@ -257,21 +258,6 @@ class Network:
         experts = None if None in mirrors else sum(len(mirror or ()) for mirror in mirrors)
         offset = stats.clock_offset_s
         return DhtStatus(stats.contacts, stats.keys, stats.records, stats.bytes, stats.own, offset, experts)
-
-
-def address_text(address: PeerAddress) -> str:
-    """PEER@ADDRESS,ADDRESS as `--bootstrap` takes it."""
-    return f"{PeerId(address.peer).hex()}@{','.join(address.addresses)}" if address.addresses else address.peer.hex()
-
-
-def parse_address(text: str) -> PeerAddress:
-    """PEER or PEER@ADDRESS,ADDRESS.
-
-    Raises:
-        IdentityError: no peer's name.
-    """
-    peer, _, addresses = text.strip().partition("@")
-    return PeerAddress(parse_peer(peer), tuple(part for part in addresses.split(",") if part)[:8])
 
 
 def parse_options(listen: str | None, bootstrap: Sequence[str], roles: str | None) -> NetworkOptions:

@@ -68,7 +68,8 @@ def ratios(ours: Any, theirs: Any, path: str = "") -> dict[str, float]:
 
 
 def _case(figures: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {figures[name]}" for name in CASE if name in figures)
+    values = {name: figures[name] for name in CASE if name in figures}
+    return ", ".join(f"{name} {v:g}" if isinstance(v, int | float) else f"{name} {v}" for name, v in values.items())
 
 
 def memory(pids: Sequence[int]) -> dict[str, int]:

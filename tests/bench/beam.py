@@ -20,8 +20,8 @@ from core.experts.directory import HostState
 from core.experts.gating import Gate
 from core.experts.grid import Grid, Uid
 from core.identity import Identity, PeerId
+from core.net.addresses import address_text, parse_address
 from core.net.rpc import RpcNode
-from core.worker.network import address_text, parse_address
 from tests.bench.anchor import milliseconds
 from tests.bench.machine import progress
 from tests.dht_peers import peers

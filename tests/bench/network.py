@@ -22,9 +22,9 @@ from typing import Any
 
 from core.experts.calls import METHODS, Direction, ExpertReply, ExpertRequest
 from core.identity import Identity, PeerId
+from core.net.addresses import parse_address
 from core.net.messages import PeerAddress
 from core.net.rpc import RpcNode
-from core.worker.network import parse_address
 from tests.bench import anchor
 from tests.bench.anchor import memory, milliseconds
 from tests.bench.machine import progress

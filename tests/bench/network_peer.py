@@ -17,9 +17,9 @@ from core.experts.dht_directory import DHTDirectory
 from core.experts.directory import HostState
 from core.experts.grid import Grid, Uid
 from core.identity import Identity
+from core.net.addresses import address_text, parse_address
 from core.net.limits import MAX_PAYLOAD
 from core.net.rpc import Context, Payload, RpcNode
-from core.worker.network import address_text, parse_address
 
 RUN = "expert"
 LIFE_S = 600.0

@@ -15,8 +15,8 @@ from core.errors import CallRefused
 from core.experts import codec
 from core.experts.calls import METHODS, Codec, Direction, ExpertReply, ExpertRequest
 from core.identity import Identity, PeerId
+from core.net.addresses import parse_address
 from core.net.rpc import RpcNode
-from core.worker.network import parse_address
 
 DEADLINE_S = 60.0
 BUSY_S = 0.05

@@ -17,10 +17,10 @@ from core.errors import CallRefused, HearthError, PeerUnreachable
 from core.experts.calls import METHODS, ExpertReply, ExpertRequest
 from core.identity import Identity, PeerId
 from core.net import limits
+from core.net.addresses import parse_address
 from core.net.endpoint import LOOPBACK, Connection, Endpoint, SendStream
 from core.net.messages import PREFIX, Call, PeerAddress
 from core.net.rpc import RpcNode
-from core.worker.network import parse_address
 from tests.dht_peers import until
 from tests.swarm.test_network import HERE, address
 from tests.workers import RunningWorker, start_paused, worker

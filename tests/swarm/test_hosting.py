@@ -14,8 +14,8 @@ from core.control.messages import DhtRecord, NetworkStatus, Prediction
 from core.experts.calls import METHODS, ExpertReply, ExpertRequest
 from core.experts.grid import Grid
 from core.identity import Identity, PeerId
+from core.net.addresses import parse_address
 from core.net.rpc import RpcNode
-from core.worker.network import parse_address
 from tests.workers import RunningWorker, hearth, wait_until, worker
 
 HERE = "127.0.0.1:0"

@@ -12,9 +12,9 @@ from core.control.messages import ExpertStatus
 from core.errors import RemoteFault
 from core.experts.calls import METHODS, Direction, ExpertReply, ExpertRequest
 from core.identity import Identity, PeerId
+from core.net.addresses import parse_address
 from core.net.messages import PeerAddress
 from core.net.rpc import RpcNode
-from core.worker.network import parse_address
 from tests.workers import RunningWorker, hearth, worker
 
 HERE = "127.0.0.1:0"

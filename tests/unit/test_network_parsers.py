@@ -23,6 +23,7 @@ from core.experts.calls import ExpertReply, ExpertRequest, payload_size
 from core.experts.dht_directory import _HostRecord
 from core.identity import FILE, Identity
 from core.net import punching, relay
+from core.net.addresses import address_text, parse_address
 from core.net.endpoint import ReceiveStream
 from core.net.lan import ADDRESSES, SERVICE, read_hint
 from core.net.messages import DialledBack, Observed, PeerAddress
@@ -30,7 +31,6 @@ from core.net.nat import is_address
 from core.net.relayed import RelayedConnection
 from core.net.rpc import RpcNode
 from core.net.secure import LONGEST_MESSAGE, SecureStream, secure
-from core.worker.network import address_text, parse_address
 from tests.unit.test_reach import ALICE, BOB, Wire, wires
 
 SCALARS = (
