@@ -13,8 +13,9 @@ from core.control.messages import DhtRecord, NetworkStatus
 from core.errors import CallRefused, RemoteFault
 from core.experts.calls import METHODS, ExpertReply, ExpertRequest
 from core.identity import Identity, PeerId
+from core.net.addresses import parse_address
 from core.net.rpc import RpcNode
-from core.worker.network import Network, NetworkOptions, parse_address
+from core.worker.network import Network, NetworkOptions
 from core.worker.progress import Progress
 from core.worker.supervisor import ComputeSupervisor
 from tests.dht_peers import until
