@@ -29,7 +29,7 @@ from tests.bench.transformer_block import TRANSFORMER
 SERVERS = 4
 BLOCKS = 8
 """The paper has 224 on four GPUs."""
-TRAINERS = 128
+TRAINERS = 256
 """Batches on the way at once; the paper has 64 trainers, and far larger blocks."""
 RUNS = 5
 DELAYS_MS = (0, 50, 100, 200)
@@ -51,8 +51,8 @@ class Setting(NamedTuple):
 
 
 SETTINGS = (
-    Setting("feed-forward", "ffn", 256, 512, 32),
-    Setting("Transformer", TRANSFORMER, 128, 256, 4),
+    Setting("feed-forward", "ffn", 256, 1024, 32),
+    Setting("Transformer", TRANSFORMER, 128, 512, 4),
 )
 TRAINING = Training(
     batch=1,
@@ -147,7 +147,7 @@ def measure(quick: bool, out: Path) -> dict[str, Any]:
     try:
         for number in range(RUNS):
             for setting, delay, (way, in_flight) in itertools.product(SETTINGS, delays, ways.items()):
-                rate = asyncio.run(samples_per_s(setting, delay, in_flight, 1.0 if quick else 3.0, number))
+                rate = asyncio.run(samples_per_s(setting, delay, in_flight, 2.0 if quick else 4.0, number))
                 rates.setdefault((setting.name, way, delay), []).append(rate)
                 progress(f"run {number + 1}, {setting.name}, {way}, {delay} ms: {rate:.1f} samples/s")
     finally:

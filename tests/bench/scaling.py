@@ -31,7 +31,7 @@ FORWARD_S = 1e-3
 """For each row; a host of 1,000 rows a second is a slow one."""
 BACKWARD_S = 3 * FORWARD_S
 """The pass is computed again, and its gradients."""
-IN_FLIGHT = 16
+IN_FLIGHT = 32
 MANY = 256
 WARM_UP_S = 2.0
 

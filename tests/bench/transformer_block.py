@@ -6,7 +6,7 @@ from torch.nn import functional
 from core.experts.modules import KINDS, Kind
 
 TRANSFORMER = "transformer"
-SEQUENCE = 32
+SEQUENCE = 64
 """Tokens of a sample; the paper has 512."""
 HEAD = 32
 """Width of an attention head."""
