@@ -1,6 +1,5 @@
 """The clock that peers agree on."""
 
-import statistics
 import time
 from collections.abc import Callable
 
@@ -30,7 +29,8 @@ class NetworkClock:
     @property
     def offset(self) -> float:
         """Seconds by which this PC's clock is behind the others'."""
-        return statistics.median([0.0, *self._offsets.values()])
+        offsets = sorted([0.0, *self._offsets.values()])
+        return (offsets[len(offsets) // 2] + offsets[~(len(offsets) // 2)]) / 2
 
     def now(self) -> float:
         return self._wall() + self.offset

@@ -213,6 +213,10 @@ def _dht(quick: bool) -> dict[str, Any]:
         }
         figures["get_experts"] = {"experts": EXPERTS, "seconds": round(seconds, 3), "found": found}
         figures["memory"] = memory([peer.popen.pid for peer in peers])
+    with _peers() as start:
+        crowd = start()
+        assert crowd.ask("crowd", count - 1) == count - 1
+        figures["memory_in_one_process"] = memory([crowd.popen.pid])
     progress(f"dht: {figures}")
     return figures
 

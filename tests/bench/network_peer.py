@@ -4,7 +4,9 @@ Times are taken where the caller is, inside the peer's process, as the worker do
 """
 
 import asyncio
+import contextlib
 import json
+import random
 import sys
 import time
 from collections.abc import Sequence
@@ -23,6 +25,7 @@ from core.net.rpc import Context, Payload, RpcNode
 
 RUN = "expert"
 LIFE_S = 600.0
+LISTEN = ("127.0.0.1:0",)
 
 
 class Empty(msgspec.Struct, array_like=True):
@@ -36,8 +39,8 @@ async def _nop(request: Empty, payload: Payload, context: Context) -> tuple[Empt
 class Peer:
     """What the benchmark may ask of a peer."""
 
-    def __init__(self, node: RpcNode, dht: DHTNode) -> None:
-        self.node, self.dht = node, dht
+    def __init__(self, node: RpcNode, dht: DHTNode, stack: contextlib.AsyncExitStack) -> None:
+        self.node, self.dht, self.stack = node, dht, stack
 
     async def join(self, neighbours: Sequence[str]) -> str:
         addresses = [parse_address(text) for text in neighbours]
@@ -45,6 +48,19 @@ class Peer:
             self.node.learn(address)
         await self.dht.bootstrap([parse_address(text).peer for text in neighbours])  # type: ignore[misc]
         return address_text(self.node.address())
+
+    async def crowd(self, count: int) -> int:
+        """Start more peers in this process, which stay; how many know others."""
+        known = [address_text(self.node.address())]
+        knowing = 0
+        for _ in range(count):
+            identity = Identity.generate()
+            node = await self.stack.enter_async_context(RpcNode(identity, listen=LISTEN))
+            dht = await self.stack.enter_async_context(DHTNode(node, identity))
+            peer = Peer(node, dht, self.stack)
+            known.append(await peer.join(random.sample(known, min(3, len(known)))))
+            knowing += bool(dht.contacts())
+        return knowing
 
     async def store(self, key: str, value: str) -> tuple[float, bool]:
         began = time.perf_counter()
@@ -79,9 +95,11 @@ class Peer:
 
 async def _main() -> None:
     identity = Identity.generate()
-    async with RpcNode(identity, listen=("127.0.0.1:0",)) as node, DHTNode(node, identity) as dht:
+    async with contextlib.AsyncExitStack() as stack:
+        node = await stack.enter_async_context(RpcNode(identity, listen=LISTEN))
+        dht = await stack.enter_async_context(DHTNode(node, identity))
         node.register("bench.nop", Empty, _nop, max_payload=MAX_PAYLOAD)
-        peer = Peer(node, dht)
+        peer = Peer(node, dht, stack)
         while line := await asyncio.to_thread(sys.stdin.readline):
             name, *arguments = json.loads(line)
             answer: Any = await getattr(peer, name)(*arguments)
