@@ -1,9 +1,10 @@
 """The experts of this process, which come and go at the worker's word."""
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
+
+import torch
 
 from core.compute.messages import Host, Hosted, Unhost
 from core.errors import CheckpointError, HearthError
@@ -14,8 +15,6 @@ from core.runtime.backend import ExpertBackend
 from core.runtime.checkpoints import CheckpointStore
 from core.runtime.parts import Part, read
 from core.runtime.runtime import Runtime
-
-log = logging.getLogger(__name__)
 
 
 class Residents:
@@ -53,7 +52,7 @@ class Residents:
 
     async def _host(self, uid: Uid, path: str | None, runtime: Runtime) -> None:
         """Raises:
-        CheckpointError: there is no such expert in the run's grid.
+        CheckpointError: there is no such expert in the run's grid, or the file cannot be used; nothing has changed.
         """
         if uid not in self._grid:
             raise CheckpointError(f"The run {self._manifest.run} has no expert {uid}.")
@@ -68,13 +67,17 @@ class Residents:
         await asyncio.sleep(0)
 
     async def _load(self, backend: ExpertBackend, path: Path) -> None:
-        """Go on from a file if it is newer; one that cannot be used costs nothing."""
-        try:
-            part: Part = await asyncio.to_thread(read, self._manifest.run, str(backend.uid), path)
-            if part.version > backend.version:
-                backend.load_state(part.tensors)
-        except CheckpointError as error:
-            log.warning("The checkpoint of %s that came from a peer was not used: %s.", backend.uid, error)
+        """Go on from a file if it is newer.
+
+        Raises:
+            CheckpointError: it cannot be used; the expert is unchanged.
+        """
+        part: Part = await asyncio.to_thread(read, self._manifest.run, str(backend.uid), path)
+        if part.version <= backend.version:
+            return
+        if int(part.tensors.get("version", torch.tensor(-1))) != part.version:
+            raise CheckpointError("its version is not that of its tensors")
+        backend.load_state(part.tensors)
 
     async def unhost(self, message: Unhost, runtime: Runtime, save: Callable[[], Awaitable[str | None]]) -> Hosted:
         """Let experts go once their calls are served and their state is saved; all stay if that fails.

@@ -108,7 +108,8 @@ class Serving:
             visit.request, visit.versions = finished, finished.versions
             for index, (rows, part, shape) in enumerate(zip(answers, parts, shapes, strict=True)):
                 if rows is not None and request.passage and message.direction == "forward":
-                    kept = Inputs(part, request.codec, shape)
+                    # a copy: a small part must not keep a large payload in memory
+                    kept = Inputs(part if len(part) == len(view) else memoryview(bytes(part)), request.codec, shape)
                     self._inputs.put(message.peer, (request.passage, uids[index]), kept, len(part))
                 self._answer(visit, index, rows)
 
@@ -177,7 +178,8 @@ class Serving:
         """A new backward pass came to its end; `rows` None: nothing was applied, and it may be asked for again."""
         if rows is not None and key[0]:
             self._done.add(peer, key)
-            self._outcomes.put(peer, key, rows, rows.nbytes)
+            whole = rows.untyped_storage().nbytes() == rows.nbytes  # not a part of a larger pass
+            self._outcomes.put(peer, key, rows if whole else rows.clone(), rows.nbytes)
         for answer in self._under_way.pop((peer, key), []):
             answer(rows)
 

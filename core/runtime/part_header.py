@@ -14,7 +14,7 @@ MAX_HEADER = 1 << 20
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What msgspec raises for bytes that are not what they should be."""
 
-Natural = Annotated[int, msgspec.Meta(ge=0)]
+Natural = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
 
 
 class Metadata(msgspec.Struct, frozen=True):

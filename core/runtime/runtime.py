@@ -206,11 +206,12 @@ class Runtime:
         return pool.backend.version if pool else 0
 
     def _refuse(self, request: Request, index: int, uid: Uid, problem: Problem) -> None:
+        before = any(known.code == "bad_values" for known in request.problems.values())
         request.problems[index] = problem
         self.refused[request.caller] += 1
         if _is_worth_a_line(self.refused.total()):
             log.warning("Refused a call to %s: %s (%d so far)", uid, problem.text, self.refused.total())
-        if problem.code == "bad_values" and request.caller:
+        if problem.code == "bad_values" and request.caller and not before:  # a request counts once
             self.on_misconduct(request.caller, f"in a call to {uid}: {problem.text}")
 
     def _queue(self, pool: TaskPool) -> None:

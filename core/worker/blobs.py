@@ -23,6 +23,8 @@ VERSIONS = 2
 """Kept of a part while there is room: should the newest be damaged, the one before it serves."""
 COPIES = 2
 """Other peers that shall keep each part's newest state."""
+BAD_KEPT = 8
+"""Damaged files and those of no use, the newest, for who wants to look at them."""
 SUFFIX, PARTIAL, BAD = ".safetensors", ".partial", ".bad"
 BLOCK = 1 << 20
 
@@ -53,6 +55,8 @@ class Blobs:
         """Each part's, newest first."""
         self._shared: dict[str, Path] = {}
         """Files elsewhere on this disk that others may read: those of the run's data."""
+        self.coming: dict[str, int] = {}
+        """Bytes of the files that are being fetched, by hash."""
 
     def load(self) -> None:
         """Look at what is there. Damaged files are set aside, unfinished ones stay to be finished."""
@@ -62,8 +66,7 @@ class Blobs:
                     raise CheckpointError("its content does not match its name")
                 self._enter(self._described(path, path.stem))
             except CheckpointError as error:
-                log.warning("%s was set aside: %s.", path, error)
-                path.replace(path.with_name(path.name + BAD))
+                self._set_aside(path, str(error))
             except OSError as error:
                 log.warning("%s cannot be read: %s", path, error.strerror)
 
@@ -137,17 +140,34 @@ class Blobs:
             return None
         return self._enter(blob)
 
-    def accept(self, sha256: str) -> Blob:
+    def accept(self, blob: Blob) -> Blob:
         """Take up the finished partial file, whose hash has been checked.
 
         Raises:
-            CheckpointError: it is no state of this run's experts or trunk.
+            CheckpointError: it is not the state that it was said to be.
             OSError: it cannot be put in place.
         """
-        partial = self.partial(sha256)
-        blob = self._described(partial, sha256)
-        partial.replace(self.path(sha256))
+        partial = self.partial(blob.sha256)
+        found = self._described(partial, blob.sha256)
+        if found != blob:
+            raise CheckpointError(f"it is version {found.version} of {found.part}, not {blob.version} of {blob.part}")
+        partial.replace(self.path(blob.sha256))
         return self._enter(blob)
+
+    def reject(self, sha256: str, why: str) -> None:
+        """This file is of no use: it is kept no more, and the state before it serves."""
+        self._forget(sha256)
+        self._set_aside(self.path(sha256), why)
+
+    def _set_aside(self, path: Path, why: str) -> None:
+        log.warning("%s was set aside: %s.", path, why)
+        try:
+            path.replace(path.with_name(path.name + BAD))
+            bad = sorted(self._folder.glob(f"*{BAD}"), key=lambda path: path.stat().st_mtime, reverse=True)
+            for old in bad[BAD_KEPT:]:
+                old.unlink()
+        except OSError as error:
+            log.warning("%s could not be set aside: %s", path, error.strerror)
 
     def make_room(self, blob: Blob, held: Mapping[str, int], here: bool = False) -> bool:
         """Remove what is least needed until there is room for a file: superseded states, then those that most others
@@ -165,7 +185,8 @@ class Blobs:
                 superseded = rank > 0 or (here and old.part == blob.part and old.version < blob.version)
                 if superseded or held.get(part, 0) >= COPIES:
                     order.append((not superseded, -held.get(part, 0), old.version, old))
-        excess = self.size + blob.size - self.cap_bytes
+        excess = self.size + sum(self.coming.values()) + blob.size - self.cap_bytes
+        excess = self._tidy_partials(excess, blob.sha256)
         chosen = []
         for *_, victim in sorted(order):
             if excess <= 0:
@@ -177,6 +198,21 @@ class Blobs:
         for victim in chosen:
             self._remove(victim)
         return True
+
+    def _tidy_partials(self, excess: int, but: str) -> int:
+        """Count what was begun to be fetched and not finished, and remove the oldest of it as far as it is too much.
+
+        Returns:
+            How much too much there is then.
+        """
+        found = [path for path in self._folder.glob(f"*{PARTIAL}") if path.stem != but and path.stem not in self.coming]
+        states = [(path, path.stat()) for path in found]
+        excess += sum(state.st_size for _, state in states)
+        for path, state in sorted(states, key=lambda item: item[1].st_mtime):
+            if excess > 0:
+                path.unlink(missing_ok=True)
+                excess -= state.st_size
+        return excess
 
     def belongs(self, part: str) -> bool:
         """Whether the run has such a part."""

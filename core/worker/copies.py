@@ -18,10 +18,10 @@ from core.compute.messages import SavedPart
 from core.dht.node import DHTNode
 from core.dht.records import own_subkey
 from core.errors import CallRefused, CheckpointError, HearthError, NetworkError
-from core.identity import PeerId, parse_peer
+from core.identity import PeerId, parse_peer, peer_text
 from core.net.limits import TokenBucket
 from core.net.rpc import Context, RpcNode
-from core.worker.blobs import COPIES, Blob, Blobs, Sha256, Size, Version
+from core.worker.blobs import COPIES, TRUNK, Blob, Blobs, Sha256, Size, Version
 from core.worker.fetching import CHUNK, CHUNK_S, BlobRead, ReadBlob, fetch_file
 
 log = logging.getLogger(__name__)
@@ -44,6 +44,8 @@ FLUSH_S = 4.0
 """For the last copies when this peer leaves."""
 FETCHES = 8
 """Files fetched at once."""
+REJECTED = 1024
+"""Files remembered that could not be used."""
 MAX_COPY = 512 << 20
 """Bytes of a file that is kept for another peer."""
 
@@ -94,9 +96,17 @@ class Copies:
         """By part the file for which others were asked last, and when."""
         self._own: set[str] = set()
         """Parts whose copies this peer cares for: it made their newest state."""
-        self._fetching: dict[str, asyncio.Task[Path]] = {}
+        self._fetching: dict[Blob, asyncio.Task[Path]] = {}
         self._slots = asyncio.Semaphore(FETCHES)
         self._keeping = 0
+        self.expert_bytes = MAX_COPY
+        """The most that an expert's file may have; set by hosting."""
+        self._rejected: dict[str, None] = {}
+        """Hashes of files that could not be used: they are fetched and named no more."""
+        self.hosts: Callable[[str], Awaitable[set[PeerId]]] = _nobody
+        """The other living peers that may change a part now; set by hosting."""
+        self._givers: dict[str, PeerId] = {}
+        """Who gave the newest state of each part that was given to be kept."""
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         node.register("blob.read", ReadBlob, self._read)
@@ -185,7 +195,7 @@ class Copies:
         least = max(above, own.version if own else 0)
         files: dict[Blob, list[PeerId]] = {}
         for copy in copies:
-            if copy.blob.version > least:
+            if copy.blob.version > least and copy.blob.sha256 not in self._rejected:
                 files.setdefault(copy.blob, []).append(copy.peer)
         for blob, peers in files.items():
             try:
@@ -202,28 +212,44 @@ class Copies:
             CheckpointError: there is no room for it, or it is not what it was said to be.
             OSError: it cannot be written.
         """
-        if self._blobs.get(blob.sha256) is not None:
+        if (known := self._blobs.get(blob.sha256)) is not None:
+            if known != blob:
+                raise CheckpointError(f"it is version {known.version} of {known.part}")
             return self._blobs.path(blob.sha256)
-        task = self._fetching.get(blob.sha256)
+        task = self._fetching.get(blob)
         if task is None:
+            if blob.sha256 in self._blobs.coming:
+                raise CheckpointError("it is being fetched as something else")
             task = asyncio.create_task(self._fetch(blob, peers), name=f"fetch {blob.part}")
-            self._fetching[blob.sha256] = task
-            task.add_done_callback(lambda _: self._fetching.pop(blob.sha256, None))
+            self._fetching[blob] = task
+            task.add_done_callback(lambda _: self._fetching.pop(blob, None))
         return await asyncio.shield(task)
 
+    def reject(self, sha256: str, why: str) -> None:
+        """A file that compute could not use is not offered again, nor given to others."""
+        self._rejected[sha256] = None
+        if len(self._rejected) > REJECTED:
+            del self._rejected[next(iter(self._rejected))]
+        if self._blobs.get(sha256) is not None:
+            self._blobs.reject(sha256, why)
+
     async def _fetch(self, blob: Blob, peers: Sequence[PeerId]) -> Path:
+        if blob.part != TRUNK and blob.size > self.expert_bytes:
+            raise CheckpointError(f"{blob.size} bytes are too many for an expert of this run.")
         if blob.size > MAX_COPY or not self._blobs.make_room(blob, self._held_elsewhere()):
             raise CheckpointError("there is no room for it: the disk space for checkpoints is full. See Settings.")
         partial = self._blobs.partial(blob.sha256)
-        async with self._slots:
-            await fetch_file(self._node, blob.sha256, blob.size, peers, partial)
+        self._blobs.coming[blob.sha256] = blob.size
         try:
-            accepted = self._blobs.accept(blob.sha256)
+            async with self._slots:
+                await fetch_file(self._node, blob.sha256, blob.size, peers, partial)
+        finally:
+            del self._blobs.coming[blob.sha256]
+        try:
+            self._blobs.accept(blob)
         except CheckpointError:
             await asyncio.to_thread(partial.unlink, missing_ok=True)
             raise
-        if (accepted.part, accepted.version) != (blob.part, blob.version):
-            log.warning("A file said to be %s is %s.", blob[:2], accepted[:2])
         self._wake.set()
         return self._blobs.path(blob.sha256)
 
@@ -295,13 +321,30 @@ class Copies:
             raise CallRefused("This peer is busy with other copies. Ask it again in a moment.")
         self._keeping += 1
         try:
+            if request.sha256 in self._rejected:
+                return BlobKept(False, "This file could not be used.")
+            if newest is not None and not await self._may_replace(request.part, context.peer):
+                return BlobKept(False, "Another peer hosts this part, and gives its states.")
             await self.fetch(Blob(request.part, request.version, request.sha256, request.size), [context.peer])
+            self._givers[request.part] = context.peer
         except (HearthError, OSError) as error:
             return BlobKept(False, str(error)[:200])
         finally:
             self._keeping -= 1
         self._own.discard(request.part)
         return BlobKept(True)
+
+    async def _may_replace(self, part: str, peer: PeerId) -> bool:
+        """Whether a peer may have the states that are kept here of a part superseded: no stranger may push out those
+        of its host by a higher version."""
+        giver = self._givers.get(part)
+        if part == TRUNK:  # each trainer has its own
+            return part not in self._own and (giver in (None, peer) or peer_text(giver) not in self.keepers(part))
+        return giver == peer or await self.hosts(part) <= {peer}
+
+
+async def _nobody(part: str) -> set[PeerId]:
+    return set()
 
 
 async def _all(work: Iterable[Awaitable[None]]) -> None:

@@ -13,7 +13,7 @@ import msgspec
 
 from core.dht.node import DHTNode
 from core.errors import CallRefused, ComputeError, HearthError, NetworkError
-from core.experts.dht_directory import DHTDirectory
+from core.experts.dht_directory import EXPIRY_S, DHTDirectory
 from core.experts.directory import HostState
 from core.experts.grid import Uid
 from core.identity import PeerId, parse_peer, peer_text
@@ -42,7 +42,14 @@ NEWER_S = 30.0
 """Between two looks for a newer state of what is hosted here, such as that of a peer that was away."""
 NEWER = 256
 YOUNG_S = 600.0
-"""For so long after a claim a newer state is taken over; later nobody replaces an expert by naming a high version."""
+"""For so long after a claim a newer state is taken over, or the expert left to a host that has one; later nobody takes
+an expert away by naming a high version."""
+AWAY_S = EXPIRY_S
+"""Who was frozen, asleep or cut off for so long may have been replaced: all its claims are young again."""
+HEADER_BYTES = 1 << 20
+"""Of a checkpoint file, at most (`core.runtime.part_header`)."""
+TAKERS = 256
+"""Peers remembered to whom something was handed over."""
 HANDOVER_S = 30.0
 """For a host to save and let go of some experts."""
 
@@ -110,13 +117,17 @@ class Hosting:
         self._life = 0
         self._view: View | None = None
         self._acting = asyncio.Lock()
+        self._gave: dict[str, list[Uid]] = {}
+        """What was handed over last, by peer."""
         self._began = self._compared = time.monotonic()
+        self._present = time.time()
+        """When this PC was last awake and in contact with others; by the wall clock, which goes on while it sleeps."""
         self._joined: float | None = None
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         node.register("host.hello", Hello, self._hello)
         node.register("host.handover", Handover, self._hand_over, cost=16.0)
-        copies.keepers = self._keepers
+        copies.keepers, copies.hosts = self._keepers, self._hosts
         self._members.buried = self._wake.set
 
     async def __aenter__(self) -> "Hosting":
@@ -161,11 +172,14 @@ class Hosting:
     async def _tick(self) -> None:
         self._may_begin()  # notes when this PC joined
         self._follow_compute()
+        self._note_absence()
         await self._members.introduce(self._self())
         members = await self._members.look(self._self())
         if self._may_begin() and self.hosts and self._compute.at_work:
             versions = self._compute.versions()
-            self._view = await self._outlook.look(members, {uid: versions.get(uid, 0) for uid in self._claimed})
+            view = await self._outlook.look(members, {uid: versions.get(uid, 0) for uid in self._claimed})
+            young = self._young()
+            self._view = view._replace(rivals={uid: rivals for uid, rivals in view.rivals.items() if uid in young})
             plan = placement.plan(self._view, self._me, time.monotonic())
             async with self._acting:
                 await self._act(plan)
@@ -179,6 +193,18 @@ class Hosting:
         if not self._compute.at_work:
             self._claimed.clear()
             self._view = None
+
+    def _note_absence(self) -> None:
+        now = time.time()
+        if now - self._present > AWAY_S:
+            self._claimed = dict.fromkeys(self._claimed, time.monotonic())
+        if self._dht.contacts():
+            self._present = now
+
+    def _young(self) -> set[Uid]:
+        """What was claimed not long ago."""
+        now = time.monotonic()
+        return {uid for uid, since in self._claimed.items() if now - since < YOUNG_S}
 
     def _may_begin(self) -> bool:
         """Whether enough is known of the others, or it is clear that there are none."""
@@ -194,6 +220,7 @@ class Hosting:
         """What this PC can and does host."""
         compute, capacity = self._compute, GUESSED_CAPACITY
         if compute.expert_bytes:
+            self._copies.expert_bytes = compute.expert_bytes + HEADER_BYTES  # in memory there are gradients as well
             capacity = placement.capacity(self.memory_bytes, compute.expert_bytes, compute.expert_samples_per_s)
         return Member(capacity if self.hosts and compute.wanted else 0, len(self._claimed))
 
@@ -201,6 +228,12 @@ class Hosting:
         """The other members, in the order in which they are asked to keep a part's newest state."""
         others = (peer for peer in self._members.known if peer != self._me)
         return sorted(others, key=lambda peer: placement.rank(part, peer))
+
+    async def _hosts(self, part: str) -> set[PeerId]:
+        """The living hosts of an expert, this peer included."""
+        uid = Uid.parse(part)
+        others = (await self._members.hosts([uid]))[uid]
+        return {parse_peer(peer) for peer in [*others, *([self._me] if uid in self._claimed else [])]}
 
     # Acting
 
@@ -235,6 +268,9 @@ class Hosting:
         failed = await self._compute.orders.host(experts)
         for text, why in failed.items():
             log.error("Expert %s could not be taken on: %s", text, why)
+            path = experts[Uid.parse(text)]
+            if path is not None and self._compute.at_work:  # the next look tries the copy before it
+                self._copies.reject(path.stem, why)
         taken = {uid for uid in experts if str(uid) not in failed}
         self._loaded |= taken
         if self._compute.at_work:
@@ -283,7 +319,7 @@ class Hosting:
         if now - self._compared < NEWER_S:
             return
         self._compared = now
-        young = [uid for uid, since in self._claimed.items() if now - since < YOUNG_S]
+        young = list(self._young())
         looked = random.sample(young, min(NEWER, len(young)))
         found, versions = await self._outlook.find_copies(looked), self._compute.versions()
         newer = {uid: await self._copies.newest(str(uid), c, versions.get(uid, 0)) for uid, c in found.items()}
@@ -326,9 +362,16 @@ class Hosting:
             taker = view.members.get(peer, Member(0, 0))
             if taker.hosted >= min(taker.capacity, len(view.mine)):
                 return HandoverReply(())
+            before = self._gave.pop(peer, [])
+            if before and not await self._members.confirm(peer, before):
+                self._gave[peer] = before
+                raise CallRefused("You host nothing of what this peer gave you. Host it first.")
             count = min(request.count, placement.surplus(view, self._me))
             uids = placement.to_give(view.mine.keys() & self._claimed.keys(), count, peer)
             gone = await self._drop(uids, f"handed over to {peer[:8]}, which has room")
+            self._gave[peer] = gone
+            if len(self._gave) > TAKERS:
+                del self._gave[next(iter(self._gave))]
             return HandoverReply(tuple(map(self._given, gone)))
 
     def _given(self, uid: Uid) -> Given:

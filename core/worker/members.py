@@ -17,7 +17,7 @@ from core.experts.dht_directory import EXPIRY_S, DHTDirectory
 from core.experts.grid import Uid
 from core.identity import PeerId, parse_peer, peer_text
 from core.net.rpc import RpcNode
-from core.worker.placement import Member
+from core.worker.placement import Member, rank
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +29,8 @@ CHECKED = 2
 """Members that are greeted at each look although nothing was heard of their end."""
 BELIEVED_S = 120.0
 """A peer that was taken for dead and was not is left to its records for so long: it is just not reached from here."""
+MAX_MEMBERS = 512
+"""Those known longest; anybody can publish records of peers that are none."""
 MAX_NAMED = 256
 Uids = Annotated[tuple[Annotated[str, msgspec.Meta(max_length=64)], ...], msgspec.Meta(max_length=MAX_NAMED)]
 
@@ -99,7 +101,8 @@ class Members:
                     told = msgspec.msgpack.decode(record.value, type=_MemberRecord)
                     new = (record.sequence, record.expires, Member(told.capacity, told.hosted))
                     read[subkey] = max(new, self._read.get(subkey, new))
-        self._read = read
+        order = sorted(read, key=lambda peer: (peer not in self._read, rank(self._key, peer)))
+        self._read = read = {peer: read[peer] for peer in order[:MAX_MEMBERS]}
         self.known = {peer: m for peer, (_, expires, m) in read.items() if not self._is_dead(peer, expires)}
         self.known[self.me] = mine
         if self._greeting is None or self._greeting.done():

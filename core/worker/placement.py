@@ -15,7 +15,8 @@ from core.experts.grid import Uid
 CLAIMS = 256
 """Experts taken on by one plan."""
 TURN_S = 10.0
-"""A cell that its first candidate leaves vacant for so long is the next one's as well."""
+"""A cell that its first candidate leaves vacant for so long is the next one's as well, then that of the next two, then
+of four: records of a thousand peers that are none keep an orphan from being adopted for less than two minutes."""
 MOVES = 4
 """Experts asked of one host at once when loads are evened out: the others stay where trainers know them."""
 
@@ -132,8 +133,8 @@ def _claims(view: View, me: str, now: float) -> list[Uid]:
             (peer for peer, member in view.members.items() if loads[peer] < member.capacity),
             key=lambda peer: (loads[peer] >= shares[peer], peer not in keepers, rank(uid, peer)),
         )
-        turns = math.floor((now - view.vacant[uid]) / TURN_S) + 1
-        if turns > 0 and me in candidates[:turns]:
+        turn = math.floor((now - view.vacant[uid]) / TURN_S)
+        if turn >= 0 and me in candidates[: 2 ** min(turn, 30)]:
             claims.append(uid)
             loads[me] += 1
         elif candidates:

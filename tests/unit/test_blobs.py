@@ -19,7 +19,7 @@ from core.net.rpc import Context, RpcNode
 from core.runtime.parts import Part, pack, read
 from core.worker import fetching
 from core.worker.blobs import Blob, Blobs
-from core.worker.copies import Copies
+from core.worker.copies import BlobKept, Copies, Copy, KeepBlob
 from core.worker.fetching import BlobRead, ReadBlob, fetch_file
 from tests.dht_peers import Peer, peers, until
 
@@ -255,6 +255,81 @@ async def test_an_older_state_serves_where_the_newest_cannot_be_had(tmp_path: Pa
         made[0].blobs.path(newest.sha256).unlink()
         path = await made[1].copies.newest(ONE, (await made[1].copies.find([ONE]))[ONE])
         assert path is not None and read("digits", ONE, path).version == 1
+
+
+async def give(giver: Place, keeper: Place, part: str, version: int, told: str | None = None) -> BlobKept:
+    """Ask a peer to keep a state."""
+    path = checkpoint(giver.folder, part, version)
+    giver.blobs.share(path.stem, path)
+    request = KeepBlob(told or part, version, path.stem, path.stat().st_size)
+    reply, _ = await giver.peer.rpc.call(keeper.peer.id, "blob.keep", request, BlobKept, deadline_s=10.0)
+    return reply
+
+
+async def test_a_stranger_cannot_have_the_host_s_states_pushed_out(tmp_path: Path) -> None:
+    async with places(tmp_path, 3) as (host, keeper, stranger):
+        living = {host.peer.id, stranger.peer.id}
+
+        async def hosts(part: str) -> set[PeerId]:
+            return living
+
+        keeper.copies.hosts = hosts
+        for version in (1, 2):
+            assert (await give(host, keeper, ONE, version)).kept
+        assert not (await give(stranger, keeper, ONE, 2**52)).kept
+        assert (await give(host, keeper, ONE, 3)).kept and keeper.version(ONE) == 3
+        living.remove(host.peer.id)
+        assert (await give(stranger, keeper, ONE, 4)).kept, "it has adopted the expert"
+
+
+async def test_a_trainer_keeps_its_trunk_and_another_s_only_where_it_has_none(tmp_path: Path) -> None:
+    async with places(tmp_path, 3) as (trainer, keeper, stranger):
+        assert (await give(trainer, keeper, "trunk", 5)).kept
+        assert not (await give(stranger, keeper, "trunk", 9)).kept and keeper.version("trunk") == 5
+        trainer.save("trunk", 6)
+        assert not (await give(stranger, trainer, "trunk", 9)).kept and trainer.version("trunk") == 6
+        keeper.copies.keepers = lambda part: [stranger.peer.id.hex()]
+        assert (await give(stranger, keeper, "trunk", 9)).kept, "the first trainer has gone"
+
+
+async def test_a_file_is_kept_as_what_it_is_or_not_at_all(tmp_path: Path) -> None:
+    async with places(tmp_path, 2) as (giver, keeper):
+        keeper.save(TWO, 1)
+        assert not (await give(giver, keeper, ONE, 7, told=TWO)).kept
+        assert (await give(giver, keeper, ONE, 7)).kept
+        assert not (await give(giver, keeper, ONE, 7, told=TWO)).kept
+        assert keeper.version(TWO) == 1 and TWO in keeper.copies._own
+        keeper.copies.expert_bytes = 1000
+        assert "too many" in (await give(giver, keeper, ONE, 8)).why
+
+
+async def test_what_is_begun_and_never_finished_does_not_fill_the_disk(tmp_path: Path) -> None:
+    cap = 20_000
+    async with places(tmp_path, 2, {1: cap}) as (giver, keeper):
+        for number in range(8):
+            sha256 = hashlib.sha256(bytes([number])).hexdigest()
+            broken = Giver(bytes(6000), 5000)
+            giver.peer.rpc.register("blob.read", ReadBlob, broken)
+            request = KeepBlob(f"digits.0.0.{number % 4}", 1, sha256, 6000)
+            reply, _ = await giver.peer.rpc.call(keeper.peer.id, "blob.keep", request, BlobKept, deadline_s=10.0)
+            assert not reply.kept
+        files = list((keeper.folder / "blobs").iterdir())
+        assert files and sum(path.stat().st_size for path in files) <= cap
+
+
+async def test_what_compute_could_not_use_is_set_aside_and_the_state_before_it_serves(tmp_path: Path) -> None:
+    async with places(tmp_path, 2) as (giver, taker):
+        giver.save(ONE, 2)
+        taker.save(ONE, 1)
+        bad = giver.blobs.newest(ONE)
+        assert bad is not None
+        copies = [Copy(giver.peer.id, bad)]
+        path = await taker.copies.newest(ONE, copies)
+        assert path is not None and path.stem == bad.sha256
+        taker.copies.reject(bad.sha256, "it holds NaN")
+        path = await taker.copies.newest(ONE, copies)
+        assert path is not None and read("digits", ONE, path).version == 1
+        assert not (await give(giver, taker, ONE, 2)).kept
 
 
 async def test_untrained_experts_are_not_copied(tmp_path: Path) -> None:

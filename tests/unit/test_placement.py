@@ -140,6 +140,13 @@ def test_the_next_candidate_takes_what_the_first_leaves_vacant() -> None:
     assert {uid for peer in ("a", "b") for uid in swarm.hosted[peer]} == set(CELLS)
 
 
+def test_records_of_a_thousand_peers_that_are_none_do_not_keep_orphans_from_being_adopted() -> None:
+    members = {"a": Member(100, 0)} | {f"fake {n}": Member(1_000_000, 0) for n in range(500)}
+    keepers = {CELLS[0]: {f"fake {n}" for n in range(500)}}
+    view = View(CELLS[:1], members, {}, {}, {CELLS[0]: 0.0}, keepers)
+    assert not plan(view, "a", 0.0).claims and plan(view, "a", 100.0).claims
+
+
 def test_what_was_hosted_just_now_is_left_to_be_saved_first() -> None:
     swarm = Swarm({"a": 100})
     swarm.view("a")

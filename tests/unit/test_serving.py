@@ -160,6 +160,28 @@ async def test_what_failed_may_be_asked_for_again() -> None:
     assert not host.serving._visits and not host.serving._under_way
 
 
+async def test_what_is_kept_of_a_request_keeps_nothing_else_in_memory() -> None:
+    host = Host()
+    async with host.running():
+        await host.answer(host.send("forward", [rows(1), rows(5000)], 7, (str(A), "test.0.9.9")))
+        kept = host.serving._inputs.get(PEER, (7, A))
+        assert kept is not None and memoryview(kept.data.obj).nbytes == 32
+        small, large = host.send("backward", [rows(1)] * 2, 8), host.send("backward", [rows(64)] * 2, 9)
+        await host.answer(small)
+        await host.answer(large)
+    held = host.serving._outcomes.get(PEER, (8, A))
+    assert held is not None and held.untyped_storage().nbytes() == 32
+
+
+async def test_a_request_full_of_wrong_numbers_is_told_once() -> None:
+    host = Host()
+    bad = torch.full((1, 8), math.nan)
+    async with host.running():
+        number = host.send("forward", [bad] * 4, uids=NAMES * 2)
+        assert isinstance((await host.heard())[0], Suspect)
+        assert (await host.refusal(number)).code == "bad_values"
+
+
 async def test_wrong_requests_are_refused_with_a_reason() -> None:
     host = Host()
     wide = torch.randn(2, 9)

@@ -1,0 +1,126 @@
+"""What a host gives up, and to whom: real peers, an honest host whose compute is simulated, and a stranger."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from core.compute.messages import Host, Hosted, Tensor, Unhost
+from core.errors import CallRefused
+from core.experts.dht_directory import DHTDirectory
+from core.experts.directory import HostState
+from core.experts.grid import Grid, Uid
+from core.net.rpc import Context, RpcNode
+from core.worker import hosting
+from core.worker.blobs import Blobs
+from core.worker.copies import Copies
+from core.worker.hosting import Handover, HandoverReply, Hosting
+from core.worker.members import Hello, HelloReply, Members
+from core.worker.orders import Orders
+from core.worker.placement import Member
+from tests.dht_peers import Peer, peers, until
+
+GRID = Grid("digits", 1, (2, 2))
+CELLS = list(GRID.uids())
+HUGE = 2**52
+
+
+class Compute:
+    """Does at once what it is told."""
+
+    def __init__(self) -> None:
+        self.orders = Orders(self._send)
+        self.life, self.expert_bytes, self.expert_samples_per_s, self.load = 1, 1 << 20, 1e6, 0.0
+        self.wanted = self.at_work = True
+
+    async def _send(self, message: Host | Unhost, tensors: Sequence[Tensor]) -> None:
+        self.orders.hosted(Hosted(message.id, {}))
+
+    def versions(self) -> dict[Uid, int]:
+        return dict.fromkeys(CELLS, 3)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hosting, "TICK_S", 0.1)
+    monkeypatch.setattr(hosting, "SETTLE_S", 0.1)
+
+
+@asynccontextmanager
+async def a_host_and_a_stranger(tmp_path: Path) -> AsyncIterator[tuple[Hosting, Peer, DHTDirectory]]:
+    """The host has all experts; the stranger has a directory of its own."""
+    async with peers(2) as (honest, stranger):
+        copies = Copies("digits", tmp_path, Blobs(tmp_path, GRID, 1 << 20), honest.rpc, honest.dht)
+        async with (
+            DHTDirectory(honest.dht, honest.rpc, GRID) as directory,
+            DHTDirectory(stranger.dht, stranger.rpc, GRID) as false,
+            Hosting(honest.rpc, honest.dht, directory, copies, Compute()) as host,
+        ):
+            await until(lambda: len(host.hosted()) == len(CELLS), "all experts")
+            yield host, stranger, false
+
+
+def claim_all(stranger: RpcNode) -> None:
+    """Say that one hosts everything, in a version beyond all others'."""
+
+    def hello(request: Hello, payload: bytes, context: Context) -> HelloReply:
+        return HelloReply(tuple(HUGE for _ in request.uids))
+
+    stranger.register("host.hello", Hello, hello)
+
+
+@pytest.mark.parametrize("young_s", [600.0, 0.0])
+async def test_a_stranger_with_a_huge_version_takes_nothing_that_was_hosted_for_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, young_s: float
+) -> None:
+    async with a_host_and_a_stranger(tmp_path) as (host, stranger, false):
+        claim_all(stranger.rpc)
+        false.host_here({uid: HostState(0.0, HUGE) for uid in CELLS})
+        await false.announce()
+        monkeypatch.setattr(hosting, "YOUNG_S", young_s)
+        if young_s:
+            await until(lambda: not host.hosted(), "settling of young claims")
+        else:
+            for _ in range(5):
+                await host._tick()
+            assert len(host.hosted()) == len(CELLS)
+
+
+async def test_who_was_away_yields_to_who_has_gone_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with a_host_and_a_stranger(tmp_path) as (host, stranger, false):
+        host._claimed = dict.fromkeys(CELLS, -1000.0)
+        claim_all(stranger.rpc)
+        false.host_here({uid: HostState(0.0, HUGE) for uid in CELLS})
+        await false.announce()
+        host._present -= 100.0
+        await until(lambda: not host.hosted(), "settling after the absence")
+
+
+async def test_no_more_is_handed_over_to_who_does_not_host_what_it_got(tmp_path: Path) -> None:
+    async with a_host_and_a_stranger(tmp_path) as (host, stranger, _):
+        taker = Members("digits", stranger.rpc, stranger.dht, host._directory)
+        await taker.introduce(Member(1_000_000, 0))
+
+        async def ask() -> HandoverReply:
+            request = Handover(1)
+            reply, _ = await stranger.rpc.call(host._node.peer, "host.handover", request, HandoverReply, deadline_s=5.0)
+            return reply
+
+        async def given() -> int:
+            try:
+                return len((await ask()).given)
+            except CallRefused as refused:
+                assert "at rest" in str(refused)
+                return 0
+
+        assert await until(given, "the first one") == 1
+        await until(lambda: host._view is not None, "the next look")
+        while True:
+            with pytest.raises(CallRefused) as refused:
+                await ask()
+            if "Host it first" in str(refused.value):
+                break
+            await asyncio.sleep(0)
+        assert len(host.hosted()) >= len(CELLS) - 1
