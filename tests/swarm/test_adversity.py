@@ -54,10 +54,14 @@ def hosted(workers: list[RunningWorker]) -> set[str]:
     return {expert.uid for running in workers for expert in running.status().experts}
 
 
-def signalled(running: RunningWorker, number: signal.Signals) -> None:
-    """To the worker and its compute."""
+def pids(running: RunningWorker) -> list[int]:
+    """Of the worker and its compute."""
     compute = running.compute()
-    for pid in (running.process.pid, *([compute.pid] if compute else [])):
+    return [running.process.pid, *([compute.pid] if compute else [])]
+
+
+def send(number: signal.Signals, processes: list[int]) -> None:
+    for pid in processes:
         os.kill(pid, number)
 
 
@@ -73,10 +77,11 @@ def test_a_swarm_learns_as_well_while_peers_die_freeze_lie_and_join(tmp_path: Pa
         swarm = Swarm(tmp_path / "war", run, stack, noisy=True)
         swarm.until_step(steps // 5, 120)
         everything = hosted([*swarm.trainers, swarm.killed, swarm.frozen, swarm.liar])
-        signalled(swarm.killed, signal.SIGKILL)
+        send(signal.SIGKILL, pids(swarm.killed))
         killed = time.monotonic()
         swarm.until_step(2 * steps // 5, 120)
-        signalled(swarm.frozen, signal.SIGSTOP)
+        frozen = pids(swarm.frozen)
+        send(signal.SIGSTOP, frozen)
         try:
             late = swarm.start("late", "host")
             alive = [*swarm.trainers, swarm.liar, late]
@@ -86,7 +91,7 @@ def test_a_swarm_learns_as_well_while_peers_die_freeze_lie_and_join(tmp_path: Pa
             slowest = max(trainer.status().slowest_step_s or 0.0 for trainer in swarm.trainers)
             disturbed = swarm.accuracy()
         finally:
-            signalled(swarm.frozen, signal.SIGCONT)
+            send(signal.SIGCONT, frozen)
     print(
         f"{run}: {undisturbed:.4f} in peace, {disturbed:.4f} in war, adopted after {adopted_s:.0f} s, {slowest=:.2f} s"
     )
