@@ -1,5 +1,7 @@
 """What the callers of one expert sent it: gradients far larger than everybody else's are scaled down or refused."""
 
+from typing import NamedTuple
+
 CLIP = 5.0
 """A caller whose moving norm is beyond so many times the median of all callers' is scaled down to it."""
 SPIKE = 100.0
@@ -10,15 +12,27 @@ ABSURD = 1e4
 HALF_LIFE = 256
 """Samples over which a moving norm forgets."""
 CALLERS = 256
-"""Callers remembered; the longest unheard go first."""
+"""Callers remembered; those that contributed least go first."""
+
+
+class _Caller(NamedTuple):
+    total: float
+    """Sum of the samples' norms, decayed."""
+    weight: float
+    """Number of the samples, decayed likewise, as a share."""
+    samples: float
+    """That counted, each by its factor."""
 
 
 class Conduct:
-    """Moving norms of gradients, by caller. One caller alone is its own median: it is never scaled down."""
+    """Moving norms of gradients, by caller. One caller alone is its own median: it is never scaled down.
+
+    In the median each caller weighs as much as what it has contributed: neither tiny gradients nor huge ones of a
+    stranger make those of a trainer that has been here for long look wrong.
+    """
 
     def __init__(self) -> None:
-        self._norms: dict[str, tuple[float, float]] = {}
-        """Sum and weight of the samples' norms, both decayed."""
+        self._callers: dict[str, _Caller] = {}
 
     def factor(self, caller: str, norm: float, rows: int) -> float:
         """What to multiply a request's gradients by, which are noted; 0: refuse them.
@@ -27,23 +41,32 @@ class Conduct:
         """
         before = self._typical()
         kept = 0.5 ** (rows / HALF_LIFE)
-        total, weight = self._norms.pop(caller, (0.0, 0.0))
+        total, weight, samples = self._callers.get(caller, _Caller(0.0, 0.0, 0.0))
         noted = min(norm, SPIKE * before) if before else norm
-        self._norms[caller] = kept * total + (1 - kept) * noted, kept * weight + (1 - kept)
-        if len(self._norms) > CALLERS:
-            del self._norms[next(iter(self._norms))]
+        known = _Caller(kept * total + (1 - kept) * noted, kept * weight + (1 - kept), samples)
+        self._callers[caller] = known
+        if len(self._callers) > CALLERS:
+            del self._callers[min(self._callers, key=lambda name: (self._callers[name].samples, name != caller))]
         if before and norm > ABSURD * before:
             return 0.0
-        typical, moving = self._typical(), self.norm(caller)
-        factor = min(1.0, CLIP * typical / moving) if typical else 1.0
-        return min(factor, SPIKE * typical / norm) if typical and norm else factor
+        typical, moving = self._typical(), known.total / known.weight
+        factor = min(1.0, CLIP * typical / moving) if typical and moving else 1.0
+        factor = min(factor, SPIKE * typical / norm) if typical and norm else factor
+        if caller in self._callers:
+            self._callers[caller] = known._replace(samples=samples + factor * rows)
+        return factor
 
     def norm(self, caller: str) -> float:
         """The caller's moving norm."""
-        total, weight = self._norms[caller]
-        return total / weight
+        known = self._callers[caller]
+        return known.total / known.weight
 
     def _typical(self) -> float:
-        """The median of the callers' moving norms (of two, the smaller)."""
-        norms = sorted(total / weight for total, weight in self._norms.values())
-        return norms[(len(norms) - 1) // 2] if norms else 0.0
+        """The median of the callers' moving norms, weighted by what they contributed (of two, the smaller)."""
+        norms = sorted((known.total / known.weight, known.samples) for known in self._callers.values())
+        half = sum(samples for _, samples in norms) / 2
+        for norm, samples in norms:
+            half -= samples
+            if half <= 0:
+                return norm
+        return norms[-1][0] if norms else 0.0
