@@ -55,6 +55,8 @@ class Compute:
     """It was started to answer a question only."""
     reachable: bool = True
     """Every layer of the run has an expert, here or on a peer."""
+    trains: bool = True
+    """It trains itself, and does not only host experts."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,6 +145,8 @@ def _contributing(idle: Idle, settings: Settings, wishes: Wishes, compute: Compu
     hosts = f"This PC is training {compute.experts} experts."
     if not compute.experts:
         hosts = "This PC trains through the experts of other peers."
+        if not compute.trains:
+            hosts = "This PC waits for its share of the experts, which it gets within a minute."
     if wishes.start_now_until is not None:
         until = f"Goes on whatever you do until {clock(wishes.start_now_until, now)}, or until you press Pause."
         return Decision(True, "contributing", f"You pressed Start now. {hosts}", until, wishes.start_now_until)

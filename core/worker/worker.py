@@ -327,6 +327,7 @@ class Worker:
             compute.memory_free_time,
             compute.answering,
             compute.asking is None or compute.asking.reachable,
+            compute.trains,
         )
         decision = decide(self._idle.read(), self.settings, self._wishes, view, now, self._computes)
         compute.want(decision.train, cause)

@@ -113,3 +113,9 @@ def test_every_case_has_a_state_a_reason_and_an_end_and_obeys_the_user(
 def test_times_are_written_for_people() -> None:
     assert [countdown(130), countdown(3730), countdown(-3)] == ["2:10", "1:02:10", "0:00"]
     assert [duration(40), duration(24 * 60), duration(192 * 60)] == ["40 s", "24 min", "3 h 12 min"]
+
+
+def test_a_host_without_experts_says_that_it_waits_for_some() -> None:
+    compute = Compute("training", experts=0, trains=False)
+    decision = decide(Idle(None, "test"), Settings(), Wishes(), compute, NOW)
+    assert decision.state == "contributing" and "waits for its share" in decision.reason
