@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import itertools
 import logging
+import math
 import os
 import platform
 import signal
@@ -14,6 +15,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+import psutil
 import torch
 
 from core.compute.generation import Generation
@@ -57,7 +59,7 @@ from core.control.messages import ExpertStatus
 from core.errors import CheckpointError, HearthError, PictureError, ProtocolError
 from core.experts.directory import LOCAL
 from core.experts.grid import Grid, Uid
-from core.runtime.backend import ExpertBackend, expert_bytes, speed, useful_threads
+from core.runtime.backend import ExpertBackend, check_memory, expert_bytes, speed, useful_threads
 from core.runtime.checkpoints import CheckpointStore
 from core.runtime.parts import Part, read
 from core.runtime.runtime import Runtime, Switch
@@ -90,6 +92,12 @@ class Session:
         self._pipe = pipe
         torch.set_num_interop_threads(1)
         manifest = configure.manifest
+        model = manifest.model
+        check_memory(
+            model,
+            model.layers * math.prod(model.grid) if configure.experts is None else max(1, len(configure.experts)),
+            psutil.virtual_memory().total,
+        )
         self._store = CheckpointStore(Path(configure.folder) / CHECKPOINTS, manifest.run)
         self._residents = Residents(manifest, configure.experts, self._store)
         self._backends = self._residents.backends

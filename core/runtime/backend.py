@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import torch
 from torch import Tensor
 
-from core.errors import ComputeError
+from core.errors import ComputeError, ManifestError
 from core.experts import modules
 from core.experts.grid import Grid, Uid
 from core.manifest import Manifest, Model, Training
@@ -131,6 +131,22 @@ def expert_bytes(model: Model) -> int:
     with torch.device("meta"):
         module = modules.kind_of(model.expert).build(model.width, model.hidden)
     return sum(parameter.nbytes for parameter in module.parameters()) * COPIES + OVERHEAD
+
+
+def check_memory(model: Model, experts: int, memory_bytes: int) -> None:
+    """Refuse a run before it fills this PC's memory.
+
+    Args: the run's model, how many of its experts are held here at least, the memory of this PC.
+
+    Raises:
+        ManifestError: they cannot fit, or their kind is unknown.
+    """
+    needed = experts * expert_bytes(model)
+    if needed > memory_bytes:
+        raise ManifestError(
+            f"{experts} experts of this run take {needed / 2**30:.1f} GB of memory, and this PC has "
+            f"{memory_bytes / 2**30:.1f} GB. Share them with other peers (--bootstrap), or take a smaller run."
+        )
 
 
 def speed(backend: ExpertBackend) -> float:

@@ -2,9 +2,11 @@
 
 import logging
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
-from core.compute.messages import TakeTrunk
+from core.compute.messages import TakeTrunk, Tensor, ToCompute
 from core.dht.node import DHTNode
 from core.dht.records import own_subkey
 from core.errors import ComputeError, HearthError
@@ -14,7 +16,7 @@ from core.training import shards
 from core.worker.blobs import TRUNK, Blobs
 from core.worker.copies import EXPIRY_S, RENEW_S, Copies
 from core.worker.fetching import fetch_file
-from core.worker.supervisor import ComputeSupervisor
+from core.worker.progress import Progress
 
 log = logging.getLogger(__name__)
 
@@ -71,11 +73,28 @@ class Data:
             self._told = 0.0
 
 
-class TrunkFollower:
-    """Gives compute the newest trunk: a trainer's once, when it comes; again and again where none is trained."""
+class Compute(Protocol):
+    """What is asked of the supervisor of compute."""
 
-    def __init__(self, copies: Copies, compute: ComputeSupervisor, trains: bool) -> None:
+    progress: Progress
+    life: int
+
+    @property
+    def at_work(self) -> bool:
+        """Whether it is."""
+
+    async def send(self, message: ToCompute, tensors: Sequence[Tensor]) -> None:
+        """Hand it a message (ComputeError: it is gone)."""
+
+
+class TrunkFollower:
+    """Gives compute the newest trunk: to a trainer that has none yet; again and again where none is trained. What a
+    trainer has trained gives way to no stranger's."""
+
+    def __init__(self, copies: Copies, compute: Compute, trains: bool) -> None:
         self._copies, self._compute, self._trains = copies, compute, trains
+        self._is_new = not compute.progress.step
+        """Whether this PC had no trunk when its worker started."""
         self._life, self._looked = 0, 0.0
 
     async def tend(self) -> None:
@@ -86,7 +105,10 @@ class TrunkFollower:
         """
         compute, now = self._compute, time.monotonic()
         rest_s = TRUNK_S if compute.progress.step else 0.0  # without any trunk, at every occasion
-        again = compute.life != self._life or (not self._trains and now - self._looked > rest_s)
+        if self._trains:
+            again = self._is_new and not self._looked
+        else:
+            again = compute.life != self._life or now - self._looked > rest_s
         if not (again and compute.at_work):
             return
         found = (await self._copies.find([TRUNK])).get(TRUNK, [])

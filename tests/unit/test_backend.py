@@ -12,7 +12,7 @@ from core.errors import CheckpointError, ComputeError, ManifestError
 from core.experts.grid import Uid
 from core.manifest import Model, Training
 from core.runtime.adam import Adam
-from core.runtime.backend import ExpertBackend, useful_threads
+from core.runtime.backend import ExpertBackend, check_memory, useful_threads
 
 MODEL = Model("ffn_dmoe", 1, (2, 2), 8, 16, "ffn", 2)
 TRAINING = Training(8, 1e-3, 1e-2, 5, 100, 8, 60.0, 1.0, 0.0, 1, 1, 7)
@@ -39,6 +39,14 @@ def test_an_expert_starts_the_same_everywhere_and_unlike_its_neighbours() -> Non
 def test_an_unknown_kind_names_those_that_exist() -> None:
     with pytest.raises(ManifestError, match=r"'lstm'.*ffn"):
         ExpertBackend(UID, Model("ffn_dmoe", 1, (2, 2), 8, 16, "lstm", 2), TRAINING)
+
+
+def test_a_run_too_large_for_this_pc_is_refused_before_it_fills_its_memory() -> None:
+    check_memory(MODEL, 4, 1 << 30)
+    with pytest.raises(ManifestError, match=r"this PC has 1\.0 GB"):
+        check_memory(msgspec.structs.replace(MODEL, width=16_384, hidden=16_384), 1, 1 << 30)
+    with pytest.raises(ManifestError, match="Share them"):
+        check_memory(MODEL, 256 * 4096**4, 1 << 30)
 
 
 def test_adam_takes_the_steps_of_torch_optim() -> None:

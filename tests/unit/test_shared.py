@@ -2,18 +2,23 @@
 
 import hashlib
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 import pytest
+import torch
 
 from core import manifest
+from core.compute.messages import TakeTrunk, Tensor, ToCompute
 from core.experts.grid import Grid
 from core.manifest import Shard
+from core.runtime.parts import Part, pack
 from core.training import shards
 from core.worker.blobs import Blobs
 from core.worker.copies import Copies
-from core.worker.shared import Data
+from core.worker.progress import Progress
+from core.worker.shared import Data, TrunkFollower
 from tests.dht_peers import Peer, peers, until
 
 TEXTS = [b"It was not made by this Python. " * 40, b"Nor was this. " * 90]
@@ -52,3 +57,31 @@ async def test_a_peer_with_another_text_fetches_the_runs_own(tmp_path: Path, run
         assert shards.read(run, tmp_path / "two") == (TEXTS[0], TEXTS[1])
         shutil.rmtree(tmp_path / "one" / shards.FOLDER)
         await until(lambda: complete(third, tmp_path / "three"), "the text from the second")
+
+
+class Compute:
+    """What the follower asks of the supervisor."""
+
+    def __init__(self, step: int) -> None:
+        self.progress, self.life, self.at_work = Progress(step=step), 1, True
+        self.taken: list[str] = []
+
+    async def send(self, message: ToCompute, tensors: Sequence[Tensor]) -> None:
+        assert isinstance(message, TakeTrunk)
+        self.taken.append(message.path)
+
+
+@pytest.mark.parametrize(("step", "trains", "takes"), [(0, True, 1), (7, True, 0), (7, False, 2)])
+async def test_a_trained_trunk_gives_way_to_no_stranger_s(tmp_path: Path, step: int, trains: bool, takes: int) -> None:
+    state = pack("digits", "trunk", Part({"w": torch.zeros(1)}, 2**52))
+    path = tmp_path / f"{hashlib.sha256(state).hexdigest()}.safetensors"
+    path.write_bytes(state)
+    blobs = Blobs(tmp_path, Grid("digits", 2, (4, 4)), 1 << 20)
+    assert blobs.link(path, {})
+    async with peers(1) as (one,):
+        compute = Compute(step)
+        follower = TrunkFollower(Copies("digits", tmp_path, blobs, one.rpc, one.dht), compute, trains)
+        for _ in range(2):
+            await follower.tend()
+            compute.life += 1
+        assert len(compute.taken) == takes
