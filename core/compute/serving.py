@@ -18,7 +18,8 @@ from core.experts import codec
 from core.experts.calls import Codec, ExpertReply, encoded_size
 from core.experts.grid import Uid
 from core.experts.layer import Call
-from core.runtime.runtime import Runtime, Switch
+from core.runtime.runtime import Runtime
+from core.runtime.switch import Switch
 from core.runtime.task_pool import Request
 
 log = logging.getLogger(__name__)

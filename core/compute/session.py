@@ -62,7 +62,8 @@ from core.experts.grid import Grid, Uid
 from core.runtime.backend import ExpertBackend, check_memory, expert_bytes, speed, useful_threads
 from core.runtime.checkpoints import CheckpointStore
 from core.runtime.parts import Part, read
-from core.runtime.runtime import Runtime, Switch
+from core.runtime.runtime import Runtime
+from core.runtime.switch import Switch
 from core.training import datasets
 from core.training.predict import predict
 from core.training.trainer import Trainer

@@ -11,7 +11,6 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -21,7 +20,7 @@ from core.experts.grid import Uid
 from core.experts.layer import Call, Output
 from core.runtime.backend import ExpertBackend
 from core.runtime.fairness import Turns
-from core.runtime.load import Load
+from core.runtime.switch import Switch
 from core.runtime.task_pool import Direction, Done, Problem, Request, Task, TaskPool
 
 log = logging.getLogger(__name__)
@@ -34,57 +33,6 @@ MIN_ROWS = 8
 """Samples of one pass, however large the expert."""
 DRAIN_S = 1.0
 """How long an expert that goes may serve what waits for it."""
-
-
-class Switch:
-    """Whether training kernels may start. Off at first."""
-
-    def __init__(self) -> None:
-        self._on = False
-        self._turned_on = asyncio.Event()
-        self._listeners: list[Callable[[], None]] = []
-        self.load = Load()
-        self.last_kernel_end = 0.0
-        """time.monotonic() at the end of the last training kernel."""
-
-    @property
-    def is_on(self) -> bool:
-        return self._on
-
-    def off(self) -> None:
-        """Let no further kernel start. May be called from any thread."""
-        self._on = False
-
-    def on(self) -> None:
-        """Let training go on. To be called from the loop's thread."""
-        self._on = True
-        self._turned_on.set()
-        for listener in self._listeners:
-            listener()
-
-    def listen(self, listener: Callable[[], None]) -> None:
-        """Have `listener` called whenever the switch is turned on."""
-        self._listeners.append(listener)
-
-    async def wait(self) -> None:
-        """Until the switch is on; does not give way to others if it is."""
-        while not self._on:
-            self._turned_on.clear()
-            await self._turned_on.wait()
-
-    async def run(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
-        """Run one training kernel, without autograd, as soon as the switch is on (a `core.experts.layer.Run`)."""
-        await self.wait()
-        return self.run_now(kernel, *arguments)
-
-    def run_now(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
-        start = time.monotonic()
-        try:
-            with torch.no_grad():
-                return kernel(*arguments)
-        finally:
-            self.last_kernel_end = time.monotonic()
-            self.load.worked(self.last_kernel_end - start, self.last_kernel_end)
 
 
 class Runtime:

@@ -21,7 +21,7 @@ from core.experts.modules import product
 from core.experts.trust import Suspect
 from core.manifest import Manifest
 from core.runtime.adam import Adam
-from core.runtime.runtime import Switch
+from core.runtime.switch import Switch
 from core.training import datasets
 from core.training.datasets import Dataset, Part
 from core.training.models import registry

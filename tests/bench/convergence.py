@@ -21,7 +21,8 @@ from torch import Tensor
 from core.experts.directory import LOCAL, LocalDirectory
 from core.manifest import Manifest, Model, Training
 from core.runtime.backend import all_experts
-from core.runtime.runtime import Runtime, Switch
+from core.runtime.runtime import Runtime
+from core.runtime.switch import Switch
 from core.training.datasets import Dataset, Part
 from core.training.trainer import Trainer
 from tests.bench import plot, virtual_time

@@ -20,7 +20,8 @@ from core.experts.grid import Uid
 from core.experts.layer import Call, ExpertHost
 from core.manifest import Model, Training
 from core.runtime.backend import ExpertBackend
-from core.runtime.runtime import Runtime, Switch
+from core.runtime.runtime import Runtime
+from core.runtime.switch import Switch
 from tests.bench import plot
 from tests.bench.far_host import FarHost
 from tests.bench.machine import progress

@@ -20,7 +20,7 @@ from core.experts.directory import LocalDirectory
 from core.experts.grid import Grid, Uid
 from core.experts.layer import Call, Output
 from core.manifest import Manifest
-from core.runtime.runtime import Switch
+from core.runtime.switch import Switch
 from core.training import trainer as trainers
 from core.training.trainer import Trainer
 from tests.bench.machine import progress

@@ -17,7 +17,8 @@ from core.experts.grid import Grid
 from core.manifest import Manifest
 from core.runtime.adam import Adam
 from core.runtime.backend import all_experts
-from core.runtime.runtime import Runtime, Switch
+from core.runtime.runtime import Runtime
+from core.runtime.switch import Switch
 from core.training import datasets
 from core.training.models import registry
 from core.training.pipeline import Batches

@@ -66,7 +66,7 @@ def send(number: signal.Signals, processes: list[int]) -> None:
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize(("run", "steps"), [("digits", 1500)])
+@pytest.mark.parametrize(("run", "steps"), [("digits", 900)])
 def test_a_swarm_learns_as_well_while_peers_die_freeze_lie_and_join(tmp_path: Path, run: str, steps: int) -> None:
     with contextlib.ExitStack() as stack:
         swarm = Swarm(tmp_path / "peace", run, stack, noisy=False)

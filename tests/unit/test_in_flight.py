@@ -13,7 +13,8 @@ from core import manifest as manifests
 from core.experts.directory import LOCAL, LocalDirectory
 from core.experts.layer import Call, Output
 from core.runtime.backend import all_experts
-from core.runtime.runtime import Runtime, Switch
+from core.runtime.runtime import Runtime
+from core.runtime.switch import Switch
 from core.training import trainer as trainer_module
 from core.training.trainer import Trainer
 

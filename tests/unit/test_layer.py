@@ -15,7 +15,8 @@ from core.experts.grid import Coords, Grid, Uid
 from core.experts.layer import Call, DMoELayer, Output
 from core.manifest import Model, Training
 from core.runtime.backend import ExpertBackend
-from core.runtime.runtime import Runtime, Switch
+from core.runtime.runtime import Runtime
+from core.runtime.switch import Switch
 
 WIDTH, K, BATCH, BALANCE = 6, 3, 10, 0.3
 MODEL = Model("ffn_dmoe", 1, (3, 4), WIDTH, 10, "ffn", K)

@@ -26,7 +26,8 @@ from core.experts.grid import Uid
 from core.experts.layer import ExpertHost
 from core.manifest import Manifest
 from core.runtime.backend import all_experts
-from core.runtime.runtime import Runtime, Switch
+from core.runtime.runtime import Runtime
+from core.runtime.switch import Switch
 from core.training.trainer import Trainer
 from tests.bench import virtual_time
 from tests.bench.scaling import SpreadDirectory

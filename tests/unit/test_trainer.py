@@ -20,7 +20,8 @@ from core.errors import CheckpointError, ComputeError, ManifestError, PictureErr
 from core.experts.directory import LOCAL, LocalDirectory
 from core.manifest import Manifest
 from core.runtime.backend import all_experts
-from core.runtime.runtime import Runtime, Switch
+from core.runtime.runtime import Runtime
+from core.runtime.switch import Switch
 from core.training import datasets
 from core.training.predict import predict
 from core.training.trainer import Trainer
@@ -230,7 +231,8 @@ import torch
 from core import manifest as manifests
 from core.experts.directory import LOCAL, LocalDirectory
 from core.runtime.backend import all_experts
-from core.runtime.runtime import Runtime, Switch
+from core.runtime.runtime import Runtime
+from core.runtime.switch import Switch
 from core.training import datasets
 from core.training.generate import generate
 from core.training.trainer import Trainer

@@ -14,7 +14,8 @@ from core.control.messages import CurvePoint
 from core.experts.directory import LOCAL, LocalDirectory
 from core.manifest import Manifest
 from core.runtime.backend import all_experts
-from core.runtime.runtime import Runtime, Switch
+from core.runtime.runtime import Runtime
+from core.runtime.switch import Switch
 from core.training import datasets, shards
 from core.training.trainer import Trainer
 
