@@ -46,7 +46,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="hearth",
         description="Lends this PC to the training of a large neural network. Without a command: the app.",
         epilog="Exit codes: 0 done, 1 error, 2 wrong use or settings, 3 no worker runs, 4 already running, "
-        "5 data folder, 6 port in use, 7 protocol, 8 picture, 9 compute, 10 checkpoint.",
+        "5 data folder, 6 port in use, 7 protocol, 8 picture, 9 compute, 10 checkpoint, 11 identity, 12 network, "
+        "13 peer unreachable, 14 peer too late, 15 peer refused, 16 peer failed, 17 record, 18 data, 19 question.",
     )
     parser.set_defaults(command=_app)
     common = argparse.ArgumentParser(add_help=False)
