@@ -13,7 +13,7 @@ import iroh
 
 from core.errors import NetworkError, PeerUnreachable
 from core.identity import PeerId
-from core.net import fastbytes, limits
+from core.net import fast_binding, limits
 
 ALPN = b"hearth/1"
 ANYWHERE = ("0.0.0.0:0", "[::]:0")
@@ -190,7 +190,7 @@ class Endpoint:
             NetworkError: an address cannot be used.
         """
         os.environ.setdefault("RUST_LIB_BACKTRACE", "0")  # where backtraces are on, an IrohError takes 50 ms of a core
-        fastbytes.apply()
+        fast_binding.apply()
         failure: iroh.IrohError | None = None
         for addresses in (list(listen), list(listen[:1])):
             builder = iroh.EndpointBuilder()  # type: ignore[no-untyped-call]
