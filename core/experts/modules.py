@@ -2,7 +2,8 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, cast
+from contextvars import ContextVar
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -10,6 +11,56 @@ from torch.nn import functional
 
 from core.errors import ManifestError
 from core.experts.grid import Uid
+
+FACTORED = 100_000
+"""Numbers in a weight from which its gradient stays two factors: to write it out, and to add that, takes longer than
+the call of Python that this saves."""
+
+
+class Factors(NamedTuple):
+    """The gradient of a linear map's weight, left.T @ right."""
+
+    left: Tensor
+    """[n, outputs]: the gradients by its outputs."""
+    right: Tensor
+    """[n, inputs]: its inputs."""
+
+    def add_to(self, total: Tensor) -> None:
+        """Args: total [outputs, inputs], to be added to in place."""
+        total.addmm_(self.left.T, self.right)
+
+    def bound(self) -> float:
+        """No number of the product is larger (Cauchy-Schwarz)."""
+        return float(self.left.norm() * self.right.norm())
+
+
+_factors: ContextVar[list[tuple[Tensor, Factors]] | None] = ContextVar("factors", default=None)
+"""Where the maps of the product that is being computed leave theirs."""
+
+
+class Linear(nn.Linear):
+    """A linear map whose weight's gradient `factored_product` leaves as factors, if it is large."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        found = _factors.get()
+        if found is None or self.weight.numel() < FACTORED:
+            return functional.linear(x, self.weight, self.bias)
+        return cast(Tensor, _Factored.apply(x, self.weight, self.bias, found))  # type: ignore[no-untyped-call]
+
+
+class _Factored(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, found: list[tuple[Tensor, Factors]]) -> Tensor:
+        ctx.save_for_backward(x, weight)
+        ctx.found = found
+        return functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        x, weight = ctx.saved_tensors
+        left = gradients[0].flatten(0, -2)
+        ctx.found.append((weight, Factors(left, x.detach().flatten(0, -2))))
+        return gradients[0] @ weight, None, left.sum(0), None
 
 
 class FeedForward(nn.Module):
@@ -20,11 +71,11 @@ class FeedForward(nn.Module):
 
     def __init__(self, width: int, hidden: int) -> None:
         super().__init__()
-        self.enter = nn.Linear(width, hidden)
+        self.enter = Linear(width, hidden)
         self.enter_norm = nn.LayerNorm(hidden)
-        self.middle = nn.Linear(hidden, hidden)
+        self.middle = Linear(hidden, hidden)
         self.middle_norm = nn.LayerNorm(hidden)
-        self.leave = nn.Linear(hidden, width)
+        self.leave = Linear(hidden, width)
 
     def forward(self, x: Tensor) -> Tensor:
         """[n, width] -> [n, width]; every row by itself, so rows of several requests can share a pass."""
@@ -41,8 +92,8 @@ class TransformerBlock(nn.Module):
 
     def __init__(self, width: int, hidden: int) -> None:
         super().__init__()
-        self.enter = nn.Linear(width, hidden)
-        self.leave = nn.Linear(hidden, width)
+        self.enter = Linear(width, hidden)
+        self.leave = Linear(hidden, width)
         self.norm = nn.LayerNorm(width)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -73,6 +124,29 @@ def product(
         return torch.zeros_like(inputs), list(torch.autograd.grad(scalar, parameters))
     by_inputs, *by_parameters = torch.autograd.grad(scalar, [inputs, *parameters])
     return by_inputs, by_parameters
+
+
+def factored_product(
+    module: nn.Module, parameters: Sequence[Tensor], inputs: Tensor, gradient: Tensor
+) -> tuple[Tensor, list[tuple[int, Tensor]], list[tuple[int, Factors]]]:
+    """As `product`, for inputs that are no whole numbers, with the gradients of large weights as factors.
+
+    Returns:
+        The gradients by the inputs; and those by the parameters, each with its parameter's number: tensors, and
+        factors. Where a number is there more than once, the sum counts.
+    """
+    found: list[tuple[Tensor, Factors]] = []
+    token = _factors.set(found)
+    try:
+        with torch.enable_grad():
+            inputs = inputs.detach().requires_grad_()
+            scalar = torch.dot(module(inputs).flatten(), gradient.flatten())
+        by_inputs, *others = torch.autograd.grad(scalar, [inputs, *parameters], allow_unused=True)
+    finally:
+        _factors.reset(token)
+    numbers = {id(parameter): number for number, parameter in enumerate(parameters)} if found else {}
+    factors = [(numbers[id(weight)], factors) for weight, factors in found]
+    return by_inputs, [(number, g) for number, g in enumerate(others) if g is not None], factors
 
 
 class Kind(NamedTuple):

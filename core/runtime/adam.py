@@ -1,7 +1,7 @@
 """Adam over one flat vector that holds all parameters of a module.
 
-torch.optim would import the compiler (1 s at every start, 80 MB), and one vector needs six operations a step instead
-of six for each parameter.
+torch.optim would import the compiler (1 s at every start, 80 MB), and one vector needs one operation a step instead of
+one for each parameter.
 """
 
 import math
@@ -36,7 +36,7 @@ class Adam:
         self._rate, self._clip = rate, training.clip
         self._warmup, self._decay = training.warmup_samples * share, training.decay_samples * share
         self._weights = torch.cat([parameter.detach().flatten() for parameter in self.parameters])
-        for parameter, part in zip(self.parameters, self._parts(self._weights), strict=True):
+        for parameter, part in zip(self.parameters, self.parts(self._weights), strict=True):
             parameter.data = part
         self._moments: tuple[Tensor, Tensor] | None = None
         """Moving means of the gradient and of its square; None: zeros."""
@@ -45,42 +45,54 @@ class Adam:
         self.samples = 0
         """Samples whose gradients they applied."""
 
-    def _parts(self, flat: Tensor) -> list[Tensor]:
+    def parts(self, flat: Tensor) -> list[Tensor]:
+        """Views of [all parameters], flat, in the parameters' shapes."""
         sizes = [parameter.numel() for parameter in self.parameters]
         return [p.view(q.shape) for p, q in zip(flat.split_with_sizes(sizes), self.parameters, strict=True)]
 
     @torch.no_grad()
-    def step(self, gradient: Tensor, samples: int) -> None:
+    def step(self, gradient: Tensor, samples: int, divisor: float = 1.0) -> None:
         """Change the parameters in place, once.
 
         Args:
             gradient: [all parameters], in their order, flat; the mean over samples. It is overwritten.
             samples: how many.
+            divisor: of the gradient: 1 if it is the mean, `samples` if it is the sum.
 
         Raises:
             ComputeError: the gradient holds NaN or infinity; nothing has changed.
         """
-        norm = float(gradient.norm())
+        norm = float(gradient.norm()) / divisor
         if not math.isfinite(norm):
             raise ComputeError("A gradient held NaN or infinity and was refused; the parameters are unchanged.")
-        if norm > self._clip:
-            gradient *= self._clip / norm
         self.version += 1
         self.samples += samples
         rise = self.samples / self._warmup if self._warmup else 1.0
         rate = self._rate * min(1.0, rise, math.sqrt(self._decay / self.samples))
         mean, square = self._moments = self._moments or (torch.zeros_like(gradient), torch.zeros_like(gradient))
-        mean.lerp_(gradient, 1 - BETAS[0])
-        square.mul_(BETAS[1]).addcmul_(gradient, gradient, value=1 - BETAS[1])
-        root = torch.sqrt(square, out=gradient).div_(math.sqrt(1 - BETAS[1] ** self.version)).add_(EPSILON)
-        self._weights.addcdiv_(mean, root, value=-rate / (1 - BETAS[0] ** self.version))
+        torch._fused_adam_(  # one pass over the four vectors; operation by operation takes 3 times longer
+            [self._weights],
+            [gradient],
+            [mean],
+            [square],
+            [],
+            [torch.tensor(float(self.version))],
+            lr=rate,
+            beta1=BETAS[0],
+            beta2=BETAS[1],
+            weight_decay=0.0,
+            eps=EPSILON,
+            amsgrad=False,
+            maximize=False,
+            grad_scale=torch.tensor(divisor * max(1.0, norm / self._clip)),
+        )
 
     def state(self) -> dict[str, Tensor]:
         """A copy of the weights and both moments by parameter, and the numbers of steps and samples."""
         state = self._counts()
         zeros = torch.zeros(0) if self._moments else torch.zeros_like(self._weights)
         for kind, flat in zip(KINDS, (self._weights, *(self._moments or (zeros, zeros))), strict=True):
-            parts = self._parts(flat.clone())
+            parts = self.parts(flat.clone())
             state.update({f"{kind}.{name}": part for name, part in zip(self._names, parts, strict=True)})
         return state
 

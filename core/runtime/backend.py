@@ -19,8 +19,8 @@ MAX_ROWS = 4096
 THREADED_WEIGHTS = 500_000
 """Two threads make a pass of 32 samples 1.0 times faster for 30,000 weights, 1.3 for these, 1.5 for a million. Beside
 a busy program the threads wait for each other: 30,000 weights then train 3 to 25 times slower on two than on one."""
-COPIES = 6
-"""Weights, two Adam moments, gathered gradients, and the gradients and sum of the pass that runs."""
+COPIES = 4
+"""Weights, two Adam moments, gathered gradients."""
 OVERHEAD = 64 << 10
 """Bytes of Python objects, task pools and kept inputs of an expert, however small."""
 SPEED_ROWS = 32
@@ -48,7 +48,7 @@ class ExpertBackend:
         self._training = training
         self._adam = Adam(self.module, training.expert_rate, training, min(1.0, model.k / math.prod(model.grid)))
         self.gathered = torch.zeros(0)
-        """Sum of the pending gradients by the weights, flat."""
+        """Sum of the pending gradients by the weights, flat; of no meaning while there are none."""
         self.max_staleness = training.max_staleness
         self.conduct = Conduct()
         self.weights = sum(parameter.numel() for parameter in self._adam.parameters)
@@ -89,24 +89,32 @@ class ExpertBackend:
         if weights is not None:
             weights = weights.view(-1, *[1] * (gradients.dim() - 1))
             gradients = gradients * weights
-        by_inputs, by_weights = modules.product(self.module, self._adam.parameters, inputs, gradients)
-        total = torch.cat([gradient.flatten() for gradient in by_weights])
-        if not math.isfinite(float(total.sum() + by_inputs.sum())):
+        by_inputs, small, large = modules.factored_product(self.module, self._adam.parameters, inputs, gradients)
+        total = float(by_inputs.sum() + torch.cat([gradient.flatten() for _, gradient in small]).sum())
+        if not math.isfinite(sum((factors.bound() for _, factors in large), total)):
             raise ComputeError(f"A gradient for {self.uid} held NaN or infinity and was refused; it is unchanged.")
-        if not self.pending:
-            self.gathered = total
-        else:
-            self.gathered += total
+        self._gather(small, large)
         self.pending += len(inputs)
         if self.pending >= self._training.target_samples:
             self.step()
         return by_inputs if weights is None else by_inputs.div_(weights)
 
+    @torch.no_grad()
+    def _gather(self, small: list[tuple[int, Tensor]], large: list[tuple[int, modules.Factors]]) -> None:
+        """Add gradients to those that wait, without a copy of the size of all weights."""
+        if not len(self.gathered):
+            self.gathered = torch.zeros(self.weights, dtype=self.dtype)
+        elif not self.pending:
+            self.gathered.zero_()
+        totals = self._adam.parts(self.gathered)
+        torch._foreach_add_([totals[number] for number, _ in small], [gradient for _, gradient in small])
+        for number, factors in large:
+            factors.add_to(totals[number])
+
     def step(self) -> None:
         """Apply what is pending: the mean over its samples, clipped, by Adam."""
         count, self.pending = self.pending, 0
-        gathered, self.gathered = self.gathered, torch.zeros(0)
-        self._adam.step(gathered.div_(count), count)
+        self._adam.step(self.gathered, count, divisor=count)
 
     def state(self) -> dict[str, Tensor]:
         """A copy of weights, optimizer state and counters. Pending gradients are not part of it."""
@@ -156,7 +164,7 @@ def speed(backend: ExpertBackend) -> float:
     start, passes = time.perf_counter(), 0
     while passes < 2 or (seconds := time.perf_counter() - start) < SPEED_S:
         backend.forward(rows)
-        modules.product(backend.module, parameters, rows, rows)
+        modules.factored_product(backend.module, parameters, rows, rows)
         passes += 1
     return passes * len(rows) / seconds
 

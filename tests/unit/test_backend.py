@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from core.errors import CheckpointError, ComputeError, ManifestError
+from core.experts import modules
 from core.experts.grid import Uid
 from core.manifest import Model, Training
 from core.runtime.adam import Adam
@@ -125,6 +126,25 @@ def test_a_gradient_that_is_not_finite_is_refused_and_the_expert_untouched(bad: 
     assert weights(backend) == before
     assert (backend.version, backend.pending) == (0, 3)
     torch.testing.assert_close(backend.gathered, gathered)
+
+
+@pytest.mark.parametrize("kind", ["ffn", "transformer_ffn"])
+def test_the_gradients_of_large_weights_are_gathered_without_being_written_out(kind: str) -> None:
+    model = msgspec.structs.replace(MODEL, width=modules.FACTORED // 320, hidden=320, expert=kind)
+    backend = ExpertBackend(UID, model, TRAINING)
+    batches = [(torch.randn(3, model.width), torch.randn(3, model.width)) for _ in range(2)]
+    expected = torch.zeros(backend.weights)
+    for x, gradient in batches:
+        by_x, by_weights = modules.product(backend.module, list(backend.module.parameters()), x, gradient)
+        expected += torch.cat([part.flatten() for part in by_weights])
+        torch.testing.assert_close(backend.backward(x, gradient), by_x)
+    torch.testing.assert_close(backend.gathered, expected, rtol=1e-4, atol=1e-4)
+
+    before = backend.gathered.clone()
+    with pytest.raises(ComputeError, match="refused"):
+        backend.backward(torch.full((3, model.width), 1e30), torch.full((3, model.width), 1e30))
+    assert torch.equal(backend.gathered, before)
+    assert backend.pending == 6
 
 
 def train(backend: ExpertBackend, seed: int, steps: int = 3) -> None:
