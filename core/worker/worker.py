@@ -44,7 +44,7 @@ if TYPE_CHECKING:  # a worker that is alone does not pay for the network's modul
     from core.worker.network import Network, NetworkOptions
 
 if sys.platform == "linux":
-    from core.policy.signals.linux import IdleWatch
+    from core.policy.signals.linux.idle_watch import IdleWatch
 else:
     from core.policy.signals.other import IdleWatch
 
