@@ -5,10 +5,11 @@ import contextlib
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import cast
 
 from core.compute import messages
+from core.compute.frames import Frames
 from core.compute.messages import Data, Tensor, ToCompute, ToWorker
 from core.errors import ComputeError, ProtocolError
 
@@ -29,40 +30,6 @@ def command() -> list[str]:
     return [sys.executable, "compute"] if getattr(sys, "frozen", False) else [sys.executable, "-m", "core", "compute"]
 
 
-class _Frames:
-    """Cuts the stream of a process into frames."""
-
-    def __init__(self) -> None:
-        self._parts: list[bytearray] = []
-        """The finished ones of prefix, header and payload."""
-        self._part, self._missing = bytearray(), messages.PREFIX.size
-
-    def feed(self, data: bytes) -> Iterator[Received]:
-        """The frames that are complete with `data`.
-
-        Raises:
-            ProtocolError: something came that is not in the contract; the stream cannot be used any more.
-        """
-        view = memoryview(data)
-        while len(view) or not self._missing:
-            self._part += view[: self._missing]
-            taken, view = min(self._missing, len(view)), view[self._missing :]
-            self._missing -= taken
-            if self._missing:
-                return
-            self._parts.append(self._part)
-            self._part = bytearray()
-            if len(self._parts) < 3:
-                self._missing = messages.sizes(self._parts[0])[len(self._parts) - 1]
-                continue
-            (_, header, payload), self._parts = self._parts, []
-            self._missing = messages.PREFIX.size
-            message, tensors = messages.decode(header, payload)
-            if not isinstance(message, ToWorker):
-                raise ProtocolError(f"Compute sent a {type(message).__name__}, which is not for the worker.")
-            yield message, tensors
-
-
 class _Process(asyncio.SubprocessProtocol):
     """What the event loop tells of a compute process."""
 
@@ -74,7 +41,7 @@ class _Process(asyncio.SubprocessProtocol):
         self.exited: asyncio.Future[None] = loop.create_future()
         self.roomy = asyncio.Event()
         self.roomy.set()
-        self._frames = _Frames()
+        self._frames = Frames()
         self._broken = False
         self._stderr = bytearray()
 
@@ -83,9 +50,11 @@ class _Process(asyncio.SubprocessProtocol):
             self._log(data)
         elif not self._broken:
             try:
-                for item in self._frames.feed(data):
-                    if not self.inbox.empty() or not self.at_once(*item):
-                        self.inbox.put_nowait(item)
+                for message, tensors in self._frames.feed(data):
+                    if not isinstance(message, ToWorker):
+                        raise ProtocolError(f"Compute sent a {type(message).__name__}, which is not for the worker.")
+                    if not self.inbox.empty() or not self.at_once(message, tensors):
+                        self.inbox.put_nowait((message, tensors))
             except ProtocolError as error:
                 self._broken = True
                 self.inbox.put_nowait(error)

@@ -1,23 +1,23 @@
-"""Compute's end of the pipe: a thread reads frames, whatever the rest of the process is doing; another writes those for
-which the pipe has no room at once."""
+"""Compute's end of the pipe: the loop reads frames, also before each training kernel; a thread writes those for which
+the pipe has no room at once. On Windows, where a loop cannot wait for a pipe, another thread reads."""
 
 import asyncio
 import contextlib
-import io
 import os
 import queue
 import select
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from core.compute import messages
+from core.compute.frames import CHUNK, Frames
 from core.compute.messages import Data, LogText, Progress, Quit, Stop, Tensor, ToCompute, ToWorker
 from core.errors import ProtocolError
 
 INBOX = 64
-"""Frames read but not yet obeyed; more are left in the pipe."""
+"""Frames read but not yet obeyed; about so many, more are left in the pipe."""
 BACKLOG = 1024
 """Frames waiting for the worker; one that lets so many pile up hangs, and nobody needs this process then."""
 BACKLOG_LOSSY = 64
@@ -30,11 +30,12 @@ LAST_WISH_S = 1.0
 if sys.platform == "linux":
     import fcntl
 
-Streams = tuple[io.BufferedReader, io.BufferedWriter]
+Ends = tuple[int, int]
+"""File descriptors: where frames come from, and where they go."""
 Received = tuple[ToCompute, list[Tensor]]
 
 
-def take_over() -> Streams:
+def take_over() -> Ends:
     """Make stdin and stdout private, so that nothing that prints or reads by accident can get between the frames.
 
     Everything written to stdout from now on, also by C code, goes to stderr; stdin is empty.
@@ -53,30 +54,38 @@ def take_over() -> Streams:
     os.dup2(empty, 0)
     os.close(empty)
     os.dup2(2, 1)
-    return os.fdopen(reader, "rb"), os.fdopen(writer, "wb")
+    return reader, writer
 
 
 class Pipe:
     """Frames in and out. To be made in the loop's thread."""
 
-    def __init__(self, streams: Streams) -> None:
+    def __init__(self, ends: Ends) -> None:
         self.stop: Callable[[], object] = lambda: None
-        """Called in the reading thread as soon as a Stop or Quit is read, before the loop gets to see it."""
+        """Called as soon as a Stop or Quit is read, before it is obeyed; on Windows in the reading thread."""
         self.at_once: Callable[[ToCompute, list[Tensor]], bool] = lambda message, tensors: False
         """Called in the loop's thread with a message that no other waits before; whether it was dealt with. If not,
         `receive` gives it out."""
         self.saving = threading.Event()
         """Set while a checkpoint is being written: the end of the process waits for that, but not for long."""
-        self._reader, self._writer = streams
+        self._reader, self._writer = ends
         self._loop = asyncio.get_running_loop()
+        self._incoming = Frames()
         self._inbox: asyncio.Queue[Received | ProtocolError] = asyncio.Queue()
         self._room = threading.Semaphore(INBOX)
+        """For what a thread reads."""
         self._frames: queue.Queue[list[Data]] = queue.Queue(BACKLOG)
         self._sending = threading.Lock()
-        if sys.platform != "win32":
-            os.set_blocking(self._writer.fileno(), False)
-        for target in (self._read, self._write):
-            threading.Thread(target=target, name=f"pipe{target.__name__}", daemon=True).start()
+        if sys.platform == "win32":
+            self._start(self._read_always)
+        else:
+            for end in ends:
+                os.set_blocking(end, False)
+            self._loop.add_reader(self._reader, self._arrived)
+        self._start(self._write)
+
+    def _start(self, target: Callable[[], None]) -> None:
+        threading.Thread(target=target, name=f"pipe{target.__name__}", daemon=True).start()
 
     def send(self, message: ToWorker, tensors: Sequence[Tensor] = ()) -> None:
         """Write a frame, or leave it to the writing thread if the pipe has no room; never waits."""
@@ -98,10 +107,16 @@ class Pipe:
             ProtocolError: what came is no message for compute; the process ends in a second.
         """
         item = await self._inbox.get()
-        self._room.release()
         if isinstance(item, ProtocolError):
             raise item
+        self._room.release()
         return item
+
+    def look(self) -> None:
+        """Read what has come, while the loop does not get to it: to be called before each training kernel."""
+        if sys.platform != "win32":
+            for item in self._read_some():
+                self._inbox.put_nowait(item)
 
     def flush(self) -> None:
         """Wait until the worker has everything, or for `LAST_WISH_S`."""
@@ -109,41 +124,71 @@ class Pipe:
         while self._frames.unfinished_tasks and time.monotonic() < deadline:
             time.sleep(0.005)
 
-    def _read(self) -> None:
-        try:
-            while True:
-                header_size, payload_size = messages.sizes(self._exactly(messages.PREFIX.size))
-                message, tensors = messages.decode(self._exactly(header_size), self._exactly(payload_size))
-                if not isinstance(message, ToCompute):
-                    raise ProtocolError(f"The worker sent a {type(message).__name__}, which is not for compute.")
-                if isinstance(message, Stop | Quit):
-                    self.stop()
-                self._post((message, tensors))
-        except ProtocolError as error:
-            self._post(error)
-            time.sleep(LAST_WISH_S)
-            os._exit(error.exit_code)
-        except (OSError, EOFError):
-            self._vanish()
+    # reading
 
-    def _exactly(self, size: int) -> bytearray:
-        data = bytearray(size)
-        if self._reader.readinto(data) < size:
+    def _arrived(self) -> None:
+        for item in self._read_some():
+            self._deliver(item)
+
+    def _read_some(self) -> list[Received]:
+        """The messages that are complete with what the pipe holds now."""
+        items: list[Received] = []
+        try:
+            while self._inbox.qsize() + len(items) < INBOX:
+                data = os.read(self._reader, CHUNK)
+                if not data:
+                    raise EOFError
+                items += self._cut(data)  # also those before an error
+                if len(data) < CHUNK:
+                    break
+        except BlockingIOError:
+            pass
+        except (ProtocolError, EOFError, OSError) as error:
+            self._loop.remove_reader(self._reader)
+            self._loop.call_soon(self._ended, error)  # after these
+        return items
+
+    def _read_always(self) -> None:
+        """For a thread of its own."""
+        try:
+            while data := os.read(self._reader, CHUNK):
+                for item in self._cut(data):
+                    self._room.acquire()
+                    self._post(self._deliver, item)
             raise EOFError
-        return data
+        except (ProtocolError, EOFError, OSError) as error:
+            self._post(self._ended, error)
 
-    def _post(self, item: Received | ProtocolError) -> None:
-        self._room.acquire()
-        try:
-            self._loop.call_soon_threadsafe(self._deliver, item)
-        except RuntimeError:
-            pass  # the loop has ended, and the process is about to
+    def _post(self, callback: Callable[..., None], *arguments: object) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended, and the process is about to
+            self._loop.call_soon_threadsafe(callback, *arguments)
 
-    def _deliver(self, item: Received | ProtocolError) -> None:
-        if self._inbox.empty() and not isinstance(item, ProtocolError) and self.at_once(*item):
+    def _cut(self, data: bytes) -> Iterator[Received]:
+        """The messages that are complete with `data`; a Stop takes effect here."""
+        for message, tensors in self._incoming.feed(data):
+            if not isinstance(message, ToCompute):
+                raise ProtocolError(f"The worker sent a {type(message).__name__}, which is not for compute.")
+            if isinstance(message, Stop | Quit):
+                self.stop()
+            yield message, tensors
+
+    def _deliver(self, item: Received) -> None:
+        if self._inbox.empty() and self.at_once(*item):
             self._room.release()
         else:
             self._inbox.put_nowait(item)
+
+    def _ended(self, error: Exception) -> None:
+        """Nothing can be read any more."""
+        if isinstance(error, ProtocolError):
+            self._inbox.put_nowait(error)
+            end = threading.Timer(LAST_WISH_S, os._exit, [error.exit_code])
+            end.daemon = True
+            end.start()
+        else:
+            self._start(self._vanish)
+
+    # writing
 
     def _write(self) -> None:
         try:
@@ -159,11 +204,12 @@ class Pipe:
         """Write as much as the pipe has room for (on Windows: all); what is left."""
         if sys.platform == "win32":
             for data in frame:
-                self._writer.write(data)
-            self._writer.flush()
+                view = memoryview(data)
+                while len(view):
+                    view = view[os.write(self._writer, view) :]
             return []
         try:
-            written = os.writev(self._writer.fileno(), frame)
+            written = os.writev(self._writer, frame)
         except BlockingIOError:
             return frame
         rest: list[Data] = []

@@ -12,7 +12,7 @@ import traceback
 from typing import Literal, cast
 
 from core.compute.messages import Configure, Failed, LogText
-from core.compute.pipe import Pipe, Streams, take_over
+from core.compute.pipe import Ends, Pipe, take_over
 from core.errors import HearthError, ProtocolError
 
 NICENESS = 10
@@ -23,9 +23,9 @@ PARENT_DEATH_SIGNAL = 1
 def main() -> int:
     """Serve the worker at the other end of stdin and stdout. Does not return: the process ends."""
     faulthandler.enable()
-    streams = take_over()
+    ends = take_over()
     _be_humble()
-    code = asyncio.run(_serve(streams))
+    code = asyncio.run(_serve(ends))
     sys.stderr.flush()
     os._exit(code)  # at once: all is saved, and the user waits for the memory
 
@@ -45,8 +45,8 @@ def _be_humble() -> None:
         ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
 
 
-async def _serve(streams: Streams) -> int:
-    pipe = Pipe(streams)
+async def _serve(ends: Ends) -> int:
+    pipe = Pipe(ends)
     logging.basicConfig(level=logging.INFO, handlers=[_LogToWorker(pipe)])
     try:
         first, _ = await pipe.receive()

@@ -136,6 +136,7 @@ class Session:
         """Serve until Quit."""
         notes = self._restore()
         self._pipe.stop, self._pipe.at_once = self._switch.off, self._at_once
+        self._switch.look = self._pipe.look
         if sys.platform != "win32":  # a shutdown of the computer tells every process
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._quit.set)
         trainer = self._trainer

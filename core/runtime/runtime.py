@@ -174,9 +174,9 @@ class Runtime:
         while True:
             if self._inference:
                 self._serve(self._inference)
-            elif self._switch.is_on and self._pending and next(iter(self._pending.values())) <= _now():
+            elif self._pending and next(iter(self._pending.values())) <= _now() and self._switch.may_start():
                 self._switch.run_now(self._step, next(iter(self._pending)))
-            elif self._switch.is_on and self._training:
+            elif self._training and self._switch.may_start():
                 self._switch.run_now(self._serve, self._training)
             else:
                 await self._idle()

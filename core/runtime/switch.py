@@ -17,12 +17,20 @@ class Switch:
         self._on = False
         self._turned_on = asyncio.Event()
         self._listeners: list[Callable[[], None]] = []
+        self.look: Callable[[], None] = lambda: None
+        """Called before each training kernel: what has come meanwhile may turn the switch off."""
         self.load = Load()
         self.last_kernel_end = 0.0
         """time.monotonic() at the end of the last training kernel."""
 
     @property
     def is_on(self) -> bool:
+        return self._on
+
+    def may_start(self) -> bool:
+        """Whether a training kernel may start now."""
+        if self._on:
+            self.look()
         return self._on
 
     def off(self) -> None:
@@ -42,7 +50,7 @@ class Switch:
 
     async def wait(self) -> None:
         """Until the switch is on; does not give way to others if it is."""
-        while not self._on:
+        while not self.may_start():
             self._turned_on.clear()
             await self._turned_on.wait()
 

@@ -1,7 +1,6 @@
 """Other peers' calls, through a real pipe and Runtime: kept inputs, one step for one gradient, clear refusals."""
 
 import asyncio
-import io
 import itertools
 import math
 import os
@@ -38,7 +37,7 @@ class Host:
 
     def __init__(self) -> None:
         (self.reader, writer), (idle, self.keep) = os.pipe(), os.pipe()
-        self.pipe = Pipe((io.BufferedReader(io.FileIO(idle)), io.BufferedWriter(io.FileIO(writer, "w"))))
+        self.pipe = Pipe((idle, writer))
         self.switch = Switch()
         self.switch.on()
         self.experts = {uid: ExpertBackend(uid, MODEL, TRAINING) for uid in (A, B)}
