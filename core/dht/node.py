@@ -277,8 +277,8 @@ class DHTNode(Server):  # type: ignore[misc]
         """What is stored under a key: for each subkey the newest valid record; the dead are left out."""
         return (await self.get_many([key]))[key]
 
-    async def get_many(self, keys: Iterable[str]) -> dict[str, dict[str, Record]]:
-        """`get` for many keys at once, in a few calls a peer."""
+    async def get_many(self, keys: Iterable[str], buried: bool = False) -> dict[str, dict[str, Record]]:
+        """`get` for many keys at once, in a few calls a peer; `buried`: with the tombstones of those that have left."""
         names = list(dict.fromkeys(keys))
         now = self.clock.now()
         crawls = []
@@ -290,7 +290,7 @@ class DHTNode(Server):  # type: ignore[misc]
         answers = await asyncio.gather(*crawls)
         read = [candidates(name, values, now) for name, values in zip(names, answers, strict=True)]
         await leave_genuine(read)
-        return {name: newest(found) for name, found in zip(names, read, strict=True)}
+        return {name: newest(found, buried) for name, found in zip(names, read, strict=True)}
 
     async def find_suffixes(self, prefix: str) -> dict[str, float]:
         """Active subkeys of a key and when they expire (unix s), unsigned: check the leaf before relying on one."""

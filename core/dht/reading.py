@@ -34,12 +34,14 @@ async def leave_genuine(found_by_key: list[dict[tuple[str, PeerId], list[Record]
         unchecked = [records for records in bad if records]
 
 
-def newest(found: dict[tuple[str, PeerId], list[Record]]) -> dict[str, Record]:
-    """For each subkey the newest living record of all publishers."""
+def newest(found: dict[tuple[str, PeerId], list[Record]], buried: bool = False) -> dict[str, Record]:
+    """For each subkey the newest living record of all publishers; `buried`: the tombstones of those that have none."""
     best: dict[str, Record] = {}
     for (subkey, _), records in found.items():
-        if records and not records[0].dead and (subkey not in best or records[0].order > best[subkey].order):
-            best[subkey] = records[0]
+        if records and (buried or not records[0].dead):
+            known = best.get(subkey)
+            if known is None or (not records[0].dead, records[0].order) > (not known.dead, known.order):
+                best[subkey] = records[0]
     return best
 
 

@@ -67,6 +67,14 @@ class HostInfo(NamedTuple):
     """Unix seconds."""
 
 
+class Hosts(NamedTuple):
+    """Of one expert, other peers only."""
+
+    living: list[HostInfo]
+    left: list[PeerId]
+    """Who said not long ago that it hosts the expert no more."""
+
+
 class DHTDirectory:
     """`Directory` for one run. Use as `async with DHTDirectory(...) as directory`."""
 
@@ -272,10 +280,10 @@ class DHTDirectory:
                 found[uid] = sorted(alive, key=_quality)
         return found
 
-    async def read_hosts(self, uids: Sequence[Uid]) -> dict[Uid, list[HostInfo]]:
+    async def read_hosts(self, uids: Sequence[Uid]) -> dict[Uid, Hosts]:
         """The other peers that host each expert as of now, past all that is remembered; it costs a look-up each."""
-        records = await self._dht.get_many(map(str, uids))
-        return {uid: self._parse(records[str(uid)]) for uid in uids}
+        records = await self._dht.get_many(map(str, uids), buried=True)
+        return {uid: Hosts(self._parse(records[str(uid)]), self._left(records[str(uid)])) for uid in uids}
 
     def not_hosted(self, uid: Uid, peer: PeerId) -> None:
         """The peer says that it does not host the expert, or cannot be reached: it is not named again for a while."""
@@ -295,7 +303,7 @@ class DHTDirectory:
     def _parse(self, records: Mapping[str, Record]) -> list[HostInfo]:
         infos = []
         for record in records.values():
-            if record.subkey != own_subkey(record.peer) or record.peer == self._rpc.peer:
+            if record.dead or record.subkey != own_subkey(record.peer) or record.peer == self._rpc.peer:
                 continue
             with contextlib.suppress(msgspec.MsgspecError):
                 host = msgspec.msgpack.decode(record.value, type=_HostRecord)
@@ -303,6 +311,10 @@ class DHTDirectory:
                     self._rpc.learn(host.address)
                     infos.append(HostInfo(record.peer, host.load, host.version, host.address, None, record.expires))
         return infos
+
+    def _left(self, records: Mapping[str, Record]) -> list[PeerId]:
+        others = (record for record in records.values() if record.dead and record.peer != self._rpc.peer)
+        return [record.peer for record in others if record.subkey == own_subkey(record.peer)]
 
     def _miss(self, uid: Uid) -> None:
         """Nobody hosts the expert although it was announced, or was believed to be."""

@@ -40,8 +40,10 @@ EXPIRY_S = 3600.0
 RENEW_S = 1500.0
 """Records are published again well before they expire."""
 TICK_S = 5.0
-FLUSH_S = 4.0
+FLUSH_S = 10.0
 """For the last copies when this peer leaves."""
+BUSY_S = 0.25
+"""Until a peer that is busy is asked once more by one that leaves."""
 FETCHES = 8
 """Files fetched at once."""
 REJECTED = 1024
@@ -125,7 +127,8 @@ class Copies:
         with contextlib.suppress(HearthError, TimeoutError):
             async with asyncio.timeout(FLUSH_S):
                 await self._publish()
-                await self._hand_out()
+                while await self._hand_out():  # noqa: ASYNC110  (what others have to do is no event here)
+                    await asyncio.sleep(BUSY_S)
 
     # This disk
 
@@ -270,15 +273,15 @@ class Copies:
                     await self._wake.wait()
             self._wake.clear()
 
-    async def _hand_out(self) -> None:
-        """Have two other peers keep each newest state that was made here."""
+    async def _hand_out(self) -> bool:
+        """Have two other peers keep each newest state that was made here; whether some were too busy for that."""
         slots = asyncio.Semaphore(KEEPING)
 
-        async def care(blob: Blob) -> None:
+        async def care(blob: Blob) -> bool:
             async with slots:
-                await self._have_kept(blob)
+                return await self._have_kept(blob)
 
-        await _all(care(blob) for blob in self._blobs.all_newest() if self._is_due(blob))
+        return any(await _all(care(blob) for blob in self._blobs.all_newest() if self._is_due(blob)))
 
     def _is_due(self, blob: Blob) -> bool:
         """Whether a state that was made here has too few keepers, and others may be asked (again)."""
@@ -288,20 +291,31 @@ class Copies:
         sha256, at = self._asked.get(blob.part, ("", 0.0))
         return kept < min(COPIES, len(candidates)) and (sha256 != blob.sha256 or time.monotonic() - at > AGAIN_S)
 
-    async def _have_kept(self, blob: Blob) -> None:
-        """Ask one peer after the other, until `COPIES` keep it."""
+    async def _have_kept(self, blob: Blob) -> bool:
+        """Ask one peer after the other, until `COPIES` keep it; whether it has too few keepers as some were busy."""
         self._asked[blob.part] = (blob.sha256, time.monotonic())
         candidates = list(self.keepers(blob.part))
         held = self._held.get(blob.part, {})
         held = self._held[blob.part] = {peer: version for peer, version in held.items() if peer in candidates}
         request = KeepBlob(blob.part, blob.version, blob.sha256, blob.size)
+        busy = False
         for peer in candidates[: COPIES + REFUSALS]:
             if sum(version >= blob.version for version in held.values()) >= COPIES:
-                return
-            with contextlib.suppress(NetworkError):
+                return False
+            if held.get(peer, -1) >= blob.version:
+                continue
+            try:
                 reply, _ = await self._node.call(parse_peer(peer), "blob.keep", request, BlobKept, deadline_s=KEEP_S)
+            except CallRefused:
+                busy = True
+            except NetworkError as error:
+                log.debug("Peer %s keeps no copy of %s now: %s", peer[:8], blob.part, error)
+            else:
                 if reply.kept:
                     held[peer] = blob.version
+        if busy:
+            del self._asked[blob.part]  # soon again
+        return busy
 
     # What others ask
 
@@ -347,9 +361,11 @@ async def _nobody(part: str) -> set[PeerId]:
     return set()
 
 
-async def _all(work: Iterable[Awaitable[None]]) -> None:
+async def _all(work: Iterable[Awaitable[bool]]) -> list[bool]:
     """Do all, and raise the first error only then."""
-    results = await asyncio.gather(*work, return_exceptions=True)
-    for error in results:
-        if isinstance(error, BaseException):
-            raise error
+    done = []
+    for result in await asyncio.gather(*work, return_exceptions=True):
+        if isinstance(result, BaseException):
+            raise result
+        done.append(result)
+    return done

@@ -21,6 +21,7 @@ from core.net.rpc import Context, RpcNode
 from core.worker import placement
 from core.worker.blobs import Blob, Sha256, Size, Version
 from core.worker.copies import Copies, Copy
+from core.worker.leaving import Leaving
 from core.worker.members import Hello, HelloReply, Members
 from core.worker.orders import Orders
 from core.worker.outlook import Outlook
@@ -90,6 +91,10 @@ class Compute(Protocol):
     def at_work(self) -> bool:
         """Whether it is."""
 
+    @property
+    def saving(self) -> bool:
+        """Whether it has stopped, and not saved yet what it had trained."""
+
     def versions(self) -> dict[Uid, int]:
         """Of the experts in it."""
 
@@ -101,7 +106,8 @@ class Hosting:
         self._node, self._dht, self._directory, self._copies, self._compute = node, dht, directory, copies, compute
         self._grid = directory.grid
         self._members = Members(self._grid.run, node, dht, directory)
-        self._outlook = Outlook(self._members, directory, copies)
+        leaving = Leaving(node, copies, self._is_coming)
+        self._outlook = Outlook(self._members, directory, copies, leaving)
         self._me = self._members.me
         self.hosts = True
         """Whether this PC takes experts on at all."""
@@ -232,7 +238,7 @@ class Hosting:
     async def _hosts(self, part: str) -> set[PeerId]:
         """The living hosts of an expert, this peer included."""
         uid = Uid.parse(part)
-        others = (await self._members.hosts([uid]))[uid]
+        others = (await self._members.hosts([uid]))[uid].hosts
         return {parse_peer(peer) for peer in [*others, *([self._me] if uid in self._claimed else [])]}
 
     # Acting
@@ -373,6 +379,11 @@ class Hosting:
             if len(self._gave) > TAKERS:
                 del self._gave[next(iter(self._gave))]
             return HandoverReply(tuple(map(self._given, gone)))
+
+    def _is_coming(self, uid: Uid) -> bool:
+        """Whether an expert that is not hosted any more is still to be saved, or about to be hosted again."""
+        there = uid in self._loaded and uid not in self._claimed
+        return there and (self._compute.at_work or self._compute.saving)
 
     def _given(self, uid: Uid) -> Given:
         blob = self._copies.own(str(uid))

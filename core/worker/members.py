@@ -6,7 +6,7 @@ import logging
 import random
 import time
 from collections.abc import Callable, Sequence
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 
@@ -49,6 +49,15 @@ class HelloReply(msgspec.Struct, frozen=True, array_like=True):
 class _MemberRecord(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     capacity: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
     hosted: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
+
+
+class Hosted(NamedTuple):
+    """An expert as others have it."""
+
+    hosts: dict[str, int]
+    """The living ones, with their versions."""
+    left: list[PeerId]
+    """Those that have let it go not long ago, and live."""
 
 
 class Members:
@@ -154,12 +163,14 @@ class Members:
                 continue
         return False
 
-    async def hosts(self, uids: Sequence[Uid]) -> dict[Uid, dict[str, int]]:
-        """The other living hosts of experts with their versions, as of now."""
-        found = await self._directory.read_hosts(uids)
+    async def hosts(self, uids: Sequence[Uid]) -> dict[Uid, Hosted]:
+        """Who of the others hosts experts, and who has just left them, as of now."""
         return {
-            uid: {peer_text(info.peer): info.version for info in infos if not self.is_dead(info.peer)}
-            for uid, infos in found.items()
+            uid: Hosted(
+                {peer_text(info.peer): info.version for info in found.living if not self.is_dead(info.peer)},
+                [peer for peer in found.left if not self.is_dead(peer)],
+            )
+            for uid, found in (await self._directory.read_hosts(uids)).items()
         }
 
     async def confirm(self, winner: str, uids: list[Uid]) -> dict[Uid, int]:

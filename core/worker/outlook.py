@@ -7,13 +7,16 @@ from collections.abc import Mapping, Sequence
 from core.experts.dht_directory import DHTDirectory
 from core.experts.directory import MIRROR_LIMIT
 from core.experts.grid import Uid
-from core.identity import peer_text
+from core.identity import PeerId, peer_text
 from core.worker.copies import Copies, Copy
+from core.worker.leaving import Leaving
 from core.worker.members import Members
 from core.worker.placement import Member, View
 
 GRACE_S = 5.0
 """From the end of an expert's host to the first claim: it may have left, and still be saving and handing out copies."""
+LEAVING_S = 30.0
+"""For a host that leaves to save what it left: as long as it says that it still does, and no longer."""
 LOOKED_UP = 512
 """Cells whose hosts and checkpoints are looked for at once."""
 
@@ -21,10 +24,12 @@ LOOKED_UP = 512
 class Outlook:
     """Looks again and again, and remembers since when cells are vacant."""
 
-    def __init__(self, members: Members, directory: DHTDirectory, copies: Copies) -> None:
-        self._members, self._directory, self._copies = members, directory, copies
+    def __init__(self, members: Members, directory: DHTDirectory, copies: Copies, leaving: Leaving) -> None:
+        self._members, self._directory, self._copies, self._leaving = members, directory, copies, leaving
         self._grid = directory.grid
         self._vacant: dict[Uid, float] = {}
+        self._waited: dict[Uid, float] = {}
+        """Until when the former hosts of vacant cells are waited for."""
         self._active: set[Uid] = set()
         self.copies: dict[Uid, list[Copy]] = {}
         """Of the vacant cells, as of the last look."""
@@ -44,15 +49,28 @@ class Outlook:
             known = {me: known[me]}  # the others look at other cells
         unsure = [uid for uid in self._unsure(cells) if uid not in versions]
         hosts = await self._members.hosts([*unsure, *versions])
-        vacant = [uid for uid in unsure if not hosts[uid]]
+        vacant = [uid for uid in unsure if not hosts[uid].hosts]
         self._vacant = {uid: self._vacant.get(uid, now + GRACE_S if uid in self._active else now) for uid in vacant}
         self._active = set(cells) - self._vacant.keys()
         self.copies = {}
         if known[me].capacity > len(versions):
             self.copies = await self.find_copies(vacant)
+            await self._hear_leavers({uid: left for uid in vacant if (left := hosts[uid].left)})
         keepers = {uid: self._newest_keepers(uid) for uid in vacant}
-        rivals = {uid: hosts[uid] for uid in versions}
+        rivals = {uid: hosts[uid].hosts for uid in versions}
         return View(cells, known, versions, rivals, self._vacant, {uid: held for uid, held in keepers.items() if held})
+
+    async def _hear_leavers(self, left: Mapping[Uid, Sequence[PeerId]]) -> None:
+        """Wait for who is still saving an expert that it left; who has done so need not be waited for."""
+        words, now = await self._leaving.ask(left), time.monotonic()
+        self._waited = {uid: self._waited.get(uid, now + LEAVING_S) for uid in self._vacant}
+        for uid, word in words.items():
+            known = [*word.copies, *self.copies.get(uid, [])]
+            self.copies[uid] = sorted(known, key=lambda copy: copy.blob.version, reverse=True)
+            if not word.coming:
+                self._vacant[uid] = min(self._vacant[uid], now)
+            elif now < self._waited[uid]:
+                self._vacant[uid] = now + GRACE_S
 
     async def find_copies(self, uids: Sequence[Uid]) -> dict[Uid, list[Copy]]:
         """The copies of experts on living members; others' only where there are none."""

@@ -70,8 +70,10 @@ LIFE_SIGN_S = 20.0
 """Compute reports at least once a second."""
 STOP_S = 2.0
 """A process that has not stopped by then is killed: the user comes first."""
-QUIT_S = 15.0
-"""To save a checkpoint and end."""
+QUIT_S = 60.0
+"""To save a checkpoint and end, on the slowest disk, ..."""
+SILENT_S = 15.0
+"""... as long as there is a life sign."""
 BACK_OFF_S = (1.0, 60.0)
 FOR_PEERS = Served | Refused | Ask | Forget | Locate | FindSuffixes
 """What compute says to other peers."""
@@ -133,6 +135,8 @@ class ComputeSupervisor:
         """What one expert alone gets through here."""
         self.saved: Callable[[Mapping[str, SavedPart]], None] = lambda parts: None
         """Told of the files of each checkpoint."""
+        self.saving = False
+        """Whether compute has stopped, and not saved yet what it had trained."""
         self._threads_sent = threads
         self._life_sign = self._phase_since = 0.0
         self._failed_text: str | None = None
@@ -246,6 +250,8 @@ class ComputeSupervisor:
             asked = self.phase == "leaving"
             code = await link.close(1.0)
             self._link = None
+            if self.saving:
+                self.save_error = "Compute ended before all that it trained was saved. Is the disk slow, or full?"
             self._ended()
         if asked and (code == 0 or link.killed):
             return
@@ -359,7 +365,7 @@ class ComputeSupervisor:
             case "stopping":
                 return self._phase_since + STOP_S + 0.05
             case "leaving":
-                return self._phase_since + QUIT_S
+                return min(self._phase_since + QUIT_S, self._life_sign + SILENT_S)
             case "stopped" if not self._busy():
                 return self._grace_end()
             case _:
@@ -372,6 +378,7 @@ class ComputeSupervisor:
         self._wake.clear()
 
     def _enter(self, phase: Phase) -> None:
+        self.saving = phase in ("stopping", "stopped", "leaving") and (self.saving or self.phase == "training")
         self.phase = phase
         self._phase_since = self._life_sign = time.monotonic()
         self._changed()
@@ -464,6 +471,10 @@ class ComputeSupervisor:
 
     def _saved(self, message: Saved) -> None:
         self.save_error = message.error
+        if self.saving:  # a save that had begun before the stop may miss the last steps
+            saved = {name: part.version for name, part in message.parts.items()}
+            late = any(expert.updates > saved.get(expert.uid, 0) for expert in self.progress.experts)
+            self.saving = message.error is None and late
         if message.error is None:
             self.progress.checkpoint_step, self.progress.checkpoint_time = message.step, message.time
             self.saved(message.parts)

@@ -34,6 +34,7 @@ class Compute:
         self.orders = Orders(self._send)
         self.life, self.expert_bytes, self.expert_samples_per_s, self.load = 1, 1 << 20, 1e6, 0.0
         self.wanted = self.at_work = True
+        self.saving = False
 
     async def _send(self, message: Host | Unhost, tensors: Sequence[Tensor]) -> None:
         self.orders.hosted(Hosted(message.id, {}))
