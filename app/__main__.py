@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QApplication, QMessageBox  # noqa: E402
 
 from app.instance import Instance  # noqa: E402
 from core.errors import AlreadyRunning, HearthError  # noqa: E402
-from core.settings import data_folder  # noqa: E402
+from core.settings_file import data_folder  # noqa: E402
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import DataFolderError, HearthError, PictureError, QuestionError
-from core.settings import data_folder, data_path
+from core.settings_file import data_folder, data_path
 
 if TYPE_CHECKING:
     from core.control.client import ControlClient
@@ -209,7 +209,7 @@ def _pause(options: argparse.Namespace) -> None:
     if options.seconds is None:
         print("Paused until you resume.")
         return
-    from core.policy.decide import clock, duration
+    from core.policy.words import clock, duration
 
     now = time.time()
     print(f"Paused for {duration(options.seconds)}, until {clock(now + options.seconds, now)}.")
@@ -318,7 +318,7 @@ def _peers(options: argparse.Namespace) -> None:
     import msgspec
 
     from core.control.messages import NetworkStatus
-    from core.policy.decide import duration
+    from core.policy.words import duration
 
     with _client(options) as client:
         status = client.call("network", {}, NetworkStatus)
@@ -360,7 +360,7 @@ def _doctor(options: argparse.Namespace) -> int:
 def _dht(options: argparse.Namespace) -> None:
     from core.control.messages import DhtRecord, DhtStatus
     from core.errors import SettingsError
-    from core.policy.decide import duration
+    from core.policy.words import duration
 
     with _client(options) as client:
         if options.what == "stats":

@@ -1,30 +1,23 @@
 """Settings: a form made from the declared settings; each change is applied at once."""
 
 import dataclasses
-import os
-import sys
 import typing
 from typing import Any
 
-import msgspec
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app import theme as look
+from app.pages.controls import make_control
 from app.theme import theme
-from app.window.buttons import Button, Segmented, Switch
-from app.window.inputs import DurationField, NumberField
+from app.window.buttons import Button
 from app.window.page import Page
 from app.window.widgets import Card, Divider, Label
 from app.worker_client import WorkerClient
 from core.errors import HearthError
-from core.settings import Settings
+from core.settings import Settings, cores
 
-TYPING_MS = 400
-"""A number is applied when nobody has changed it for so long."""
-ZERO_WORDS = {"threads": "Automatic", "control_port": "Any free one"}
-"""What 0 means where it is not a number."""
 DEFAULTS = dataclasses.asdict(Settings())
 
 
@@ -72,7 +65,8 @@ class SettingsPage(Page):
 
     def set_values(self, values: dict[str, Any]) -> None:
         """Show what the worker has; unknown names, of a newer worker, are left alone."""
-        self.values = {**DEFAULTS, **values}
+        lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}  # JSON has no tuples
+        self.values = {**DEFAULTS, **values, **lists}
         for name, row in self.rows.items():
             row.show_value(self.values[name])
         self.applied.emit(self.values)
@@ -84,13 +78,13 @@ class SettingsPage(Page):
 
     def apply(self, changes: dict[str, Any]) -> None:
         """Ask the worker for these changes; a refusal is shown at its row and the old value comes back."""
-        old = {name: self.values[name] for name in changes}
 
         def done(values: dict[str, Any]) -> None:
-            self._undo = old
-            self.undo_button.setEnabled(True)
-            self.undo_button.setToolTip("Take back: " + ", ".join(self._label(name) for name in old))
+            before = self.values
             self.set_values(values)
+            self._undo = {name: before[name] for name in DEFAULTS if before[name] != self.values[name]} or self._undo
+            self.undo_button.setEnabled(bool(self._undo))
+            self.undo_button.setToolTip("Take back: " + ", ".join(self._label(name) for name in self._undo))
 
         def failed(error: HearthError) -> None:
             for name in self.rows.keys() & changes.keys():
@@ -184,97 +178,3 @@ class _Dot(QWidget):
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(theme().color("ember"))
         painter.drawEllipse(self.rect().adjusted(1, 1, -1, -1))
-
-
-class Control(QWidget):
-    """What changes a value; `chosen` comes only from the user, never from `show_value`."""
-
-    chosen = Signal(object)
-
-    def __init__(self, inner: QWidget) -> None:
-        super().__init__()
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(inner)
-        self.setFocusProxy(inner)
-
-    def show_value(self, value: Any) -> None:
-        raise NotImplementedError
-
-
-class SwitchControl(Control):
-    def __init__(self, label: str) -> None:
-        self.switch = Switch(label)
-        super().__init__(self.switch)
-        self.switch.clicked.connect(lambda on: self.chosen.emit(on))
-
-    def show_value(self, value: Any) -> None:
-        self.switch.setChecked(bool(value))
-
-
-class ChoiceControl(Control):
-    def __init__(self, label: str, choices: dict[str, str]) -> None:
-        self.segments = Segmented(choices, label)
-        super().__init__(self.segments)
-        self.segments.chosen.connect(self.chosen.emit)
-
-    def show_value(self, value: Any) -> None:
-        self.segments.set_value(str(value))
-
-
-class NumberControl(Control):
-    """Whole numbers; sent when the typing or clicking rests.
-
-    Args:
-        zero: the word shown for 0, "" for none.
-    """
-
-    def __init__(self, label: str, unit: str, step: int, low: int, high: int, zero: str = "") -> None:
-        self.spin = DurationField() if unit == "s" else NumberField()
-        self.spin.setAccessibleName(label)
-        self.spin.setKeyboardTracking(False)
-        self.spin.setRange(low, high)
-        self.spin.setSingleStep(step)
-        self.spin.setSpecialValueText(zero)
-        self.spin.setFixedWidth(theme().px(132))
-        super().__init__(self.spin)
-        self._rest = QTimer(self, singleShot=True, interval=TYPING_MS)
-        self._rest.timeout.connect(lambda: self.chosen.emit(self.spin.value()))
-        self.spin.valueChanged.connect(lambda: self._rest.start())
-
-    def show_value(self, value: Any) -> None:
-        if self._rest.isActive():
-            return  # the user is at it; what they choose is sent next
-        self.spin.blockSignals(True)
-        self.spin.setMaximum(max(self.spin.maximum(), int(value)))  # chosen elsewhere, it is shown as it is
-        self.spin.setValue(int(value))
-        self.spin.blockSignals(False)
-
-
-def make_control(field: "dataclasses.Field[Any]", kind: Any) -> Control:
-    """The control that fits a setting's type."""
-    label, choices = field.metadata["label"], field.metadata.get("choices")
-    if choices:
-        return ChoiceControl(label, choices)
-    if kind is bool:
-        return SwitchControl(label)
-    low, high = bounds(kind)
-    if field.name == "threads":
-        high = min(high, cores())
-    step, zero = field.metadata.get("step", 1), ZERO_WORDS.get(field.name, "")
-    return NumberControl(label, field.metadata["unit"], step, low, high, zero)
-
-
-def cores() -> int:
-    """How many cores this PC lets us use."""
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-
-
-def bounds(kind: Any) -> tuple[int, int]:
-    """Least and greatest value of an annotated whole number."""
-    if typing.get_origin(kind) is not typing.Annotated or typing.get_args(kind)[0] is not int:
-        raise TypeError(f"The form has no control for a setting of type {kind}.")
-    metas = [meta for meta in typing.get_args(kind)[1:] if isinstance(meta, msgspec.Meta)]
-    low = max((meta.ge for meta in metas if meta.ge is not None), default=0)
-    high = min((meta.le for meta in metas if meta.le is not None), default=2**31 - 1)
-    return int(low), int(high)

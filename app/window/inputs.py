@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QComboBox, QSlider, QSpinBox, QWidget
 from app.icons import paint_icon
 from app.theme import theme
 from app.window.widgets import Label
-from app.window.words import duration, seconds_of
+from app.window.words import duration, locale, number, seconds_of
 
 ARROW = 14
 WIDTH = 26
@@ -67,6 +67,31 @@ class DurationField(NumberField):
 
     def _seconds(self, text: str) -> int | None:
         return seconds_of(text, duration(self.value()).split()[1])
+
+
+class DecimalField(NumberField):
+    """A number with two decimals as whole hundredths, read and written as the locale does; "0.3" is taken too."""
+
+    def textFromValue(self, value: int) -> str:
+        return number(value / 100, 2)
+
+    def valueFromText(self, text: str) -> int:
+        hundredths = self._hundredths(text)
+        return self.value() if hundredths is None else hundredths
+
+    def validate(self, text: str, at: int) -> tuple[QValidator.State, str, int]:
+        hundredths = self._hundredths(text)
+        if hundredths is None or not self.minimum() <= hundredths <= self.maximum():
+            return QValidator.State.Intermediate, text, at
+        return QValidator.State.Acceptable, text, at
+
+    @staticmethod
+    def _hundredths(text: str) -> int | None:
+        value, good = locale().toDouble(text.strip())
+        try:
+            return round((value if good else float(text)) * 100)
+        except (ValueError, OverflowError):
+            return None
 
 
 class Slider(QSlider):

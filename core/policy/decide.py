@@ -1,62 +1,12 @@
 """May this PC compute now, and what is the user told? A pure function: clock and readings are arguments."""
 
 import dataclasses
-import time
-from typing import Literal
 
-from core.control.messages import PAUSE_S, START_NOW_S, State
+from core.control.messages import State
+from core.policy.facts import Compute, Verdict, Wishes
 from core.policy.signals.reading import Idle
+from core.policy.words import clock, countdown, duration
 from core.settings import Settings
-
-Phase = Literal["absent", "starting", "training", "stopping", "stopped", "leaving"]
-"""Of the compute process: none, not ready yet, at work, told to stop, alive without work, saving and ending."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Wishes:
-    """What the user asked for by buttons and commands. Times are unix times."""
-
-    paused: bool = False
-    paused_until: float | None = None
-    """None with `paused`: until resumed."""
-    start_now_until: float | None = None
-    """The idle rule is off until then."""
-    quitting: bool = False
-
-    def at(self, now: float) -> "Wishes":
-        """The wishes without those whose time has passed, or is impossible: the clock was set back, the file damaged.
-
-        A pause without a possible end lasts until resumed.
-        """
-        if self.paused_until is not None and self.paused_until - now > PAUSE_S:
-            return dataclasses.replace(self, paused_until=None)
-        if self.start_now_until is not None and self.start_now_until - now > START_NOW_S:
-            return dataclasses.replace(self, start_now_until=None)
-        if self.paused and self.paused_until is not None and now >= self.paused_until:
-            return dataclasses.replace(self, paused=False, paused_until=None)
-        if self.start_now_until is not None and now >= self.start_now_until:
-            return dataclasses.replace(self, start_now_until=None)
-        return self
-
-
-@dataclasses.dataclass(frozen=True)
-class Compute:
-    """What is known of the compute process."""
-
-    phase: Phase = "absent"
-    experts: int = 0
-    failure: str | None = None
-    """Why it ended unasked."""
-    retry_time: float | None = None
-    """Unix time of its next start."""
-    memory_free_time: float | None = None
-    """Unix time at which a stopped process ends."""
-    answering: bool = False
-    """It was started to answer a question only."""
-    reachable: bool = True
-    """Every layer of the run has an expert, here or on a peer."""
-    trains: bool = True
-    """It trains itself, and does not only host experts."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,6 +18,17 @@ class Decision:
     reason: str
     until: str
     until_time: float | None = None
+    cpu: bool = False
+    gpu: bool = False
+    network: bool = True
+    """The PC's peers may be called and served."""
+    rules: tuple[Verdict, ...] = ()
+    """Every rule with its live value, in the order of reasons."""
+    cpu_share: float = 1.0
+    """How much of the time may be computed, 0 to 1, before heat is looked at."""
+    threads: int = 1
+    memory_bytes: int = 0
+    """What all of Hearth may use now."""
 
 
 def decide(
@@ -157,25 +118,3 @@ def _contributing(idle: Idle, settings: Settings, wishes: Wishes, compute: Compu
         return Decision(True, "contributing", f"{idle.source} You chose to compute anyway. {hosts}", until)
     away = f"You have been away for {duration(idle.seconds)}."
     return Decision(True, "contributing", f"{away} {hosts}", "Stops as soon as you use the mouse or keyboard.")
-
-
-def clock(moment: float, now: float) -> str:
-    """Local time of day of a unix time, with the day if that is 20 hours away or more."""
-    local = time.localtime(moment)
-    return time.strftime("%H:%M" if abs(moment - now) < 20 * 3600 else "%a %H:%M", local)
-
-
-def countdown(seconds: float) -> str:
-    """2:10, or 1:02:10."""
-    whole = max(0, round(seconds))
-    hours, rest = divmod(whole, 3600)
-    return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60}:{rest % 60:02}"
-
-
-def duration(seconds: float) -> str:
-    """40 s, 24 min, 3 h 12 min."""
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    minutes = int(seconds // 60)
-    hours, minutes = divmod(minutes, 60)
-    return " ".join([f"{hours} h"] * bool(hours) + [f"{minutes} min"] * bool(minutes))

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from core.control.messages import Count, CurvePoint, ExpertStatus, Share
-from core.settings import write_atomically
+from core.settings_file import write_atomically
 
 log = logging.getLogger(__name__)
 

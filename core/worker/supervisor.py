@@ -1,6 +1,6 @@
 """Keeps a compute process alive while it is needed, stops it at once when it is not, frees its memory after the grace.
 
-Phases (`core.policy.decide.Phase`): absent -> starting -> stopped -> training -> stopping -> stopped -> leaving.
+Phases (`core.policy.facts.Phase`): absent -> starting -> stopped -> training -> stopping -> stopped -> leaving.
 A process that dies or hangs is started again with back-off.
 """
 
@@ -52,7 +52,7 @@ from core.control.messages import CurvePoint, Prediction, PredictParams, YieldSt
 from core.errors import CallRefused, ComputeError, ProtocolError
 from core.experts.grid import Uid
 from core.manifest import Manifest
-from core.policy.decide import Phase
+from core.policy.facts import Phase
 from core.worker.orders import Orders
 from core.worker.progress import Progress
 from core.worker.questions import Questions

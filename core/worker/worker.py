@@ -18,7 +18,7 @@ import msgspec
 import psutil
 
 from core import manifest as manifests
-from core import settings as settings_file
+from core import settings_file
 from core.compute.messages import Generated
 from core.control.messages import (
     PROTOCOL,
@@ -35,8 +35,9 @@ from core.control.messages import (
 )
 from core.errors import DataFolderError, NetworkError, QuestionError
 from core.logs import Ring
-from core.policy.decide import Compute, Decision, Wishes, decide
-from core.settings import write_atomically
+from core.policy.decide import Decision, decide
+from core.policy.facts import Compute, Wishes
+from core.settings_file import write_atomically
 from core.worker import progress as progress_file
 from core.worker.supervisor import ComputeSupervisor
 

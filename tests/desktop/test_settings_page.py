@@ -11,12 +11,13 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.pages.settings import ChoiceControl, NumberControl, SettingsPage, SwitchControl, bounds, cores
+from app.pages.controls import ChoiceControl, NumberControl, SwitchControl, bounds
+from app.pages.settings import SettingsPage
 from app.theme import theme
 from app.window.words import duration, seconds_of
 from app.worker_client import WorkerClient
 from core.control import messages as wire
-from core.settings import Settings
+from core.settings import Settings, cores
 from tests.desktop.conftest import ToyWorker
 
 

@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.control.messages import State
-from core.policy.decide import Compute, Phase, Wishes, countdown, decide, duration
+from core.policy.decide import decide
+from core.policy.facts import Compute, Phase, Wishes
 from core.policy.signals.reading import Idle
+from core.policy.words import countdown, duration
 from core.settings import Settings
 
 NOW = 1_800_000_000.0

@@ -1,20 +1,21 @@
 """Settings and manifests: declared types hold at the border; bad files cost nothing."""
 
+import dataclasses
 import json
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
-from core import manifest, settings
+from core import manifest, settings, settings_file
 from core.errors import DataFolderError, ManifestError, SettingsError
 from core.settings import Settings
 
 
 def test_settings_come_back_as_they_were_saved(tmp_path: Path) -> None:
     chosen = Settings().changed({"idle_only": True, "threads": 3})
-    settings.save(tmp_path, chosen)
-    assert settings.load(tmp_path) == (chosen, None)
+    settings_file.save(tmp_path, chosen)
+    assert settings_file.load(tmp_path) == (chosen, None)
 
 
 @pytest.mark.parametrize(
@@ -27,35 +28,105 @@ def test_a_wrong_change_is_refused_whole(changes: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b'{"threads": -4}', b"\xff\xfe", b""])
 def test_an_unreadable_file_is_set_aside_and_the_defaults_are_used(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / settings.FILE).write_bytes(content)
-    loaded, sentence = settings.load(tmp_path)
+    (tmp_path / settings_file.FILE).write_bytes(content)
+    loaded, sentence = settings_file.load(tmp_path)
     assert loaded == Settings()
     assert sentence is not None and "defaults" in sentence
     (aside,) = tmp_path.glob("settings.bad-*.json")
     assert aside.read_bytes() == content
 
 
-def test_a_setting_of_a_newer_version_is_ignored(tmp_path: Path) -> None:
-    (tmp_path / settings.FILE).write_text(json.dumps({"version": 1, "threads": 2, "from_the_future": 1}))
-    assert settings.load(tmp_path) == (Settings(threads=2), None)
+def test_an_unknown_setting_is_ignored(tmp_path: Path) -> None:
+    (tmp_path / settings_file.FILE).write_text(json.dumps({"version": 2, "idle_threshold_s": 20, "colour": 1}))
+    assert settings_file.load(tmp_path) == (Settings(idle_threshold_s=20), None)
+
+
+@pytest.mark.parametrize("version", [{"version": 1}, {}])
+def test_a_file_of_version_1_is_brought_to_the_newest(tmp_path: Path, version: dict[str, int]) -> None:
+    (tmp_path / settings_file.FILE).write_text(json.dumps({**version, "threads": 2, "idle_only": True}))
+    assert settings_file.load(tmp_path) == (Settings(profile="own", threads=2, idle_only=True), None)
+    (tmp_path / settings_file.FILE).write_text(json.dumps({**version, "threads": 0}))
+    assert settings_file.load(tmp_path) == (Settings(), None)
+
+
+def test_there_is_a_migration_from_every_old_version() -> None:
+    assert list(settings_file.MIGRATIONS) == list(range(1, settings_file.VERSION))
+
+
+def test_of_a_newer_file_what_is_understood_is_used_and_a_copy_is_kept(tmp_path: Path) -> None:
+    content = json.dumps({"version": 9, "idle_only": True, "theme": "sepia", "lan": "maybe", "smoke": 1})
+    (tmp_path / settings_file.FILE).write_text(content)
+    loaded, sentence = settings_file.load(tmp_path)
+    assert loaded == Settings(idle_only=True)
+    assert sentence is not None and "newer" in sentence
+    settings_file.save(tmp_path, loaded.changed({"idle_only": False}))
+    assert (tmp_path / "settings.version-9.json").read_text() == content
+
+
+@pytest.mark.parametrize("version", ["two", 0, None, 1.5])
+def test_a_version_that_cannot_be_is_an_unreadable_file(tmp_path: Path, version: object) -> None:
+    (tmp_path / settings_file.FILE).write_text(json.dumps({"version": version, "idle_only": True}))
+    loaded, sentence = settings_file.load(tmp_path)
+    assert loaded == Settings() and sentence is not None
+
+
+def test_a_profile_brings_its_values_and_a_value_by_hand_makes_it_ones_own() -> None:
+    quiet = Settings().changed({"profile": "quiet"})
+    assert (quiet.profile, quiet.cpu_share_in_use, quiet.cpu_celsius) == ("quiet", 25, 70)
+    mine = quiet.changed({"cpu_celsius": 75})
+    assert (mine.profile, mine.cpu_share_in_use) == ("own", 25)
+    assert mine.changed({"cpu_celsius": 70}) == quiet  # taken back
+    assert mine.changed({"theme": "dark"}).profile == "own"
+    assert quiet.changed({"theme": "dark"}).profile == "quiet"
+    assert Settings().changed({"profile": "own"}).profile == "own"
+    assert mine.changed({"profile": "balanced"}) == Settings()
+    assert Settings().changed({"profile": "full", "busy_cpu_percent": 50}).profile == "own"
+
+
+def test_the_defaults_are_the_profile_that_they_name() -> None:
+    defaults = dataclasses.asdict(Settings())
+    assert settings.profile_values("balanced").items() <= defaults.items()
+    for profile in settings.PROFILES:
+        assert Settings().changed({"profile": profile}).profile == profile
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"compute_hours": "mo-fr 18:00-"},
+        {"network_hours": "whenever"},
+        {"exclusive_programs": [""]},
+        {"exclusive_programs": "blender"},
+        {"exclusive_programs": ["x"] * 65},
+        {"price_kwh": float("nan")},
+        {"price_kwh": float("inf")},
+        {"profile": "loud"},
+        {"profile": ["quiet"]},
+        {"cpu_share_in_use": 0},
+    ],
+)
+def test_policy_settings_are_checked_at_the_border(changes: dict[str, object]) -> None:
+    with pytest.raises(SettingsError) as refused:
+        Settings().changed(changes)
+    assert str(refused.value).endswith(".")
 
 
 def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(DataFolderError, match="--data-dir"):
-        settings.data_folder(tmp_path / "file" / "data")
+        settings_file.data_folder(tmp_path / "file" / "data")
 
 
 def test_a_folder_whose_name_no_message_can_carry_is_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(DataFolderError, match="UTF-8"):
-        settings.data_folder(tmp_path / "bad\udcff")
+        settings_file.data_folder(tmp_path / "bad\udcff")
 
 
 def test_a_file_that_cannot_be_written_stays_whatever_is_in_the_way(tmp_path: Path) -> None:
     (tmp_path / "kept.json").write_text("old")
     (tmp_path / "kept.json.partial").mkdir()  # can neither be written nor removed
     with pytest.raises(DataFolderError, match="old file stays"):
-        settings.write_atomically(tmp_path / "kept.json", b"new")
+        settings_file.write_atomically(tmp_path / "kept.json", b"new")
     assert (tmp_path / "kept.json").read_text() == "old"
 
 

@@ -1,0 +1,176 @@
+"""What changes a setting: a control for each type that `core.settings.Settings` uses."""
+
+import dataclasses
+import typing
+from typing import Any
+
+import msgspec
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
+
+from app.theme import theme
+from app.window.buttons import Segmented, Switch
+from app.window.inputs import DecimalField, DurationField, NumberField
+from core.settings import cores
+
+TYPING_MS = 400
+"""A number is applied when nobody has changed it for so long."""
+WIDTH, TEXT_WIDTH = 132, 260
+
+
+class Control(QWidget):
+    """What changes a value; `chosen` comes only from the user, never from `show_value`."""
+
+    chosen = Signal(object)
+
+    def __init__(self, inner: QWidget) -> None:
+        super().__init__()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(inner)
+        self.setFocusProxy(inner)
+
+    def show_value(self, value: Any) -> None:
+        raise NotImplementedError
+
+
+class SwitchControl(Control):
+    def __init__(self, label: str) -> None:
+        self.switch = Switch(label)
+        super().__init__(self.switch)
+        self.switch.clicked.connect(lambda on: self.chosen.emit(on))
+
+    def show_value(self, value: Any) -> None:
+        self.switch.setChecked(bool(value))
+
+
+class ChoiceControl(Control):
+    def __init__(self, label: str, choices: dict[str, str]) -> None:
+        self.segments = Segmented(choices, label)
+        super().__init__(self.segments)
+        self.segments.chosen.connect(self.chosen.emit)
+
+    def show_value(self, value: Any) -> None:
+        self.segments.set_value(str(value))
+
+
+class NumberControl(Control):
+    """A number; sent when the typing or clicking rests.
+
+    Args:
+        zero: the word shown for 0, "" for none.
+        decimals: it is a price or the like, with two decimals.
+    """
+
+    def __init__(
+        self, label: str, unit: str, step: float, low: float, high: float, zero: str = "", decimals: bool = False
+    ) -> None:
+        self.spin = DurationField() if unit == "s" else DecimalField() if decimals else NumberField()
+        self._scale = 100 if decimals else 1
+        self.spin.setAccessibleName(label)
+        self.spin.setKeyboardTracking(False)
+        self.spin.setRange(self._whole(low), self._whole(high))
+        self.spin.setSingleStep(self._whole(step))
+        self.spin.setSpecialValueText(zero)
+        if unit != "s":
+            self.spin.setSuffix(unit and f" {unit}")
+        self.spin.setFixedWidth(theme().px(WIDTH))
+        super().__init__(self.spin)
+        self._rest = QTimer(self, singleShot=True, interval=TYPING_MS)
+        self._rest.timeout.connect(lambda: self.chosen.emit(self._value()))
+        self.spin.valueChanged.connect(lambda: self._rest.start())
+
+    def _whole(self, value: float) -> int:
+        return round(value * self._scale)
+
+    def _value(self) -> float:
+        return self.spin.value() / 100 if self._scale == 100 else self.spin.value()
+
+    def show_value(self, value: Any) -> None:
+        if self._rest.isActive():
+            return  # the user is at it; what they choose is sent next
+        self.spin.blockSignals(True)
+        self.spin.setMaximum(max(self.spin.maximum(), self._whole(value)))  # chosen elsewhere, it is shown as it is
+        self.spin.setValue(self._whole(value))
+        self.spin.blockSignals(False)
+
+
+class TextControl(Control):
+    """A line of text, sent on Enter and when the field is left; a refused one stays to be mended."""
+
+    def __init__(self, label: str, placeholder: str) -> None:
+        self.line = QLineEdit()
+        self.line.setAccessibleName(label)
+        self.line.setPlaceholderText(placeholder)
+        self.line.setFixedWidth(theme().px(TEXT_WIDTH))
+        super().__init__(self.line)
+        self._shown: Any = None
+        self._sent = ""
+        self.line.editingFinished.connect(self._finish)
+
+    def value_of(self, text: str) -> Any:
+        return text
+
+    def text_of(self, value: Any) -> str:
+        return str(value)
+
+    def show_value(self, value: Any) -> None:
+        refused = value == self._shown and self._sent and self.line.text() == self._sent
+        self._shown = value
+        if not refused and not (self.line.hasFocus() and self.line.isModified()):
+            self._set(self.text_of(value))
+
+    def _set(self, text: str) -> None:
+        self._sent = ""
+        self.line.setText(text)
+        self.line.setCursorPosition(0)
+
+    def _finish(self) -> None:
+        text = self.line.text().strip()
+        if not self.line.isModified() or text == self._sent:
+            return
+        self.line.setModified(False)
+        if self.value_of(text) == self._shown:
+            self._set(self.text_of(self._shown))
+            return
+        self._sent = self.line.text()
+        self.chosen.emit(self.value_of(text))
+
+
+class NamesControl(TextControl):
+    """Names with commas in between."""
+
+    def value_of(self, text: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for part in text.split(",") if (name := part.strip())))
+
+    def text_of(self, value: Any) -> str:
+        return ", ".join(value)
+
+
+def make_control(field: "dataclasses.Field[Any]", kind: Any) -> Control:
+    """The control that fits a setting's type."""
+    label, metadata = field.metadata["label"], field.metadata
+    if choices := metadata.get("choices"):
+        return ChoiceControl(label, choices)
+    if kind is bool:
+        return SwitchControl(label)
+    inner = typing.get_args(kind)[0] if typing.get_origin(kind) is typing.Annotated else kind
+    if inner is str:
+        return TextControl(label, metadata.get("placeholder", ""))
+    if typing.get_origin(inner) is tuple:
+        return NamesControl(label, metadata.get("placeholder", ""))
+    low, high = bounds(kind)
+    if field.name == "threads":
+        high = min(high, cores())
+    step, zero = metadata.get("step", 1), metadata.get("zero", "")
+    return NumberControl(label, metadata["unit"], step, low, high, zero, inner is float)
+
+
+def bounds(kind: Any) -> tuple[int, int]:
+    """Least and greatest value of an annotated number."""
+    if typing.get_origin(kind) is not typing.Annotated or typing.get_args(kind)[0] not in (int, float):
+        raise TypeError(f"The form has no control for a setting of type {kind}.")
+    metas = [meta for meta in typing.get_args(kind)[1:] if isinstance(meta, msgspec.Meta)]
+    low = max((meta.ge for meta in metas if meta.ge is not None), default=0)
+    high = min((meta.le for meta in metas if meta.le is not None), default=2**31 - 1)
+    return int(low), int(high)

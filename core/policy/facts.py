@@ -1,0 +1,102 @@
+"""What the policy is told beside signals and settings, and what one of its rules says."""
+
+import dataclasses
+from typing import Literal
+
+from core.control.messages import PAUSE_S, START_NOW_S
+
+Phase = Literal["absent", "starting", "training", "stopping", "stopped", "leaving"]
+"""Of the compute process: none, not ready yet, at work, told to stop, alive without work, saving and ending."""
+
+Resource = Literal["cpu", "gpu", "network"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Wishes:
+    """What the user asked for by buttons and commands. Times are unix times."""
+
+    paused: bool = False
+    paused_until: float | None = None
+    """None with `paused`: until resumed."""
+    start_now_until: float | None = None
+    """Until then this PC computes although the user is here: see `core.policy.rules.LIFTED`."""
+    quitting: bool = False
+
+    def at(self, now: float) -> "Wishes":
+        """The wishes without those whose time has passed, or is impossible: the clock was set back, the file damaged.
+
+        A pause without a possible end lasts until resumed.
+        """
+        if self.paused_until is not None and self.paused_until - now > PAUSE_S:
+            return dataclasses.replace(self, paused_until=None).at(now)
+        if self.start_now_until is not None and not now < self.start_now_until <= now + START_NOW_S:
+            return dataclasses.replace(self, start_now_until=None).at(now)
+        if self.paused and self.paused_until is not None and now >= self.paused_until:
+            return dataclasses.replace(self, paused=False, paused_until=None)
+        return self
+
+
+@dataclasses.dataclass(frozen=True)
+class Compute:
+    """What is known of the compute process."""
+
+    phase: Phase = "absent"
+    experts: int = 0
+    failure: str | None = None
+    """Why it ended unasked."""
+    retry_time: float | None = None
+    """Unix time of its next start."""
+    memory_free_time: float | None = None
+    """Unix time at which a stopped process ends."""
+    answering: bool = False
+    """It was started to answer a question only."""
+    reachable: bool = True
+    """Every layer of the run has an expert, here or on a peer."""
+    trains: bool = True
+    """It trains itself, and does not only host experts."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Usage:
+    """What Hearth itself has used."""
+
+    network_bytes_month: int = 0
+    """Both ways, since the first of the calendar month."""
+    disk_bytes: int = 0
+    kwh_month: float = 0.0
+    heat_stop_cpu: bool = False
+    """Resting is not enough to keep the CPU's temperature or power: it has to stop."""
+    heat_stop_gpu: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Machine:
+    """What does not change while the worker runs."""
+
+    cores: int = 1
+    memory_bytes: int = 8 << 30
+    computes: bool = True
+    """False: a peer that only keeps the network together (a backbone peer)."""
+    networked: bool = False
+    """It has peers, or looks for some."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """What one rule says: a row of "Why am I (not) running?"."""
+
+    rule: str
+    """Short name: "battery", "heat_cpu"."""
+    title: str
+    live: str
+    """Its live value as a phrase: "On mains, 80% charged"."""
+    wants: str
+    """What the settings ask for: "Stops on battery"."""
+    stops: frozenset[Resource] = frozenset()
+    """Empty: all is well with it."""
+    until: str = ""
+    """A sentence: what ends it, if it stops something."""
+    until_time: float | None = None
+    """Unix time at which it ends by itself, if it does."""
+    unknown: bool = False
+    """Its reading is unknown."""
