@@ -116,15 +116,23 @@ class ComputeLink:
         dealt with are `received`."""
         self._process.at_once = at_once
 
+    def post(self, message: ToCompute, tensors: Sequence[Tensor] = ()) -> None:
+        """Write one frame without waiting, for those who bound what they have under way.
+
+        Raises:
+            ComputeError: the process is gone.
+        """
+        if self._stdin.is_closing():
+            raise ComputeError("Compute does not take messages any more.")
+        _write(self._stdin, messages.encode(message, tensors))
+
     async def send(self, message: ToCompute, tensors: Sequence[Tensor] = ()) -> None:
         """Write one frame; waits while the process takes none.
 
         Raises:
             ComputeError: the process is gone, or has taken nothing for `SEND_S`.
         """
-        if self._stdin.is_closing():
-            raise ComputeError("Compute does not take messages any more.")
-        _write(self._stdin, messages.encode(message, tensors))
+        self.post(message, tensors)
         if self._process.roomy.is_set():
             return
         try:

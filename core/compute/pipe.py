@@ -66,6 +66,8 @@ class Pipe:
         self.at_once: Callable[[ToCompute, list[Tensor]], bool] = lambda message, tensors: False
         """Called in the loop's thread with a message that no other waits before; whether it was dealt with. If not,
         `receive` gives it out."""
+        self.heard: Callable[[], object] = lambda: None
+        """Called in the loop's thread when all that was there has been dealt with or given out."""
         self.saving = threading.Event()
         """Set while a checkpoint is being written: the end of the process waits for that, but not for long."""
         self._reader, self._writer = ends
@@ -129,6 +131,7 @@ class Pipe:
     def _arrived(self) -> None:
         for item in self._read_some():
             self._deliver(item)
+        self.heard()
 
     def _read_some(self) -> list[Received]:
         """The messages that are complete with what the pipe holds now."""

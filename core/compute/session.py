@@ -137,6 +137,7 @@ class Session:
         notes = self._restore()
         self._pipe.stop, self._pipe.at_once = self._switch.off, self._at_once
         self._switch.look = self._pipe.look
+        self._pipe.heard = self._runtime.serve_next  # a turn of the loop takes longer than a tiny expert
         if sys.platform != "win32":  # a shutdown of the computer tells every process
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._quit.set)
         trainer = self._trainer

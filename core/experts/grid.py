@@ -1,5 +1,6 @@
 """Names and places of experts: the uid and the grid (paper, section 3.2)."""
 
+import functools
 import itertools
 import math
 import random
@@ -16,6 +17,9 @@ MAX_LAYERS = 256
 MAX_DIMENSIONS = 4
 MAX_SIDE = 4096
 """Cells along one dimension of a grid."""
+
+KNOWN_UIDS = 8192
+"""Of those met last that are not parsed again."""
 
 Coords = tuple[int, ...]
 """u_0 .. u_{d-1}; a shorter tuple is a prefix."""
@@ -34,6 +38,7 @@ class Uid(NamedTuple):
         return ".".join((self.run, str(self.layer), *map(str, self.coords)))
 
     @classmethod
+    @functools.lru_cache(KNOWN_UIDS)
     def parse(cls, text: str) -> "Uid":
         """The uid written as `text`; there is exactly one way to write each.
 

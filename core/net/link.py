@@ -78,7 +78,7 @@ class Link:
         self.since = self.heard = self.used = time.monotonic()
         self.since_unix = time.time()
         self.waiting: dict[int, asyncio.Future[tuple[Answer, bytes]]] = {}
-        self.serving: dict[int, asyncio.Task[None]] = {}
+        self.serving: dict[int, asyncio.Future[Any]] = {}
         self.cancelled: set[int] = set()
         """Calls cancelled before they arrived: a Cancel may overtake a large Call."""
         self.slots = asyncio.Semaphore(limits.CALLS_BY_PEER)

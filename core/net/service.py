@@ -36,7 +36,8 @@ Result = msgspec.Struct | tuple[msgspec.Struct, Payload]
 Handler = Callable[[Any, bytes, Context], Awaitable[Result] | Result]
 """Takes request, payload and context; gives the reply, or the reply and its payload.
 
-A plain function is run at once, without a task: best for what neither waits nor computes for long.
+A plain function is run at once, without a task: best for what neither waits nor computes for long. It may also give a
+Future of what others work on, which is cancelled if nobody waits for it any more.
 """
 
 Cost = float | Callable[[Any], float]
@@ -146,12 +147,30 @@ class Service:
             release()
             return pause
         context = Context(link.peer, link.address, time.monotonic() + call.deadline_ms / 1000)
-        ready = None
+        ready: Result | None = None
         if not method.waits and link.roomy:
-            ready = self._run_now(link, call, method, request, payload, context)
-            if ready is None:
+            result = self._run_now(link, call, method, request, payload, context)
+            if result is None:
                 release()
                 return pause
+            if isinstance(result, asyncio.Future):
+                self._wait(link, call, method, result, payload, context, release)
+                return pause
+            ready = result
+        self._start(link, call, method, request, payload, context, ready, release)
+        return pause
+
+    def _start(
+        self,
+        link: Link,
+        call: Call,
+        method: Method,
+        request: Any,
+        payload: bytes,
+        context: Context,
+        ready: Result | None,
+        release: Callable[[], None],
+    ) -> None:
         work = self._run(link, call, method, request, payload, context, ready)
         task = link.serving[call.id] = self._node.start(work, call.method)
 
@@ -161,7 +180,6 @@ class Service:
             release()
 
         task.add_done_callback(ended)
-        return pause
 
     def _request(self, link: Link, call: Call, method: Method, payload: bytes) -> Any:
         """The decoded request, or None if it was refused."""
@@ -177,12 +195,22 @@ class Service:
 
     def _run_now(
         self, link: Link, call: Call, method: Method, request: Any, payload: bytes, context: Context
-    ) -> Result | None:
-        """Run a plain function and queue its answer. A large answer is returned instead, as it has to wait."""
+    ) -> Result | asyncio.Future[Result] | None:
+        """Run a plain function and queue its answer. One that is large or still to come is returned instead."""
         began = time.monotonic()
         try:
             result = method.handler(request, payload, context)
-            assert not isinstance(result, Awaitable)
+        except Exception as error:
+            link.post(_failed(call, method, error))
+            return None
+        if isinstance(result, asyncio.Future):
+            return result
+        assert not isinstance(result, Awaitable)
+        return self._post(link, call, method, result, began, len(payload))
+
+    def _post(self, link: Link, call: Call, method: Method, result: Result, began: float, size: int) -> Result | None:
+        """Queue an answer. A large one is returned instead, as it has to wait."""
+        try:
             answer, data = _answer(call, result)
         except Exception as error:
             link.post(_failed(call, method, error))
@@ -191,8 +219,45 @@ class Service:
             return result
         link.post(answer, data)
         link.used = time.monotonic()
-        method.meter.served(link.used - began, len(payload), len(data))
+        method.meter.served(link.used - began, size, len(data))
         return None
+
+    def _wait(
+        self,
+        link: Link,
+        call: Call,
+        method: Method,
+        future: asyncio.Future[Result],
+        payload: bytes,
+        context: Context,
+        release: Callable[[], None],
+    ) -> None:
+        """Answer when `future` is done, within the call's deadline."""
+        began = time.monotonic()
+        link.serving[call.id] = future
+
+        def late() -> None:
+            method.meter.failed()
+            _too_late(link, call)
+            future.cancel()
+
+        def ended(_: asyncio.Future[Result]) -> None:
+            timer.cancel()
+            link.serving.pop(call.id, None)
+            ready = None
+            if not future.cancelled():
+                error = future.exception()
+                if error is None:
+                    ready = self._post(link, call, method, future.result(), began, len(payload))
+                elif isinstance(error, Exception):
+                    link.post(_failed(call, method, error))
+            if ready is None:
+                release()
+            else:
+                self._start(link, call, method, None, payload, context, ready, release)
+
+        timer = asyncio.get_running_loop().call_at(context.deadline, late)
+        future.add_done_callback(ended)
 
     async def _run(
         self,
@@ -220,8 +285,7 @@ class Service:
                     await link.send(answer, data)
         except TimeoutError:
             method.meter.failed()
-            if link.closed_because is None and link.roomy:
-                link.post(Fault(call.id, TIMED_OUT, f"{call.method} took too long."))
+            _too_late(link, call)
         except PeerUnreachable:
             pass  # nobody is left to answer
 
@@ -235,6 +299,11 @@ def _answer(call: Call, result: Result) -> tuple[Answer, Payload]:
         )
         raise RemoteFault("too_large", text)
     return Answer(call.id, msgspec.Raw(body)), data
+
+
+def _too_late(link: Link, call: Call) -> None:
+    if link.closed_because is None and link.roomy:
+        link.post(Fault(call.id, TIMED_OUT, f"{call.method} took too long."))
 
 
 def _failed(call: Call, method: Method, error: Exception) -> Fault:

@@ -172,16 +172,22 @@ class Runtime:
     async def run(self) -> None:
         """Serve until cancelled."""
         while True:
-            if self._inference:
-                self._serve(self._inference)
-            elif self._pending and next(iter(self._pending.values())) <= _now() and self._switch.may_start():
-                self._switch.run_now(self._step, next(iter(self._pending)))
-            elif self._training and self._switch.may_start():
-                self._switch.run_now(self._serve, self._training)
+            if self.serve_next():
+                await asyncio.sleep(0)
             else:
                 await self._idle()
-                continue
-            await asyncio.sleep(0)
+
+    def serve_next(self) -> bool:
+        """Make one pass or step if one is due; whether there was any. To be called from the loop, not from a kernel."""
+        if self._inference:
+            self._serve(self._inference)
+        elif self._pending and next(iter(self._pending.values())) <= _now() and self._switch.may_start():
+            self._switch.run_now(self._step, next(iter(self._pending)))
+        elif self._training and self._switch.may_start():
+            self._switch.run_now(self._serve, self._training)
+        else:
+            return False
+        return True
 
     async def _idle(self) -> None:
         """Until a request comes, the switch is turned on, or gathered gradients are due."""
@@ -253,14 +259,14 @@ class Runtime:
         """Run the expert once for all tasks; one that must not be served gets None."""
         backend, backward = pool.backend, pool.direction == "backward"
         inputs = _join([task.call.inputs for task in tasks])
-        gradients = _join([task.call.gradients for task in tasks if task.call.gradients is not None])
+        gradients = _gradients(tasks) if backward else inputs[:0]
         factors = self._factors(pool, tasks, inputs, gradients)
         good = [task for task, factor in zip(tasks, factors, strict=True) if factor]
         if not good:
             return [None] * len(tasks)
         if len(good) < len(tasks):
             inputs = _join([task.call.inputs for task in good])
-            gradients = _join([task.call.gradients for task in good if task.call.gradients is not None])
+            gradients = _gradients(good) if backward else inputs[:0]
         sizes = [task.call.inputs.shape[0] for task in good]
         if not backward:
             rows = backend.forward(inputs)
@@ -269,18 +275,22 @@ class Runtime:
         else:
             weights = torch.tensor([factor for factor in factors if factor])
             rows = backend.backward(inputs, gradients, weights.repeat_interleave(torch.tensor(sizes)))
+        if len(tasks) == 1:
+            return [rows]
         parts = iter(rows.split_with_sizes(sizes))
         return [next(parts) if factor else None for factor in factors]
 
     def _factors(self, pool: TaskPool, tasks: list[Task], inputs: Tensor, gradients: Tensor) -> list[float]:
         """How much each task counts; 0: not at all, it is refused."""
-        norms = gradients.flatten(1).norm(dim=1) if len(gradients) else gradients
+        if pool.direction != "backward":
+            if math.isfinite(float(inputs.sum())):
+                return [1.0] * len(tasks)
+            return [float(self._accept(task, _is_finite(task.call), NOT_FINITE)) for task in tasks]
+        norms = gradients.flatten(1).norm(dim=1)
         if math.isfinite(float(inputs.sum() + norms.sum())):
             finite = [True] * len(tasks)
         else:
             finite = [_is_finite(task.call) for task in tasks]
-        if pool.direction != "backward":
-            return [float(self._accept(task, good, NOT_FINITE)) for task, good in zip(tasks, finite, strict=True)]
         means = [float(part.mean()) for part in norms.split([len(task.call.inputs) for task in tasks])]
         return [
             self._factor(pool.backend, task, norm) if self._accept(task, good, NOT_FINITE) else 0.0
@@ -362,6 +372,10 @@ def _join(parts: list[Tensor]) -> Tensor:
     if len(parts) == 1:
         return parts[0]
     return torch.cat(parts) if parts else torch.zeros(0)
+
+
+def _gradients(tasks: list[Task]) -> Tensor:
+    return _join([task.call.gradients for task in tasks if task.call.gradients is not None])
 
 
 def _is_finite(call: Call) -> bool:

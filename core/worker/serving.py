@@ -4,7 +4,8 @@ import asyncio
 import contextlib
 import itertools
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from core.compute.messages import Cancel, Data, Refused, Serve, Served, Shape, Tensor
@@ -21,7 +22,7 @@ FIRST = 1 << 32
 BYTES, BYTES_PEER = 128 << 20, 64 << 20
 """Of their payloads."""
 
-Send = Callable[[Serve | Cancel, Sequence[Tensor]], Awaitable[None]]
+Send = Callable[[Serve | Cancel, Sequence[Tensor]], None]
 Reply = tuple[ExpertReply, Data]
 
 
@@ -40,15 +41,16 @@ class Visitors:
         for direction, name in METHODS.items():
             node.register(name, ExpertRequest, self._handler(direction), max_payload=MAX_BYTES, cost=4.0)
 
-    def _handler(self, direction: Direction) -> Callable[..., Awaitable[Reply]]:
-        async def serve(request: ExpertRequest, payload: bytes, context: "Context") -> Reply:
+    def _handler(self, direction: Direction) -> Callable[..., asyncio.Future[Reply]]:
+        def serve(request: ExpertRequest, payload: bytes, context: "Context") -> asyncio.Future[Reply]:
             _check(direction, request, payload)
             message = Serve(next(self._numbers), context.peer.hex(), direction, request, context.deadline)
-            return await self._ask(message, payload)
+            return self._ask(message, payload)
 
         return serve
 
-    async def _ask(self, message: Serve, payload: bytes) -> Reply:
+    def _ask(self, message: Serve, payload: bytes) -> asyncio.Future[Reply]:
+        """Compute's answer. Without a task or a wait in between: each would take longer than a tiny expert."""
         peer, size = message.peer, len(payload)
         for many, by_peer, all_most, peer_most in (
             (self._requests, 1, IN_COMPUTE, IN_COMPUTE_PEER),
@@ -56,19 +58,19 @@ class Visitors:
         ):
             if many.total() + by_peer > all_most or many[peer] + by_peer > peer_most:
                 raise CallRefused("This peer is busy with other requests. Ask another one.")
+        self._send(message, [Tensor(Shape("uint8", (size,)), payload)])
+        self._count(peer, 1, size)
         answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._waiting[message.id] = answer
-        self._count(peer, 1, size)
-        try:
-            await self._send(message, [Tensor(Shape("uint8", (size,)), payload)])
-            return await answer
-        except asyncio.CancelledError:
+        answer.add_done_callback(partial(self._answered, message, size))
+        return answer
+
+    def _answered(self, message: Serve, size: int, answer: asyncio.Future[Reply]) -> None:
+        del self._waiting[message.id]
+        self._count(message.peer, -1, -size)
+        if answer.cancelled():
             with contextlib.suppress(HearthError):
-                await self._send(Cancel(message.id), [])
-            raise
-        finally:
-            del self._waiting[message.id]
-            self._count(peer, -1, -size)
+                self._send(Cancel(message.id), [])
 
     def _count(self, peer: str, requests: int, size: int) -> None:
         self._requests[peer] += requests

@@ -331,7 +331,7 @@ class ComputeSupervisor:
         for message, tensors in self._questions.unsent():
             await link.send(message, tensors)
 
-    async def _serve(self, message: Serve | Cancel, tensors: Sequence[Tensor]) -> None:
+    def _serve(self, message: Serve | Cancel, tensors: Sequence[Tensor]) -> None:
         """Give another peer's expert calls to compute, if it is at work.
 
         Raises:
@@ -339,7 +339,7 @@ class ComputeSupervisor:
         """
         if self._link is None or self.phase != "training":
             raise CallRefused("This peer does not compute now. Ask another one.")
-        await self._link.send(message, tensors)
+        self._link.post(message, tensors)
 
     async def send(self, message: ToCompute, tensors: Sequence[Tensor]) -> None:
         """Hand a frame to compute.

@@ -52,6 +52,21 @@ class Gate:
         self.ended.put_nowait("done")
         return request
 
+    method: Any = __call__
+
+
+class FutureGate(Gate):
+    """The same as a plain function that gives a Future."""
+
+    def method(self, request: Number, payload: Payload, context: Context) -> asyncio.Future[Number]:
+        self.begun.release()
+        answer: asyncio.Future[Number] = asyncio.get_running_loop().create_future()
+        answer.add_done_callback(lambda _: self.ended.put_nowait("cancelled" if answer.cancelled() else "done"))
+        return answer
+
+
+GATES = pytest.mark.parametrize("kind", [Gate, FutureGate])
+
 
 def add_one(request: Number, payload: Payload, context: Context) -> Number:
     return Number(request.value + 1)
@@ -156,6 +171,30 @@ async def test_large_requests_and_replies_go_in_the_body_too(alice: RpcNode, bob
         await alice.call(bob.peer, "flood", Number(1), Other, deadline_s=5)
 
 
+@pytest.mark.parametrize("size", [0, 100, limits.SMALL + 1, 3 * MIB])
+async def test_a_method_may_give_a_future(alice: RpcNode, bob: RpcNode, size: int) -> None:
+    """What it comes to is answered, large or small, and so is its error; nothing is left behind."""
+    futures: dict[int, asyncio.Future[Any]] = {}
+
+    def method(request: Number, payload: Payload, context: Context) -> asyncio.Future[tuple[Number, Payload]]:
+        futures[request.value] = asyncio.get_running_loop().create_future()
+        return futures[request.value]
+
+    bob.register("wait", Number, method, max_payload=4 * MIB)
+    calls = [
+        asyncio.create_task(alice.call(bob.peer, "wait", Number(n), Number, bytes(size), deadline_s=5))
+        for n in range(2)
+    ]
+    await within(5, lambda: len(futures) == 2)
+    futures[0].set_result((Number(7), bytes(size)))
+    futures[1].set_exception(CheckpointError("too old"))
+    assert await calls[0] == (Number(7), bytes(size))
+    with pytest.raises(RemoteFault, match="too old"):
+        await calls[1]
+    there = bob.pool.links[alice.peer]
+    await within(5, lambda: not there.serving and bob._service._memory.used == 0)
+
+
 async def test_calls_are_answered_out_of_order(alice: RpcNode, bob: RpcNode) -> None:
     gate = Gate()
     bob.register("wait", Number, gate)
@@ -224,18 +263,20 @@ async def test_a_payload_over_the_methods_limit_is_refused_before_it_is_read(ali
     assert (await alice.call(bob.peer, "echo", Number(1), Number, bytes(MIB), deadline_s=5))[1] == bytes(MIB)
 
 
-async def test_a_deadline_ends_the_call_on_both_sides(alice: RpcNode, bob: RpcNode) -> None:
-    gate = Gate()
-    bob.register("wait", Number, gate)
+@GATES
+async def test_a_deadline_ends_the_call_on_both_sides(alice: RpcNode, bob: RpcNode, kind: type[Gate]) -> None:
+    gate = kind()
+    bob.register("wait", Number, gate.method)
     with pytest.raises(CallTimeout):
         await alice.call(bob.peer, "wait", Number(1), Number, deadline_s=0.2)
     async with asyncio.timeout(5):
         assert await gate.ended.get() == "cancelled"
 
 
-async def test_cancelling_a_call_cancels_its_handler(alice: RpcNode, bob: RpcNode) -> None:
-    gate = Gate()
-    bob.register("wait", Number, gate)
+@GATES
+async def test_cancelling_a_call_cancels_its_handler(alice: RpcNode, bob: RpcNode, kind: type[Gate]) -> None:
+    gate = kind()
+    bob.register("wait", Number, gate.method)
     task = asyncio.create_task(alice.call(bob.peer, "wait", Number(1), Number, deadline_s=60))
     await gate.begun.acquire()
     task.cancel()
@@ -260,12 +301,13 @@ async def test_cancelling_a_large_call_on_its_way_leaves_the_connection_usable(a
     await within(5, lambda: bob._service._memory.used == 0)
 
 
+@GATES
 async def test_a_lost_connection_fails_the_calls_and_cancels_the_handlers(
-    start: Start, alice: RpcNode, bob: RpcNode
+    start: Start, alice: RpcNode, bob: RpcNode, kind: type[Gate]
 ) -> None:
-    gate = Gate()
+    gate = kind()
     gone: list[PeerId] = []
-    bob.register("wait", Number, gate)
+    bob.register("wait", Number, gate.method)
     bob.on_disconnected.append(gone.append)
     calls = [asyncio.create_task(alice.call(bob.peer, "wait", Number(1), Number, deadline_s=60)) for _ in range(5)]
     for _ in calls:
