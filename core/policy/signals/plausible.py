@@ -64,6 +64,7 @@ _OF_A_GPU: dict[str, Check] = {
     "memory_bytes": amount,
     "memory_free_bytes": amount,
     "others": share,
+    "own": share,
     "celsius": celsius,
     "watts": watts,
 }

@@ -96,6 +96,8 @@ class Gpu:
     memory_free_bytes: int | None = None
     others: float | None = None
     """Share of its time that other programs use, 0 to 1."""
+    own: float | None = None
+    """Share of its time that Hearth uses, 0 to 1."""
     celsius: float | None = None
     watts: float | None = None
 

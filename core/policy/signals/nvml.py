@@ -1,0 +1,209 @@
+"""NVIDIA's graphics processors, by the driver's library NVML (nvidia-ml-py: `import pynvml`).
+
+Cards and drivers leave functions out (GeForce, MIG, old drivers, vGPU), so each figure is asked for by itself.
+"""
+
+import ctypes
+import functools
+import os
+import sys
+import time
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any, TypeVar
+
+from core.policy.signals.plausible import without_nonsense
+from core.policy.signals.reading import Gpu, Open, SourceError
+
+REOPEN_S = 10.0
+"""After a GPU was lost, or none was found: how soon the library is started anew."""
+SAMPLES_US = 2_000_000
+"""How far back the shares of processes are asked for at first, microseconds."""
+PCI = Path("/sys/bus/pci/devices")
+NVIDIA, DISPLAY = "0x10de", "0x03"
+
+T = TypeVar("T")
+
+
+def sources(pids: Callable[[], Collection[int]]) -> dict[str, list[Open[Any]]]:
+    """By the names of `Signals`."""
+    return {"gpus": [lambda notice: Nvml(pids)]}
+
+
+def load() -> bool:
+    """Whether the driver's library is there, asked before the bindings are imported: they take memory.
+
+    Raises:
+        SourceError: it is there but broken.
+    """
+    try:
+        if sys.platform == "win32":
+            folders = (
+                os.environ.get("WINDIR", "C:/Windows") + "/System32",
+                os.environ.get("PROGRAMFILES", "C:/Program Files") + "/NVIDIA Corporation/NVSMI",
+            )
+            return any(Path(folder, "nvml.dll").exists() for folder in folders)
+        if sys.platform == "linux":
+            ctypes.CDLL("libnvidia-ml.so.1")
+            return True
+    except OSError as error:
+        if "cannot open shared object file: No such file" in str(error):
+            return False
+        raise SourceError(f"NVIDIA's driver is broken: {error}.") from None
+    return False
+
+
+def asleep(pci: Path = PCI) -> bool:
+    """Whether all graphics processors of NVIDIA are switched off to save power (laptops): to ask wakes them."""
+    states = []
+    for device in pci.glob("*"):
+        try:
+            if (device / "vendor").read_text().strip() == NVIDIA and (device / "class").read_text().startswith(DISPLAY):
+                states.append((device / "power/runtime_status").read_text().strip())
+        except OSError:
+            continue
+    return bool(states) and all(state == "suspended" for state in states)
+
+
+class Nvml:
+    """All NVIDIA graphics processors; none where there is no driver."""
+
+    name = "NVML"
+
+    def __init__(
+        self,
+        pids: Callable[[], Collection[int]],
+        present: Callable[[], bool] = load,
+        asleep: Callable[[], bool] = asleep,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._pids, self._asleep, self._now = pids, asleep, now
+        self._present = present()
+        self._handles: dict[str, Any] = {}
+        self._seen: dict[str, int] = {}
+        """By GPU: the time stamp of the newest sample of processes' use."""
+        self._last: tuple[Gpu, ...] = ()
+        self._started = False
+        self._due = float("-inf")
+        """When to start the library (anew)."""
+
+    def read(self) -> tuple[Gpu, ...]:
+        if not self._present:
+            return ()
+        if self._asleep() and (not self._started or self._last):
+            # nobody uses them; their temperature does not matter
+            return tuple(Gpu(gpu.id, gpu.name, gpu.memory_bytes, others=0.0, own=0.0) for gpu in self._last)
+        if self._now() >= self._due:
+            self._restart()
+        own = set(self._pids())
+        found = [self._gpu(id_, own) for id_ in list(self._handles)]
+        self._last = tuple(gpu for gpu in found if gpu is not None)
+        return self._last
+
+    def close(self) -> None:
+        if self._started:
+            import pynvml
+
+            self._started = False
+            try:
+                pynvml.nvmlShutdown()
+            except pynvml.NVMLError:
+                pass
+
+    def _restart(self) -> None:
+        """Start the library, which finds the GPUs only then.
+
+        Raises:
+            SourceError: the driver is broken.
+        """
+        import pynvml
+
+        self.close()
+        self._handles = {}
+        self._due = self._now() + REOPEN_S
+        try:
+            pynvml.nvmlInit()
+            self._started = True
+            for index in range(pynvml.nvmlDeviceGetCount()):
+                handle = _optional(functools.partial(pynvml.nvmlDeviceGetHandleByIndex, index))
+                uuid = None if handle is None else _optional(functools.partial(pynvml.nvmlDeviceGetUUID, handle))
+                if uuid is not None:
+                    self._handles[uuid] = handle
+        except pynvml.NVMLError as error:
+            if error.value in (pynvml.NVML_ERROR_DRIVER_NOT_LOADED, pynvml.NVML_ERROR_GPU_NOT_FOUND):
+                return  # a driver without a card: perhaps it will be plugged in
+            raise SourceError(f"NVIDIA's driver does not work: {error}.") from None
+        if self._handles:
+            self._due = float("inf")
+
+    def _gpu(self, id_: str, own: set[int]) -> Gpu | None:
+        """One GPU; None, and the library is started anew soon, if it is gone."""
+        import pynvml
+
+        handle = self._handles[id_]
+        try:
+            memory = _optional(lambda: pynvml.nvmlDeviceGetMemoryInfo(handle))
+            others, ours = self._shares(id_, handle, own)
+            milliwatts = _optional(lambda: pynvml.nvmlDeviceGetPowerUsage(handle))
+            celsius = _optional(lambda: pynvml.nvmlDeviceGetTemperature(handle, pynvml.NVML_TEMPERATURE_GPU))
+            gpu = Gpu(
+                id=id_,
+                name=_optional(lambda: pynvml.nvmlDeviceGetName(handle)) or "NVIDIA GPU",
+                memory_bytes=None if memory is None else int(memory.total),
+                memory_free_bytes=None if memory is None else int(memory.free),
+                others=others,
+                own=ours,
+                celsius=None if celsius is None else float(celsius),
+                watts=None if milliwatts is None else milliwatts / 1000,
+            )
+        except pynvml.NVMLError:  # lost: `_optional` passes nothing else
+            del self._handles[id_]
+            self._due = min(self._due, self._now() + REOPEN_S)
+            return None
+        return without_nonsense(gpu)
+
+    def _shares(self, id_: str, handle: Any, own: set[int]) -> tuple[float | None, float | None]:
+        """Shares of its time that others and Hearth use.
+
+        Where the card does not tell the processes' shares: all is the others' unless Hearth has work on it.
+        """
+        import pynvml
+
+        rates = _optional(lambda: pynvml.nvmlDeviceGetUtilizationRates(handle))
+        if rates is None:
+            return None, None
+        busy = rates.gpu / 100
+        since = self._seen.get(id_, time.time_ns() // 1000 - SAMPLES_US)
+        try:
+            samples = pynvml.nvmlDeviceGetProcessUtilization(handle, since)
+        except pynvml.NVMLError as error:
+            if error.value == pynvml.NVML_ERROR_NOT_FOUND:  # no process did anything since
+                return busy, 0.0
+            if error.value == pynvml.NVML_ERROR_GPU_IS_LOST:
+                raise
+            running = _optional(lambda: pynvml.nvmlDeviceGetComputeRunningProcesses(handle))
+            if running is None or any(process.pid in own for process in running):
+                return None, None
+            return busy, 0.0
+        if samples:
+            self._seen[id_] = max(sample.timeStamp for sample in samples)
+        ours = min(1.0, sum({s.pid: s.smUtil for s in samples if s.pid in own}.values()) / 100)
+        return max(0.0, busy - ours), ours
+
+
+def _optional(ask: Callable[[], T]) -> T | None:
+    """The answer, or None if this card or driver has none.
+
+    Raises:
+        NVMLError: the GPU is gone.
+    """
+    import pynvml
+
+    try:
+        return ask()
+    except pynvml.NVMLError as error:
+        if error.value in (pynvml.NVML_ERROR_GPU_IS_LOST, pynvml.NVML_ERROR_UNINITIALIZED):
+            raise
+        return None
+    except UnicodeDecodeError:
+        return None

@@ -1,0 +1,180 @@
+"""What psutil and the standard library tell on every system: processor, memory, disk, network, programs.
+
+Each source is asked by a thread of its own, so the first of two measurements may be waited for here.
+"""
+
+import math
+import shutil
+import sys
+import time
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from core.policy.signals.processes import Own, names
+from core.policy.signals.reading import Open, SourceError
+
+Now = Callable[[], float]
+Sleep = Callable[[float], None]
+
+FIRST_S = 0.5
+"""Between the two measurements that the first reading of a rate needs."""
+SMOOTH_S = 1.0
+"""Time constant: 95% of a change is seen after 3 s."""
+OVERHEAD = 1.1
+"""What Hearth's bytes are on the wire: headers of Ethernet, IP, UDP and QUIC on packets of 1,200 bytes, and ACKs."""
+SYS_NET = Path("/sys/class/net")
+NAME = "psutil"
+
+
+def sources(
+    folder: Path, pids: Callable[[], Collection[int]], counters: Callable[[], tuple[int, int]]
+) -> dict[str, list[Open[Any]]]:
+    """The sources that are alike everywhere, by the names of `Signals`."""
+    return {
+        "cpu_others": [lambda notice: CpuOthers(pids)],
+        "memory_free": [lambda notice: MemoryFree()],
+        "disk_free": [lambda notice: DiskFree(folder)],
+        "network_others": [lambda notice: NetworkOthers(counters)],
+        "programs": [lambda notice: Programs()],
+    }
+
+
+class Smooth:
+    """An average in which what is older than a few seconds counts no more."""
+
+    def __init__(self) -> None:
+        self._value: float | None = None
+
+    def add(self, value: float, seconds: float) -> float:
+        """The average, after a value that was measured over so many seconds."""
+        before = value if self._value is None else self._value
+        self._value = before + (value - before) * (1 - math.exp(-seconds / SMOOTH_S))
+        return self._value
+
+
+class CpuOthers:
+    """Share of all cores that programs other than Hearth use."""
+
+    name = NAME
+
+    def __init__(
+        self, pids: Callable[[], Collection[int]], now: Now = time.monotonic, sleep: Sleep = time.sleep
+    ) -> None:
+        self._own, self._now, self._smooth = Own(pids), now, Smooth()
+        self._before = self._sample()
+        sleep(FIRST_S)
+
+    def _sample(self) -> tuple[float, float, float]:
+        """Now, seconds that all cores were busy, seconds that they had. Waiting for a disk is no work."""
+        times = psutil.cpu_times()
+        # guests are counted as user time too; stolen time went to other machines of this PC's owner, if any
+        all_s = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)
+        rest = ("idle", "iowait", "steal")
+        return self._now(), all_s - sum(getattr(times, name, 0.0) for name in rest), all_s
+
+    def read(self) -> float:
+        after = self._sample()
+        seconds, busy_s, all_s = (new - old for new, old in zip(after, self._before, strict=True))
+        self._before = after
+        own_s = self._own.step()
+        if all_s <= 0.0 or seconds <= 0.0:
+            return self._smooth.add(0.0, 0.0)
+        return self._smooth.add(min(1.0, max(0.0, (busy_s - own_s) / all_s)), seconds)
+
+    def close(self) -> None:
+        pass
+
+
+class MemoryFree:
+    """Bytes that programs can get without swapping."""
+
+    name = NAME
+
+    def read(self) -> int:
+        return int(psutil.virtual_memory().available)
+
+    def close(self) -> None:
+        pass
+
+
+class DiskFree:
+    """Bytes that this user may still write where the folder is."""
+
+    name = "The file system"
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def read(self) -> int:
+        try:
+            return shutil.disk_usage(self._folder).free
+        except OSError as error:
+            raise SourceError(f"The free space at {self._folder} cannot be read: {error.strerror}.") from None
+
+    def close(self) -> None:
+        pass
+
+
+class NetworkOthers:
+    """Bytes a second, both ways, that are not Hearth's, over everything but loopback.
+
+    Bridges, tunnels and containers' interfaces are left out where the system tells them from real ones, as what they
+    carry goes over a real one too.
+    """
+
+    name = NAME
+
+    def __init__(
+        self,
+        counters: Callable[[], tuple[int, int]],
+        now: Now = time.monotonic,
+        sleep: Sleep = time.sleep,
+        interfaces: Path = SYS_NET,
+    ) -> None:
+        self._counters, self._now, self._interfaces, self._smooth = counters, now, interfaces, Smooth()
+        self._before = self._sample()
+        sleep(FIRST_S)
+
+    def _sample(self) -> tuple[float, dict[str, int], int]:
+        each = psutil.net_io_counters(pernic=True)
+        moved = {name: io.bytes_recv + io.bytes_sent for name, io in each.items() if not _loopback(name)}
+        real = {name: total for name, total in moved.items() if (self._interfaces / name / "device").exists()}
+        return self._now(), real or moved, sum(self._counters())
+
+    def read(self) -> float:
+        after = self._sample()
+        seconds = after[0] - self._before[0]
+        known = self._before[1]
+        moved = sum(max(0, total - known[name]) for name, total in after[1].items() if name in known)
+        own = max(0, after[2] - self._before[2])
+        self._before = after
+        if seconds <= 0.0:
+            return self._smooth.add(0.0, 0.0)
+        return self._smooth.add(max(0.0, moved - OVERHEAD * own) / seconds, seconds)
+
+    def close(self) -> None:
+        pass
+
+
+def _loopback(name: str) -> bool:
+    if sys.platform == "darwin":  # there also utun, awdl, llw, bridge, anpi ...: only these are wires and radio
+        return not name.startswith("en")
+    return name == "lo" or name.startswith("Loopback")
+
+
+class Programs:
+    """Names of the running programs."""
+
+    name = "The system"
+
+    def __init__(self, proc: Path = Path("/proc")) -> None:
+        self._read = names(proc)
+
+    def read(self) -> frozenset[str]:
+        return self._read()
+
+    def close(self) -> None:
+        pass
