@@ -1,7 +1,6 @@
 """Frames over one connection: small ones together on one stream, large ones on lanes of their own."""
 
 import asyncio
-import contextlib
 import logging
 import time
 from collections.abc import Callable, Coroutine
@@ -11,6 +10,7 @@ from typing import Any, Protocol
 import msgspec
 
 from core.errors import PeerUnreachable
+from core.identity import PeerId
 from core.net import limits
 from core.net.endpoint import Connection, ReceiveStream, SendStream
 from core.net.messages import PREFIX, Answer, Call, Header, Ping
@@ -40,8 +40,11 @@ class Refusal(Exception):
 class Owner(Protocol):
     """What a link asks of the node."""
 
-    async def admit(self, link: "Link", header: Header, size: int) -> Callable[[], None]:
-        """Reserve memory for a payload of `size`; returns what gives it back. Raises Refusal."""
+    def admit(self, link: "Link", header: Header, size: int) -> None:
+        """Let a frame in whose payload of `size` is still to come (0: it is here). Raises Refusal."""
+
+    async def reserve(self, peer: PeerId, size: int) -> Callable[[], None]:
+        """Reserve memory for a payload that is still to come; returns what gives it back."""
 
     def deliver(self, link: "Link", header: Header, payload: bytes, release: Callable[[], None]) -> float:
         """Take a whole frame. Returns the seconds to wait before the next is read. Raises Violation."""
@@ -225,22 +228,25 @@ class Link:
             raise Violation(f"a header that is not in the contract: {error}") from error
         if len(data) >= begin + size:
             payload = data[begin : begin + size]
-            with contextlib.suppress(Refusal):
-                await self._taken(header, payload, await self._owner.admit(self, header, 0))
+            try:
+                self._owner.admit(self, header, 0)
+                pause = self._owner.deliver(self, header, payload, nothing)
+            except Refusal:
+                pause = 0.0
+            if pause > 0:
+                await asyncio.sleep(min(pause, limits.THROTTLE_S))
             return data[begin + size :]
-        release = await self._owner.admit(self, header, size)
+        self._owner.admit(self, header, size)
+        release = await self._owner.reserve(self.peer, size)
         try:
             payload = await self._payload(stream, data[begin:], size)
         except BaseException:
             release()
             raise
-        await self._taken(header, payload, release)
-        return b""
-
-    async def _taken(self, header: Header, payload: bytes, release: Callable[[], None]) -> None:
         pause = self._owner.deliver(self, header, payload, release)
         if pause > 0:
             await asyncio.sleep(min(pause, limits.THROTTLE_S))
+        return b""
 
     async def _payload(self, stream: ReceiveStream, begun: bytes, size: int) -> bytes:
         parts, missing = [begun], size - len(begun)

@@ -261,13 +261,16 @@ class RpcNode:
 
     # --- what links ask of their owner
 
-    async def admit(self, link: Link, header: Header, size: int) -> Callable[[], None]:
+    def admit(self, link: Link, header: Header, size: int) -> None:
         """See link.Owner."""
         if isinstance(header, Call):
-            return await self._service.admit(link, header, size)
-        if size and (not isinstance(header, Answer) or header.id not in link.waiting):
+            self._service.admit(link, header, size)
+        elif size and (not isinstance(header, Answer) or header.id not in link.waiting):
             raise Refusal("unknown", "nobody waits for this payload")  # its call was cancelled meanwhile
-        return await self._service.reserve(link.peer, size)
+
+    async def reserve(self, peer: PeerId, size: int) -> Callable[[], None]:
+        """See link.Owner."""
+        return await self._service.reserve(peer, size)
 
     def deliver(self, link: Link, header: Header, payload: bytes, release: Callable[[], None]) -> float:
         """See link.Owner."""

@@ -13,7 +13,7 @@ from core.errors import CallRefused, HearthError, PeerUnreachable, RemoteFault
 from core.identity import PeerId
 from core.net import limits
 from core.net.limits import TokenBucket
-from core.net.link import Link, Payload, Refusal, Violation, nothing
+from core.net.link import Link, Payload, Refusal, Violation
 from core.net.memory import Memory
 from core.net.messages import INTERNAL, TIMED_OUT, Answer, Call, Fault
 from core.net.metrics import Meter
@@ -94,7 +94,7 @@ class Service:
 
     # --- letting in
 
-    async def admit(self, link: Link, call: Call, size: int) -> Callable[[], None]:
+    def admit(self, link: Link, call: Call, size: int) -> None:
         """Let a call in whose payload of `size` bytes is still to come (0: it is here); see link.Owner.admit."""
         method = self._methods.get(call.method)
         if method is None:
@@ -104,11 +104,10 @@ class Service:
             self._refuse(link, call.id, "limit", text, 1.0)
         elif len(link.serving) >= limits.CALLS_BY_PEER:
             self._refuse(link, call.id, "busy", "Too many calls at once. Try again later.", 0.1)
-        return await self.reserve(link.peer, size)
 
     async def reserve(self, peer: PeerId, size: int) -> Callable[[], None]:
         """Memory for a payload that is still to come; waits until there is some."""
-        return await self._memory.reserve(peer, size) if size else nothing
+        return await self._memory.reserve(peer, size)
 
     def _refuse(self, link: Link, number: int, code: str, message: str, points: float) -> None:
         link.post(Fault(number, code, message))
