@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -315,9 +315,7 @@ class Session:
             self._unsaved = False
             step, start, error, saved = self._trainer.step, time.monotonic(), None, {}
             backends = {**self._residents.leaving, **self._backends}
-            parts = {
-                str(uid): Part(backend.state(), backend.version, backend.samples) for uid, backend in backends.items()
-            }
+            parts: dict[str, Part | Callable[[], Part]] = {str(uid): partial(_part, b) for uid, b in backends.items()}
             parts[TRUNK] = Part(self._trainer.state(), step, self._trainer.samples)
             self._pipe.saving.set()
             try:
@@ -331,6 +329,10 @@ class Session:
             self._pipe.send(self._progress())
             self._pipe.send(Saved(step, time.time(), time.monotonic() - start, error, saved))
             return error
+
+
+def _part(backend: ExpertBackend) -> Part:
+    return Part(backend.state(), backend.version, backend.samples)
 
 
 def _picture(tensors: list[Tensor]) -> torch.Tensor:

@@ -11,7 +11,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
@@ -19,7 +19,7 @@ import msgspec
 
 from core.errors import CheckpointError
 from core.runtime.part_header import MAX_PART, UNREADABLE, Natural
-from core.runtime.parts import Part, pack, unpack
+from core.runtime.parts import Part, pieces, unpack
 
 log = logging.getLogger(__name__)
 
@@ -78,14 +78,31 @@ class CheckpointStore:
         self._sound: set[str] = set()  # hashes this process wrote or checked: such a file need not be written again
         self._writing = threading.Lock()
 
-    async def save(self, step: int, samples: int, parts: Mapping[str, Part]) -> Checkpoint:
-        """Save all parts, in another thread: the tensors must be copies that nobody changes any more.
+    async def save(self, step: int, samples: int, parts: Mapping[str, Part | Callable[[], Part]]) -> Checkpoint:
+        """Save all parts, one after the other, in another thread: one save at a time.
+
+        Args: step and samples of the trunk; the parts, as copies that nobody changes any more, or what copies each in
+        the caller's thread when its turn has come, so that never more than one is held.
 
         Raises:
             CheckpointError: the disk is full or cannot be written, or a part is not finite, which would push the good
                 ones out; the older checkpoints stay as they were.
         """
-        return await asyncio.to_thread(self._write, step, samples, parts)
+        blobs: dict[str, Blob] = {}
+        added: list[Path] = []
+        try:
+            for name, part in parts.items():
+                whole = part if isinstance(part, Part) else part()
+                blobs[name] = await asyncio.to_thread(self._write_part, step, name, whole, added)
+                del whole
+            return await asyncio.to_thread(self._finish, step, samples, blobs, added)
+        except (CheckpointError, OSError) as error:
+            for path in added:
+                self._sound.discard(path.stem)
+                _remove(path)
+            if isinstance(error, CheckpointError):
+                raise
+            raise CheckpointError(_advice(self._folder, step, error)) from error
 
     def restore(self, targets: Mapping[str, Callable[[Part], None]]) -> Restored:
         """Give each target its newest undamaged part.
@@ -153,45 +170,43 @@ class CheckpointStore:
             log.warning(note)
         return checkpoints
 
-    def _write(self, step: int, samples: int, parts: Mapping[str, Part]) -> Checkpoint:
-        for name, part in parts.items():
-            if not all(bool(tensor.isfinite().all()) for tensor in part.tensors.values()):
-                raise CheckpointError(
-                    f"The checkpoint at step {step} was not saved: {name} holds NaN or infinity. Quit Hearth and start "
-                    "it again: it goes on from the older checkpoint."
-                )
+    def _write_part(self, step: int, name: str, part: Part, added: list[Path]) -> Blob:
+        """Write a part unless its file is there and sound; `added` gets the path if there was none before."""
+        if not all(bool(tensor.isfinite().all()) for tensor in part.tensors.values()):
+            raise CheckpointError(
+                f"The checkpoint at step {step} was not saved: {name} holds NaN or infinity. Quit Hearth and start "
+                "it again: it goes on from the older checkpoint."
+            )
+        data = pieces(self._run, name, part)
+        digest = hashlib.sha256()
+        for piece in data:
+            digest.update(piece)
+        blob = Blob(digest.hexdigest(), sum(map(len, data)), part.version)
+        path = self._blob_path(blob.sha256)
         with self._writing:
-            added: list[Path] = []
-            try:
+            if not self._is_there(blob):
                 self._folder.mkdir(parents=True, exist_ok=True)
-                blobs = {name: self._write_part(name, part, added) for name, part in parts.items()}
-                newest = next(iter(self._logged()), None)
-                if newest and (newest.step, newest.parts) == (step, blobs) and not added:
-                    return newest
-                checkpoint = Checkpoint(1, self._run, step, samples, time.time(), blobs)
-                _sync_folder(self._folder)
-                added.append(self._next_manifest())
-                _write_file(added[-1], msgspec.json.format(msgspec.json.encode(checkpoint)))
-                _sync_folder(self._folder)
-            except OSError as error:
-                for path in added:
-                    self._sound.discard(path.stem)
-                    _remove(path)
-                raise CheckpointError(_advice(self._folder, step, error)) from error
+                if not path.exists():
+                    added.append(path)
+                _write_file(path, data)
+                self._sound.add(blob.sha256)
+        return blob
+
+    def _finish(self, step: int, samples: int, blobs: dict[str, Blob], added: list[Path]) -> Checkpoint:
+        """Make the parts that were written a checkpoint."""
+        with self._writing:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            newest = next(iter(self._logged()), None)
+            if newest and (newest.step, newest.parts) == (step, blobs) and not added:
+                return newest
+            checkpoint = Checkpoint(1, self._run, step, samples, time.time(), blobs)
+            _sync_folder(self._folder)
+            added.append(self._next_manifest())
+            _write_file(added[-1], [msgspec.json.format(msgspec.json.encode(checkpoint))])
+            _sync_folder(self._folder)
+            added.clear()  # it is in place: whatever comes now, its files stay
             self._prune()
             return checkpoint
-
-    def _write_part(self, name: str, part: Part, added: list[Path]) -> Blob:
-        """Write a part unless its file is there and sound; `added` gets the path if there was none before."""
-        data = pack(self._run, name, part)
-        blob = Blob(hashlib.sha256(data).hexdigest(), len(data), part.version)
-        path = self._blob_path(blob.sha256)
-        if not self._is_there(blob):
-            if not path.exists():
-                added.append(path)
-            _write_file(path, data)
-            self._sound.add(blob.sha256)
-        return blob
 
     def _prune(self) -> None:
         for path in self._manifests()[KEPT:]:
@@ -235,12 +250,13 @@ class CheckpointStore:
             return False
 
 
-def _write_file(path: Path, data: bytes) -> None:
+def _write_file(path: Path, data: Sequence[bytes | memoryview]) -> None:
     """Put a whole file in place, on the disk and not only in its cache, or none."""
     partial = path.with_name(path.name + PARTIAL)
     try:
         with partial.open("wb") as file:
-            file.write(data)
+            for piece in data:
+                file.write(piece)
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)

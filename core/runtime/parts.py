@@ -11,6 +11,9 @@ import torch
 from core.errors import CheckpointError
 from core.runtime.part_header import MAX_PART, Metadata, read_metadata
 
+DTYPES = {torch.float32: "F32", torch.float64: "F64", torch.float16: "F16", torch.int64: "I64"}
+"""As safetensors names them."""
+
 
 class Part(NamedTuple):
     """An expert or the trunk: its weights, its optimizer's state, and what it counted."""
@@ -20,12 +23,25 @@ class Part(NamedTuple):
     samples: int = 0
 
 
-def pack(run: str, name: str, part: Part) -> bytes:
-    """The file of a part; the same part always gives the same bytes."""
-    # One metadata key only: safetensors writes several in random order, which would change the hash.
+def pieces(run: str, name: str, part: Part) -> list[bytes | memoryview]:
+    """The file of a part, piece by piece: a header, and the tensors' own memory. The same part always gives the same
+    bytes, and nothing of its size is copied."""
     metadata = msgspec.json.encode(Metadata(run, name, part.version, part.samples)).decode()
-    tensors = {key: tensor.detach().contiguous() for key, tensor in part.tensors.items()}
-    return safetensors.torch.save(tensors, {"hearth": metadata})
+    tensors = sorted(part.tensors.items(), key=lambda item: (-item[1].element_size(), item[0]))  # so all are aligned
+    header: dict[str, object] = {"__metadata__": {"hearth": metadata}}
+    data, end = [], 0
+    for key, tensor in tensors:
+        start, end = end, end + tensor.nbytes
+        header[key] = {"dtype": DTYPES[tensor.dtype], "shape": tensor.shape, "data_offsets": (start, end)}
+        data.append(tensor.detach().reshape(-1).numpy().data.cast("B") if tensor.nbytes else b"")
+    text = msgspec.json.encode(header)
+    text += b" " * (-len(text) % 8)
+    return [len(text).to_bytes(8, "little"), text, *data]
+
+
+def pack(run: str, name: str, part: Part) -> bytes:
+    """The file of a part in one piece."""
+    return b"".join(pieces(run, name, part))
 
 
 def unpack(run: str, name: str, data: bytes) -> Part:

@@ -8,6 +8,7 @@ at least `TARGET` samples (the anchor steps at each call).
 
 import contextlib
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,8 @@ CLIENTS, EXPERTS, IN_FLIGHT = 4, 4, 2
 TARGET = 512
 CASES = ((256, 64, "fp32"), (1024, 512, "fp32"), (1024, 512, "fp16"))
 """Width, batch, codec."""
+THREADS = os.cpu_count() or 1
+"""Of the server, as many as the anchor's has: torch's default."""
 START_WIDTH, START_EXPERTS = 256, 64
 
 
@@ -85,8 +88,11 @@ def server(width: int, experts: int) -> Iterator[tuple[RunningWorker, float]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "bench.json"
         path.write_text(json.dumps(manifest))
+        data = Path(folder) / "data"
+        data.mkdir()
+        (data / "settings.json").write_text(json.dumps({"version": 1, "threads": THREADS}))
         began = time.perf_counter()
-        with worker(Path(folder) / "data", "--run", str(path), "--role", "host", "--listen", HERE) as running:
+        with worker(data, "--run", str(path), "--role", "host", "--listen", HERE) as running:
             wait_until(lambda: _serving(running) == experts, "all experts")
             yield running, time.perf_counter() - began
 
