@@ -92,6 +92,12 @@ class PeerDirectory:
             _remember(self._hosts, peer, RemoteHost(peer, self._peers, self._training, self))
         return self._hosts[peer]
 
+    @property
+    def queue_s(self) -> float:
+        """Seconds of work that wait at the peers that have been asked lately, their mean."""
+        queues = [queue for host in self._hosts.values() if (queue := host.queue_s) is not None]
+        return sum(queues) / len(queues) if queues else 0.0
+
     # Directory
 
     def mirror(self, layer: int) -> Sequence[Coords] | None:

@@ -52,6 +52,11 @@ once, at most: it is suspended then. Where others can answer, the layer does not
 HEALTHY_S = 60.0
 """A peer without a failure for so long is suspended for a short time again at its next one."""
 SUSPENDED_S = (0.5, 30.0)
+AWAKE_TRIES = 2
+"""A peer that answers the small question is only slow: it is asked for work again after 2 s at most, also if that is
+late again and again, while one that does not answer is left alone for ever longer."""
+LOAD_S = 5.0
+"""What a peer said of its load is of no use after this."""
 CALLS_REFUSED = {"not_hosted", "bad_shape", "bad_values", "stale"}
 """What a peer says of a request of which it could answer no call (`core.runtime.task_pool.Problem`)."""
 PROBES = 20
@@ -176,6 +181,7 @@ class RemoteHost:
         self.suspended = False
         self.load = 0.0
         """As it said last."""
+        self._load_at = -math.inf
         self.paces: dict[Direction, Pace] = {"inference": Pace(), "forward": Pace(), "backward": Pace()}
         self._peers, self._codec, self._longest_s = peers, training.codec, training.patience_s
         self._watcher = watcher
@@ -197,6 +203,11 @@ class RemoteHost:
     async def backward(self, calls: Sequence[Call], passage: int) -> list[Tensor | None]:
         """See `ExpertHost`. The peer still has the inputs, unless too much time has passed."""
         return [rows for _, part in await self._ask_in_parts("backward", calls, passage) for rows in part]
+
+    @property
+    def queue_s(self) -> float | None:
+        """Seconds of work that wait there; None: it has not been asked lately."""
+        return max(0.0, self.load - 1.0) if self._now() - self._load_at < LOAD_S else None
 
     def distrust(self, points: float, why: str) -> None:
         """It gave an answer that cannot be right; 10 points suspend it as a ban does."""
@@ -281,7 +292,7 @@ class RemoteHost:
         if not fits or sum(itertools.compress(sizes, reply.answered)) != len(data):
             self.distrust(5.0, "Its answer does not fit the request.")
             raise ProtocolError(f"Peer {self.peer[:8]} gave an answer that does not fit the request.")
-        self.load = reply.load
+        self.load, self._load_at = reply.load, self._now()
         view, start, answers = memoryview(data), 0, list[Tensor | None]()
         for answered, size, shape in zip(reply.answered, sizes, shapes, strict=True):
             answers.append(codec.decode(view[start : start + size], self._codec, shape) if answered else None)
@@ -328,6 +339,7 @@ class RemoteHost:
                     break
                 self._backoff.failed(self._now())
             else:
+                self._backoff.tries = min(self._backoff.tries, AWAKE_TRIES)
                 break
         self.suspended = False
         self._watcher.changed()

@@ -122,6 +122,7 @@ class Session:
             on_evaluated=lambda point: pipe.send(Evaluated(point)),
             suspect=lambda host, points, why: self._others.host(host).distrust(points, why),
             shuffle=configure.shuffle,
+            queue_s=lambda: self._others.queue_s,
         )
         self._generation = Generation(pipe, self._trainer)
         self._manifest = manifest

@@ -37,6 +37,8 @@ EVALUATED_ROWS = 2048
 MEMORY = 256 << 20
 """Bytes that batches on the way may keep; the pipe's frames and the kernels' own come on top."""
 SLOWEST_OF_S = 60
+QUEUE = 0.25
+"""Of its patience, how long a batch's calls may wait at the experts' peers before fewer batches are on the way."""
 LOST_DELAY_S = 0.5
 """Pause after a batch that was lost, so that a network without experts is asked twice a second, not for ever."""
 
@@ -58,9 +60,10 @@ class Trainer:
         on_evaluated: Callable[[CurvePoint], None] = lambda point: None,
         suspect: Suspect = lambda host, points, why: None,
         shuffle: int = 0,
+        queue_s: Callable[[], float] | None = None,
     ) -> None:
         """Args: `dataset` None: that of the manifest, if it comes with a package; `shuffle` is added to the seed of
-        the data's order.
+        the data's order; `queue_s` says for how long calls wait at the experts' peers (None: they always keep up).
 
         Raises:
             ManifestError: unknown kind of model or data set.
@@ -85,6 +88,11 @@ class Trainer:
         self._losses: deque[float] = deque(maxlen=RECENT)
         self.in_flight = 0
         """Batches on the way."""
+        self._queue_s = queue_s
+        self._window = float(training.in_flight) if queue_s is None else 1.0
+        self._crowded = False
+        self._changed = asyncio.Event()
+        """Set whenever a batch has come to its end."""
         self.lost = 0
         """Batches dropped since the start."""
         self.batch_bytes = 0
@@ -123,7 +131,7 @@ class Trainer:
         return max(self._slowest.values(), default=None)
 
     async def run(self) -> None:
-        """Train until cancelled, with `in_flight` batches on the way, or as many as `MEMORY` holds."""
+        """Train until cancelled, with `in_flight` batches on the way, or as many as `MEMORY` holds and peers serve."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._keep_training(), name="batches 0")
             await self._measured.wait()
@@ -137,6 +145,7 @@ class Trainer:
         while True:
             await self._switch.wait()
             await self._until_experts_are_known()
+            await self._until_there_is_room()
             batch = self._batches[self._started]
             self._started += 1
             self.in_flight += 1
@@ -147,13 +156,35 @@ class Trainer:
                     self._note_time(start)
                 if self._is_due(self.step):
                     self._on_evaluated(await self.evaluate())
+                self._adapt(lost=False)
             except ComputeError as error:
+                self._adapt(lost=True)
                 self.lost += 1
                 if self.lost & (self.lost - 1) == 0:  # ever fewer, so that it cannot fill the log
                     log.warning("A batch was dropped (%d so far): %s", self.lost, error)
                 await asyncio.sleep(LOST_DELAY_S)
             finally:
                 self.in_flight -= 1
+                self._changed.set()
+
+    async def _until_there_is_room(self) -> None:
+        while self.in_flight >= max(1, int(self._window)):
+            self._changed.clear()
+            await self._changed.wait()
+
+    def _adapt(self, lost: bool) -> None:
+        """Have fewer batches on the way than `in_flight` where the peers do not keep up: answers that come too late
+        are work for nothing. Twice as many a round until there were too many; then one more, and a third fewer
+        whenever there are too many again (Chiu and Jain, 1989; Jacobson, 1988).
+        """
+        if self._queue_s is None:
+            return
+        if lost or self._queue_s() > QUEUE * self._training.patience_s:
+            self._crowded = True
+            self._window = max(1.0, self._window - 0.33)
+        else:
+            more = 1.0 / self._window if self._crowded else 1.0
+            self._window = min(float(self._training.in_flight), self._window + more)
 
     def _note_time(self, start: float) -> None:
         now = asyncio.get_running_loop().time()

@@ -90,3 +90,35 @@ async def test_no_more_batches_are_on_the_way_than_memory_holds(monkeypatch: pyt
     trainer, _ = await held(1, 1)
     monkeypatch.setattr(trainer_module, "MEMORY", 6 * trainer.batch_bytes + 5)
     await held(64, 6)
+
+
+async def test_fewer_batches_are_on_the_way_while_the_peers_do_not_keep_up() -> None:
+    """They say for how long calls wait there; here half a second for each batch beyond the fourth."""
+    manifest = manifests.load("digits")
+    training = msgspec.structs.replace(manifest.training, in_flight=64)
+    manifest = msgspec.structs.replace(manifest, training=training)
+    experts = {backend.uid: backend for backend in all_experts(manifest)}
+    switch = Switch()
+    runtime = Runtime(experts, switch)
+    limit = [4]
+    trainer = Trainer(
+        manifest,
+        {LOCAL: runtime},
+        LocalDirectory(experts),
+        switch,
+        queue_s=lambda: max(0.0, 0.5 * (trainer.in_flight - limit[0])),
+    )
+    seen = list[int]()
+    tasks = [asyncio.create_task(runtime.run()), asyncio.create_task(trainer.run())]
+    switch.on()
+    async with asyncio.timeout(90):
+        while trainer.step < 300:
+            await asyncio.sleep(0)
+            if trainer.step >= 60:
+                seen.append(trainer.in_flight)
+        assert 3 <= sum(seen) / len(seen) <= 5.5 and max(seen) <= 7
+        limit[0] = 64
+        await until(lambda: trainer.in_flight >= 16)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

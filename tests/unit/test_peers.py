@@ -171,6 +171,23 @@ def test_a_peer_that_fails_is_left_alone_until_it_answers_a_question_of_its_own(
     run(main())
 
 
+def test_a_peer_that_is_only_slow_is_asked_again_soon_and_a_frozen_one_ever_later() -> None:
+    async def main() -> None:
+        worker = Worker()
+        host, loop = setup(worker).host(A), asyncio.get_running_loop()
+        for round in range(8):
+            worker.refuses[A] = "timeout"
+            await host.forward(calls((0, 1)), round)
+            assert host.suspended
+            del worker.refuses[A]
+            start = loop.time()
+            while host.suspended:  # noqa: ASYNC110  (a virtual clock)
+                await asyncio.sleep(0.05)
+            assert loop.time() - start <= 2.5
+
+    run(main())
+
+
 def test_a_frozen_peer_costs_a_second_once() -> None:
     async def main() -> None:
         worker = Worker()
