@@ -70,10 +70,10 @@ def wait_for(condition: Callable[[], object], what: str) -> None:
 def desktop() -> Iterator[dict[str, str]]:
     """A screen with openbox and trayer on it; yields the environment for programs that shall appear there."""
     with x_server() as name:
-        # The user's own session bus and Wayland screen must not be reached from tests.
-        hidden = {"WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "QT_QPA_PLATFORM", "XAUTHORITY"}
+        # The user's own message buses and Wayland screen must not be reached from tests.
+        hidden = {"WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "QT_QPA_PLATFORM", "XAUTHORITY", "XDG_RUNTIME_DIR"}
         env = {key: value for key, value in os.environ.items() if key not in hidden}
-        env |= {"DISPLAY": name, "XDG_SESSION_TYPE": "x11"}
+        env |= {"DISPLAY": name, "XDG_SESSION_TYPE": "x11", "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent"}
         tray = ["trayer", "--edge", "bottom", "--align", "right", "--widthtype", "request", "--height", "24"]
         with (
             started(["openbox"], env=env, stdout=subprocess.DEVNULL),

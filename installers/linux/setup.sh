@@ -72,6 +72,7 @@ trayer trayer
 xdotool xdotool
 ip iproute2
 nft nftables
+dbus-daemon dbus
 LIST
     fi
 }

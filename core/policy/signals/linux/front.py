@@ -1,0 +1,171 @@
+"""What the user looks at: a game, something that fills the screen, a presentation or film, or just a window.
+
+Several parts of a desktop each know a little of it; this source asks them all.
+"""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from core.policy.signals.linux.bus import AbsentError, Bus, Object, opened
+from core.policy.signals.linux.logind import MANAGER
+from core.policy.signals.reading import Front, SourceError
+
+GAME_MODE = Object(
+    "GameMode", "com.feralinteractive.GameMode", "/com/feralinteractive/GameMode", "com.feralinteractive.GameMode"
+)
+SESSION_MANAGER = Object(
+    "GNOME's session manager", "org.gnome.SessionManager", "/org/gnome/SessionManager", "org.gnome.SessionManager"
+)
+IDLE_INHIBITED = 8
+OWN = "hearth"
+"""Class, application id and name of Hearth's own windows: its screensaver is no game."""
+RETRY_S = 10.0
+NAME_CHARACTERS = 100
+_RANK = ("game", "fullscreen", "presentation", "window")
+
+
+class Part(Protocol):
+    """Something that knows a little of what the user looks at."""
+
+    def look(self) -> Front | None:
+        """None: nothing that matters, as far as this part knows.
+
+        Raises:
+            SourceError: it cannot tell. Any other exception is treated alike.
+        """
+
+    def close(self) -> None:
+        """Never raises."""
+
+
+OpenPart = Callable[[Callable[[], None]], Part]
+
+
+class FrontSource:
+    """Asks all parts.
+
+    Args:
+        window: knows the window in front. What fills the screen is unknown without it, unless another part says so.
+        others: know of games and presentations.
+    """
+
+    def __init__(self, window: OpenPart, others: list[OpenPart], notice: Callable[[], None]) -> None:
+        self._window = _Kept(window, notice)
+        self._others = [_Kept(part, notice) for part in others]
+
+    @property
+    def name(self) -> str:
+        return "the desktop"
+
+    def read(self) -> Front:
+        found = [front for part in (self._window, *self._others) if (front := part.look()) is not None]
+        if found:
+            return min(found, key=lambda front: _RANK.index(front.kind))
+        raise SourceError(self._window.why or "What fills the screen cannot be measured: the desktop does not tell it.")
+
+    def close(self) -> None:
+        for part in (self._window, *self._others):
+            part.close()
+
+
+class _Kept:
+    """A part, opened again some time after it failed."""
+
+    def __init__(self, make: OpenPart, notice: Callable[[], None]) -> None:
+        self._make, self._notice = make, notice
+        self._part: Part | None = None
+        self._rest_until = 0.0
+        self.why = ""
+        """Why it cannot tell, as a sentence; empty if it can."""
+
+    def look(self) -> Front | None:
+        if time.monotonic() < self._rest_until:
+            return None
+        try:
+            if self._part is None:
+                self._part = self._make(self._notice)
+            front = self._part.look()
+        except Exception as error:  # Xlib's errors have no root of their own
+            said = str(error).strip() or type(error).__name__
+            self.why = said if isinstance(error, SourceError) else f"What fills the screen is unknown: {said[:200]}."
+            self._rest_until = time.monotonic() + RETRY_S
+            self.close()
+            return None
+        self.why = ""
+        return front
+
+    def close(self) -> None:
+        if self._part is not None:
+            self._part.close()
+            self._part = None
+
+
+class GameMode:
+    """Feral's GameMode, which games ask for while they run."""
+
+    def __init__(self, notice: Callable[[], None]) -> None:
+        with opened("session") as self._bus:
+            self._bus.listen_to_properties(GAME_MODE, notice)
+
+    def look(self) -> Front | None:
+        try:
+            count = self._bus.get(GAME_MODE, "ClientCount", "i")
+            if count <= 0:
+                return None
+            games = self._bus.call(GAME_MODE, "ListGames", returns="a(io)")[0]
+        except AbsentError:
+            return None
+        return Front("game", program_of(games[0][0]) if games else "")
+
+    def close(self) -> None:
+        self._bus.close()
+
+
+class SessionInhibitors:
+    """Programs that keep GNOME from becoming idle: films, presentations, calls."""
+
+    def __init__(self, notice: Callable[[], None]) -> None:
+        self._bus = Bus("session")
+
+    def look(self) -> Front | None:
+        try:
+            inhibited = self._bus.call(SESSION_MANAGER, "IsInhibited", "u", (IDLE_INHIBITED,), returns="b")[0]
+        except AbsentError:
+            return None
+        return Front("presentation") if inhibited else None
+
+    def close(self) -> None:
+        self._bus.close()
+
+
+class LogindInhibitors:
+    """Programs that keep logind from thinking that the session is idle."""
+
+    def __init__(self, notice: Callable[[], None]) -> None:
+        self._bus = Bus("system")
+
+    def look(self) -> Front | None:
+        for what, who, _, mode, _, _ in self._bus.call(MANAGER, "ListInhibitors", returns="a(ssssuu)")[0]:
+            if "idle" in what.split(":") and mode == "block" and who.casefold() != OWN:
+                return Front("presentation", who[:NAME_CHARACTERS])
+        return None
+
+    def close(self) -> None:
+        self._bus.close()
+
+
+def program_of(pid: int) -> str:
+    """Name of a process's program; empty if it is gone."""
+    try:
+        with Path(f"/proc/{pid:d}/comm").open("rb") as file:
+            return file.read(NAME_CHARACTERS).decode("utf8", "replace").strip()
+    except OSError:
+        return ""
+
+
+def covering(fills_the_screen: bool, program: str) -> Front:
+    """What the window in front is, by its program."""
+    own = program.casefold() == OWN
+    return Front("fullscreen" if fills_the_screen and not own else "window", program[:NAME_CHARACTERS])

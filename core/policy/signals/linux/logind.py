@@ -1,0 +1,76 @@
+"""What logind knows of the session that Hearth runs in: idle, locked."""
+
+import os
+import time
+from collections.abc import Callable
+
+from core.policy.signals.linux.bus import Bus, Object, opened
+from core.policy.signals.reading import SourceError
+
+MANAGER = Object("logind", "org.freedesktop.login1", "/org/freedesktop/login1", "org.freedesktop.login1.Manager")
+_SESSION = "org.freedesktop.login1.Session"
+_ON_A_DESKTOP = ("x11", "wayland", "mir")
+
+
+def own_session(bus: Bus) -> Object:
+    """The session of this process, else the desktop session of its user (a service of the user has none itself).
+
+    Raises:
+        SourceError: there is none.
+    """
+    try:
+        path = bus.call(MANAGER, "GetSession", "s", ("auto",), returns="o")[0]
+    except SourceError:  # "auto" is younger than many an installed logind
+        path = bus.call(MANAGER, "GetSessionByPID", "u", (os.getpid(),), returns="o")[0]
+    return MANAGER.at(path, _SESSION)
+
+
+class LogindIdle:
+    """Seconds since the session became idle; 0 while it is not.
+
+    Terminals: logind looks at their last use. Desktops have to tell logind, and some never do; there it says nothing.
+    """
+
+    name = "logind"
+
+    def __init__(self, notice: Callable[[], None]) -> None:
+        with opened("system") as self._bus:
+            self._session = own_session(self._bus)
+            self._on_a_desktop = self._bus.get(self._session, "Type", "s") in _ON_A_DESKTOP
+            self._bus.listen_to_properties(self._session, notice)
+
+    def read(self) -> float:
+        idle = self._bus.get(self._session, "IdleHint", "b")
+        since_us = self._bus.get(self._session, "IdleSinceHintMonotonic", "t")
+        if not since_us and (idle or self._on_a_desktop):
+            raise SourceError("This desktop does not tell logind whether it is idle.")
+        if not idle:
+            return 0.0
+        seconds: float = time.monotonic() - since_us / 1e6
+        if seconds < 0:
+            raise SourceError("logind says that the session will become idle in the future.")
+        return seconds
+
+    def hurry(self, computing: bool) -> bool:
+        """Whether it need not be asked more often while computing: it tells, and knows no better."""
+        return True
+
+    def close(self) -> None:
+        self._bus.close()
+
+
+class LogindLock:
+    """Whether the session is locked."""
+
+    name = "logind"
+
+    def __init__(self, notice: Callable[[], None]) -> None:
+        with opened("system") as self._bus:
+            self._session = own_session(self._bus)
+            self._bus.listen_to_properties(self._session, notice)
+
+    def read(self) -> bool:
+        return bool(self._bus.get(self._session, "LockedHint", "b"))
+
+    def close(self) -> None:
+        self._bus.close()

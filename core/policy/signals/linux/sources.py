@@ -1,0 +1,46 @@
+"""What a Linux desktop tells, best source first."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from core.policy.signals.linux.front import FrontSource, GameMode, LogindInhibitors, Part, SessionInhibitors
+from core.policy.signals.linux.logind import LogindIdle, LogindLock
+from core.policy.signals.linux.mutter import Mutter
+from core.policy.signals.linux.network import NetworkManager
+from core.policy.signals.linux.power import UPower, power_supplies
+from core.policy.signals.linux.screensaver import FREEDESKTOP, GNOME, saver
+from core.policy.signals.linux.wayland_front import WaylandWindow
+from core.policy.signals.linux.wayland_idle import WaylandIdle
+from core.policy.signals.reading import Front, Open, Source
+
+
+def sources() -> dict[str, list[Open[Any]]]:
+    """By the fields of `Signals`."""
+    return {
+        "idle_s": [Mutter, WaylandIdle, _x_screen_saver, LogindIdle],
+        "locked": [saver(GNOME), saver(FREEDESKTOP), LogindLock],
+        "front": [_front],
+        "power": [UPower, power_supplies()],
+        "metered": [NetworkManager],
+    }
+
+
+# Xlib is 60 modules: they are loaded only where there is an X session.
+
+
+def _x_screen_saver(notice: Callable[[], None]) -> Source[float]:
+    from core.policy.signals.linux.x11 import XScreenSaver
+
+    return XScreenSaver(notice)
+
+
+def _x_window(notice: Callable[[], None]) -> Part:
+    from core.policy.signals.linux.x11_front import XWindow
+
+    return XWindow(notice)
+
+
+def _front(notice: Callable[[], None]) -> Source[Front]:
+    window = WaylandWindow if os.environ.get("WAYLAND_DISPLAY") else _x_window
+    return FrontSource(window, [GameMode, SessionInhibitors, LogindInhibitors], notice)
