@@ -82,6 +82,12 @@ class SetThreads(Message, frozen=True):
     threads: int
 
 
+class SetShare(Message, frozen=True):
+    """Compute for this share of the time, over 0 and at most 1, and rest in between (`core.runtime.duty`)."""
+
+    share: float
+
+
 class Predict(Message, frozen=True):
     """One tensor follows: uint8 [height, width], 0 = paper, 255 = ink. Answered also while stopped."""
 
@@ -356,6 +362,7 @@ ToCompute = (
     | Train
     | Stop
     | SetThreads
+    | SetShare
     | Predict
     | Generate
     | StopGenerating

@@ -88,6 +88,13 @@ class Serving:
         if visit is not None and visit.request is not None:
             visit.request.answers.cancel()
 
+    def leave(self) -> None:
+        """The machine is given back: the worker has told all who wait to ask elsewhere."""
+        visits, self._visits = self._visits, {}
+        for visit in visits.values():
+            if visit.request is not None:
+                visit.request.answers.cancel()
+
     def tidy(self) -> None:
         """Forget what is too old. To be called now and then."""
         self._inputs.tidy()

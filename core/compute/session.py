@@ -38,6 +38,7 @@ from core.compute.messages import (
     Saved,
     SavedPart,
     Serve,
+    SetShare,
     SetThreads,
     Shape,
     Stop,
@@ -103,8 +104,8 @@ class Session:
         self._residents = Residents(manifest, configure.experts, self._store)
         self._backends = self._residents.backends
         self._threads = configure.threads
-        self._set_threads()
         self._switch = Switch()
+        self._set_threads()
         self._runtime = Runtime(self._backends, self._switch)
         self._serving = Serving(pipe, self._runtime, self._switch)
         self._trains = configure.trains
@@ -175,6 +176,7 @@ class Session:
                     self._switch.off()
                     self._rates.clear()
                     self._pipe.send(Stopped(message.id, self._runtime.last_kernel_end))
+                    self._serving.leave()
                     group.create_task(self._save(), name="save")
                 case Predict():
                     group.create_task(self._predict(message.id, tensors), name="predict")
@@ -189,6 +191,8 @@ class Session:
                 case SetThreads():
                     self._threads = message.threads
                     self._set_threads()
+                case SetShare():
+                    self._switch.duty.set(message.share)
                 case Host():
                     group.create_task(self._host(message), name="host")
                 case Unhost():
@@ -217,7 +221,9 @@ class Session:
     def _set_threads(self) -> None:
         """As many as were allowed, as far as they pay; 0: half of the cores that this process may use."""
         cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-        torch.set_num_threads(useful_threads(self._backends.values(), self._threads or max(1, cores // 2)))
+        threads = useful_threads(self._backends.values(), self._threads or max(1, cores // 2))
+        torch.set_num_threads(threads)
+        self._switch.duty.threads = threads
 
     def _ready(self, notes: tuple[str, ...]) -> Ready:
         """What this process can do, told once all is loaded."""

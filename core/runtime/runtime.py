@@ -66,7 +66,7 @@ class Runtime:
         """Passes that failed, by expert."""
         for backend in backends.values():
             self.add(backend)
-        switch.listen(self._wake.set)
+        switch.listen(self._wake.set, rests=True)
 
     @property
     def last_kernel_end(self) -> float:
@@ -141,12 +141,13 @@ class Runtime:
         """Seconds until a new request is served, if every caller goes on asking."""
         pools = [(self._pools.get((call.uid, direction)), call.inputs.shape[0]) for call in calls]
         cost = sum(pool.cost(rows) for pool, rows in pools if pool is not None)
-        return self._turns.ahead(caller, cost) * self._switch.load.pace
+        return self._turns.ahead(caller, cost) * self._switch.load.pace / self._switch.duty.share
 
     @property
     def load(self) -> float:
         """0 idle, 1 busy without pause; above that, the seconds of work that wait."""
-        return self._switch.load.share() + self._turns.waiting * self._switch.load.pace
+        load, share = self._switch.load, self._switch.duty.share
+        return min(1.0, load.share() / share) + self._turns.waiting * load.pace / share
 
     def version(self, uid: Uid) -> int:
         """Steps that an expert has taken; 0 if it is not here."""
@@ -192,7 +193,7 @@ class Runtime:
     async def _idle(self) -> None:
         """Until a request comes, the switch is turned on, or gathered gradients are due."""
         self._wake.clear()
-        if not self._pending or not self._switch.is_on:
+        if not self._pending or not self._switch.is_on or self._switch.resting:
             await self._wake.wait()
             return
         timer = asyncio.get_running_loop().call_at(next(iter(self._pending.values())), self._wake.set)

@@ -1,4 +1,4 @@
-"""The switch that gives the machine back: no training kernel starts while it is off."""
+"""The switch that gives the machine back: no training kernel starts while it is off, or while it rests."""
 
 import asyncio
 import time
@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from core.runtime.duty import Duty
 from core.runtime.load import Load
 
 
@@ -19,6 +20,10 @@ class Switch:
         self._listeners: list[Callable[[], None]] = []
         self.look: Callable[[], None] = lambda: None
         """Called before each training kernel: what has come meanwhile may turn the switch off."""
+        self.duty = Duty()
+        """It rests as this says, also while it is on."""
+        self._resting = False
+        self._rested: list[Callable[[], None]] = []
         self.load = Load()
         self.last_kernel_end = 0.0
         """time.monotonic() at the end of the last training kernel."""
@@ -27,11 +32,29 @@ class Switch:
     def is_on(self) -> bool:
         return self._on
 
+    @property
+    def resting(self) -> bool:
+        """Whether it is on, but no training kernel may start before the end of a rest."""
+        return self._resting
+
     def may_start(self) -> bool:
-        """Whether a training kernel may start now."""
+        """Whether a training kernel may start now. To be called from the loop's thread."""
         if self._on:
             self.look()
-        return self._on
+        return self._on and not self._rest()
+
+    def _rest(self) -> bool:
+        """Whether it is time to rest; who waits is woken at the end of it, all in the order in which they came."""
+        if not self._resting and (rest_s := self.duty.rest_s()):
+            self._resting = True
+            asyncio.get_running_loop().call_later(rest_s, self._go_on)
+        return self._resting
+
+    def _go_on(self) -> None:
+        self._resting = False
+        self._turned_on.set()
+        for listener in self._rested:
+            listener()
 
     def off(self) -> None:
         """Let no further kernel start. May be called from any thread."""
@@ -44,9 +67,11 @@ class Switch:
         for listener in self._listeners:
             listener()
 
-    def listen(self, listener: Callable[[], None]) -> None:
-        """Have `listener` called whenever the switch is turned on."""
+    def listen(self, listener: Callable[[], None], rests: bool = False) -> None:
+        """Have `listener` called whenever the switch is turned on and, if it wants, at the end of each rest."""
         self._listeners.append(listener)
+        if rests:
+            self._rested.append(listener)
 
     async def wait(self) -> None:
         """Until the switch is on; does not give way to others if it is."""

@@ -11,7 +11,6 @@ import logging
 import math
 import signal
 import time
-from collections import deque
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -38,6 +37,7 @@ from core.compute.messages import (
     SavedPart,
     Serve,
     Served,
+    SetShare,
     SetThreads,
     Stop,
     Stopped,
@@ -48,7 +48,7 @@ from core.compute.messages import (
     Train,
 )
 from core.compute.messages import Progress as ComputeProgress
-from core.control.messages import CurvePoint, Prediction, PredictParams, YieldStatus
+from core.control.messages import CurvePoint, Prediction, PredictParams
 from core.errors import CallRefused, ComputeError, ProtocolError
 from core.experts.grid import Uid
 from core.manifest import Manifest
@@ -57,6 +57,7 @@ from core.worker.orders import Orders
 from core.worker.progress import Progress
 from core.worker.questions import Questions
 from core.worker.serving import Visitors
+from core.worker.yields import Yields
 
 if TYPE_CHECKING:  # a worker that is alone loads nothing of the network
     from core.worker.asking import Asking
@@ -74,6 +75,10 @@ QUIT_S = 60.0
 """To save a checkpoint and end, on the slowest disk, ..."""
 SILENT_S = 15.0
 """... as long as there is a life sign."""
+SHARE_STEP = 0.005
+"""A smaller change of the share of time is not worth a message."""
+CAUSE_S = 5.0
+"""Nobody returns without being noticed for so long: an older cause is none."""
 BACK_OFF_S = (1.0, 60.0)
 FOR_PEERS = Served | Refused | Ask | Forget | Locate | FindSuffixes
 """What compute says to other peers."""
@@ -92,9 +97,12 @@ class ComputeSupervisor:
         progress: Progress,
         changed: Callable[[], None],
         evaluated: Callable[[CurvePoint], None],
+        yields: Yields,
     ) -> None:
         self.phase: Phase = "absent"
         self.progress = progress
+        self.yields = yields
+        """Measured promise: from the cause of each stop to the end of the last kernel."""
         self.samples_per_s = self.calls_per_s = 0.0
         self.in_flight = 0
         self.slowest_step_s: float | None = None
@@ -103,6 +111,8 @@ class ComputeSupervisor:
         self.device = ""
         self.threads = threads
         self.threads_used: int | None = None
+        self.share = 1.0
+        """Of the time that it computes."""
         self.memory_grace_s = 10.0
         self.shuffle = 0
         """See `Configure`."""
@@ -119,8 +129,7 @@ class ComputeSupervisor:
         self._changed, self._evaluated = changed, evaluated
         self._wanted = self._leaving = False
         self._cause = 0.0
-        self._yields: deque[float] = deque(maxlen=100)
-        self._yield_count = 0
+        self._noticed = self._told = 0.0
         self._link: ComputeLink | None = None
         self._wake = asyncio.Event()
         self._stops = itertools.count(1)
@@ -137,7 +146,7 @@ class ComputeSupervisor:
         """Told of the files of each checkpoint."""
         self.saving = False
         """Whether compute has stopped, and not saved yet what it had trained."""
-        self._threads_sent = threads
+        self._threads_sent, self._share_sent = threads, 1.0
         self._life_sign = self._phase_since = 0.0
         self._failed_text: str | None = None
         self._back_off_s = BACK_OFF_S[0]
@@ -147,12 +156,21 @@ class ComputeSupervisor:
     def want(self, training: bool, cause: float) -> None:
         """Train or not; `cause` is the time.monotonic() of what led to this, for the measured promise."""
         if training != self._wanted:
-            self._wanted, self._cause = training, cause
+            self._noticed = time.monotonic()
+            # what ended long ago, such as the last input when the battery is empty, did not cause this
+            self._wanted, self._cause = training, cause if self._noticed - cause < CAUSE_S else self._noticed
             self._wake.set()
 
     def set_threads(self, threads: int) -> None:
-        self.threads = threads
-        self._wake.set()
+        if threads != self.threads:
+            self.threads = threads
+            self._wake.set()
+
+    def set_share(self, share: float) -> None:
+        """Compute for this share of the time."""
+        if abs(share - self.share) > SHARE_STEP or (share != self.share and share == 1.0):
+            self.share = share
+            self._wake.set()
 
     def leave(self) -> None:
         """Save and end; `run` returns then."""
@@ -206,12 +224,6 @@ class ComputeSupervisor:
         if self.phase != "stopped" or self._busy():
             return None
         return time.time() + self._grace_end() - time.monotonic()
-
-    def yields(self) -> YieldStatus:
-        """Measured promise: from the cause of a stop to the end of the last kernel."""
-        ordered = sorted(self._yields)
-        p95 = ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))] if ordered else None
-        return YieldStatus(self._yield_count, self._yields[-1] if self._yields else None, p95)
 
     # the process's lives
 
@@ -286,7 +298,7 @@ class ComputeSupervisor:
 
     async def _drive(self, link: ComputeLink) -> None:
         """Tell the process what to do until it was told to quit and its time for that is over."""
-        self._threads_sent = self.threads
+        self._threads_sent, self._share_sent = self.threads, 1.0
         self.life += 1
         networked = self.asking is not None
         experts: list[str] | None = [] if networked else None
@@ -322,11 +334,16 @@ class ComputeSupervisor:
         if self.threads != self._threads_sent:
             self._threads_sent = self.threads
             await link.send(SetThreads(self.threads))
+        if self.share != self._share_sent:
+            self._share_sent = self.share
+            await link.send(SetShare(self.share))
         if self._wanted and self.phase == "stopped":
             self._enter("training")
             await link.send(Train())
         elif not self._wanted and self.phase == "training":
             self._enter("stopping")
+            self._told = time.monotonic()
+            self.visitors.fail("This PC is given back to its user. Ask another peer.")
             await link.send(Stop(next(self._stops)))
         for message, tensors in self._questions.unsent():
             await link.send(message, tensors)
@@ -462,10 +479,9 @@ class ComputeSupervisor:
     def _stopped(self, message: Stopped) -> None:
         if self.phase != "stopping":
             return
-        self._yields.append(max(0.0, message.last_kernel_end - self._cause) * 1000)
-        self._yield_count += 1
+        self.yields.add(self._cause, self._noticed, self._told, message.last_kernel_end)
         self.samples_per_s = self.calls_per_s = 0.0
-        log.info("Compute stopped after %.0f ms.", self._yields[-1])
+        log.info("Compute stopped after %.0f ms.", self.yields.recent[-1].stop_ms)
         self._enter("stopped")
         self._wake.set()
 

@@ -40,6 +40,7 @@ from core.policy.facts import Compute, Wishes
 from core.settings_file import write_atomically
 from core.worker import progress as progress_file
 from core.worker.supervisor import ComputeSupervisor
+from core.worker.yields import Yields
 
 if TYPE_CHECKING:  # a worker that is alone does not pay for the network's modules: 25 MB
     from core.worker.network import Network, NetworkOptions
@@ -98,6 +99,7 @@ class Worker:
             progress_file.load(self._run_folder),
             self._changed.set,
             lambda point: self._tell("curve", point),
+            Yields(folder),
         )
         self._compute.memory_grace_s = self.settings.memory_grace_s
         self._compute.trains = network is None or "train" in network.roles
@@ -143,6 +145,7 @@ class Worker:
             self._idle.close()
             self._ring.listener = lambda line: None
             self._save_progress()
+            self._compute.yields.save()
         if self._compute.save_error is None:
             log.info("Hearth has quit; everything is saved.")
         else:
@@ -183,7 +186,7 @@ class Worker:
             idle_only=self.settings.idle_only,
             idle_s=idle.seconds,
             idle_source=idle.source,
-            yields=compute.yields(),
+            yields=compute.yields.status(),
             checkpoint_step=progress.checkpoint_step,
             checkpoint_time=progress.checkpoint_time,
             attention=attention,

@@ -44,6 +44,7 @@ from core.errors import ProtocolError
 from core.runtime.checkpoints import Checkpoint
 from core.worker.progress import Progress as Figures
 from core.worker.supervisor import ComputeSupervisor
+from core.worker.yields import Yields
 
 M = TypeVar("M", bound=ToWorker)
 DEADLINE_S = 60.0
@@ -331,6 +332,7 @@ async def test_the_worker_survives_what_compute_should_not_say(
         Figures(),
         changed=lambda: failed.set() if supervisor.failure else None,
         evaluated=lambda point: None,
+        yields=Yields(tmp_path),
     )
     supervisor.want(True, time.monotonic())
     running = asyncio.create_task(supervisor.run())

@@ -18,6 +18,7 @@ from core.net.rpc import RpcNode
 from core.worker.network import Network, NetworkOptions
 from core.worker.progress import Progress
 from core.worker.supervisor import ComputeSupervisor
+from core.worker.yields import Yields
 from tests.dht_peers import until
 from tests.workers import RunningWorker, hearth, start_paused, wait_until, worker
 
@@ -66,7 +67,7 @@ def test_peers_find_each_other_and_each_others_experts(tmp_path: Path, backbone:
 async def test_the_manifest_names_peers_to_join_through(tmp_path: Path, backbone: RunningWorker) -> None:
     run = msgspec.structs.replace(manifest.load("digits"), bootstrap=(address(backbone),))
 
-    compute = ComputeSupervisor(run, tmp_path, 1, Progress(), lambda: None, lambda point: None)
+    compute = ComputeSupervisor(run, tmp_path, 1, Progress(), lambda: None, lambda point: None, Yields(tmp_path))
     async with Network(tmp_path, run, NetworkOptions((HERE,)), compute, 1 << 20, 1 << 20) as joining:
         await until(lambda: joining.dht.contacts(), "the peer that the manifest names")
         assert joining.status().peers[0].peer == network(backbone).peer
