@@ -82,6 +82,7 @@ class Wayland:
         self._next = REGISTRY + 1
         self.ended = ""
         """Why the connection has ended, as a sentence; empty while it lives."""
+        self._done = threading.Event()
         self._socket = _connect()
         threading.Thread(target=self._receive, name="wayland", daemon=True).start()
         try:
@@ -138,7 +139,7 @@ class Wayland:
 
     def round_trip(self) -> None:
         """Return when all requests so far have been handled, and their events too."""
-        done = threading.Event()
+        self._done = done = threading.Event()
         self.request(DISPLAY, 0, uint(self.new(lambda opcode, arguments: done.set())))
         if not done.wait(CALL_S) or self.ended:
             raise SourceError(self.ended or "The Wayland compositor does not answer.")
@@ -161,6 +162,7 @@ class Wayland:
             self.ended = self.ended or "The Wayland compositor is gone."
         except Exception as error:
             self.ended = self.ended or f"The Wayland compositor sent nonsense ({str(error)[:100]})."
+        self._done.set()
         self._socket.close()
 
     def _take(self, data: bytes) -> bytes:
