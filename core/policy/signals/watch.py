@@ -1,6 +1,7 @@
 """All signals, watched: who reads them never waits, whatever the sources do (`core.policy.signals.slot`)."""
 
 import dataclasses
+import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -91,4 +92,8 @@ def system_sources(
 
 
 def _desktop() -> dict[str, list[Open[Any]]]:
+    if sys.platform == "win32":
+        from core.policy.signals import windows
+
+        return windows.sources()
     return {}
