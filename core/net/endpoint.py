@@ -5,7 +5,6 @@ Nothing of iroh is seen by other modules; its errors become `PeerUnreachable`.
 
 import asyncio
 import contextlib
-import os
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
@@ -13,7 +12,7 @@ import iroh
 
 from core.errors import NetworkError, PeerUnreachable
 from core.identity import PeerId
-from core.net import fast_binding, limits
+from core.net import fast_binding, heap, limits
 
 ALPN = b"hearth/1"
 ANYWHERE = ("0.0.0.0:0", "[::]:0")
@@ -137,7 +136,8 @@ class Connection:
     def path(self) -> PathInfo:
         """How the connection runs now."""
         paths = self._connection.paths()
-        chosen = next((path for path in paths if path.is_selected), paths[0] if paths else None)
+        # at first none is selected, and of those that are tried some lead nowhere
+        chosen = max(paths, key=lambda path: (path.is_selected, path.stats.udp_rx_bytes), default=None)
         return PathInfo(
             "relayed" if chosen is not None and chosen.is_relay else "direct",
             chosen.remote_addr if chosen is not None and chosen.is_ip else None,
@@ -197,8 +197,8 @@ class Endpoint:
         Raises:
             NetworkError: an address cannot be used.
         """
-        os.environ.setdefault("RUST_LIB_BACKTRACE", "0")  # where backtraces are on, an IrohError takes 50 ms of a core
         fast_binding.apply()
+        heap.keep_small()
         failure: iroh.IrohError | None = None
         for addresses in (list(listen), list(listen[:1])):
             builder = iroh.EndpointBuilder()  # type: ignore[no-untyped-call]

@@ -15,6 +15,8 @@ SMALL = 32 * KIB
 """Frames up to this size share one stream; above it waiting behind each other would cost milliseconds."""
 CHUNK = 256 * KIB
 """Bytes read or written by one call into the transport: larger ones no longer pay, smaller ones bound memory."""
+SEALED = 64 * KIB
+"""Plain bytes sealed at once for a relay: the receiver holds a whole message before it can check it."""
 LANES = 4
 """Large frames in flight in one direction of a connection: two fill the line, four keep slow ones from blocking."""
 STREAMS = 16

@@ -16,14 +16,14 @@ import msgspec
 
 from core.errors import CallRefused, HearthError
 from core.identity import PeerId
+from core.net import limits
 from core.net.link import Payload
 from core.net.messages import Peer
 from core.net.rpc import Context, RpcNode
-from core.net.secure import LONGEST_MESSAGE
 
 log = logging.getLogger(__name__)
 
-PIECE = LONGEST_MESSAGE + 64
+PIECE = limits.SEALED + 64
 """Bytes passed by one call: one sealed message."""
 WINDOW = 8
 """Pieces under way in one direction of a pipe: half a megabyte fills 1 MiB/s at half a second's round trip."""

@@ -6,7 +6,7 @@ import os
 import struct
 import time
 from collections.abc import Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.errors import CallRefused, HearthError, PeerUnreachable, ProtocolError
 from core.identity import Identity, PeerId
@@ -15,14 +15,16 @@ from core.net.endpoint import Connection, PathInfo, ReceiveStream, SendStream
 from core.net.link import Payload
 from core.net.relay import PASS_S, PIECE, PIPES, WINDOW, Closed, Done, Offer, Open, Piece, PipeId
 from core.net.rpc import Context, RpcNode
-from core.net.secure import LONGEST_MESSAGE, SecureStream, secure
+
+if TYPE_CHECKING:
+    from core.net.secure import SecureStream
 
 log = logging.getLogger(__name__)
 
 _HEADER = struct.Struct(">II")
 """Number of the stream, and bytes of it that follow; or `_RESET`."""
 _RESET = 0xFFFFFFFF
-_PART = LONGEST_MESSAGE - _HEADER.size
+_PART = limits.SEALED - _HEADER.size
 UNREAD = 1024 * 1024
 """Bytes kept for a reader that is behind; beyond it the other side waits."""
 OPEN_S = 8.0
@@ -185,7 +187,7 @@ class _ReceiveStream(ReceiveStream):
 class RelayedConnection(Connection):
     """What `endpoint.Connection` is, over a secure channel through a relay."""
 
-    def __init__(self, ends: "RelayEnds", pipe: Pipe, channel: SecureStream, peer: PeerId, outgoing: bool) -> None:
+    def __init__(self, ends: "RelayEnds", pipe: Pipe, channel: "SecureStream", peer: PeerId, outgoing: bool) -> None:
         self.peer, self.outgoing, self.relay = peer, outgoing, pipe.relay
         self._ends, self._pipe, self._channel = ends, pipe, channel
         self._opened = 0
@@ -295,6 +297,8 @@ class RelayEnds:
         await self._settle(pipe, peer, caller=True)
 
     async def _settle(self, pipe: Pipe, peer: PeerId, *, caller: bool) -> None:
+        from core.net.secure import secure  # its cipher is 3 MB, which few peers need
+
         channel = await secure(pipe, self._identity, peer, caller=caller)
         self.node.pool.adopt(RelayedConnection(self, pipe, channel, peer, caller))
 

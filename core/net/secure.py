@@ -25,12 +25,11 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from core.errors import ProtocolError
 from core.identity import Identity, PeerId, verify
+from core.net import limits
 
 LABEL = b"hearth channel 1"
 """In everything hashed and signed, so that no signature made elsewhere fits here, nor one of here elsewhere."""
 KEY_BYTES, SIGNATURE_BYTES, TAG_BYTES = 32, 64, 16
-LONGEST_MESSAGE = 64 * 1024
-"""Plain bytes sealed at once: the receiver holds a whole message before it can check it."""
 HANDSHAKE_S = 10.0
 _LENGTH = struct.Struct(">I")
 _NONCE = struct.Struct(">4xQ")
@@ -81,7 +80,7 @@ class SecureStream:
     async def read_exact(self, size: int) -> bytes:
         while len(self._plain) < size:
             (length,) = _LENGTH.unpack(await self._stream.read_exact(_LENGTH.size))
-            if not TAG_BYTES < length <= LONGEST_MESSAGE + TAG_BYTES:
+            if not TAG_BYTES < length <= limits.SEALED + TAG_BYTES:
                 raise ProtocolError(f"A relayed message claims {length} bytes. The connection is closed.")
             self._plain += self._receiving.open(await self._stream.read_exact(length))
         data = bytes(memoryview(self._plain)[:size])
@@ -90,10 +89,10 @@ class SecureStream:
 
     async def write(self, data: bytes | memoryview) -> None:
         view = memoryview(data).cast("B")
-        for start in range(0, len(view), LONGEST_MESSAGE):
+        for start in range(0, len(view), limits.SEALED):
             async with self._write_lock:  # in the order of the callers
                 await self._stream.ready()
-                sealed = self._sending.close(view[start : start + LONGEST_MESSAGE])
+                sealed = self._sending.close(view[start : start + limits.SEALED])
                 self._stream.write(_LENGTH.pack(len(sealed)) + sealed)
 
     async def close(self) -> None:

@@ -26,11 +26,12 @@ from core.net import punching, relay
 from core.net.addresses import address_text, parse_address
 from core.net.endpoint import ReceiveStream
 from core.net.lan import ADDRESSES, SERVICE, read_hint
+from core.net.limits import SEALED
 from core.net.messages import DialledBack, Observed, PeerAddress
 from core.net.nat import is_address
 from core.net.relayed import RelayedConnection
 from core.net.rpc import RpcNode
-from core.net.secure import LONGEST_MESSAGE, SecureStream, secure
+from core.net.secure import SecureStream, secure
 from tests.unit.test_reach import ALICE, BOB, Wire, wires
 
 SCALARS = (
@@ -220,7 +221,7 @@ class Ends:
 
 FRAMES = st.tuples(
     st.integers(0, 9) | st.integers(0, 2**32 - 1),
-    st.integers(0, 40) | st.integers(LONGEST_MESSAGE - 9, LONGEST_MESSAGE) | st.sampled_from([2**32 - 1, 2**31]),
+    st.integers(0, 40) | st.integers(SEALED - 9, SEALED) | st.sampled_from([2**32 - 1, 2**31]),
     st.binary(max_size=40),
 ).map(lambda parts: parts[0].to_bytes(4) + parts[1].to_bytes(4) + parts[2])
 

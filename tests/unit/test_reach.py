@@ -7,9 +7,10 @@ import pytest
 
 from core.errors import HearthError, PeerUnreachable, ProtocolError
 from core.identity import Identity, PeerId
+from core.net.limits import SEALED
 from core.net.nat import is_address, judge, may_punch, nat_kind
 from core.net.relay import CLIENT_BYTES_PER_S, Pace
-from core.net.secure import LONGEST_MESSAGE, SecureStream, secure
+from core.net.secure import SecureStream, secure
 
 ALICE, BOB, MALLORY = (Identity(bytes([number]) * 32) for number in range(3))
 HOME = "192.168.1.2:4000"
@@ -128,7 +129,7 @@ async def test_both_ends_read_what_the_other_wrote_and_the_wire_shows_none_of_it
     await bob.write(b"thanks")
     assert await bob.read_exact(len(secret)) == secret and await alice.read_exact(6) == b"thanks"
     assert not any(b"expert" in piece for piece in one.pieces)
-    assert max(map(len, one.pieces)) <= LONGEST_MESSAGE + 20
+    assert max(map(len, one.pieces)) <= SEALED + 20
 
 
 @pytest.mark.parametrize("damage", ["flip", "repeat", "drop", "swap"])
@@ -220,7 +221,7 @@ async def test_old_messages_do_not_fit_a_new_conversation() -> None:
         await bob.read_exact(3)
 
 
-@pytest.mark.parametrize("length", [0, 16, LONGEST_MESSAGE + 17, 2**32 - 1])
+@pytest.mark.parametrize("length", [0, 16, SEALED + 17, 2**32 - 1])
 async def test_a_length_out_of_bounds_is_refused_before_anything_is_read(length: int) -> None:
     one, other = wires()
     _, bob = await shake(one, other)
