@@ -16,7 +16,9 @@ def recorded(signatures: Mapping[str, Signature], answers: Mapping[str, Callable
     made: dict[str, types.SimpleNamespace] = {}
     for name, answer in answers.items():
         library, function = name.split(".")
-        pointer = ctypes.CFUNCTYPE(*signatures[name])(answer)
+        # a callback of ctypes cannot return a structure
+        by_value = isinstance(signatures[name][0], type) and issubclass(signatures[name][0], ctypes.Structure)
+        pointer = answer if by_value else ctypes.CFUNCTYPE(*signatures[name])(answer)
         setattr(made.setdefault(library, types.SimpleNamespace()), function, pointer)
 
     def load(library: str) -> Any:

@@ -122,6 +122,8 @@ class Signals:
     gpus: Reading[tuple[Gpu, ...]] = UNKNOWN
     celsius: Reading[float] = UNKNOWN
     """The hottest core or package."""
+    hot: Reading[bool] = UNKNOWN
+    """The system itself says that it is too hot (macOS, where no degrees are told)."""
     watts: Reading[float] = UNKNOWN
     metered: Reading[bool] = UNKNOWN
     """Bytes over this network cost money."""

@@ -33,6 +33,7 @@ RULES: dict[str, Rule] = {
     "disk_free": Rule("Free disk space", 10.0, plausible.amount),
     "gpus": Rule("The use of graphics processors", 2.0, plausible.gpus),
     "celsius": Rule("The processor's temperature", 2.0, plausible.celsius),
+    "hot": Rule("What the system itself says of heat", 5.0, plausible.flag, _differs),
     "watts": Rule("The processor's power", 5.0, plausible.watts),
     "metered": Rule("The price of the network", 10.0, plausible.flag, _differs),
     "network_others": Rule("Other programs' use of the network", 2.0, plausible.rate),
@@ -93,7 +94,9 @@ def system_sources(
 
 def _desktop() -> dict[str, list[Open[Any]]]:
     if sys.platform == "win32":
-        from core.policy.signals import windows
-
-        return windows.sources()
-    return {}
+        from core.policy.signals.windows import sources
+    elif sys.platform == "darwin":
+        from core.policy.signals.macos import sources
+    else:
+        from core.policy.signals.linux.sources import sources
+    return sources()
