@@ -65,6 +65,8 @@ def test_a_card_that_does_not_tell_processes_shares(start: Start) -> None:
     assert [gpu.others for gpu in source.read()] == [None]
     _, source = start(Card("GPU-a", busy=50, shares=None, running=None))
     assert [gpu.others for gpu in source.read()] == [None]
+    _, source = start(Card("GPU-a", busy=0, shares=None, running=None))
+    assert [gpu.others for gpu in source.read()] == [0.0]
 
 
 def test_functions_that_a_card_lacks_leave_the_others(start: Start) -> None:

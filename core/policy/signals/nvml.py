@@ -181,6 +181,8 @@ class Nvml:
         if rates is None:
             return None, None
         busy = rates.gpu / 100
+        if busy == 0.0:
+            return 0.0, 0.0
         since = self._seen.get(id_, time.time_ns() // 1000 - SAMPLES_US)
         try:
             samples = pynvml.nvmlDeviceGetProcessUtilization(handle, since)
