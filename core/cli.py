@@ -70,6 +70,8 @@ def _parser() -> argparse.ArgumentParser:
     worker.add_argument("--role", metavar="ROLES", help="join peers as host,train,backbone or some of these")
     status = add("status", _status, "Show what the worker does and why.")
     status.add_argument("--json", action="store_true", help="all figures as one JSON document")
+    why = add("why", _why, "Show why this PC is or is not computing: every rule with its live value.")
+    why.add_argument("--json", action="store_true", help="the same as one JSON document")
     pause = add("pause", _pause, "Stop computing at once.")
     pause.add_argument("--for", dest="seconds", type=_duration, metavar="TIME", help="such as 30s, 15m, 1h or 2d")
     add("resume", _resume, "Go on after a pause.")
@@ -179,6 +181,22 @@ def _status(options: argparse.Namespace) -> None:
         print(msgspec.json.format(msgspec.json.encode(status)).decode())
     else:
         print(describe(status))
+
+
+def _why(options: argparse.Namespace) -> None:
+    import msgspec
+
+    from core.control.messages import Status
+    from core.control.why import panel, why
+
+    with _client(options) as client:
+        answer = why(client.call("status", {}, Status))
+    if options.json:
+        print(msgspec.json.format(msgspec.json.encode(answer)).decode())
+        return
+    from rich.console import Console
+
+    Console(highlight=False, width=None if sys.stdout.isatty() else 140).print(panel(answer))
 
 
 def describe(status: "Status") -> str:

@@ -105,6 +105,22 @@ class YieldStatus(msgspec.Struct, frozen=True):
     p95_ms: float | None
 
 
+class RuleStatus(msgspec.Struct, frozen=True):
+    """One row of "Why am I (not) running?" (`core.policy.facts.Verdict`)."""
+
+    rule: str
+    title: str
+    live: str
+    """Its live value."""
+    wants: str
+    """What the settings ask for."""
+    stops: list[Literal["cpu", "gpu", "network"]] = []
+    until: str = ""
+    until_time: float | None = None
+    unknown: bool = False
+    """Nothing measures it."""
+
+
 class Status(msgspec.Struct, frozen=True):
     """What `hearth status --json` prints."""
 
@@ -154,6 +170,13 @@ class Status(msgspec.Struct, frozen=True):
     """What people give the run's model."""
     slowest_step_s: float | None = None
     """The longest that a batch of the last minute took, from its first layer to the trunk's step."""
+    why: list[RuleStatus] = []
+    """Every rule, in the order in which they are asked."""
+    cpu: bool = False
+    """The CPU may compute now."""
+    gpu: bool = False
+    network: bool = True
+    """Peers may be called and served."""
 
 
 class CurvePoint(msgspec.Struct, frozen=True, array_like=True):

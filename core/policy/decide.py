@@ -3,118 +3,146 @@
 import dataclasses
 
 from core.control.messages import State
-from core.policy.facts import Compute, Verdict, Wishes
-from core.policy.signals.reading import Idle
-from core.policy.words import clock, countdown, duration
+from core.policy import schedule
+from core.policy.case import Case
+from core.policy.facts import Compute, Machine, Usage, Verdict, Wishes
+from core.policy.hold import Held, number
+from core.policy.limits import usable
+from core.policy.rules import judge
+from core.policy.signals.reading import Signals
+from core.policy.words import clock, countdown, duration, sentence
 from core.settings import Settings
+
+USUAL = Machine()
 
 
 @dataclasses.dataclass(frozen=True)
 class Decision:
-    """State, reason, what ends it."""
+    """State, reason, what ends it; what may be used, and how much of it."""
 
-    train: bool
     state: State
     reason: str
     until: str
-    until_time: float | None = None
-    cpu: bool = False
-    gpu: bool = False
-    network: bool = True
-    """The PC's peers may be called and served."""
-    rules: tuple[Verdict, ...] = ()
+    until_time: float | None
+    """Unix time, to come, at which it ends by itself, if it does."""
+    train: bool
+    """CPU or GPU compute."""
+    cpu: bool
+    gpu: bool
+    network: bool
+    """Peers may be called and served. Pausing leaves it on: others find what this PC keeps."""
+    rules: tuple[Verdict, ...]
     """Every rule with its live value, in the order of reasons."""
-    cpu_share: float = 1.0
+    cpu_share: float
     """How much of the time may be computed, 0 to 1, before heat is looked at."""
-    threads: int = 1
-    memory_bytes: int = 0
+    threads: int
+    memory_bytes: int
     """What all of Hearth may use now."""
 
 
 def decide(
-    idle: Idle, settings: Settings, wishes: Wishes, compute: Compute, now: float, computes: bool = True
+    signals: Signals,
+    settings: Settings,
+    wishes: Wishes,
+    compute: Compute,
+    usage: Usage,
+    held: Held,
+    now: float,
+    machine: Machine = USUAL,
 ) -> Decision:
-    """One table, first match wins: the user's choice, then trouble, then the idle rule.
+    """Ask all rules; the first that stops the CPU, while no GPU computes either, gives state, reason and end.
 
     Args:
-        idle: seconds since the last input, or unknown.
+        signals: as they are now.
+        held: what `core.policy.hold.hold` remembers, of these signals too.
         now: unix time.
-        computes: False for a peer that only keeps the network together (a backbone peer).
     """
-    wishes = wishes.at(now)
-    if wishes.quitting:
-        return Decision(
-            False, "leaving", "Hearth is quitting and saves its work.", "Ends when the checkpoint is saved."
-        )
-    if wishes.paused:
-        return _paused(wishes, now)
-    if not computes:
-        reason = "This PC is a backbone peer: it keeps the network together and does not compute."
-        return Decision(False, "contributing", reason, "Goes on until you quit.")
-    blocked = None if wishes.start_now_until is not None else _idle_rule(idle, settings, compute, now)
-    if blocked is not None:
-        return blocked
-    if compute.failure is not None and compute.phase in ("absent", "starting"):
-        return Decision(True, "attention", compute.failure, _retry(compute, now), compute.retry_time)
-    if compute.phase != "training":
-        return Decision(True, "preparing", "The network is being loaded.", "Ready in a few seconds.")
-    if not compute.reachable:
-        reason = "No expert of this run can be reached yet. Training begins as soon as a peer that hosts some is found."
-        return Decision(True, "preparing", reason, "Goes on by itself; another PC must take part as a host.")
-    return _contributing(idle, settings, wishes, compute, now)
-
-
-def _paused(wishes: Wishes, now: float) -> Decision:
-    if wishes.paused_until is None:
-        return Decision(False, "paused", "You paused it.", "Resumes when you press Resume.")
-    until = f"Resumes at {clock(wishes.paused_until, now)}, or when you press Resume."
+    case = Case(signals, settings, wishes.at(now), compute, usage, held, now, machine)
+    rules = judge(case)
+    stopped = frozenset(resource for verdict in rules for resource in verdict.stops)
+    cpu, network = "cpu" not in stopped, "network" not in stopped
+    gpu = machine.uses_gpus and bool(usable(case)) and "gpu" not in stopped
+    deciding = None if cpu or gpu else next(verdict for verdict in rules if "cpu" in verdict.stops)
+    off = None if network or not machine.networked else next(rule for rule in rules if "network" in rule.stops)
+    if deciding is not None:
+        state, reason, until, moment = _stopped(deciding, off, compute, now)
+    else:
+        state, reason, until, moment = _computing(case, off)
+    cores = max(1, machine.cores)
+    percent = settings.memory_idle_percent if case.away else settings.memory_in_use_percent
     return Decision(
-        False, "paused", f"You paused it until {clock(wishes.paused_until, now)}.", until, wishes.paused_until
+        state=state,
+        reason=reason,
+        until=until,
+        until_time=moment if moment is not None and moment > now else None,
+        train=cpu or gpu,
+        cpu=cpu,
+        gpu=gpu,
+        network=network,
+        rules=rules,
+        cpu_share=(settings.cpu_share_idle if case.away else settings.cpu_share_in_use) / 100,
+        threads=min(settings.threads or max(1, cores // 2), cores),
+        memory_bytes=machine.memory_bytes * percent // 100,
     )
 
 
-def _idle_rule(idle: Idle, settings: Settings, compute: Compute, now: float) -> Decision | None:
-    if not settings.idle_only:
-        return None
-    if idle.seconds is None:
-        if settings.idle_unknown == "run":
-            return None
-        remedy = "Computes when you choose “Compute anyway” in Settings, or press Start now."
-        return Decision(False, "attention", idle.source, remedy)
-    if idle.seconds >= settings.idle_threshold_s:
-        return None
-    start = now + settings.idle_threshold_s - idle.seconds
-    starts = f"Starts in {countdown(start - now)} if you stay away."
+Told = tuple[State, str, str, float | None]
+
+
+def _stopped(verdict: Verdict, off: Verdict | None, compute: Compute, now: float) -> Told:
+    """What is told while nothing computes; a stop that the user is waiting for is told step by step."""
+    if verdict.rule == "role" and off is not None:
+        return "limited", off.reason, off.until, off.until_time
+    if verdict.state != "waiting":
+        return verdict.state, verdict.reason, verdict.until, verdict.until_time
+    cause = "You are back." if verdict.rule == "user" else verdict.reason
     if compute.phase in ("training", "stopping"):
-        return Decision(False, "yielding", "You are back. Compute is stopping.", "Ends in a moment. No work is lost.")
+        return "yielding", f"{cause} Compute is stopping.", "Ends in a moment. No work is lost.", None
     if compute.phase in ("stopped", "leaving") and not compute.answering:
         free = compute.memory_free_time
         until = "Its memory is being freed." if free is None else f"Its memory is free in {countdown(free - now)}."
-        return Decision(
-            False, "yielding", "You are back. Compute has stopped; no work is lost.", f"{until} {starts}", free
-        )
-    return Decision(False, "waiting", f"You used this PC {duration(idle.seconds)} ago.", starts, start)
+        return "yielding", f"{cause} Compute has stopped; no work is lost.", f"{until} {verdict.until}", free
+    return "waiting", verdict.reason, verdict.until, verdict.until_time
 
 
-def _retry(compute: Compute, now: float) -> str:
-    if compute.retry_time is None:
-        return "It is being started again."
-    return f"Tries again in {countdown(compute.retry_time - now)}."
+def _computing(case: Case, off: Verdict | None) -> Told:
+    compute, now = case.compute, case.now
+    if compute.failure is not None and compute.phase in ("absent", "starting"):
+        retry = compute.retry_time
+        until = "It is being started again." if retry is None else f"Tries again in {countdown(retry - now)}."
+        return "attention", sentence(compute.failure), until, retry
+    if compute.phase != "training":
+        return "preparing", "The network is being loaded.", "Ready in a few seconds.", None
+    if not compute.reachable:
+        if off is not None:
+            return "limited", f"{off.reason} No expert of this run is here.", off.until, off.until_time
+        reason = "No expert of this run can be reached yet. Training begins as soon as a peer that hosts some is found."
+        return "preparing", reason, "Goes on by itself; another PC must take part as a host.", None
+    reason, until, moment = _contributing(case)
+    if off is not None:
+        reason = f"{reason} It works without other peers: {off.reason[0].lower()}{off.reason[1:]}"
+    return "contributing", reason, until, moment
 
 
-def _contributing(idle: Idle, settings: Settings, wishes: Wishes, compute: Compute, now: float) -> Decision:
+def _contributing(case: Case) -> tuple[str, str, float | None]:
+    compute, settings, now = case.compute, case.settings, case.now
     hosts = f"This PC is training {compute.experts} experts."
     if not compute.experts:
         hosts = "This PC trains through the experts of other peers."
         if not compute.trains:
             hosts = "This PC waits for its share of the experts, which it gets within a minute."
-    if wishes.start_now_until is not None:
-        until = f"Goes on whatever you do until {clock(wishes.start_now_until, now)}, or until you press Pause."
-        return Decision(True, "contributing", f"You pressed Start now. {hosts}", until, wishes.start_now_until)
+    end = case.wishes.start_now_until
+    if end is not None:
+        until = f"Goes on whatever you do until {clock(end, now)}, or until you press Pause."
+        return f"You pressed Start now. {hosts}", until, end
+    end = schedule.parse(settings.compute_hours).next_change(now)
+    at = "" if end is None else clock(end, now)
     if not settings.idle_only:
-        return Decision(True, "contributing", hosts, "Goes on until you press Pause.")
-    if idle.seconds is None:
-        until = "Goes on until you press Pause, since your return cannot be noticed."
-        return Decision(True, "contributing", f"{idle.source} You chose to compute anyway. {hosts}", until)
-    away = f"You have been away for {duration(idle.seconds)}."
-    return Decision(True, "contributing", f"{away} {hosts}", "Stops as soon as you use the mouse or keyboard.")
+        return hosts, f"Goes on until {at}, or until you press Pause." if at else "Goes on until you press Pause.", end
+    idle = number(case.signals.idle_s)
+    if idle is None:
+        until = f"Goes on until {at + ', or until ' if at else ''}you press Pause, since your return cannot be noticed."
+        return f"{case.idle_obstacle} You chose to compute anyway. {hosts}", until, end
+    otherwise = f", otherwise at {at}" if at else ""
+    away = f"You have been away for {duration(case.idle_s or idle)}."
+    return f"{away} {hosts}", f"Stops as soon as you use the mouse or keyboard{otherwise}.", end

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Literal
 
-from core.control.messages import PAUSE_S, START_NOW_S
+from core.control.messages import PAUSE_S, START_NOW_S, State
 
 Phase = Literal["absent", "starting", "training", "stopping", "stopped", "leaving"]
 """Of the compute process: none, not ready yet, at work, told to stop, alive without work, saving and ending."""
@@ -79,6 +79,8 @@ class Machine:
     """False: a peer that only keeps the network together (a backbone peer)."""
     networked: bool = False
     """It has peers, or looks for some."""
+    uses_gpus: bool = False
+    """The compute process can put experts on graphics processors."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,3 +102,7 @@ class Verdict:
     """Unix time at which it ends by itself, if it does."""
     unknown: bool = False
     """Its reading is unknown."""
+    state: State = "limited"
+    """What the PC is in, if this rule decides."""
+    reason: str = ""
+    """A sentence: why, if it stops something."""

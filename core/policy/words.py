@@ -1,4 +1,4 @@
-"""Times as the policy's sentences tell them."""
+"""Times and sizes as the policy's sentences tell them."""
 
 import time
 
@@ -23,3 +23,27 @@ def duration(seconds: float) -> str:
     minutes = int(seconds // 60)
     hours, minutes = divmod(minutes, 60)
     return " ".join([f"{hours} h"] * bool(hours) + [f"{minutes} min"] * bool(minutes))
+
+
+def date(moment: float) -> str:
+    """The local day of a unix time: 1 December."""
+    local = time.localtime(moment)
+    return f"{local.tm_mday} {time.strftime('%B', local)}"
+
+
+def size(amount: float) -> str:
+    """300 MB, 11.4 GB; MB of 2^20 bytes, as in the settings."""
+    mb = amount / 2**20
+    return f"{mb:.0f} MB" if mb < 1024 else f"{mb / 1024:.1f} GB"
+
+
+def listed(words: list[str], most: int = 4) -> str:
+    """Some words and how many more: "a, b and 3 more"."""
+    if len(words) <= most:
+        return ", ".join(words)
+    return f"{', '.join(words[: most - 1])} and {len(words) - most + 1} more"
+
+
+def sentence(text: str) -> str:
+    """A text that ends like a sentence."""
+    return text if text.endswith(".") else f"{text}."

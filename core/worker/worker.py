@@ -7,14 +7,12 @@ import dataclasses
 import logging
 import os
 import secrets
-import sys
 import time
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import msgspec
 import psutil
 
 from core import manifest as manifests
@@ -35,26 +33,18 @@ from core.control.messages import (
 )
 from core.errors import DataFolderError, NetworkError, QuestionError
 from core.logs import Ring
-from core.policy.decide import Decision, decide
-from core.policy.facts import Compute, Wishes
-from core.settings_file import write_atomically
+from core.policy.decide import Decision
 from core.worker import progress as progress_file
+from core.worker.policy import Policy
 from core.worker.supervisor import ComputeSupervisor
 from core.worker.yields import Yields
 
 if TYPE_CHECKING:  # a worker that is alone does not pay for the network's modules: 25 MB
     from core.worker.network import Network, NetworkOptions
 
-if sys.platform == "linux":
-    from core.policy.signals.linux.idle_watch import IdleWatch
-else:
-    from core.policy.signals.other import IdleWatch
-
 log = logging.getLogger(__name__)
 
 VERSION = version("hearth")
-WISHES_FILE = "wishes.json"
-IDLE_INTERVAL_S = 0.2
 TICK_S = 1.0
 """Countdowns change once a second, also when nothing else happens."""
 PUBLISH_S = 0.5
@@ -87,7 +77,6 @@ class Worker:
             self._run_folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise DataFolderError(f"{self._run_folder} cannot be made: {error.strerror}.") from error
-        self._wishes = _load_wishes(folder)
         self._ring = ring
         self._listeners: list[Listener] = []
         self._apps: dict[int, int] = {}
@@ -103,13 +92,21 @@ class Worker:
         )
         self._compute.memory_grace_s = self.settings.memory_grace_s
         self._compute.trains = network is None or "train" in network.roles
-        self._computes = network is None or bool(network.roles & {"host", "train"})
         self._network = None if network is None else self._networked(network)
-        self._decision: Decision | None = None
+        self._told: Decision | None = None
+        """The decision that was published last."""
         self._published = self._saved = 0.0
         self._saved_checkpoint: float | None = None
         self._loop = asyncio.get_running_loop()
-        self._idle = IdleWatch(IDLE_INTERVAL_S, lambda: self._from_any_thread(self._changed.set))
+        self.policy = Policy(
+            folder,
+            self.settings,
+            self._compute,
+            networked=network is not None,
+            computes=network is None or bool(network.roles & {"host", "train"}),
+            notice=lambda: self._from_any_thread(self._noticed),
+            pids=self._pids,
+        )
         ring.listener = lambda line: self._from_any_thread(self._tell, "log", line)
 
     def _networked(self, options: "NetworkOptions") -> "Network":
@@ -142,7 +139,7 @@ class Worker:
                 await asyncio.wait({compute})
                 ticking.cancel()
         finally:
-            self._idle.close()
+            self.policy.close()
             self._ring.listener = lambda line: None
             self._save_progress()
             self._compute.yields.save()
@@ -156,9 +153,9 @@ class Worker:
 
     def status(self) -> Status:
         """All figures, as of now."""
-        decision = self._decide(time.monotonic())
+        decision = self.policy.decide()
         compute, progress = self._compute, self._compute.progress
-        idle = self._idle.read()
+        idle = self.policy.signals.idle_s
         attention = [*self._notes, *compute.notes, *([compute.save_error] if compute.save_error else [])]
         return Status(
             version=VERSION,
@@ -184,7 +181,7 @@ class Worker:
             device=compute.device or "cpu",
             threads=compute.threads_used or self.settings.threads or max(1, (os.cpu_count() or 2) // 2),
             idle_only=self.settings.idle_only,
-            idle_s=idle.seconds,
+            idle_s=idle.value,
             idle_source=idle.source,
             yields=compute.yields.status(),
             checkpoint_step=progress.checkpoint_step,
@@ -193,6 +190,10 @@ class Worker:
             data_dir=str(self.folder),
             time=time.time(),
             asks=self.manifest.asks,
+            why=self.policy.why(),
+            cpu=decision.cpu,
+            gpu=decision.gpu,
+            network=decision.network,
         )
 
     def snapshot(self) -> Snapshot:
@@ -200,23 +201,21 @@ class Worker:
 
     def pause(self, seconds: float | None, cause: float) -> None:
         """Stop until resumed or for `seconds`; `cause` is the time.monotonic() of the request."""
-        until = None if seconds is None else time.time() + seconds
-        self._wish(dataclasses.replace(self._wishes, paused=True, paused_until=until, start_now_until=None), cause)
+        self.policy.pause(seconds, cause)
+        self._changed.set()
 
     def resume(self) -> None:
-        self._wish(dataclasses.replace(self._wishes, paused=False, paused_until=None), time.monotonic())
+        self.policy.resume()
+        self._changed.set()
 
     def start_now(self, seconds: float) -> None:
         """Compute for `seconds` although the user is not away."""
-        wishes = dataclasses.replace(
-            self._wishes, paused=False, paused_until=None, start_now_until=time.time() + seconds
-        )
-        self._wish(wishes, time.monotonic())
+        self.policy.start_now(seconds)
+        self._changed.set()
 
     def quit(self) -> None:
         """Save and end."""
-        self._wishes = dataclasses.replace(self._wishes, quitting=True)
-        self._decide(time.monotonic())
+        self.policy.quit()
         self._compute.leave()
         self._changed.set()
 
@@ -272,6 +271,7 @@ class Worker:
         manifests.load(settings.run)
         settings_file.save(self.folder, settings)
         self.settings = settings
+        self.policy.set_settings(settings)
         self._notes.clear()
         self._compute.memory_grace_s = settings.memory_grace_s
         self._compute.set_threads(settings.threads)
@@ -310,39 +310,17 @@ class Worker:
 
     # inside
 
-    def _wish(self, wishes: Wishes, cause: float) -> None:
-        self._wishes = wishes
-        self._decide(cause)
+    def _noticed(self) -> None:
+        """The user came back, or the like: compute is told before anything else is done."""
+        self.policy.decide()
         self._changed.set()
-        try:
-            write_atomically(self.folder / WISHES_FILE, msgspec.json.encode(wishes))
-        except DataFolderError as error:
-            log.warning("Your choice holds, but only until Hearth ends: %s", error)
-
-    def _decide(self, cause: float) -> Decision:
-        """Decide anew and tell compute; `cause` is the time.monotonic() of what led to it."""
-        now, compute = time.time(), self._compute
-        self._wishes = self._wishes.at(now)
-        view = Compute(
-            compute.phase,
-            len(compute.progress.experts),
-            compute.failure,
-            compute.retry_time,
-            compute.memory_free_time,
-            compute.answering,
-            compute.asking is None or compute.asking.reachable,
-            compute.trains,
-        )
-        decision = decide(self._idle.read(), self.settings, self._wishes, view, now, self._computes)
-        compute.want(decision.train, cause)
-        return decision
 
     async def _tick(self) -> None:
         """Decide and publish whenever something changed, and once a second."""
         while True:
             now = time.monotonic()
-            decision = self._decide(now - (self._idle.read().seconds or 0.0))
-            before, self._decision = self._decision, decision
+            decision = self.policy.decide()
+            before, self._told = self._told, decision
             if before is None or decision.state != before.state:
                 log.info("%s: %s %s", decision.state, decision.reason, decision.until)
                 if self._network:
@@ -383,6 +361,11 @@ class Worker:
         except DataFolderError as error:
             log.warning("%s", error)
 
+    def _pids(self) -> list[int]:
+        """Of Hearth's own processes; asked from other threads."""
+        compute = self._compute.pid
+        return [os.getpid(), *list(self._apps), *([] if compute is None else [compute])]
+
     def _processes(self) -> list[ProcessStatus]:
         pids: list[tuple[Literal["app", "worker", "compute"], int]] = [("worker", os.getpid())]
         pids += [("app", pid) for pid in self._apps]
@@ -395,15 +378,3 @@ class Worker:
             except psutil.Error:
                 pass
         return found
-
-
-def _load_wishes(folder: Path) -> Wishes:
-    """A pause outlives a restart; a damaged file means no pause."""
-    try:
-        wishes = msgspec.json.decode((folder / WISHES_FILE).read_bytes(), type=Wishes)
-    except FileNotFoundError:
-        return Wishes()
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
-        log.warning("%s could not be read (%s): nothing is paused.", WISHES_FILE, error)
-        return Wishes()
-    return dataclasses.replace(wishes, start_now_until=None, quitting=False)

@@ -19,7 +19,7 @@ from core.errors import NotRunning
 from tests.bench import throughput
 from tests.bench.machine import progress, spread
 from tests.virtual_screen import desktop
-from tests.workers import ROOT, hearth, wait_until, worker
+from tests.workers import ROOT, hearth, never_busy, wait_until, worker
 
 PAUSES = 20
 IDLE_S = 10.0
@@ -102,6 +102,7 @@ def _start(env: dict[str, str], number: int) -> dict[str, Any]:
 @contextlib.contextmanager
 def _app(folder: Path, env: dict[str, str]) -> Iterator[tuple[subprocess.Popen[bytes], float]]:
     """The app as `make run` starts it, and time.monotonic() of that; ended by `hearth quit`."""
+    never_busy(folder)
     start = time.monotonic()
     command = [str(Path(sys.executable).parent / "hearth"), "--data-dir", str(folder)]
     process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=sys.stderr)

@@ -34,6 +34,7 @@ from core.control.messages import Snapshot, Status
 from core.errors import HearthError
 from tests import virtual_screen
 from tests.desktop.conftest import make_status
+from tests.workers import never_busy
 
 DEADLINE_S = 60.0
 Environment = dict[str, str]
@@ -78,6 +79,7 @@ class App:
 
     def start(self) -> "App":
         """Start the app and wait for its window and its worker."""
+        never_busy(self.folder)
         self.process = subprocess.Popen(
             [sys.executable, "-m", "core", "--data-dir", str(self.folder)],
             env=self.environment,

@@ -9,7 +9,7 @@ import msgspec
 
 from core.control.messages import NetworkStatus
 from tests.swarm.namespaces import ROOT, Host, NamespaceError
-from tests.workers import start_paused, wait_until
+from tests.workers import never_busy, start_paused, wait_until
 
 PORT = 4000
 
@@ -23,6 +23,7 @@ class WorkerPeer:
         self.host, self.folder = host, folder
         self.seen: NetworkStatus | None = None
         folder.mkdir(exist_ok=True)
+        never_busy(folder)
         if not computes:
             start_paused(folder)
         bootstrap = ("--bootstrap", f"{via.name}@{via.host.address}:{PORT}") if via else ()

@@ -55,7 +55,8 @@ def test_without_a_desktop_it_says_so_and_follows_the_users_choice(
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     (tmp_path / "settings.json").write_text(json.dumps({"idle_only": True}))
     with worker(tmp_path) as running:
-        status = running.status()
-        assert status.state == "attention" and "desktop session" in status.reason
+        status = running.until(lambda status: status.state == "attention", "that it cannot be measured")
+        assert status.reason == status.idle_source and status.reason.endswith(".")
+        assert next(rule for rule in status.why if rule.rule == "user").unknown
         running.call("set_settings", {"changes": {"idle_unknown": "run"}})
         running.until(lambda status: status.state == "contributing", "training")

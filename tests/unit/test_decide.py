@@ -1,123 +1,319 @@
-"""The decision table: state, reason, what ends it."""
+"""The decision table by examples: state, reason, what ends it."""
 
 import dataclasses
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from core.control.messages import State
-from core.policy.decide import decide
-from core.policy.facts import Compute, Phase, Wishes
-from core.policy.signals.reading import Idle
-from core.policy.words import countdown, duration
+from core.policy.decide import Decision, decide
+from core.policy.facts import Compute, Machine, Phase, Usage, Wishes
+from core.policy.hold import Held, hold
+from core.policy.signals.reading import Front, Gpu, Power, Reading, Signals
+from core.policy.words import countdown, duration, listed, size
 from core.settings import Settings
 
 NOW = 1_800_000_000.0
-AWAY, HERE, UNKNOWN = Idle(1000.0, "XScreenSaver"), Idle(2.0, "XScreenSaver"), Idle(None, "No desktop tells it.")
 IDLE_ONLY = Settings(idle_only=True, idle_threshold_s=300)
 TRAINING = Compute("training", experts=32)
+UNKNOWN = "No desktop tells it."
+GPUS = (Gpu("GPU-1", "RTX 4070", celsius=66.0, watts=120.0), Gpu("GPU-2", "GTX 1080"))
+
+
+def signals(idle: float | None = 1000.0, **values: Any) -> Signals:
+    """A calm PC on mains that nobody has touched for `idle` seconds, but for what `values` say."""
+    calm: dict[str, Any] = {
+        "locked": False,
+        "front": Front("window"),
+        "power": Power(True, 0.8),
+        "cpu_others": 0.09,
+        "memory_free": 12 << 30,
+        "disk_free": 200 << 30,
+        "gpus": (),
+        "celsius": 51.0,
+        "watts": 30.0,
+        "metered": False,
+        "network_others": 0.0,
+        "programs": frozenset({"bash"}),
+    }
+    told = {**calm, **values}.items()
+    readings = {name: Reading(value, f"No {name} here." if value is None else "test") for name, value in told}
+    return Signals(idle_s=Reading(idle, "XScreenSaver" if idle is not None else UNKNOWN), **readings)
+
+
+def choose(
+    now_signals: Signals | None = None,
+    settings: Settings = IDLE_ONLY,
+    wishes: Wishes | None = None,
+    compute: Compute = TRAINING,
+    held: Held | None = None,
+    now: float = NOW,
+    **more: Any,
+) -> Decision:
+    now_signals = now_signals or signals()
+    usage = Usage(**{name: more.pop(name) for name in list(more) if name in Usage.__dataclass_fields__})
+    held = hold(now_signals, settings, held or Held(), now)
+    return decide(now_signals, settings, wishes or Wishes(), compute, usage, held, now, Machine(**more))
 
 
 def test_it_trains_whatever_the_user_does_unless_told_otherwise() -> None:
-    decision = decide(HERE, Settings(), Wishes(), TRAINING, NOW)
+    decision = choose(signals(2.0), Settings())
     assert (decision.train, decision.state) == (True, "contributing")
     assert "32 experts" in decision.reason
 
 
 def test_idle_only_waits_for_the_threshold_and_says_for_how_long() -> None:
-    decision = decide(Idle(170.0, "XScreenSaver"), IDLE_ONLY, Wishes(), Compute(), NOW)
+    decision = choose(signals(170.0), compute=Compute())
     assert (decision.train, decision.state, decision.until_time) == (False, "waiting", NOW + 130)
     assert decision.until == "Starts in 2:10 if you stay away."
-    assert decide(Idle(300.0, "XScreenSaver"), IDLE_ONLY, Wishes(), TRAINING, NOW).train
+    assert choose(signals(300.0)).train
 
 
 @pytest.mark.parametrize("phase", ["training", "stopping", "stopped"])
 def test_the_users_return_is_yielding_until_the_memory_is_free(phase: Phase) -> None:
-    decision = decide(HERE, IDLE_ONLY, Wishes(), Compute(phase), NOW)
+    decision = choose(signals(2.0), compute=Compute(phase))
     assert (decision.train, decision.state) == (False, "yielding")
-    assert decide(HERE, IDLE_ONLY, Wishes(), Compute("absent"), NOW).state == "waiting"
+    assert decision.reason.startswith("You are back.")
+    assert choose(signals(2.0), compute=Compute("absent")).state == "waiting"
 
 
 def test_unknown_idle_time_follows_the_users_choice_and_is_shown() -> None:
-    waits = decide(UNKNOWN, IDLE_ONLY, Wishes(), Compute(), NOW)
-    assert (waits.train, waits.state, waits.reason) == (False, "attention", UNKNOWN.source)
-    runs = decide(UNKNOWN, dataclasses.replace(IDLE_ONLY, idle_unknown="run"), Wishes(), TRAINING, NOW)
-    assert runs.train and UNKNOWN.source in runs.reason
+    waits = choose(signals(None), compute=Compute())
+    assert (waits.train, waits.state, waits.reason) == (False, "attention", UNKNOWN)
+    runs = choose(signals(None), dataclasses.replace(IDLE_ONLY, idle_unknown="run"))
+    assert runs.train and UNKNOWN in runs.reason
+    for decision in (waits, runs):
+        assert next(rule for rule in decision.rules if rule.rule == "user").unknown
+
+
+def test_until_idle_time_is_first_measured_it_waits_for_that() -> None:
+    decision = choose(Signals(), compute=Compute())
+    assert (decision.train, decision.state, decision.until) == (False, "preparing", "Known in a moment.")
+
+
+def test_who_was_just_here_is_not_away_because_nothing_can_tell_any_more() -> None:
+    run = dataclasses.replace(IDLE_ONLY, idle_unknown="run")
+    held = hold(signals(2.0), run, Held(), NOW)
+    assert not choose(signals(None), run, held=held, now=NOW + 1).train
+    assert choose(signals(None), run, held=held, now=NOW + 299).train
+
+
+def test_a_source_that_forgets_the_last_input_makes_nobody_be_away() -> None:
+    held = hold(signals(0.0), IDLE_ONLY, Held(), NOW)
+    decision = choose(signals(5000.0), held=held, now=NOW + 10, compute=Compute())
+    assert (decision.train, decision.until) == (False, "Starts in 4:50 if you stay away.")
+    assert choose(signals(5000.0), held=held, now=NOW + 300).train
 
 
 def test_a_timed_pause_ends_by_itself() -> None:
     wishes = Wishes(paused=True, paused_until=NOW + 60)
-    assert decide(AWAY, Settings(), wishes, TRAINING, NOW).state == "paused"
-    assert decide(AWAY, Settings(), wishes, TRAINING, NOW + 61).train
+    assert choose(wishes=wishes).state == "paused"
+    assert choose(wishes=wishes, now=NOW + 61).train
 
 
 @pytest.mark.parametrize("end", [NOW + 400 * 86_400, 1e18, 1e308])
 def test_a_time_that_no_wish_can_have_does_not_count(end: float) -> None:
-    paused = decide(AWAY, Settings(), Wishes(paused=True, paused_until=end), TRAINING, NOW)
+    paused = choose(wishes=Wishes(paused=True, paused_until=end))
     assert (paused.state, paused.until_time) == ("paused", None)
-    assert not decide(HERE, IDLE_ONLY, Wishes(start_now_until=end), TRAINING, NOW).train
+    assert not choose(signals(2.0), wishes=Wishes(start_now_until=end)).train
 
 
 def test_start_now_lifts_the_idle_rule_for_its_time() -> None:
     wishes = Wishes(start_now_until=NOW + 60)
-    assert decide(HERE, IDLE_ONLY, wishes, TRAINING, NOW).train
-    assert not decide(HERE, IDLE_ONLY, wishes, TRAINING, NOW + 61).train
+    assert choose(signals(2.0), wishes=wishes).train
+    assert choose(signals(None), wishes=wishes).train
+    assert not choose(signals(2.0), wishes=wishes, now=NOW + 61).train
 
 
 def test_a_crash_says_why_and_when_it_is_tried_again() -> None:
-    crashed = Compute("absent", failure="Compute was killed.", retry_time=NOW + 4)
-    decision = decide(AWAY, Settings(), Wishes(), crashed, NOW)
-    assert (decision.state, decision.reason, decision.until) == (
-        "attention",
-        "Compute was killed.",
-        "Tries again in 0:04.",
-    )
+    decision = choose(compute=Compute("absent", failure="Compute was killed.", retry_time=NOW + 4))
+    told = (decision.state, decision.reason, decision.until)
+    assert told == ("attention", "Compute was killed.", "Tries again in 0:04.")
     assert decision.train  # it is to be started again
 
 
-times = st.none() | st.floats(NOW - 1000, NOW + 1000)
-idles = st.one_of(st.just(UNKNOWN), st.floats(0, 1e6).map(lambda seconds: Idle(seconds, "XScreenSaver")))
-computes = st.builds(
-    Compute,
-    phase=st.sampled_from(get_args(Phase)),
-    experts=st.integers(0, 9),
-    failure=st.none() | st.just("It fell over."),
-    retry_time=times,
-    memory_free_time=times,
-    answering=st.booleans(),
-)
+def test_a_host_without_experts_says_that_it_waits_for_some() -> None:
+    decision = choose(settings=Settings(), compute=Compute("training", experts=0, trains=False))
+    assert decision.state == "contributing" and "waits for its share" in decision.reason
 
 
-@given(
-    idle=idles,
-    settings=st.builds(Settings, idle_only=st.booleans(), idle_unknown=st.sampled_from(["wait", "run"])),
-    wishes=st.builds(Wishes, st.booleans(), times, times, st.booleans()),
-    compute=computes,
-)
-def test_every_case_has_a_state_a_reason_and_an_end_and_obeys_the_user(
-    idle: Idle, settings: Settings, wishes: Wishes, compute: Compute
+def test_a_backbone_peer_does_not_compute_and_says_so() -> None:
+    decision = choose(computes=False, networked=True)
+    assert (decision.state, decision.train, decision.network) == ("contributing", False, True)
+    assert choose(signals(metered=True), computes=False, networked=True).state == "limited"
+
+
+STOPPED: list[tuple[str, dict[str, Any], dict[str, Any], str, str, str]] = [
+    ("battery", {}, {"power": Power(False, 0.64)}, "limited", "This PC is on battery, 64% left.", "plug it in"),
+    ("battery", {"on_battery": True}, {"power": Power(False, 0.59)}, "limited", "on battery, 59% left", "plug it in"),
+    ("battery", {"on_battery": True}, {"power": Power(False)}, "limited", "This PC is on battery.", "plug it in"),
+    ("hours", {"compute_hours": "0:00-0:01"}, {}, "limited", "not one of the times", "Starts at"),
+    ("programs", {"exclusive_programs": ("Blender.exe",)}, {"programs": frozenset({"blender"})}, "waiting",
+     "Blender.exe runs", "has ended"),
+    ("game", {}, {"front": Front("game", "doom")}, "waiting", "A game (doom) is in front.", "left the screen"),
+    ("game", {}, {"front": Front("fullscreen")}, "waiting", "A full screen is in front.", "left the screen"),
+    ("memory", {}, {"memory_free": 300 << 20}, "limited", "Only 300 MB of memory are free.", "768 MB"),
+    ("disk", {}, {"disk_free": 300 << 20}, "limited", "Only 300 MB of disk space are free.", "1.1 GB"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "chosen", "measured", "state", "reason", "until"), STOPPED)
+def test_each_rule_stops_compute_and_says_what_ends_it(
+    rule: str, chosen: dict[str, Any], measured: dict[str, Any], state: str, reason: str, until: str
 ) -> None:
-    decision = decide(idle, settings, wishes, compute, NOW)
-    assert decision.state in get_args(State)
-    assert decision.reason.endswith(".") and decision.until.endswith(".")
-    wished = wishes.at(NOW)
-    if wished.quitting or wished.paused:
-        assert not decision.train
-    elif settings.idle_only and wished.start_now_until is None:
-        allowed = settings.idle_unknown == "run" if idle.seconds is None else idle.seconds >= settings.idle_threshold_s
-        assert decision.train == allowed
-    else:
-        assert decision.train
+    decision = choose(signals(**measured), Settings(**chosen), compute=Compute())
+    assert (decision.train, decision.state, decision.network) == (False, state, True)
+    assert reason in decision.reason and until in decision.until
+    assert [verdict.rule for verdict in decision.rules if "cpu" in verdict.stops] == [rule]
+    if state == "waiting":
+        yielding = choose(signals(**measured), Settings(**chosen), compute=TRAINING)
+        assert yielding.state == "yielding" and reason.rstrip(".") in yielding.reason
 
 
-def test_times_are_written_for_people() -> None:
+ALLOWED: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"on_battery": True}, {"power": Power(False, 0.61)}),
+    ({"on_battery": True, "battery_percent": 0}, {"power": Power(False)}),
+    ({"game_is": "game"}, {"front": Front("presentation")}),
+    ({"game_stops": "nothing"}, {"front": Front("game", "doom")}),
+    ({}, {"front": Front("fullscreen", "xscreensaver"), "locked": True}),
+    ({"memory_free_mb": 0}, {"memory_free": 0}),
+    ({"busy_cpu_percent": 0}, {"cpu_others": 1.0}),
+    ({"exclusive_programs": ("blender",)}, {"programs": None}),
+    ({}, dict.fromkeys(["power", "front", "cpu_others", "memory_free", "disk_free", "celsius", "programs", "metered"])),
+]
+
+
+@pytest.mark.parametrize(("chosen", "measured"), ALLOWED)
+def test_what_the_settings_allow_goes_on(chosen: dict[str, Any], measured: dict[str, Any]) -> None:
+    decision = choose(signals(**measured), Settings(**chosen))
+    assert (decision.train, decision.state) == (True, "contributing")
+
+
+def test_a_rule_without_a_reading_says_so() -> None:
+    rules = {rule.rule: rule for rule in choose(signals(power=None, gpus=None)).rules}
+    assert rules["battery"].unknown and rules["battery"].live == "No power here"
+    assert rules["gpu"].unknown and not rules["memory"].unknown
+
+
+def test_busy_programs_count_after_3_s_and_until_20_s_after_their_end() -> None:
+    held, settings, seen = Held(), Settings(), []
+    for second in range(40):
+        share = 0.6 if second < 10 else 0.05
+        held = hold(signals(cpu_others=share), settings, held, NOW + second)
+        seen.append(choose(signals(cpu_others=share), settings, held=held, now=NOW + second, compute=Compute()))
+    assert [decision.train for decision in seen] == [True] * 3 + [False] * 27 + [True] * 10
+    assert seen[5].reason == "Other programs use 60% of the processor."
+    assert seen[15].until == "Goes on in 0:15 if it stays so." and seen[15].until_time == NOW + 30
+
+
+def test_use_up_what_a_month_allows_and_the_next_one_is_waited_for() -> None:
+    spent = choose(settings=Settings(energy_budget_kwh=5), kwh_month=5.0)
+    assert (spent.state, spent.train) == ("limited", False)
+    assert spent.until_time is not None and spent.until_time > NOW
+    traffic = choose(settings=Settings(quota_gb=1), network_bytes_month=10**9, networked=True)
+    assert (traffic.train, traffic.network) == (True, False)
+    assert "It works without other peers: the 1 GB of traffic" in traffic.reason
+
+
+def test_the_network_is_judged_apart() -> None:
+    on_phone = choose(signals(metered=True), networked=True)
+    assert (on_phone.train, on_phone.network, on_phone.state) == (True, False, "contributing")
+    alone = choose(signals(metered=True))
+    assert not alone.network and "peers" not in alone.reason
+    lost = choose(signals(metered=True), compute=Compute("training", reachable=False), networked=True)
+    assert lost.state == "limited" and lost.reason.startswith("This network is metered.")
+    assert not choose(settings=Settings(network_hours="0:00-0:01")).network
+    assert choose(signals(metered=True), Settings(on_metered=True)).network
+    assert choose(wishes=Wishes(paused=True)).network  # others may still fetch what is kept here
+
+
+def test_the_gpu_waits_while_the_user_reads_mail() -> None:
+    here, anyone = signals(2.0, gpus=GPUS), Settings()
+    decision = choose(here, anyone, uses_gpus=True)
+    assert (decision.cpu, decision.gpu) == (True, False)
+    assert choose(here, Settings(gpu_in_use=True), uses_gpus=True).gpu
+    assert choose(signals(gpus=GPUS), anyone, uses_gpus=True).gpu
+    assert not choose(signals(gpus=GPUS), anyone).gpu  # compute cannot use one
+    assert not choose(signals(), anyone, uses_gpus=True).gpu  # there is none
+    off = Settings(gpus_off=("GPU-1", "GPU-2"))
+    assert not choose(signals(gpus=GPUS), off, uses_gpus=True).gpu
+    playing = signals(gpus=GPUS, front=Front("game"))
+    decision = choose(playing, Settings(game_stops="gpu"), uses_gpus=True)
+    assert (decision.cpu, decision.gpu, decision.state) == (True, False, "contributing")
+    decision = choose(
+        signals(gpus=GPUS, programs=frozenset({"obs"})), Settings(exclusive_gpu_programs=("OBS",)), uses_gpus=True
+    )
+    assert (decision.cpu, decision.gpu) == (True, False)
+
+
+def test_heat_stops_the_device_that_is_hot() -> None:
+    both = signals(gpus=GPUS)
+    decision = choose(both, heat_stop_cpu=True, uses_gpus=True)
+    assert (decision.cpu, decision.gpu, decision.train) == (False, True, True)
+    decision = choose(both, heat_stop_cpu=True)
+    assert (decision.train, decision.state) == (False, "limited") and "51 °C" in decision.reason
+    decision = choose(both, heat_stop_gpu=True, uses_gpus=True)
+    assert (decision.cpu, decision.gpu) == (True, False)
+    assert choose(both, Settings(cpu_celsius=0), heat_stop_cpu=True).train
+
+
+def test_start_now_lifts_neither_what_protects_the_pc_nor_what_was_chosen_by_name() -> None:
+    wishes, settings = Wishes(start_now_until=NOW + 600), Settings(compute_hours="0:00-0:01", idle_only=True)
+    assert choose(signals(2.0), settings, wishes).train
+    busy = hold(signals(cpu_others=0.9), settings, Held(), NOW - 5)
+    assert choose(signals(cpu_others=0.9), settings, wishes, held=busy).train
+    for measured in ({"power": Power(False)}, {"front": Front("game")}, {"memory_free": 1}, {"disk_free": 1}):
+        assert not choose(signals(2.0, **measured), settings, wishes).train
+    assert not choose(signals(2.0), settings, wishes, heat_stop_cpu=True).train
+    rules = {rule.rule: rule for rule in choose(signals(2.0), settings, wishes).rules}
+    assert not rules["user"].stops and rules["user"].wants.startswith("Lifted until")
+
+
+def test_the_first_reason_in_boincs_order_is_told() -> None:
+    settings = Settings(idle_only=True, compute_hours="0:00-0:01", exclusive_programs=("blender",))
+    all_at_once = {"power": Power(False), "front": Front("game"), "programs": frozenset({"blender"}), "memory_free": 1}
+    decision = choose(signals(2.0, **all_at_once), settings, Wishes(paused=True))
+    order = [rule.rule for rule in decision.rules if "cpu" in rule.stops]
+    assert order == ["choice", "battery", "user", "hours", "programs", "game", "memory"]
+    assert decision.state == "paused"
+
+
+def test_what_may_be_used_depends_on_who_is_here() -> None:
+    settings = Settings(threads=3)
+    here = choose(signals(2.0), settings, cores=8, memory_bytes=1000)
+    away = choose(signals(400.0), settings, cores=2, memory_bytes=1000)
+    assert (here.cpu_share, here.memory_bytes, here.threads) == (0.5, 250, 3)
+    assert (away.cpu_share, away.memory_bytes, away.threads) == (1.0, 500, 2)
+    assert choose(settings=Settings(), cores=8).threads == 4
+    unknown = choose(signals(None), Settings(idle_unknown="run"), memory_bytes=1000)
+    assert unknown.memory_bytes == 500
+
+
+def test_the_end_of_the_schedule_is_told_while_it_computes() -> None:
+    decision = choose(settings=dataclasses.replace(IDLE_ONLY, compute_hours="0:01-24:00"))
+    assert decision.train and "otherwise at" in decision.until and decision.until_time is not None
+
+
+def test_conditions_that_come_and_go_are_held() -> None:
+    plugged, unplugged = signals(), signals(power=Power(False, 0.5))
+    held = hold(unplugged, Settings(), Held(), NOW)
+    wobbly = choose(plugged, Settings(), held=held, now=NOW + 1, compute=Compute())
+    assert (wobbly.train, wobbly.reason) == (False, "This PC was on battery a moment ago.")
+    held = hold(plugged, Settings(), held, NOW + 1)
+    assert choose(plugged, Settings(), held=held, now=NOW + 11).train
+    held = hold(signals(memory_free=500 << 20), Settings(), Held(), NOW)
+    for second in (100, 200):  # more than the limit, but not by much
+        held = hold(signals(memory_free=600 << 20), Settings(), held, NOW + second)
+    assert held.on("memory") and not held.without_latches().on("memory")
+
+
+@pytest.mark.parametrize("phase", get_args(Phase))
+def test_quitting_goes_before_all(phase: Phase) -> None:
+    decision = choose(signals(None), wishes=Wishes(paused=True, quitting=True), compute=Compute(phase))
+    assert (decision.state, decision.train) == ("leaving", False)
+
+
+def test_times_and_sizes_are_written_for_people() -> None:
     assert [countdown(130), countdown(3730), countdown(-3)] == ["2:10", "1:02:10", "0:00"]
     assert [duration(40), duration(24 * 60), duration(192 * 60)] == ["40 s", "24 min", "3 h 12 min"]
-
-
-def test_a_host_without_experts_says_that_it_waits_for_some() -> None:
-    compute = Compute("training", experts=0, trains=False)
-    decision = decide(Idle(None, "test"), Settings(), Wishes(), compute, NOW)
-    assert decision.state == "contributing" and "waits for its share" in decision.reason
+    assert [size(300 << 20), size(11.4 * 2**30)] == ["300 MB", "11.4 GB"]
+    assert [listed(["a", "b"]), listed(list("abcdef"))] == ["a, b", "a, b, c and 3 more"]

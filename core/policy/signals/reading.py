@@ -58,16 +58,6 @@ Open = Callable[[Callable[[], None]], Source[Value]]
 
 
 @dataclasses.dataclass(frozen=True)
-class Idle:
-    """How long nobody has touched this PC."""
-
-    seconds: float | None
-    """None: it cannot be measured here."""
-    source: str
-    """What measured it, or a sentence that says why nothing can."""
-
-
-@dataclasses.dataclass(frozen=True)
 class Front:
     """What covers the screen that the user looks at."""
 

@@ -1,0 +1,82 @@
+"""`hearth why`: "Why am I (not) running?" as a table, and the measured promise."""
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from core.control.messages import RuleStatus, State, Status, YieldStatus
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+PROMISE_MS = 250
+FEW = 5
+"""Fewer measurements say little."""
+
+
+class Why(msgspec.Struct, frozen=True):
+    """What `hearth why --json` prints."""
+
+    state: State
+    reason: str
+    until: str
+    until_time: float | None
+    cpu: bool
+    gpu: bool
+    network: bool
+    rules: list[RuleStatus]
+    decides: str | None
+    """The rule that decides: the first that stops what stands still; None: nothing stops it."""
+    yields: YieldStatus
+    time: float
+
+
+def why(status: Status) -> Why:
+    return Why(
+        status.state, status.reason, status.until, status.until_time, status.cpu, status.gpu, status.network,
+        status.why, _decides(status), status.yields, status.time,
+    )  # fmt: skip
+
+
+def _decides(status: Status) -> str | None:
+    if status.cpu or status.gpu:
+        return None
+    return next((rule.rule for rule in status.why if "cpu" in rule.stops), None)
+
+
+def promise(yields: YieldStatus) -> str:
+    """A line about how fast this PC came back to its user."""
+    if yields.last_ms is None or yields.p95_ms is None:
+        return f"How fast this PC comes back to you: not measured yet; promised are {PROMISE_MS} ms."
+    times = "once" if yields.count == 1 else f"{yields.count} times"
+    p95 = f"p95 {yields.p95_ms:.0f} ms, " if yields.count >= FEW else ""
+    last = f"The last time compute stopped {yields.last_ms:.0f} ms after it had to"
+    return f"{last} ({p95}measured {times}; promised are {PROMISE_MS} ms)."
+
+
+def panel(answer: Why) -> "RenderableType":
+    """The rule that decides comes first; then all in their order, also those that pass."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    running = answer.cpu or answer.gpu
+    head = Text(f"Why am I {'' if running else 'not '}running?", style="bold")
+    state = Text(f"{answer.state.capitalize()}. {answer.reason} {answer.until}")
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in ("", "Rule", "Now", "By your settings", "Verdict"):
+        table.add_column(name, overflow="fold")
+    rules = sorted(answer.rules, key=lambda rule: rule.rule != answer.decides)
+    for rule in rules:
+        verdict = f"stops {', '.join(_NAMES[name] for name in rule.stops)}" if rule.stops else "fine"
+        mark = "✗" if rule.stops else "?" if rule.unknown else "✓"
+        style = "bold yellow" if rule.rule == answer.decides else "yellow" if rule.stops else ""
+        if rule.unknown and not rule.stops:
+            verdict, style = "not known", "dim"
+        table.add_row(mark, rule.title, rule.live, rule.wants, verdict, style=style)
+    uses = {"CPU": answer.cpu, "GPU": answer.gpu, "network": answer.network}
+    line = ", ".join(f"{name} {'on' if on else 'off'}" for name, on in uses.items())
+    return Group(head, state, Text(f"Allowed now: {line}."), Text(), table, Text(), Text(promise(answer.yields)))
+
+
+_NAMES = {"cpu": "CPU", "gpu": "GPU", "network": "network"}

@@ -1,0 +1,104 @@
+"""What a rule of the policy looks at, and what several rules share."""
+
+import dataclasses
+
+from core.policy import schedule
+from core.policy.facts import Compute, Machine, Resource, Usage, Verdict, Wishes
+from core.policy.hold import Held, counts, names, number, running
+from core.policy.signals.reading import Reading, Signals
+from core.policy.words import clock, countdown, listed, sentence
+from core.settings import Settings
+
+COMPUTE: frozenset[Resource] = frozenset({"cpu", "gpu"})
+GPU: frozenset[Resource] = frozenset({"gpu"})
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """All that rules look at."""
+
+    signals: Signals
+    settings: Settings
+    wishes: Wishes
+    compute: Compute
+    usage: Usage
+    held: Held
+    now: float
+    machine: Machine
+
+    @property
+    def idle_s(self) -> float | None:
+        """Seconds since the last input that was seen; None: unknown.
+
+        While nothing can measure it, a user who was seen within the threshold is still here.
+        """
+        idle, last = number(self.signals.idle_s), self.held.last_input
+        seen = None if last is None or last > self.now else self.now - last
+        if idle is None:
+            recent = seen is not None and seen < self.settings.idle_threshold_s
+            return seen if recent and self.settings.idle_unknown == "run" else None
+        return idle if seen is None else min(idle, seen)
+
+    @property
+    def idle_obstacle(self) -> str:
+        """A sentence: why nobody can tell how long the user has been away."""
+        reading = self.signals.idle_s
+        if reading.value is not None or not reading.source:
+            return "It cannot be measured how long you have been away."
+        return sentence(reading.source)
+
+    @property
+    def away(self) -> bool:
+        """Nobody is here; where that is unknown, what the user chose to believe."""
+        idle = self.idle_s
+        return self.settings.idle_unknown == "run" if idle is None else idle >= self.settings.idle_threshold_s
+
+    def stops(self, name: str) -> bool:
+        return counts(name, self.signals, self.settings, self.held)
+
+    def gone(self, name: str, end: str) -> tuple[str, float | None]:
+        """What ends a condition: `end`, or a countdown if it is already gone."""
+        moment = self.held.ends(name)
+        if moment is None or moment <= self.now:
+            return end, None
+        return f"Goes on in {countdown(moment - self.now)} if it stays so.", moment
+
+
+def value_words(reading: Reading[object], words: str | None) -> tuple[str, bool]:
+    """A live value in words, and whether it is unknown: then the words of its source."""
+    return (reading.source.removesuffix(".") or "Unknown", True) if words is None else (words, False)
+
+
+def hours_rule(case: Case, rule: str, title: str, text: str, stops: frozenset[Resource], what: str) -> Verdict:
+    table = schedule.parse(text)
+    on, change = table.on(case.now), table.next_change(case.now)
+    at = "" if change is None else clock(change, case.now)
+    live = "Any time" if table.always else f"{'On' if on else 'Off'}{at and f' until {at}'}"
+    row = Verdict(rule, title, live, text or "Any time", until_time=None)
+    if on:
+        return row
+    reason, until = (
+        f"It is not one of the times that you chose for {what}.",
+        f"Starts at {at}." if at else ("Starts when you choose other times in Settings."),
+    )
+    return dataclasses.replace(row, stops=stops, reason=reason, until=until, until_time=change)
+
+
+def programs_rule(case: Case, rule: str, title: str, chosen: tuple[str, ...], stops: frozenset[Resource]) -> Verdict:
+    runs = running(case.signals, chosen)
+    live, unknown = "None chosen", False
+    if chosen:
+        known = None if case.signals.programs.value is None else f"{runs} runs" if runs else "None of them runs"
+        live, unknown = value_words(case.signals.programs, known)
+    wants = f"{'Stops' if stops is COMPUTE else 'The GPU stops'} for {listed(list(names(chosen).values()))}"
+    row = Verdict(rule, title, live, wants if chosen else "Stops for programs that you choose", unknown=unknown)
+    if not chosen or not case.stops(rule):
+        return row
+    whole = "this PC" if stops is COMPUTE else "the GPU"
+    reason = (
+        f"{runs} runs, which is to have {whole} to itself."
+        if runs
+        else (f"A program that is to have {whole} to itself ran a moment ago.")
+    )
+    until, moment = case.gone(rule, f"Goes on when {runs} has ended.")
+    return dataclasses.replace(row, stops=stops, until=until, until_time=moment, state="waiting", reason=reason)

@@ -1,0 +1,158 @@
+"""The policy at work: signals and the user's wishes in, decisions out, and compute told at once."""
+
+import dataclasses
+import logging
+import time
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+import msgspec
+import psutil
+
+from core.control.messages import RuleStatus
+from core.errors import DataFolderError
+from core.policy.decide import Decision, decide
+from core.policy.facts import Compute, Machine, Usage, Wishes
+from core.policy.hold import Held, hold
+from core.policy.signals.reading import Signals
+from core.policy.signals.watch import Watch
+from core.settings import Settings, cores
+from core.settings_file import write_atomically
+from core.worker.supervisor import ComputeSupervisor
+
+log = logging.getLogger(__name__)
+
+WISHES_FILE = "wishes.json"
+
+
+class Policy:
+    """Decides for one worker, and remembers what hysteresis and the user's wishes need.
+
+    Args:
+        folder: the data folder.
+        settings: the first ones.
+        compute: what is told to compute or to stop.
+        networked, computes: as in `Machine`.
+        notice: called from any thread when a signal changed so that `decide` cannot wait.
+        pids: of Hearth's own processes.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        settings: Settings,
+        compute: ComputeSupervisor,
+        *,
+        networked: bool,
+        computes: bool,
+        notice: Callable[[], None],
+        pids: Callable[[], Collection[int]],
+    ) -> None:
+        self.folder = folder
+        self.settings = settings
+        self.usage = Usage()
+        """What Hearth itself has used; kept by those who measure it."""
+        self.wishes = _load_wishes(folder)
+        self._compute = compute
+        self._machine = Machine(cores(), psutil.virtual_memory().total, computes, networked)
+        self._held = Held()
+        self._hurries: bool | None = None
+        self._watch = Watch(notice, folder, pids, lambda: (0, 0))
+        self.signals = self._watch.read()
+        """As last decided by."""
+        self.decision = self.decide()
+
+    def decide(self, cause: float | None = None) -> Decision:
+        """Decide anew and tell compute.
+
+        Args:
+            cause: time.monotonic() of what led to it, for the measured promise; None: what the signals say.
+        """
+        now = time.time()
+        self.wishes = self.wishes.at(now)
+        self.signals = signals = self._watch.read()
+        self._held = hold(signals, self.settings, self._held, now)
+        self.decision = decision = decide(
+            signals, self.settings, self.wishes, self._view(), self.usage, self._held, now, self._machine
+        )
+        self._compute.want(decision.train, _cause(decision, signals) if cause is None else cause)
+        hurries = decision.train and self.settings.idle_only
+        if hurries != self._hurries:
+            self._hurries = hurries
+            self._watch.hurry(hurries)
+        return decision
+
+    def set_settings(self, settings: Settings) -> None:
+        """What the new settings say holds at once: nothing of the old ones is held."""
+        self.settings = settings
+        self._held = self._held.without_latches()
+
+    def pause(self, seconds: float | None, cause: float) -> None:
+        """Stop until resumed or for `seconds`; `cause` is the time.monotonic() of the request."""
+        until = None if seconds is None else time.time() + seconds
+        self._wish(dataclasses.replace(self.wishes, paused=True, paused_until=until, start_now_until=None), cause)
+
+    def resume(self) -> None:
+        self._wish(dataclasses.replace(self.wishes, paused=False, paused_until=None), time.monotonic())
+
+    def start_now(self, seconds: float) -> None:
+        """Compute for `seconds` although the user is not away."""
+        until = time.time() + seconds
+        wishes = dataclasses.replace(self.wishes, paused=False, paused_until=None, start_now_until=until)
+        self._wish(wishes, time.monotonic())
+
+    def quit(self) -> None:
+        self.wishes = dataclasses.replace(self.wishes, quitting=True)
+        self.decide(time.monotonic())
+
+    def why(self) -> list[RuleStatus]:
+        """Every rule of the last decision, for those who ask why this PC is or is not running."""
+        return [
+            RuleStatus(
+                one.rule, one.title, one.live, one.wants, sorted(one.stops), one.until, one.until_time, one.unknown
+            )
+            for one in self.decision.rules
+        ]
+
+    def close(self) -> None:
+        self._watch.close()
+
+    def _wish(self, wishes: Wishes, cause: float) -> None:
+        self.wishes = wishes
+        self.decide(cause)
+        try:
+            write_atomically(self.folder / WISHES_FILE, msgspec.json.encode(wishes))
+        except DataFolderError as error:
+            log.warning("Your choice holds, but only until Hearth ends: %s", error)
+
+    def _view(self) -> Compute:
+        compute = self._compute
+        return Compute(
+            compute.phase,
+            len(compute.progress.experts),
+            compute.failure,
+            compute.retry_time,
+            compute.memory_free_time,
+            compute.answering,
+            compute.asking is None or compute.asking.reachable,
+            compute.trains,
+        )
+
+
+def _cause(decision: Decision, signals: Signals) -> float:
+    """When the user came back, if that is what stops compute; else now."""
+    stopping = next((rule.rule for rule in decision.rules if "cpu" in rule.stops), None)
+    idle = signals.idle_s.value if stopping == "user" else None
+    return time.monotonic() - (idle or 0.0)
+
+
+def _load_wishes(folder: Path) -> Wishes:
+    """A pause outlives a restart; a damaged file means no pause."""
+    try:
+        wishes = msgspec.json.decode((folder / WISHES_FILE).read_bytes(), type=Wishes)
+    except FileNotFoundError:
+        return Wishes()
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
+        log.warning("%s could not be read (%s): nothing is paused.", WISHES_FILE, error)
+        return Wishes()
+    return dataclasses.replace(wishes, start_now_until=None, quitting=False)

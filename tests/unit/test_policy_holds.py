@@ -1,0 +1,249 @@
+"""Whatever the signals say: one state, a reason, an end, the user's settings obeyed, and no flapping."""
+
+import math
+import time
+from typing import Any, get_args
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.control.messages import State
+from core.policy import schedule
+from core.policy.decide import Decision, decide
+from core.policy.facts import Compute, Machine, Phase, Usage, Wishes
+from core.policy.hold import CONDITIONS, Held, hold
+from core.policy.signals.reading import UNKNOWN, Front, Gpu, Power, Reading, Signals
+from core.settings import Settings
+
+NOW = 1_800_000_000.0
+odd = st.floats(allow_nan=True, allow_infinity=True)
+"""Nonsense that no source should ever tell."""
+
+
+def reading(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Reading[Any]]:
+    sources = st.sampled_from(["XScreenSaver", "It does not answer.", ""])
+    return st.builds(Reading, st.none() | values, sources, st.floats(0, 1e6))
+
+
+shares = st.floats(0, 1) | odd
+gpus = st.builds(Gpu, st.sampled_from(["a", "b"]), st.just("GPU"), others=st.none() | odd, celsius=st.none() | odd)
+all_signals = st.builds(
+    Signals,
+    idle_s=reading(st.floats(0, 1000) | odd),
+    locked=reading(st.booleans()),
+    front=reading(st.builds(Front, st.sampled_from(["window", "fullscreen", "presentation", "game"]))),
+    power=reading(st.builds(Power, st.booleans(), st.none() | shares)),
+    cpu_others=reading(shares),
+    memory_free=reading(st.integers(-5, 4 << 30)),
+    disk_free=reading(st.integers(-5, 4 << 30)),
+    gpus=reading(st.lists(gpus, max_size=2).map(tuple)),
+    celsius=reading(odd),
+    watts=reading(odd),
+    metered=reading(st.booleans()),
+    network_others=reading(odd),
+    programs=reading(st.frozensets(st.sampled_from(["blender", "obs", "bash"]))),
+)
+chosen_programs = st.sampled_from([(), ("blender",), (" Blender.EXE", "vlc")])
+all_settings = st.builds(
+    Settings,
+    idle_only=st.booleans(),
+    idle_threshold_s=st.sampled_from([5, 300]),
+    idle_unknown=st.sampled_from(["wait", "run"]),
+    gpu_in_use=st.booleans(),
+    on_battery=st.booleans(),
+    battery_percent=st.sampled_from([0, 60, 100]),
+    on_metered=st.booleans(),
+    compute_hours=st.sampled_from(["", "8:00-20:00", "20:00-8:00", "mo,we"]),
+    network_hours=st.sampled_from(["", "9:00-21:00", "su"]),
+    quota_gb=st.sampled_from([0, 1]),
+    busy_cpu_percent=st.sampled_from([0, 25, 100]),
+    exclusive_programs=chosen_programs,
+    exclusive_gpu_programs=chosen_programs,
+    game_stops=st.sampled_from(["all", "gpu", "nothing"]),
+    game_is=st.sampled_from(["fullscreen", "game"]),
+    gpus_off=st.sampled_from([(), ("a",), ("a", "b")]),
+    disk_free_mb=st.sampled_from([0, 1024]),
+    memory_free_mb=st.sampled_from([0, 512]),
+    cpu_celsius=st.sampled_from([0, 85]),
+    gpu_celsius=st.sampled_from([0, 85]),
+    energy_budget_kwh=st.sampled_from([0, 5]),
+    threads=st.sampled_from([0, 1, 1024]),
+)
+times = st.none() | st.floats(NOW - 1000, NOW + 3 * 86_400) | st.floats(allow_nan=False)
+all_wishes = st.builds(Wishes, st.booleans(), times, times, st.booleans())
+moments = st.none() | st.floats(NOW - 1000, NOW + 1000)
+all_computes = st.builds(
+    Compute,
+    phase=st.sampled_from(get_args(Phase)),
+    experts=st.integers(0, 9),
+    failure=st.none() | st.just("It fell over."),
+    retry_time=moments,
+    memory_free_time=moments,
+    answering=st.booleans(),
+    reachable=st.booleans(),
+    trains=st.booleans(),
+)
+all_usages = st.builds(
+    Usage, st.integers(0, 3 * 10**9), st.integers(0, 10**12), st.floats(0, 10), st.booleans(), st.booleans()
+)
+machines = st.builds(Machine, st.integers(1, 64), st.just(8 << 30), st.booleans(), st.booleans(), st.booleans())
+
+
+def short(free: int | None, limit_mb: int) -> bool:
+    return free is not None and 0 <= free < limit_mb * 1024 * 1024
+
+
+def forbidden(signals: Signals, chosen: Settings, wishes: Wishes, usage: Usage, machine: Machine) -> dict[str, bool]:
+    """What the user's settings forbid, in a line or two a rule, from the words of the settings' form alone."""
+    idle, power = signals.idle_s.value, signals.power.value
+    known = idle is not None and math.isfinite(idle) and idle >= 0
+    here = idle < chosen.idle_threshold_s if known and idle is not None else chosen.idle_unknown == "wait"
+    pressed = wishes.start_now_until is not None and NOW < wishes.start_now_until <= NOW + 86_400
+    paused = wishes.paused and not (wishes.paused_until is not None and wishes.paused_until <= NOW)
+    battery = power is not None and not power.mains
+    charge = -1.0 if power is None or power.charge is None or not 0 <= power.charge <= 1 else power.charge
+    front = signals.front.value.kind if signals.front.value and not signals.locked.value else "window"
+    game = front == "game" or (chosen.game_is == "fullscreen" and front != "window")
+    blender = "blender" in (signals.programs.value or frozenset())
+    compute = any(
+        [
+            wishes.quitting or paused or not machine.computes,
+            battery and not chosen.on_battery,
+            battery and chosen.battery_percent > 0 and charge * 100 < chosen.battery_percent,
+            chosen.idle_only and here and not pressed,
+            not schedule.parse(chosen.compute_hours).on(NOW) and not pressed,
+            blender and bool(chosen.exclusive_programs),
+            game and chosen.game_stops == "all",
+            short(signals.memory_free.value, chosen.memory_free_mb),
+            short(signals.disk_free.value, chosen.disk_free_mb),
+            0 < chosen.energy_budget_kwh <= usage.kwh_month,
+        ]
+    )
+    gpu = any(
+        [
+            here and not chosen.gpu_in_use,
+            blender and bool(chosen.exclusive_gpu_programs),
+            game and chosen.game_stops == "gpu",
+            usage.heat_stop_gpu and chosen.gpu_celsius > 0,
+            not any(one.id not in chosen.gpus_off for one in signals.gpus.value or ()),
+            not machine.uses_gpus,
+        ]
+    )
+    network = any(
+        [
+            bool(signals.metered.value) and not chosen.on_metered,
+            not schedule.parse(chosen.network_hours).on(NOW),
+            0 < chosen.quota_gb * 10**9 <= usage.network_bytes_month,
+        ]
+    )
+    heat = usage.heat_stop_cpu and chosen.cpu_celsius > 0
+    return {"cpu": compute or heat, "gpu": compute or gpu, "network": network}
+
+
+def check_words(decision: Decision) -> None:
+    assert decision.state in get_args(State)
+    for text in (decision.reason, decision.until):
+        assert text.endswith(".") and len(text) > 3 and "None" not in text and "nan" not in text and "inf" not in text
+    assert decision.until_time is None or decision.until_time > NOW
+    assert len({rule.rule for rule in decision.rules}) == len(decision.rules)
+    for rule in decision.rules:
+        assert rule.title and rule.live and rule.wants
+        assert bool(rule.stops) == bool(rule.until)
+        if rule.stops:
+            assert rule.reason.endswith(".") and rule.until.endswith(".")
+
+
+@settings(max_examples=800, deadline=None)
+@given(all_signals, all_settings, all_wishes, all_computes, all_usages, machines)
+def test_every_case_has_a_state_a_reason_and_an_end_and_obeys_the_user(
+    signals: Signals, chosen: Settings, wishes: Wishes, compute: Compute, usage: Usage, machine: Machine
+) -> None:
+    decision = decide(signals, chosen, wishes, compute, usage, Held(), NOW, machine)
+    check_words(decision)
+    allowed = {"cpu": decision.cpu, "gpu": decision.gpu, "network": decision.network}
+    forbids = forbidden(signals, chosen, wishes, usage, machine)
+    assert allowed == {name: not no for name, no in forbids.items()}  # nor does it rest without a reason
+    assert decision.train == (decision.cpu or decision.gpu)
+    if decision.train:
+        assert decision.state in ("contributing", "preparing", "attention", "limited")
+    else:
+        assert (decision.state != "preparing" or signals.idle_s == UNKNOWN) and (
+            decision.state != "contributing" or not machine.computes
+        )
+    assert 0 < decision.cpu_share <= 1 and 1 <= decision.threads <= machine.cores and decision.memory_bytes > 0
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(all_signals, st.sampled_from([-30, 0.5, 5, 25])), min_size=1, max_size=4), all_settings)
+def test_what_is_held_forbids_more_never_less(past: list[tuple[Signals, float]], chosen: Settings) -> None:
+    held, now = Held(), NOW - sum(step for _, step in past)
+    for signals, step in past:
+        now += step
+        held = hold(signals, chosen, held, now)
+    machine = Machine(uses_gpus=True)
+    decision = decide(past[-1][0], chosen, Wishes(), Compute("absent"), Usage(), held, NOW, machine)
+    check_words(decision)
+    forbids = forbidden(past[-1][0], chosen, Wishes(), Usage(), machine)
+    assert not (decision.cpu and forbids["cpu"]) and not (decision.gpu and forbids["gpu"])
+    assert not (decision.network and forbids["network"])
+    if held.on("cpu_busy") and chosen.busy_cpu_percent:
+        assert not decision.cpu
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.tuples(all_signals, all_signals, all_signals),
+    st.lists(st.tuples(st.integers(0, 2), st.sampled_from([0.05, 1, 2, 9])), min_size=40, max_size=40),
+    all_settings,
+)
+def test_no_condition_changes_twice_within_its_hold_time(
+    told: tuple[Signals, ...], order: list[tuple[int, float]], chosen: Settings
+) -> None:
+    held, now, changed = Held(), NOW, dict.fromkeys(CONDITIONS, (-math.inf, False))
+    for which, step in order:
+        now += step
+        held = hold(told[which], chosen, held, now)
+        for name, (moment, on) in changed.items():
+            if held.on(name) != on:
+                least = CONDITIONS[name].gone_s if on else CONDITIONS[name].after_s
+                assert now - moment >= least - 1e-6, (name, now - moment)
+                changed[name] = (now, held.on(name))
+
+
+idles = st.sampled_from([None, 0.0, 3.0, 400.0, math.nan])
+noises = st.tuples(idles, st.sampled_from([0.05, 0.9, None]), st.booleans())
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(noises, min_size=60, max_size=60), st.sampled_from(["wait", "run"]))
+def test_noise_does_not_start_compute_again_and_again(
+    noise: list[tuple[float | None, float | None, bool]], unknown: Any
+) -> None:
+    """One reading a second: after each stop compute rests for at least 10 s."""
+    chosen = Settings(idle_only=True, idle_threshold_s=12, idle_unknown=unknown)
+    held, stopped, trained = Held(), -math.inf, False
+    for second, (idle, others, mains) in enumerate(noise):
+        now = NOW + second
+        signals = Signals(Reading(idle, "X."), cpu_others=Reading(others, ""), power=Reading(Power(mains), ""))
+        held = hold(signals, chosen, held, now)
+        trains = decide(signals, chosen, Wishes(), Compute(), Usage(), held, now).train
+        if trains and not trained:
+            assert now - stopped >= 9, second
+        if trained and not trains:
+            stopped = now
+        trained = trains
+
+
+def test_deciding_costs_little() -> None:
+    """Done once a second, it must stay far under 0.3% of a core."""
+    signals = Signals(Reading(400.0, "X"), programs=Reading(frozenset(map(str, range(400))), "psutil"))
+    chosen = Settings(idle_only=True, compute_hours="mo-fr 18:00-08:00", exclusive_programs=("a", "b"))
+    held, best = Held(), math.inf
+    for _ in range(20):
+        start = time.process_time()
+        for step in range(10):
+            held = hold(signals, chosen, held, NOW + step)
+            decide(signals, chosen, Wishes(), Compute(), Usage(), held, NOW + step)
+        best = min(best, (time.process_time() - start) / 10)
+    print(f"{best * 1e6:.0f} µs")
+    assert best < 0.002
