@@ -322,7 +322,10 @@ class Session:
             self._unsaved = False
             step, start, error, saved = self._trainer.step, time.monotonic(), None, {}
             backends = {**self._residents.leaving, **self._backends}
-            parts: dict[str, Part | Callable[[], Part]] = {str(uid): partial(_part, b) for uid, b in backends.items()}
+            # What has taken no step is the same anywhere, from the run's seed.
+            parts: dict[str, Part | Callable[[], Part]] = {
+                str(uid): partial(_part, backend) for uid, backend in backends.items() if backend.version
+            }
             parts[TRUNK] = Part(self._trainer.state(), step, self._trainer.samples)
             self._pipe.saving.set()
             try:

@@ -17,6 +17,10 @@ from core.net import fast_binding, heap, limits
 ALPN = b"hearth/1"
 ANYWHERE = ("0.0.0.0:0", "[::]:0")
 """Every address of this PC, on a free port."""
+PACKET_HEADERS = 28
+"""Bytes."""
+SENT_HEADERS = 1.04
+"""What they add to what is sent, as packets of all sizes come."""
 LOOPBACK = ("127.0.0.1:0", "[::1]:0")
 
 
@@ -111,6 +115,9 @@ class Connection:
         outgoing: whether this side dialled.
     """
 
+    tunnelled = False
+    """Whether its bytes travel inside another connection's."""
+
     def __init__(self, connection: iroh.Connection, outgoing: bool) -> None:
         self._connection = connection
         self.peer = PeerId(connection.remote_id().to_bytes())
@@ -118,6 +125,10 @@ class Connection:
         connection.set_max_concurrent_bi_streams(0)
         connection.set_max_concurrent_uni_streams(limits.LANES + 1)
         connection.set_receive_window(limits.RECEIVE_WINDOW)
+
+    def hold(self, window: int) -> None:
+        """Let the peer send no more than `window` bytes before they are read."""
+        self._connection.set_receive_window(window)
 
     async def open(self) -> SendStream:
         """A new stream to the peer, who sees it with its first byte."""
@@ -221,6 +232,13 @@ class Endpoint:
     def sockets(self) -> list[str]:
         """The bound sockets: "ip:port"."""
         return list(self._endpoint.bound_sockets())
+
+    def moved(self) -> tuple[int, int]:
+        """Bytes received and sent since the start, with the headers of UDP and IPv4 (of what was sent, about)."""
+        counters = {name: counter.value for name, counter in self._endpoint.stats().items()}
+        received = counters.get("socket:recv_data_ipv4", 0) + counters.get("socket:recv_data_ipv6", 0)
+        sent = counters.get("socket:send_ipv4", 0) + counters.get("socket:send_ipv6", 0)
+        return received + PACKET_HEADERS * counters.get("socket:recv_datagrams", 0), int(sent * SENT_HEADERS)
 
     def addresses(self) -> list[str]:
         """Addresses of this PC's own interfaces, and those told by `add_external`."""

@@ -9,11 +9,12 @@ from typing import Any, Protocol
 
 import msgspec
 
-from core.errors import PeerUnreachable
+from core.errors import CallRefused, PeerUnreachable
 from core.identity import PeerId
 from core.net import limits
 from core.net.endpoint import Connection, ReceiveStream, SendStream
-from core.net.messages import PREFIX, Answer, Call, Header, Ping
+from core.net.messages import PREFIX, Answer, Call, Cancel, Header, Ping, Pong
+from core.net.shaping import Shaper
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +40,8 @@ class Refusal(Exception):
 
 class Owner(Protocol):
     """What a link asks of the node."""
+
+    shaper: Shaper
 
     def admit(self, link: "Link", header: Header, size: int) -> None:
         """Let a frame in whose payload of `size` is still to come (0: it is here). Raises Refusal."""
@@ -90,10 +93,14 @@ class Link:
         self.retired = False
         self.ended_by_peer = False
         self._owner = owner
+        # what goes through a relay is sent by the link with the relay
+        self._shaper = Shaper() if connection.tunnelled else owner.shaper
         self._next_id = 0
         self._asked_at = 0.0
         self._rounds = 0
         self._queue: list[bytes] = []
+        self._first: list[bytes] = []
+        """Signs of life and cancellations: they go before what is queued."""
         self._queued = 0
         self._wake = asyncio.Event()
         self._room = asyncio.Event()
@@ -102,10 +109,15 @@ class Link:
         self._lanes_free = asyncio.Semaphore(limits.LANES)
         self._frame_deadlines: dict[ReceiveStream, float] = {}
         self._writing_since: float | None = None
+        self.shape()
         self._tasks = [
             owner.start(self._guard(self._write), "link writer"),
             owner.start(self._guard(self._accept), "link streams"),
         ]
+
+    def shape(self) -> None:
+        """The limits of bandwidth have changed."""
+        self.connection.hold(self._shaper.window)
 
     # --- sending
 
@@ -123,17 +135,18 @@ class Link:
         """Queue a small frame; the writer sends all that are queued at once."""
         data = _encode(header)
         frame = b"".join((PREFIX.pack(len(data), len(payload)), data, payload))
-        self._queue.append(frame)
+        (self._first if isinstance(header, Ping | Pong | Cancel) else self._queue).append(frame)
         self._queued += len(frame)
         if self._queued > limits.OUTGOING:
             self._room.clear()
         self._wake.set()
 
     async def send(self, header: Header, payload: Payload = b"") -> None:
-        """Send a frame, small or large; waits while the peer reads too slowly.
+        """Send a frame, small or large; waits while the peer reads too slowly, or the user's limit holds it back.
 
         Raises:
             PeerUnreachable: the link broke.
+            CallRefused: at the user's limit it would take longer than the peer waits.
         """
         if self.closed_because is not None:
             raise PeerUnreachable(self.closed_because)
@@ -150,13 +163,18 @@ class Link:
     async def _send_large(self, header: Header, payload: Payload) -> None:
         data = _encode(header)
         view = memoryview(payload).cast("B")
-        async with self._lanes_free:
+        if (seconds := self._shaper.too_slow(len(view))) is not None:
+            raise CallRefused(f"{len(view)} bytes would take {seconds:.0f} s at your upload limit. See Settings.")
+        async with self._lanes_free, self._shaper.large(self.peer):
             lane = self._lanes.pop() if self._lanes else await self.connection.open()
             try:
-                first = limits.CHUNK - len(data)
+                chunk = self._shaper.upload.chunk
+                first = max(0, chunk - len(data))
+                await self._shaper.sent(self.peer, len(data) + first)
                 await lane.write(b"".join((PREFIX.pack(len(data), len(view)), data, view[:first])))
-                for start in range(first, len(view), limits.CHUNK):
-                    await lane.write(bytes(view[start : start + limits.CHUNK]))
+                for start in range(first, len(view), chunk):
+                    await self._shaper.sent(self.peer, chunk)
+                    await lane.write(bytes(view[start : start + chunk]))
             except PeerUnreachable:
                 if self.closed_because is not None or self.connection.closed:
                     raise
@@ -173,16 +191,30 @@ class Link:
         while True:
             await self._wake.wait()
             self._wake.clear()
-            data = self._queue[0] if len(self._queue) == 1 else b"".join(self._queue)
-            self._queue.clear()
-            for start in range(0, len(data), _READ):
-                part = data if len(data) <= _READ else data[start : start + _READ]
+            while self._first or self._queue:
+                data = self._take()
+                if self._shaper.upload.rate:
+                    await self._shaper.sent_small(len(data))
                 self._writing_since = time.monotonic()
-                await stream.write(part)
+                await stream.write(data)
                 self._writing_since = None
-                self._queued -= len(part)
-            if self.roomy:
-                self._room.set()
+                self._queued -= len(data)
+                if self.roomy:
+                    self._room.set()
+
+    def _take(self) -> bytes:
+        """As many of the queued frames as are sent by one write."""
+        if self._first:
+            frames, self._first = self._first, []
+        else:
+            count = size = 0
+            most = min(_READ, self._shaper.upload.chunk)
+            while count < len(self._queue) and size < most:
+                size += len(self._queue[count])
+                count += 1
+            frames = self._queue[:count]
+            del self._queue[:count]
+        return frames[0] if len(frames) == 1 else b"".join(frames)
 
     # --- receiving
 
@@ -202,6 +234,8 @@ class Link:
                 if not data:
                     return
                 self.heard = time.monotonic()
+                if self._shaper.download.rate:
+                    await self._shaper.received(len(data), large=False)
                 while data:
                     data = await self._frame(stream, data)
         except Refusal:
@@ -251,8 +285,10 @@ class Link:
     async def _payload(self, stream: ReceiveStream, begun: bytes, size: int) -> bytes:
         parts, missing = [begun], size - len(begun)
         while missing:
-            parts.append(await self._rest(stream, min(limits.CHUNK, missing), size))
+            parts.append(await self._rest(stream, min(self._shaper.download.chunk, missing), size))
             missing -= len(parts[-1])
+            if self._shaper.download.rate:
+                await self._shaper.received(len(parts[-1]), large=True)
         self._frame_deadlines.pop(stream, None)
         return b"".join(parts)
 

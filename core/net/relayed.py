@@ -187,6 +187,8 @@ class _ReceiveStream(ReceiveStream):
 class RelayedConnection(Connection):
     """What `endpoint.Connection` is, over a secure channel through a relay."""
 
+    tunnelled = True
+
     def __init__(self, ends: "RelayEnds", pipe: Pipe, channel: "SecureStream", peer: PeerId, outgoing: bool) -> None:
         self.peer, self.outgoing, self.relay = peer, outgoing, pipe.relay
         self._ends, self._pipe, self._channel = ends, pipe, channel
@@ -196,6 +198,9 @@ class RelayedConnection(Connection):
         self._accepted: asyncio.Queue[_ReceiveStream | None] = asyncio.Queue()
         self._closed_because: str | None = None
         self._reader = ends.start(self._receive(), "relayed connection")
+
+    def hold(self, window: int) -> None:
+        """The link with the relay does that."""
 
     async def open(self) -> _SendStream:
         return _SendStream(self)

@@ -19,6 +19,7 @@ from core.net.messages import REFUSALS, TIMED_OUT, Answer, Call, Cancel, Fault, 
 from core.net.metrics import Meter, MethodMetrics
 from core.net.pool import Connector, Pool
 from core.net.service import Context, Cost, Handler, Result, Service
+from core.net.shaping import Shaper
 
 log = logging.getLogger(__name__)
 
@@ -70,6 +71,7 @@ class RpcNode:
         self.on_connected: list[Callable[[PeerId], None]] = []
         self.on_disconnected: list[Callable[[PeerId], None]] = []
         self.bans = Bans()
+        self.shaper = Shaper()
         self.endpoint: Endpoint
         self.pool: Pool
         self._listen = listen
@@ -225,6 +227,17 @@ class RpcNode:
             return PeerAddress(self.peer)
         found = dict.fromkeys([*self.external, *self.endpoint.addresses()])
         return PeerAddress(self.peer, tuple(found)[: limits.ADDRESSES], self.relays)
+
+    def limit(self, upload: float, download: float) -> None:
+        """Send and receive no faster than so many bytes a second, over all peers; 0: no limit."""
+        if (upload, download) != (self.shaper.upload.rate, self.shaper.download.rate):
+            self.shaper.set(upload, download)
+            for link in self.pool.links.values():
+                link.shape()
+
+    def moved(self) -> tuple[int, int]:
+        """Bytes received and sent since the start, as the network counts them."""
+        return self.endpoint.moved() if self._group is not None else (0, 0)
 
     def keep(self, peer: PeerId, kept: bool = True) -> None:
         """Hold on to the connection with a peer: never idle, and a cut is noticed also between calls."""

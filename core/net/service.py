@@ -287,6 +287,8 @@ class Service:
             _too_late(link, call)
         except PeerUnreachable:
             pass  # nobody is left to answer
+        except CallRefused as error:  # the user's limit is too low for this answer
+            link.post(_failed(call, method, error))
 
 
 def _answer(call: Call, result: Result) -> tuple[Answer, Payload]:

@@ -76,7 +76,7 @@ class Adam:
             [mean],
             [square],
             [],
-            [torch.tensor(float(self.version))],
+            [torch.tensor(self.version, dtype=torch.float32)],
             lr=rate,
             beta1=BETAS[0],
             beta2=BETAS[1],
@@ -84,7 +84,7 @@ class Adam:
             eps=EPSILON,
             amsgrad=False,
             maximize=False,
-            grad_scale=torch.tensor(divisor * max(1.0, norm / self._clip)),
+            grad_scale=torch.tensor(divisor * max(1.0, norm / self._clip), dtype=torch.float32),
         )
 
     def state(self) -> dict[str, Tensor]:

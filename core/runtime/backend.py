@@ -1,11 +1,12 @@
 """One expert as its host keeps it: weights, optimizer, and the gradients gathered for the next step."""
 
+import functools
 import math
 import time
 from collections.abc import Iterable, Iterator
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from core.errors import ComputeError, ManifestError
 from core.experts import modules
@@ -38,31 +39,39 @@ class ExpertBackend:
             ManifestError: unknown kind of expert.
         """
         self.uid = uid
-        self.module = modules.build(model.expert, model.width, model.hidden, training.seed, uid)
         self.input_shape = modules.kind_of(model.expert).input_shape(model.width)
-        self.dtype = next(self.module.parameters()).dtype
+        self.weights, self.dtype = _size(model)
         self.pending = 0
         """Samples whose gradients wait for the next step."""
         self.max_age_s = training.max_age_s
         """Pending gradients older than this are applied even if they are few; whoever runs the expert sees to it."""
-        self._training = training
-        self._adam = Adam(self.module, training.expert_rate, training, min(1.0, model.k / math.prod(model.grid)))
+        self._model, self._training = model, training
         self.gathered = torch.zeros(0)
         """Sum of the pending gradients by the weights, flat; of no meaning while there are none."""
         self.max_staleness = training.max_staleness
         self.conduct = Conduct()
-        self.weights = sum(parameter.numel() for parameter in self._adam.parameters)
         self.rows_per_pass = MAX_ROWS
+
+    @functools.cached_property
+    def module(self) -> nn.Module:
+        """Its weights take memory once it is used; until then they are as the seed says."""
+        model = self._model
+        return modules.build(model.expert, model.width, model.hidden, self._training.seed, self.uid)
+
+    @functools.cached_property
+    def _adam(self) -> Adam:
+        share = min(1.0, self._model.k / math.prod(self._model.grid))
+        return Adam(self.module, self._training.expert_rate, self._training, share)
 
     @property
     def version(self) -> int:
         """Optimizer steps taken."""
-        return self._adam.version
+        return self._adam.version if "_adam" in vars(self) else 0
 
     @property
     def samples(self) -> int:
         """Samples whose gradients have been applied."""
-        return self._adam.samples
+        return self._adam.samples if "_adam" in vars(self) else 0
 
     @torch.no_grad()
     def forward(self, inputs: Tensor) -> Tensor:
@@ -136,9 +145,19 @@ def expert_bytes(model: Model) -> int:
     Raises:
         ManifestError: unknown kind of expert.
     """
+    weights, dtype = _size(model)
+    return weights * dtype.itemsize * COPIES + OVERHEAD
+
+
+def _size(model: Model) -> tuple[int, torch.dtype]:
+    """Numbers in an expert, and their type.
+
+    Raises:
+        ManifestError: unknown kind of expert.
+    """
     with torch.device("meta"):
-        module = modules.kind_of(model.expert).build(model.width, model.hidden)
-    return sum(parameter.nbytes for parameter in module.parameters()) * COPIES + OVERHEAD
+        parameters = list(modules.kind_of(model.expert).build(model.width, model.hidden).parameters())
+    return sum(parameter.numel() for parameter in parameters), parameters[0].dtype
 
 
 def check_memory(model: Model, experts: int, memory_bytes: int) -> None:

@@ -122,7 +122,8 @@ class CheckpointStore:
             if not any(self._restore_part(name, blob, accept, notes) for blob in blobs):
                 missing.append(name)
         newest = checkpoints[0] if checkpoints else None
-        return Restored(newest, missing, _shortened(notes, newest is not None, missing))
+        lost = [name for name in missing if any(name in checkpoint.parts for checkpoint in checkpoints)]
+        return Restored(newest, missing, _shortened(notes, newest is not None, lost))
 
     def _restore_part(self, name: str, blob: Blob, accept: Callable[[Part], None], notes: list[str]) -> bool:
         path = self._blob_path(blob.sha256)

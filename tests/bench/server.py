@@ -104,10 +104,7 @@ def _serving(running: RunningWorker) -> int:
 
 def _throughput(width: int, batch: int, encoding: str, seconds: float) -> dict[str, Any]:
     with server(width, EXPERTS) as (running, _):
-        address = hearth(running.folder, "address").stdout.strip()
-        command = [sys.executable, "-m", "tests.bench.server_client", f"--server={address}", f"--width={width}"]
-        command += [f"--uids={','.join(f'{RUN}.0.{index}' for index in range(EXPERTS))}", f"--batch-size={batch}"]
-        command += [f"--codec={encoding}", f"--seconds={seconds}", f"--in-flight={IN_FLIGHT}"]
+        command = _client(running, width, EXPERTS, batch, encoding, seconds)
         pipe = subprocess.PIPE
         clients = [subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True) for _ in range(CLIENTS)]
         try:
@@ -135,6 +132,14 @@ def _throughput(width: int, batch: int, encoding: str, seconds: float) -> dict[s
     }
 
 
+def _client(running: RunningWorker, width: int, experts: int, batch: int, encoding: str, seconds: float) -> list[str]:
+    """The command line of a client."""
+    address = hearth(running.folder, "address").stdout.strip()
+    command = [sys.executable, "-m", "tests.bench.server_client", f"--server={address}", f"--width={width}"]
+    command += [f"--uids={','.join(f'{RUN}.0.{index}' for index in range(experts))}", f"--batch-size={batch}"]
+    return [*command, f"--codec={encoding}", f"--seconds={seconds}", f"--in-flight={IN_FLIGHT}"]
+
+
 def _line(client: "subprocess.Popen[str]") -> Any:
     assert client.stdout
     line = client.stdout.readline()
@@ -143,9 +148,14 @@ def _line(client: "subprocess.Popen[str]") -> Any:
 
 
 def _start() -> dict[str, Any]:
+    """At the start, and after every expert has been called: an expert's weights take memory once it is used."""
     with server(START_WIDTH, START_EXPERTS) as (running, seconds):
         used = memory(processes(running))
-    return {"experts": START_EXPERTS, "hid_dim": START_WIDTH, "cold_start_s": round(seconds, 2), "memory": used}
+        command = _client(running, START_WIDTH, START_EXPERTS, batch=1, encoding="fp32", seconds=0.0)
+        subprocess.run(command, cwd=ROOT, input="go\n", stdout=subprocess.PIPE, text=True, check=True, timeout=60)
+        then = memory(processes(running))
+    figures = {"experts": START_EXPERTS, "hid_dim": START_WIDTH, "cold_start_s": round(seconds, 2), "memory": used}
+    return {**figures, "memory_after_calls": then}
 
 
 def processes(running: RunningWorker) -> list[int]:

@@ -1,10 +1,10 @@
 """A D-Bus service in a process of its own, which answers what a test tells it to.
 
 Each line of its input is a JSON object, each is answered by a line. `{"own": NAME}`: take a name on the bus;
-`{"answer": [PATH, INTERFACE, METHOD], "signature": S, "body": [...]}`, the same with `"hang": true` or `"error": NAME`;
-`{"emit": [PATH, INTERFACE, SIGNAL], "signature": S, "body": [...]}`; `{"calls": [PATH, INTERFACE, METHOD]}`: how often
-it was called. In a body `{"struct": [...]}` is one. Properties are answers of org.freedesktop.DBus.Properties, by
-`"property": NAME`.
+`{"answer": [PATH, INTERFACE, METHOD], "signature": S, "body": [...]}`, the same with `"hang": true`;
+`{"emit": [PATH, INTERFACE, SIGNAL], "signature": S, "body": [...], "times": N}`;
+`{"calls": [PATH, INTERFACE, METHOD]}`: how often it was called. In a body `{"struct": [...]}` is one. Properties are
+answers of org.freedesktop.DBus.Properties' `Get`, by its two arguments too.
 """
 
 import json
@@ -58,9 +58,9 @@ def serve() -> None:
                 continue
             key = key_of(message)
             calls[key] = calls.get(key, 0) + 1
-            answer = answers.get(key, {"error": "org.freedesktop.DBus.Error.UnknownMethod"})
-            if "error" in answer:
-                send(new_error(message, answer["error"]))
+            answer = answers.get(key)
+            if answer is None:
+                send(new_error(message, "org.freedesktop.DBus.Error.UnknownMethod"))
             elif "hang" not in answer:
                 send(new_method_return(message, answer["signature"] or None, tuple(value(answer["body"]))))
 
@@ -73,7 +73,8 @@ def serve() -> None:
         elif "emit" in command:
             path, interface, signal = command["emit"]
             emitter = DBusAddress(path, interface=interface)
-            send(new_signal(emitter, signal, command["signature"], tuple(value(command["body"]))))
+            for _ in range(command["times"]):
+                send(new_signal(emitter, signal, command["signature"], tuple(value(command["body"]))))
         elif "answer" in command:
             answers[tuple(command["answer"])] = command
         print(json.dumps(calls.get(tuple(command.get("calls", ())), 0)), flush=True)

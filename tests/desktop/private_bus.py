@@ -60,13 +60,13 @@ class Service:
     def hang_property(self, target: Object, name: str) -> None:
         self._tell(answer=self._get(target, name), hang=True)
 
-    def emit(self, target: Object, signal: str, signature: str, *body: Any) -> None:
-        self._tell(emit=[target.path, target.interface, signal], signature=signature, body=body)
+    def emit(self, target: Object, signal: str, signature: str, *body: Any, times: int = 1) -> None:
+        self._tell(emit=[target.path, target.interface, signal], signature=signature, body=body, times=times)
 
-    def changed(self, target: Object) -> None:
+    def changed(self, target: Object, times: int = 1) -> None:
         """Tell that some property changed."""
         event = target.at(target.path, PROPERTIES)
-        self.emit(event, "PropertiesChanged", "sa{sv}as", target.interface, [], [])
+        self.emit(event, "PropertiesChanged", "sa{sv}as", target.interface, [], [], times=times)
 
     def calls(self, target: Object, method: str) -> int:
         return self._tell(calls=[target.path, target.interface, method])

@@ -37,6 +37,15 @@ def test_an_expert_starts_the_same_everywhere_and_unlike_its_neighbours() -> Non
     assert torch.initial_seed() == 2, "building an expert disturbed the random numbers of others"
 
 
+def test_an_expert_takes_memory_once_it_is_used() -> None:
+    backend = expert()
+    assert (backend.version, backend.samples, backend.input_shape, backend.dtype) == (0, 0, (8,), torch.float32)
+    assert backend.weights == len(weights(expert()))
+    assert "module" not in vars(backend), "its weights are there already"
+    backend.forward(torch.randn(1, 8))
+    assert "module" in vars(backend)
+
+
 def test_an_unknown_kind_names_those_that_exist() -> None:
     with pytest.raises(ManifestError, match=r"'lstm'.*ffn"):
         ExpertBackend(UID, Model("ffn_dmoe", 1, (2, 2), 8, 16, "lstm", 2), TRAINING)

@@ -17,12 +17,12 @@ OURS = 4242
 
 @pytest.fixture
 def start(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., tuple[Library, nvml.Nvml]]]:
-    def with_cards(*cards: Card, asleep: Callable[[], bool] = lambda: False) -> tuple[Library, nvml.Nvml]:
+    def with_cards(*cards: Card, pci: Path = Path("/nowhere")) -> tuple[Library, nvml.Nvml]:
         library = Library(*cards)
         library.time_us = 1 << 60
         monkeypatch.setattr(pynvml, "nvmlLib", library)
         monkeypatch.setattr(pynvml, "_nvmlGetFunctionPointer_cache", {})
-        return library, nvml.Nvml(lambda: {OURS}, lambda: True, asleep, lambda: clock[0])
+        return library, nvml.Nvml(lambda: {OURS}, lambda: True, pci, lambda: clock[0])
 
     clock = [100.0]
     with_cards.clock = clock  # type: ignore[attr-defined]
@@ -47,8 +47,11 @@ def test_others_use_is_what_hearth_does_not_use(start: Start) -> None:
     library, source = start(Card("GPU-a", busy=90, shares={OURS: 60, 7: 30}))
     gpu = source.read()[0]
     assert gpu.others == pytest.approx(0.3) and gpu.own == 0.6
-    gpu = source.read()[0]  # no newer sample: no process did anything since
-    assert gpu.own == 0.0
+    gpu = source.read()[0]  # no newer sample, and Hearth is gone from the card
+    assert (gpu.others, gpu.own) == (0.9, 0.0)
+    library.cards[0].running = [OURS]
+    gpu = source.read()[0]
+    assert (gpu.others, gpu.own) == (None, None)
     library.time_us += 10
     library.cards[0].shares = {OURS: 95}
     gpu = source.read()[0]
@@ -62,6 +65,8 @@ def test_a_card_that_does_not_tell_processes_shares(start: Start) -> None:
     assert [gpu.others for gpu in source.read()] == [None]
     _, source = start(Card("GPU-a", busy=50, shares=None, running=None))
     assert [gpu.others for gpu in source.read()] == [None]
+    _, source = start(Card("GPU-a", busy=0, shares=None, running=None))
+    assert [gpu.others for gpu in source.read()] == [0.0]
 
 
 def test_functions_that_a_card_lacks_leave_the_others(start: Start) -> None:
@@ -135,12 +140,10 @@ def test_cards_that_sleep_are_not_woken(start: Start, tmp_path: Path) -> None:
         for name, text in (("vendor", vendor), ("class", kind), ("power/runtime_status", state)):
             (tmp_path / slot / name).write_text(text + "\n")
 
-    assert not nvml.asleep(tmp_path)
     device("0000:00:02.0", "0x8086", "0x030000", "active")
     device("0000:01:00.0", "0x10de", "0x030000", "suspended")
     device("0000:01:00.1", "0x10de", "0x040300", "active")  # its sound device
-    assert nvml.asleep(tmp_path)
-    library, source = start(Card("GPU-a", busy=30), asleep=lambda: nvml.asleep(tmp_path))
+    library, source = start(Card("GPU-a", busy=30), pci=tmp_path)
     assert source.read() == () and library.inits == 0
     device("0000:01:00.0", "0x10de", "0x030000", "active")
     assert source.read()[0].others == 0.3

@@ -53,16 +53,16 @@ def load() -> bool:
     return False
 
 
-def asleep(pci: Path = PCI) -> bool:
-    """Whether all graphics processors of NVIDIA are switched off to save power (laptops): to ask wakes them."""
-    states = []
+def power_states(pci: Path = PCI) -> list[Path]:
+    """The files that say whether NVIDIA's graphics processors are switched off to save power (laptops)."""
+    found = []
     for device in pci.glob("*"):
         try:
             if (device / "vendor").read_text().strip() == NVIDIA and (device / "class").read_text().startswith(DISPLAY):
-                states.append((device / "power/runtime_status").read_text().strip())
+                found.append(device / "power" / "runtime_status")
         except OSError:
             continue
-    return bool(states) and all(state == "suspended" for state in states)
+    return found
 
 
 class Nvml:
@@ -74,11 +74,12 @@ class Nvml:
         self,
         pids: Callable[[], Collection[int]],
         present: Callable[[], bool] = load,
-        asleep: Callable[[], bool] = asleep,
+        pci: Path = PCI,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._pids, self._asleep, self._now = pids, asleep, now
+        self._pids, self._pci, self._now = pids, pci, now
         self._present = present()
+        self._states = power_states(pci) if self._present else []
         self._handles: dict[str, Any] = {}
         self._seen: dict[str, int] = {}
         """By GPU: the time stamp of the newest sample of processes' use."""
@@ -100,6 +101,13 @@ class Nvml:
         self._last = tuple(gpu for gpu in found if gpu is not None)
         return self._last
 
+    def _asleep(self) -> bool:
+        """Whether all are switched off: to ask the library wakes them."""
+        try:
+            return bool(self._states) and all(file.read_text().strip() == "suspended" for file in self._states)
+        except OSError:  # unplugged
+            return False
+
     def close(self) -> None:
         if self._started:
             import pynvml
@@ -119,7 +127,7 @@ class Nvml:
         import pynvml
 
         self.close()
-        self._handles = {}
+        self._handles, self._states = {}, power_states(self._pci)
         self._due = self._now() + REOPEN_S
         try:
             pynvml.nvmlInit()
@@ -165,7 +173,7 @@ class Nvml:
     def _shares(self, id_: str, handle: Any, own: set[int]) -> tuple[float | None, float | None]:
         """Shares of its time that others and Hearth use.
 
-        Where the card does not tell the processes' shares: all is the others' unless Hearth has work on it.
+        Where the card does not tell the processes' shares: all is the others', unless Hearth is on it too.
         """
         import pynvml
 
@@ -173,14 +181,15 @@ class Nvml:
         if rates is None:
             return None, None
         busy = rates.gpu / 100
+        if busy == 0.0:
+            return 0.0, 0.0
         since = self._seen.get(id_, time.time_ns() // 1000 - SAMPLES_US)
         try:
             samples = pynvml.nvmlDeviceGetProcessUtilization(handle, since)
         except pynvml.NVMLError as error:
-            if error.value == pynvml.NVML_ERROR_NOT_FOUND:  # no process did anything since
-                return busy, 0.0
             if error.value == pynvml.NVML_ERROR_GPU_IS_LOST:
                 raise
+            # not supported, or no sample is newer
             running = _optional(lambda: pynvml.nvmlDeviceGetComputeRunningProcesses(handle))
             if running is None or any(process.pid in own for process in running):
                 return None, None

@@ -87,6 +87,8 @@ class Bus:
         self._which = which
         try:
             self._socket = prep_socket(address(which), timeout=CALL_S)
+        except FileNotFoundError:
+            raise SourceError(f"There is no {which} bus.") from None
         except (OSError, ValueError) as error:
             raise SourceError(f"The {which} bus does not answer ({_short(error)}).") from None
         seconds, rest = divmod(CALL_S, 1)

@@ -3,6 +3,7 @@
 Several parts of a desktop each know a little of it; this source asks them all.
 """
 
+import contextlib
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +19,14 @@ GAME_MODE = Object(
 SESSION_MANAGER = Object(
     "GNOME's session manager", "org.gnome.SessionManager", "/org/gnome/SessionManager", "org.gnome.SessionManager"
 )
-IDLE_INHIBITED = 8
+POWERDEVIL = Object(
+    "KDE's power manager",
+    "org.kde.Solid.PowerManagement",
+    "/org/kde/Solid/PowerManagement/PolicyAgent",
+    "org.kde.Solid.PowerManagement.PolicyAgent",
+)
+_INHIBITED = ((SESSION_MANAGER, "IsInhibited", 8), (POWERDEVIL, "HasInhibition", 4))
+"""Whom to ask for what: 8 is becoming idle, 4 is changing the screen."""
 OWN = "hearth"
 """Class, application id and name of Hearth's own windows: its screensaver is no game."""
 RETRY_S = 10.0
@@ -124,17 +132,17 @@ class GameMode:
 
 
 class SessionInhibitors:
-    """Programs that keep GNOME from becoming idle: films, presentations, calls."""
+    """Programs that keep the desktop from turning the screen off: films, presentations, calls."""
 
     def __init__(self, notice: Callable[[], None]) -> None:
         self._bus = Bus("session")
 
     def look(self) -> Front | None:
-        try:
-            inhibited = self._bus.call(SESSION_MANAGER, "IsInhibited", "u", (IDLE_INHIBITED,), returns="b")[0]
-        except AbsentError:
-            return None
-        return Front("presentation") if inhibited else None
+        for desktop, method, kind in _INHIBITED:
+            with contextlib.suppress(AbsentError):
+                if self._bus.call(desktop, method, "u", (kind,), returns="b")[0]:
+                    return Front("presentation")
+        return None
 
     def close(self) -> None:
         self._bus.close()

@@ -1,0 +1,161 @@
+"""The user's limits of bandwidth: how fast this PC sends and receives, over all peers together.
+
+Large frames take their turn peer by peer; small ones, of which signs of life are the smallest, go ahead and make a debt
+that large ones pay. Receiving is slowed by not reading: the transport's window then holds the sender back.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Callable
+
+from core.identity import PeerId
+from core.net import limits
+from core.net.limits import KIB
+
+OVERHEAD = 1.07
+"""Bytes on the wire for each byte of a frame: headers of the packets, and answers to them."""
+BURST_S = 0.25
+"""What may be sent at once after a silence, in seconds of the rate."""
+CHUNK_S = 0.05
+"""Peers take turns so often."""
+DEBT_S = 1.0
+"""Small frames wait as well when so much is owed."""
+LEAST_CHUNK = 4 * KIB
+TURN_RATE = 2 * limits.FRAME_BYTES_PER_S
+"""Large frames under way share the rate, and each must be faster than receivers demand."""
+
+
+class Bucket:
+    """One direction."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.rate = 0.0
+        """Bytes a second; 0: no limit."""
+        self._clock = clock
+        self._tokens, self._at = 0.0, clock()
+
+    def set(self, rate: float) -> None:
+        if rate != self.rate:
+            self.rate, self._tokens, self._at = rate, 0.0, self._clock()
+
+    @property
+    def chunk(self) -> int:
+        """Bytes to move at once."""
+        return min(limits.CHUNK, max(LEAST_CHUNK, int(self.rate * CHUNK_S))) if self.rate else limits.CHUNK
+
+    def spend(self, size: int) -> float:
+        """Account for bytes that move now; seconds until the debt is paid."""
+        if not self.rate:
+            return 0.0
+        now = self._clock()
+        self._tokens = min(self.rate * BURST_S, self._tokens + (now - self._at) * self.rate) - size * OVERHEAD
+        self._at = now
+        return max(0.0, -self._tokens / self.rate)
+
+
+class Turns:
+    """Some hold a turn at once; the others wait, and the peer that had one last is last again."""
+
+    def __init__(self) -> None:
+        self.most, self.spare = 1, 0
+        """Turns at once, and those kept for peers that hold none."""
+        self._held: Counter[PeerId] = Counter()
+        self._waiting: dict[PeerId, deque[asyncio.Future[None]]] = {}
+
+    @contextlib.asynccontextmanager
+    async def turn(self, peer: PeerId) -> AsyncIterator[None]:
+        """Within it the peer has a turn."""
+        if peer in self._waiting or not self._may_begin(peer):
+            await self._wait(peer)
+        else:
+            self._held[peer] += 1
+        try:
+            yield
+        finally:
+            self._end(peer)
+
+    async def _wait(self, peer: PeerId) -> None:
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(peer, deque()).append(future)
+        try:
+            await future
+        except asyncio.CancelledError:
+            if future.done() and not future.cancelled():  # it was given the turn at the same moment
+                self._end(peer)
+            raise
+
+    def _may_begin(self, peer: PeerId) -> bool:
+        return self._held.total() < self.most + (0 if peer in self._held else self.spare)
+
+    def _end(self, peer: PeerId) -> None:
+        self._held[peer] -= 1
+        if not self._held[peer]:
+            del self._held[peer]
+        while (following := next(filter(self._may_begin, self._waiting), None)) is not None:
+            futures = self._waiting.pop(following)
+            future = futures.popleft()
+            if futures:
+                self._waiting[following] = futures  # behind all others
+            if not future.done():
+                self._held[following] += 1
+                future.set_result(None)
+
+
+class Shaper:
+    """Both directions of one node."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.upload, self.download = Bucket(clock), Bucket(clock)
+        self._frames, self._chunks = Turns(), Turns()
+
+    def set(self, upload: float, download: float) -> None:
+        """Bytes a second; 0: no limit."""
+        self.upload.set(upload)
+        self.download.set(download)
+        self._frames.most = self._frames.spare = max(1, min(64, int(upload / TURN_RATE)))
+
+    @contextlib.asynccontextmanager
+    async def large(self, peer: PeerId) -> AsyncIterator[None]:
+        """Within it a large frame may be sent, `chunk` by `chunk`, each `sent` before it goes."""
+        if not self.upload.rate:
+            yield
+            return
+        async with self._frames.turn(peer):
+            yield
+
+    def too_slow(self, size: int) -> float | None:
+        """Seconds that a frame takes at least, if its receiver would give it up before; None: it may be sent."""
+        rate = self.upload.rate
+        if not rate or size <= limits.SMALL:
+            return None
+        seconds = size * OVERHEAD / rate
+        return seconds if seconds > 0.8 * limits.FRAME_S + size / limits.FRAME_BYTES_PER_S else None
+
+    async def sent(self, peer: PeerId, size: int) -> None:
+        """Wait until bytes of a large frame may go."""
+        if not self.upload.rate:
+            return
+        async with self._chunks.turn(peer):
+            if wait := self.upload.spend(size):
+                await asyncio.sleep(wait)
+
+    async def sent_small(self, size: int) -> None:
+        """Account for small frames; waits only if far too much was sent."""
+        if (wait := self.upload.spend(size)) > DEBT_S:
+            await asyncio.sleep(wait - DEBT_S)
+
+    async def received(self, size: int, large: bool) -> float:
+        """Account for bytes that came, and wait before more are read. Returns the seconds that this took."""
+        wait = self.download.spend(size) - (0.0 if large else DEBT_S)
+        if wait <= 0:
+            return 0.0
+        await asyncio.sleep(wait)
+        return wait
+
+    @property
+    def window(self) -> int:
+        """Bytes that a peer may send before they are read."""
+        rate = self.download.rate
+        return int(min(limits.RECEIVE_WINDOW, max(64 * KIB, rate * BURST_S))) if rate else limits.RECEIVE_WINDOW
