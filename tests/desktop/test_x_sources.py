@@ -5,18 +5,19 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from Xlib import X, Xatom, display
 from Xlib.protocol.event import ClientMessage
 
-from core.policy.signals.linux.front import FrontSource
+from core.policy.signals.linux.front import FrontSource, program_of
 from core.policy.signals.linux.sources import sources
 from core.policy.signals.linux.x11 import AWAY_S, XScreenSaver
 from core.policy.signals.linux.x11_front import XWindow
 from core.policy.signals.reading import Front, SourceError
-from tests.virtual_screen import desktop, x_server
+from tests.virtual_screen import desktop, started, x_server
 
 DEADLINE_S = 10.0
 
@@ -157,6 +158,26 @@ def test_hearths_own_screensaver_is_no_game(managed: None) -> None:
     assert source.read() == Front("window", "Hearth")
     own.close()
     source.close()
+
+
+def test_on_wayland_an_x_program_in_front_is_known_once_xwayland_runs(
+    managed: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "Xwayland").symlink_to("/bin/sleep")  # a process of this name
+    with started([str(tmp_path / "Xwayland"), "60"]) as process:
+        wait_until(lambda: program_of(process.pid) == "Xwayland")
+        game = Window("Portal")
+        with contextlib.closing(FrontSource(XWindow, [], lambda: None)) as managed_by:
+            wait_until(lambda: managed_by.read().program == "Portal")
+            game.fill_the_screen()
+            wait_until(lambda: managed_by.read().kind == "fullscreen")
+        monkeypatch.setenv("WAYLAND_DISPLAY", str(tmp_path / "none"))
+        source: Any = sources()["front"][0](lambda: None)
+        assert source.read() == Front("fullscreen", "Portal")
+        game.close()
+        with pytest.raises(SourceError, match="does not tell"):
+            wait_until(lambda: source.read().program != "Portal")
+        source.close()
 
 
 def test_without_a_window_manager_it_is_unknown(screen: str) -> None:

@@ -31,6 +31,7 @@ OWN = "hearth"
 """Class, application id and name of Hearth's own windows: its screensaver is no game."""
 RETRY_S = 10.0
 NAME_CHARACTERS = 100
+HIDDEN = "This Wayland desktop does not tell what fills the screen."
 _RANK = ("game", "fullscreen", "presentation", "window")
 
 

@@ -12,7 +12,7 @@ from core.policy.signals.linux.power import UPower, power_supplies
 from core.policy.signals.linux.screensaver import FREEDESKTOP, GNOME, saver
 from core.policy.signals.linux.wayland_front import WaylandWindow
 from core.policy.signals.linux.wayland_idle import WaylandIdle
-from core.policy.signals.reading import Front, Open, Source
+from core.policy.signals.reading import Front, Open, Source, SourceError
 
 
 def sources() -> dict[str, list[Open[Any]]]:
@@ -41,6 +41,15 @@ def _x_window(notice: Callable[[], None]) -> Part:
     return XWindow(notice)
 
 
+def _wayland_window(notice: Callable[[], None]) -> Part:
+    try:
+        return WaylandWindow(notice)
+    except SourceError:
+        from core.policy.signals.linux.x11_front import XwaylandWindow
+
+        return XwaylandWindow(notice)
+
+
 def _front(notice: Callable[[], None]) -> Source[Front]:
-    window = WaylandWindow if os.environ.get("WAYLAND_DISPLAY") else _x_window
+    window = _wayland_window if os.environ.get("WAYLAND_DISPLAY") else _x_window
     return FrontSource(window, [GameMode, SessionInhibitors, LogindInhibitors], notice)

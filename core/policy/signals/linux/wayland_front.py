@@ -3,7 +3,7 @@
 import struct
 from collections.abc import Callable
 
-from core.policy.signals.linux.front import covering
+from core.policy.signals.linux.front import HIDDEN, covering
 from core.policy.signals.linux.wayland import Arguments, Wayland
 from core.policy.signals.reading import Front, SourceError
 
@@ -25,7 +25,7 @@ class WaylandWindow:
         self._wayland = Wayland()
         try:
             if self._wayland.version(MANAGER) < VERSION:
-                raise SourceError("This Wayland desktop does not tell what fills the screen.")
+                raise SourceError(HIDDEN)
             self._wayland.bind(MANAGER, VERSION, self._on_manager)
             self._wayland.round_trip()
         except BaseException:

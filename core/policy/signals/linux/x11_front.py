@@ -1,12 +1,14 @@
 """The window in front on X11, as its window manager says (Extended Window Manager Hints)."""
 
 import contextlib
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-from Xlib import X, error
+from Xlib import X, display, error
 
-from core.policy.signals.linux.front import covering, program_of
+from core.policy.signals.linux.front import HIDDEN, covering, program_of
 from core.policy.signals.linux.x11 import open_display
 from core.policy.signals.reading import Front, SourceError
 
@@ -15,26 +17,34 @@ WORDS = 64
 
 
 class XWindow:
-    """The active window: does it fill the screen, and whose is it?"""
+    """The active window: does it fill the screen, and whose is it?
 
-    def __init__(self, notice: Callable[[], None]) -> None:
-        self._display = open_display()
+    Args:
+        connection: to the X server; to that of an X11 session if None.
+    """
+
+    def __init__(self, notice: Callable[[], None], connection: Any = None) -> None:
+        self._display = connection or open_display()
         names = ("_NET_SUPPORTED", "_NET_ACTIVE_WINDOW", "_NET_WM_STATE", "_NET_WM_STATE_FULLSCREEN", "_NET_WM_PID")
         self._atoms = {name: self._display.intern_atom(name) for name in names}
         self._root = self._display.screen().root
 
     def look(self) -> Front:
+        return self.active() or Front("window")
+
+    def active(self) -> Front | None:
+        """None: no window of the X server is active."""
         active = self._property(self._root, "_NET_ACTIVE_WINDOW")
         if active is None and self._property(self._root, "_NET_SUPPORTED") is None:
             raise SourceError("What fills the screen cannot be measured: the window manager does not tell it.")
         if not active or not active[0]:
-            return Front("window")
+            return None
         window = self._display.create_resource_object("window", active[0])
         try:
             state = self._property(window, "_NET_WM_STATE") or []
             return covering(self._atoms["_NET_WM_STATE_FULLSCREEN"] in state, self._program(window))
         except (error.BadWindow, error.BadDrawable):  # it was closed meanwhile
-            return Front("window")
+            return None
 
     def close(self) -> None:
         with contextlib.suppress(Exception):  # Xlib may find out here that the server is gone
@@ -53,3 +63,28 @@ class XWindow:
         """Its numbers; None if there is none of that name."""
         found = window.get_property(self._atoms[name], X.AnyPropertyType, 0, WORDS)
         return None if found is None or found.format != 32 else list(found.value)
+
+
+class XwaylandWindow:
+    """On Wayland desktops that hide their windows (GNOME, KDE): an X program in front, as most games are."""
+
+    def __init__(self, notice: Callable[[], None]) -> None:
+        # Connecting would start Xwayland, and a connection keeps it: neither for a look.
+        if not os.environ.get("DISPLAY") or not _xwayland_runs():
+            raise SourceError(HIDDEN)
+        self._window = XWindow(notice, display.Display())
+
+    def look(self) -> Front:
+        front = self._window.active()
+        if front is None:
+            raise SourceError(HIDDEN)
+        return front
+
+    def close(self) -> None:
+        self._window.close()
+
+
+def _xwayland_runs() -> bool:
+    return any(
+        program_of(int(process.name)) == "Xwayland" for process in Path("/proc").iterdir() if process.name.isdigit()
+    )
