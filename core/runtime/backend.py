@@ -123,7 +123,8 @@ class ExpertBackend:
     def step(self) -> None:
         """Apply what is pending: the mean over its samples, clipped, by Adam."""
         count, self.pending = self.pending, 0
-        self._adam.step(self.gathered, count, divisor=count)
+        if count:
+            self._adam.step(self.gathered, count, divisor=count)
 
     def state(self) -> dict[str, Tensor]:
         """A copy of weights, optimizer state and counters. Pending gradients are not part of it."""

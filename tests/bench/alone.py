@@ -16,7 +16,7 @@ from Xlib.error import XError
 from core.control.client import ControlClient
 from core.control.messages import Status
 from core.errors import NotRunning
-from tests.bench import throughput
+from tests.bench import pauses, throughput
 from tests.bench.machine import progress, spread
 from tests.virtual_screen import desktop
 from tests.workers import ROOT, hearth, never_busy, wait_until, worker
@@ -44,41 +44,8 @@ def measure(quick: bool) -> dict[str, Any]:
 
 
 def _pauses() -> dict[str, Any]:
-    """`hearth pause` again and again.
-
-    Returns:
-        `command`: from the start of the command to the moment the worker says that compute has stopped, so with the
-        command's own start-up, and more than the user's wait. `worker`: from the request's arrival to the end of the
-        last kernel, as the worker measures it and the app shows it.
-    """
-    commands, inside = [], []
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        worker(Path(folder)) as running,
-        ControlClient(Path(folder)) as client,
-    ):
-        for number in range(PAUSES):
-            running.until(lambda status: status.samples_per_s > 0, "training")
-            time.sleep(0.1 + 0.037 * number)  # not always at the same place between two reports
-            count = _status(client).yields.count
-            start = time.monotonic()
-            command = [sys.executable, "-m", "core", "pause", "--data-dir", folder]
-            with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL):
-                stopped = wait_until(lambda: _if_more_yields(client, count), "a measured stop")  # noqa: B023
-                commands.append((time.monotonic() - start) * 1000)
-            inside.append(stopped.yields.last_ms)
-            progress(f"pause {number + 1}: {commands[-1]:.0f} ms, of that in the worker {inside[-1]:.1f} ms")
-            running.call("resume")
-    return {"command": spread(commands), "worker": spread(inside)}
-
-
-def _status(client: ControlClient) -> Status:
-    return client.call("status", {}, Status)
-
-
-def _if_more_yields(client: ControlClient, count: int) -> Status | None:
-    status = _status(client)
-    return status if status.yields.count > count else None
+    with tempfile.TemporaryDirectory() as folder, worker(Path(folder)) as running:
+        return pauses.measure(running, PAUSES)
 
 
 def _start(env: dict[str, str], number: int) -> dict[str, Any]:
@@ -147,7 +114,7 @@ def _shown(screen: display.Display, pid: int, mark: str) -> bool:
 def _wait(folder: Path, condition: Any, what: str) -> Status:
     def check() -> Status | None:
         with contextlib.suppress(NotRunning), ControlClient(folder) as client:
-            status = _status(client)
+            status = client.call("status", {}, Status)
             return status if condition(status) else None
         return None
 
@@ -158,7 +125,7 @@ def _wait(folder: Path, condition: Any, what: str) -> Status:
 def _memory(folder: Path) -> dict[str, dict[str, float]]:
     """Of each process, MiB: resident, and its share of what is shared."""
     with ControlClient(folder) as client:
-        pids = {process.name: process.pid for process in _status(client).processes}
+        pids = {process.name: process.pid for process in client.call("status", {}, Status).processes}
     found: dict[str, dict[str, float]] = {}
     for name, pid in pids.items():
         info = psutil.Process(pid).memory_full_info()

@@ -46,13 +46,14 @@ def measure(quick: bool, python: Path | None = None, anchors: Path | None = None
         "beam": beam.measure,
         "server": server.starts,
         "throughput": server.throughputs,
+        "yields_ms": server.yields,
         "moe": layers,
         "failure": failures,
     }
     for name, make in makers.items():  # in turn, so that both see the machine in the same mood
         ours[name] = make(quick)
         progress(f"{name}: {json.dumps(ours[name])}")
-        if python is not None:
+        if python is not None and name in DRIVERS:
             theirs[name] = anchor.figures(python, anchors, name, quick, *DRIVERS[name])
     if python is None:
         return {"figures": ours}

@@ -19,6 +19,7 @@ from typing import Any
 
 import psutil
 
+from tests.bench import pauses
 from tests.bench.anchor import memory, milliseconds
 from tests.bench.machine import progress
 from tests.bench.network import HERE
@@ -29,6 +30,7 @@ CLIENTS, EXPERTS, IN_FLIGHT = 4, 4, 2
 TARGET = 512
 CASES = ((256, 64, "fp32"), (1024, 512, "fp32"), (1024, 512, "fp16"))
 """Width, batch, codec."""
+LONG_S = 3600.0
 THREADS = os.cpu_count() or 1
 """Of the server, as many as the anchor's has: torch's default."""
 START_WIDTH, START_EXPERTS = 256, 64
@@ -103,23 +105,9 @@ def _serving(running: RunningWorker) -> int:
 
 
 def _throughput(width: int, batch: int, encoding: str, seconds: float) -> dict[str, Any]:
-    with server(width, EXPERTS) as (running, _):
-        command = _client(running, width, EXPERTS, batch, encoding, seconds)
-        pipe = subprocess.PIPE
-        clients = [subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True) for _ in range(CLIENTS)]
-        try:
-            for client in clients:
-                _line(client)
-            for client in clients:
-                assert client.stdin
-                client.stdin.write("go\n")
-                client.stdin.flush()
-            results = [_line(client) for client in clients]
-            used = memory(processes(running))
-        finally:
-            for client in clients:
-                client.kill()
-                client.communicate()
+    with server(width, EXPERTS) as (running, _), _clients(running, width, batch, encoding, seconds) as clients:
+        results = [_line(client) for client in clients]
+        used = memory(processes(running))
     return {
         "hid_dim": width,
         "batch_size": batch,
@@ -130,6 +118,34 @@ def _throughput(width: int, batch: int, encoding: str, seconds: float) -> dict[s
         "call_ms": milliseconds([duration for result in results for duration in result["durations"]]),
         "server_memory": used,
     }
+
+
+@contextlib.contextmanager
+def _clients(
+    running: RunningWorker, width: int, batch: int, encoding: str, seconds: float
+) -> "Iterator[list[subprocess.Popen[str]]]":
+    """Clients that have warmed up and call for so long; each says a line at the end."""
+    command, pipe = _client(running, width, EXPERTS, batch, encoding, seconds), subprocess.PIPE
+    clients = [subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True) for _ in range(CLIENTS)]
+    try:
+        for client in clients:
+            _line(client)
+        for client in clients:
+            assert client.stdin
+            client.stdin.write("go\n")
+            client.stdin.flush()
+        yield clients
+    finally:
+        for client in clients:
+            client.kill()
+            client.communicate()
+
+
+def yields(quick: bool) -> dict[str, Any]:
+    """How fast the machine is given back while the largest experts of `CASES` are served."""
+    width, batch, encoding = CASES[-1]
+    with server(width, EXPERTS) as (running, _), _clients(running, width, batch, encoding, LONG_S):
+        return {"hid_dim": width, "batch_size": batch, **pauses.measure(running, 8 if quick else 20)}
 
 
 def _client(running: RunningWorker, width: int, experts: int, batch: int, encoding: str, seconds: float) -> list[str]:

@@ -11,7 +11,7 @@ from typing import cast
 
 import torch
 
-from core.errors import CallRefused
+from core.errors import CallRefused, RemoteFault
 from core.experts import codec
 from core.experts.calls import METHODS, Codec, Direction, ExpertReply, ExpertRequest
 from core.identity import Identity, PeerId
@@ -40,15 +40,15 @@ class Client:
         tensors = 2 if direction == "backward" and with_inputs else 1
         payload = bytes(codec.encode(self.batch, self.codec)) * tensors
         while True:
-            with contextlib.suppress(CallRefused):  # it is busy: a trainer would ask another host
+            with contextlib.suppress(CallRefused, RemoteFault):  # busy or given back: a trainer would ask another host
                 reply, data = await self.node.call(
                     self.peer, METHODS[direction], request, ExpertReply, payload, deadline_s=DEADLINE_S
                 )
-                break
+                if reply.forgotten:  # it took longer than inputs are kept
+                    return await self.call(direction, uid, passage, version)
+                if reply.answered == (True,):
+                    break
             await asyncio.sleep(BUSY_S)
-        if reply.forgotten:  # it took longer than inputs are kept
-            return await self.call(direction, uid, passage, version)
-        assert reply.answered == (True,), reply
         return codec.decode(data, self.codec, shape), reply.versions[0]
 
     async def both(self, uid: str) -> None:

@@ -1,12 +1,14 @@
 """One expert: how it starts, gathers gradients, takes a step, refuses what is not finite, and comes back."""
 
 import itertools
+from typing import Any
 
 import msgspec
 import pytest
 import safetensors.torch
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from core.errors import CheckpointError, ComputeError, ManifestError
 from core.experts import modules
@@ -14,6 +16,7 @@ from core.experts.grid import Uid
 from core.manifest import Model, Training
 from core.runtime.adam import Adam
 from core.runtime.backend import ExpertBackend, check_memory, useful_threads
+from core.runtime.task_pool import BACKWARD_COST
 
 MODEL = Model("ffn_dmoe", 1, (2, 2), 8, 16, "ffn", 2)
 TRAINING = Training(8, 1e-3, 1e-2, 5, 100, 8, 60.0, 1.0, 0.0, 1, 1, 7)
@@ -203,3 +206,39 @@ def test_a_state_that_does_not_fit_is_refused_and_nothing_changes() -> None:
             backend.load_state(document)
         assert weights(backend) == before
         assert backend.version == 3
+
+
+class Work(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Counts what is done: multiplications of matrices, and numbers that any operation reads or writes."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.multiplications = self.numbers = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        flat = [*args, *(part for arg in args if isinstance(arg, list) for part in arg), result]
+        tensors = [item for item in flat if isinstance(item, Tensor)]
+        if "mm" in func.__name__:
+            self.multiplications += result.numel() * args[-1].shape[0]
+        elif "view" not in func.__name__ and "split" not in func.__name__ and "detach" not in func.__name__:
+            self.numbers += sum(tensor.numel() for tensor in tensors)
+        return result
+
+
+def test_giving_the_machine_back_waits_for_a_pass_and_a_step_of_bounded_work() -> None:
+    """A pass does `BACKWARD_COST` times the work of a forward pass; a step goes over its vectors a few times."""
+    model = msgspec.structs.replace(MODEL, width=256, hidden=1024, expert="transformer_ffn")
+    backend = ExpertBackend(UID, model, msgspec.structs.replace(TRAINING, target_samples=1_000_000))
+    x, gradient, matrices = torch.randn(32, 256), torch.randn(32, 256), 2 * 256 * 1024
+    backend.backward(x, gradient)
+    with Work() as work:
+        backend.backward(x, gradient)
+    assert work.multiplications == BACKWARD_COST * 32 * matrices
+    assert work.numbers < 80 * 32 * 1024, "something as large as the weights is copied for each pass"
+    backend.step()
+    backend.backward(x, gradient)
+    with Work() as work:
+        backend.step()
+    assert work.multiplications == 0
+    assert work.numbers <= 6 * backend.weights, "the optimizer goes over its vectors more often than it must"
