@@ -47,14 +47,16 @@ _polls: dict[int, "_Poll"] = {}
 # Byte strings
 
 
-def _lower(value: bytes) -> Any:
+def _lower(value: bytes | memoryview) -> Any:
     """A buffer of the transport with a copy of a byte string and its length before it."""
     size = len(value)
     buffer = iroh_ffi._UniffiRustBuffer.alloc(_LENGTH.size + size)
     address = ctypes.addressof(buffer.data.contents)
     ctypes.memmove(address, _LENGTH.pack(size), _LENGTH.size)
-    if size:
-        ctypes.memmove(address + _LENGTH.size, value if isinstance(value, bytes) else bytes(value), size)
+    if isinstance(value, bytes):
+        ctypes.memmove(address + _LENGTH.size, value, size)
+    elif size:
+        memoryview((ctypes.c_char * size).from_address(address + _LENGTH.size)).cast("B")[:] = value
     buffer.len = _LENGTH.size + size
     return buffer
 

@@ -13,7 +13,7 @@ MAX_PAYLOAD = 64 * MIB
 """A frame's payload. 16 MiB is the largest activation tensor in sight, 64 leaves room for a checkpoint's part."""
 SMALL = 32 * KIB
 """Frames up to this size share one stream; above it waiting behind each other would cost milliseconds."""
-CHUNK = 256 * KIB
+CHUNK = 128 * KIB
 """Bytes read or written by one call into the transport: larger ones no longer pay, smaller ones bound memory."""
 SEALED = 64 * KIB
 """Plain bytes sealed at once for a relay: the receiver holds a whole message before it can check it."""

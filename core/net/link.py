@@ -174,7 +174,7 @@ class Link:
                 await lane.write(b"".join((PREFIX.pack(len(data), len(view)), data, view[:first])))
                 for start in range(first, len(view), chunk):
                     await self._shaper.sent(self.peer, chunk)
-                    await lane.write(bytes(view[start : start + chunk]))
+                    await lane.write(view[start : start + chunk])
             except PeerUnreachable:
                 if self.closed_because is not None or self.connection.closed:
                     raise
@@ -250,12 +250,14 @@ class Link:
         """Take one frame that begins with `data`; returns what follows it."""
         if len(data) < PREFIX.size:
             data += await self._rest(stream, PREFIX.size - len(data), 0)
+            self._frame_deadlines.pop(stream, None)
         header_size, size = PREFIX.unpack_from(data)
         if not 0 < header_size <= limits.MAX_HEADER or size > limits.MAX_PAYLOAD:
             raise Violation(f"a frame of {header_size} + {size} bytes")
         begin = PREFIX.size + header_size
         if len(data) < begin:
             data += await self._rest(stream, begin - len(data), header_size)
+        self._frame_deadlines.pop(stream, None)
         try:
             header = _decode(data[PREFIX.size : begin])
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -298,8 +300,6 @@ class Link:
         self._frame_deadlines.setdefault(stream, now + limits.FRAME_S + frame_size / limits.FRAME_BYTES_PER_S)
         data = await stream.read_exactly(size)
         self.heard = time.monotonic()
-        if frame_size == 0 or size < limits.CHUNK:
-            self._frame_deadlines.pop(stream, None)
         return data
 
     # --- life

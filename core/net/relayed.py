@@ -121,7 +121,7 @@ class _SendStream(SendStream):
         self._connection = connection
         self._number: int | None = None
 
-    async def write(self, data: bytes) -> None:
+    async def write(self, data: bytes | memoryview) -> None:
         if self._number is None:
             self._number = self._connection.next_number()
         for start in range(0, len(data), _PART):
@@ -210,7 +210,7 @@ class RelayedConnection(Connection):
         self._opened += 1
         return self._opened
 
-    async def send(self, number: int, data: bytes | None) -> None:
+    async def send(self, number: int, data: bytes | memoryview | None) -> None:
         """Send a part of a stream; None resets it."""
         if data is None:
             await self._channel.write(_HEADER.pack(number, _RESET))

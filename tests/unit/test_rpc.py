@@ -169,6 +169,8 @@ async def test_large_requests_and_replies_go_in_the_body_too(alice: RpcNode, bob
     bob.register("flood", Number, lambda request, payload, context: Other(["expert"] * 100_000))
     with pytest.raises(RemoteFault, match="Ask for less"):
         await alice.call(bob.peer, "flood", Number(1), Other, deadline_s=5)
+    there = bob.pool.links[alice.peer]
+    await within(5, lambda: not there._frame_deadlines)  # nothing of it is waited for any more
 
 
 @pytest.mark.parametrize("size", [0, 100, limits.SMALL + 1, 3 * MIB])
