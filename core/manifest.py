@@ -86,6 +86,9 @@ class Training(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Share of the requests to other peers of which a part is repeated, and the answers compared."""
     patience_s: Annotated[float, msgspec.Meta(gt=0.0, le=60.0)] = 1.0
     """The longest wait for a peer's answer. One that is frozen costs a batch this once; it is left out then."""
+    planned_samples: Annotated[int, msgspec.Meta(ge=1, le=10**12)] | None = None
+    """Samples after which the run is planned to end: up to then the rates also fall in a straight line, to a twentieth.
+    None: it goes on. An expert's rate falls by its own samples, measured against its share of these."""
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

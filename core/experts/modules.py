@@ -12,6 +12,9 @@ from torch.nn import functional
 from core.errors import ManifestError
 from core.experts.grid import Uid
 
+_by_relu = torch.ops.aten.threshold_backward
+_by_norm = torch.ops.aten.native_layer_norm_backward
+
 FACTORED = 100_000
 """Numbers in a weight from which its gradient stays two factors: to write it out, and to add that, takes longer than
 the call of Python that this saves."""
@@ -71,17 +74,41 @@ class FeedForward(nn.Module):
 
     def __init__(self, width: int, hidden: int) -> None:
         super().__init__()
-        self.enter = Linear(width, hidden)
+        self.enter = nn.Linear(width, hidden)
         self.enter_norm = nn.LayerNorm(hidden)
-        self.middle = Linear(hidden, hidden)
+        self.middle = nn.Linear(hidden, hidden)
         self.middle_norm = nn.LayerNorm(hidden)
-        self.leave = Linear(hidden, width)
+        self.leave = nn.Linear(hidden, width)
 
     def forward(self, x: Tensor) -> Tensor:
         """[n, width] -> [n, width]; every row by itself, so rows of several requests can share a pass."""
         y = functional.relu(self.enter_norm(self.enter(x)))
         y = functional.relu(self.middle_norm(self.middle(y)))
         return torch.add(x, self.leave(y))
+
+    @torch.no_grad()
+    def product(
+        self, parameters: Sequence[Tensor], inputs: Tensor, gradient: Tensor
+    ) -> tuple[Tensor, list[Tensor | Factors]]:
+        """As the function `product`, step by step, without a graph: half the time, if the expert is small.
+
+        Args: its parameters, in their order; inputs and gradient by its outputs, [n, width].
+        """
+        w1, b1, scale1, shift1, w2, b2, scale2, shift2, w3, _ = parameters
+        a1 = functional.linear(inputs, w1, b1)
+        n1, *moments1 = torch.native_layer_norm(a1, scale1.shape, scale1, shift1, self.enter_norm.eps)
+        y1 = torch.relu(n1)
+        a2 = functional.linear(y1, w2, b2)
+        n2, *moments2 = torch.native_layer_norm(a2, scale2.shape, scale2, shift2, self.middle_norm.eps)
+        y2 = torch.relu(n2)
+        by_n2 = _by_relu(gradient @ w3, y2, 0)
+        by_a2, *by_norm2 = _by_norm(by_n2, a2, scale2.shape, *moments2, scale2, shift2, (True, True, True))
+        by_n1 = _by_relu(by_a2 @ w2, y1, 0)
+        by_a1, *by_norm1 = _by_norm(by_n1, a1, scale1.shape, *moments1, scale1, shift1, (True, True, True))
+        first = [Factors(by_a1, inputs), by_a1.sum(0), *by_norm1]
+        middle = [Factors(by_a2, y1), by_a2.sum(0), *by_norm2]
+        last = [Factors(gradient, y2), gradient.sum(0)]
+        return torch.addmm(gradient, by_a1, w1), [*first, *middle, *last]
 
 
 class TransformerBlock(nn.Module):
@@ -116,6 +143,9 @@ def product(
     Returns:
         The gradients by the inputs (zeros if those are whole numbers, such as classes) and by each parameter.
     """
+    if isinstance(module, FeedForward):
+        by_inputs, found = module.product(parameters, inputs, gradient)
+        return by_inputs, [by.left.T @ by.right if isinstance(by, Factors) else by for by in found]
     with torch.enable_grad():
         inputs = inputs.detach().requires_grad_(inputs.is_floating_point())
         # A scalar, as autograd imports the compiler's symbolic shapes (1 s, 60 MB) to check other gradients' shapes.
@@ -135,6 +165,8 @@ def factored_product(
         The gradients by the inputs; and those by the parameters, each with its parameter's number: tensors, and
         factors. Where a number is there more than once, the sum counts.
     """
+    if isinstance(module, FeedForward):
+        return _sorted_by_size(*module.product(parameters, inputs, gradient))
     found: list[tuple[Tensor, Factors]] = []
     token = _factors.set(found)
     try:
@@ -147,6 +179,22 @@ def factored_product(
     numbers = {id(parameter): number for number, parameter in enumerate(parameters)} if found else {}
     factors = [(numbers[id(weight)], factors) for weight, factors in found]
     return by_inputs, [(number, g) for number, g in enumerate(others) if g is not None], factors
+
+
+def _sorted_by_size(
+    by_inputs: Tensor, found: Sequence[Tensor | Factors]
+) -> tuple[Tensor, list[tuple[int, Tensor]], list[tuple[int, Factors]]]:
+    """The products of small factors are written out."""
+    small: list[tuple[int, Tensor]] = []
+    large: list[tuple[int, Factors]] = []
+    for number, by in enumerate(found):
+        if not isinstance(by, Factors):
+            small.append((number, by))
+        elif by.left.shape[1] * by.right.shape[1] < FACTORED:
+            small.append((number, by.left.T @ by.right))
+        else:
+            large.append((number, by))
+    return by_inputs, small, large
 
 
 class Kind(NamedTuple):

@@ -274,8 +274,8 @@ class Runtime:
         elif all(factor == 1.0 for factor in factors):
             rows = backend.backward(inputs, gradients)
         else:
-            weights = torch.tensor([factor for factor in factors if factor])
-            rows = backend.backward(inputs, gradients, weights.repeat_interleave(torch.tensor(sizes)))
+            weights = [[factor] * size for factor, size in zip(filter(None, factors), sizes, strict=True)]
+            rows = backend.backward(inputs, gradients, torch.tensor(list(itertools.chain(*weights))))
         if len(tasks) == 1:
             return [rows]
         parts = iter(rows.split_with_sizes(sizes))
@@ -287,12 +287,13 @@ class Runtime:
             if math.isfinite(float(inputs.sum())):
                 return [1.0] * len(tasks)
             return [float(self._accept(task, _is_finite(task.call), NOT_FINITE)) for task in tasks]
-        norms = gradients.flatten(1).norm(dim=1)
-        if math.isfinite(float(inputs.sum() + norms.sum())):
+        norms = gradients.flatten(1).norm(dim=1).tolist()
+        if math.isfinite(float(inputs.sum()) + sum(norms)):
             finite = [True] * len(tasks)
         else:
             finite = [_is_finite(task.call) for task in tasks]
-        means = [float(part.mean()) for part in norms.split([len(task.call.inputs) for task in tasks])]
+        sizes, rest = [task.call.inputs.shape[0] for task in tasks], iter(norms)
+        means = [sum(itertools.islice(rest, size)) / size for size in sizes]
         return [
             self._factor(pool.backend, task, norm) if self._accept(task, good, NOT_FINITE) else 0.0
             for task, good, norm in zip(tasks, finite, means, strict=True)

@@ -68,8 +68,8 @@ class Case(NamedTuple):
 
 CASES = (Case(1, 0.1, 0.0), Case(16, 0.1, 0.0), Case(64, 1.0, 0.0), Case(64, 1.0, 0.1))
 """The middle two are the paper's."""
-TICK = 0.4
-"""Of the mean delay: requests that come within it share the experts' passes, as in a Runtime that is busy meanwhile."""
+TICK = 1.0
+"""Of the mean delay of a request: those that come within it share the experts' passes, as in a busy Runtime."""
 
 
 class Job(NamedTuple):

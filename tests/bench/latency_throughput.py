@@ -148,7 +148,7 @@ def measure(quick: bool, out: Path) -> dict[str, Any]:
     try:
         for number in range(RUNS):
             for setting, delay, (way, in_flight) in itertools.product(SETTINGS, delays, ways.items()):
-                rate = asyncio.run(samples_per_s(setting, delay, in_flight, 2.0 if quick else 4.0, number))
+                rate = asyncio.run(samples_per_s(setting, delay, in_flight, 2.0 if quick else 3.0, number))
                 rates.setdefault((setting.name, way, delay), []).append(rate)
                 progress(f"run {number + 1}, {setting.name}, {way}, {delay} ms: {rate:.1f} samples/s")
     finally:

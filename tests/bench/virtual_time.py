@@ -13,34 +13,39 @@ T = TypeVar("T")
 
 
 class _Jumping(selectors.SelectSelector):
-    """Instead of waiting for a time, moves the clock on by it."""
+    """Instead of waiting for a time, moves the clock on by it, and by a tick."""
 
-    now = 0.0
+    def __init__(self, tick: float) -> None:
+        super().__init__()
+        self.now = 0.0
+        self._tick = tick
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout is None:
             raise RuntimeError("Every task waits and no timer is set: simulated time cannot go on.")
-        self.now += max(0.0, timeout)
+        if timeout > 0.0:
+            self.now += timeout + self._tick
         return super().select(0)
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
     """A loop with simulated time, in seconds from 0.
 
-    Timers that lie within `tick` seconds of the earliest go off together, that one's time being everybody's: so calls
-    meet that would meet in a Runtime that needs time for each pass.
+    Timers that lie within `tick` seconds of the earliest go off together, at the end of that tick: so calls meet that
+    would meet in a Runtime that needs time for each pass. None goes off early: a task that sets ever new timers
+    shorter than a tick would stop the clock.
     """
 
-    def __init__(self, tick: float = 1e-9) -> None:
-        self._jumping = _Jumping()
+    def __init__(self, tick: float = 0.0) -> None:
+        self._jumping = _Jumping(tick)
         super().__init__(self._jumping)
-        self._clock_resolution = max(tick, 1e-9)
+        self._clock_resolution = 1e-9
 
     def time(self) -> float:
         return self._jumping.now
 
 
-def run(main: Coroutine[Any, Any, T], tick: float = 1e-9) -> T:
+def run(main: Coroutine[Any, Any, T], tick: float = 0.0) -> T:
     """`asyncio.run` in simulated time."""
     with asyncio.Runner(loop_factory=lambda: VirtualLoop(tick)) as runner:
         return runner.run(main)

@@ -84,6 +84,32 @@ def test_adam_takes_the_steps_of_torch_optim() -> None:
     assert (adam.version, adam.samples) == (12, 96)
 
 
+def test_the_rate_falls_in_a_straight_line_to_the_planned_end_and_stays_at_a_twentieth() -> None:
+    """Under a gradient that never changes Adam moves a weight by its rate, exactly."""
+    module = nn.Linear(1, 1, bias=False)
+    rules = msgspec.structs.replace(TRAINING, warmup_samples=0, decay_samples=10**12, planned_samples=160)
+    adam = Adam(module, 0.01, rules, share=0.5)
+    moved = []
+    for _ in range(12):
+        before = module.weight.item()
+        adam.step(torch.tensor([0.5]), samples=8)
+        moved.append(before - module.weight.item())
+    rates = [0.01 * max(0.05, 1 - 0.95 * step / 10) for step in range(1, 13)]
+    assert moved == pytest.approx(rates, rel=1e-2, abs=1e-6)
+
+
+@pytest.mark.parametrize("size", [8, 320])
+def test_the_explicit_product_of_a_feed_forward_expert_is_that_of_autograd(size: int) -> None:
+    module = modules.build("ffn", size, 2 * size, 0, UID)
+    wrapped = nn.Sequential(module)
+    x, gradient = torch.randn(5, size), torch.randn(5, size)
+    parameters = list(module.parameters())
+    by_x, by_weights = modules.product(module, parameters, x, gradient)
+    expected_x, expected = modules.product(wrapped, parameters, x, gradient)
+    torch.testing.assert_close(by_x, expected_x)
+    torch.testing.assert_close(by_weights, expected)
+
+
 def test_small_experts_run_on_one_thread_and_large_ones_on_all() -> None:
     large = ExpertBackend(UID, msgspec.structs.replace(MODEL, width=256, hidden=768), TRAINING)
     assert useful_threads([expert()], threads=4) == 1
