@@ -72,6 +72,8 @@ def _parser() -> argparse.ArgumentParser:
     status.add_argument("--json", action="store_true", help="all figures as one JSON document")
     why = add("why", _why, "Show why this PC is or is not computing: every rule with its live value.")
     why.add_argument("--json", action="store_true", help="the same as one JSON document")
+    devices = add("devices", _devices, "Show the processor and graphics processors: on or off, use, heat, power.")
+    devices.add_argument("--json", action="store_true", help="the same as one JSON document")
     pause = add("pause", _pause, "Stop computing at once.")
     pause.add_argument("--for", dest="seconds", type=_duration, metavar="TIME", help="such as 30s, 15m, 1h or 2d")
     add("resume", _resume, "Go on after a pause.")
@@ -183,6 +185,18 @@ def _status(options: argparse.Namespace) -> None:
         print(describe(status))
 
 
+def _devices(options: argparse.Namespace) -> None:
+    import msgspec
+
+    from core.control.devices import describe
+    from core.control.messages import Status
+
+    with _client(options) as client:
+        status = client.call("status", {}, Status)
+    answer = {"devices": status.devices, "energy": status.energy}
+    print(msgspec.json.format(msgspec.json.encode(answer)).decode() if options.json else describe(status))
+
+
 def _why(options: argparse.Namespace) -> None:
     import msgspec
 
@@ -217,6 +231,10 @@ def describe(status: "Status") -> str:
         "Experts": f"{len(status.experts)} here, {sum(expert.updates for expert in status.experts):,} updates",
         "Memory": memory,
     }
+    if status.energy is not None:
+        from core.control.devices import energy_line
+
+        rows["Energy"] = energy_line(status.energy)
     lines = [f"{name:8} {text}" for name, text in rows.items()]
     return "\n".join([*lines, *(f"Attention: {text}" for text in status.attention)])
 

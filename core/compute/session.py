@@ -6,7 +6,6 @@ import itertools
 import logging
 import math
 import os
-import platform
 import signal
 import sys
 import time
@@ -60,6 +59,7 @@ from core.control.messages import ExpertStatus
 from core.errors import CheckpointError, HearthError, PictureError, ProtocolError
 from core.experts.directory import LOCAL
 from core.experts.grid import Grid, Uid
+from core.hardware import processor
 from core.runtime.backend import ExpertBackend, check_memory, expert_bytes, speed, useful_threads
 from core.runtime.checkpoints import CheckpointStore
 from core.runtime.parts import Part, read
@@ -230,7 +230,7 @@ class Session:
         model, training = self._manifest.model, self._manifest.training
         samples_per_s = speed(ExpertBackend(Uid(self._manifest.run, 0, (0,) * len(model.grid)), model, training))
         trainer = self._trainer
-        return Ready(_device(), trainer.step, trainer.samples, notes, expert_bytes(model), samples_per_s)
+        return Ready(processor(), trainer.step, trainer.samples, notes, expert_bytes(model), samples_per_s)
 
     async def _host(self, message: Host) -> None:
         hosted = await self._residents.host(message, self._runtime)
@@ -355,15 +355,6 @@ def _picture(tensors: list[Tensor]) -> torch.Tensor:
 
 def _to_wire(tensor: torch.Tensor) -> Tensor:
     return Tensor(Shape("float32", tuple(tensor.shape)), tensor.float().contiguous().numpy().tobytes())
-
-
-def _device() -> str:
-    """The processor's name."""
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
 
 
 @contextlib.contextmanager

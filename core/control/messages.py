@@ -121,6 +121,50 @@ class RuleStatus(msgspec.Struct, frozen=True):
     """Nothing measures it."""
 
 
+class DeviceStatus(msgspec.Struct, frozen=True):
+    """A processor or graphics processor. What nothing measures is None."""
+
+    id: str
+    """As the setting `gpus_off` names it; "cpu"."""
+    name: str
+    kind: Literal["cpu", "gpu"]
+    on: bool
+    """It may compute now."""
+    why: str
+    """A sentence: why it may not; empty if it may."""
+    load: float | None = None
+    """Share of its time that Hearth uses, 0 to 1."""
+    others: float | None = None
+    """The same, of all other programs."""
+    celsius: float | None = None
+    watts: float | None = None
+    """All of it, for whomever it works."""
+    memory_bytes: int | None = None
+    memory_free_bytes: int | None = None
+    experts: int = 0
+    """Hosted on it."""
+
+
+class EnergyUse(msgspec.Struct, frozen=True):
+    """Of one period."""
+
+    kwh: float
+    measured: float
+    """Share of it that was measured, 0 to 1; the rest is an estimate."""
+    cost: float | None
+    """In the currency of the user's price; None while the user has told none."""
+    co2_kg: float | None
+    """None while the user has not told how much a kWh makes."""
+
+
+class EnergyStatus(msgspec.Struct, frozen=True):
+    """What training used."""
+
+    today: EnergyUse
+    month: EnergyUse
+    """Since the first of the calendar month."""
+
+
 class Status(msgspec.Struct, frozen=True):
     """What `hearth status --json` prints."""
 
@@ -177,6 +221,8 @@ class Status(msgspec.Struct, frozen=True):
     gpu: bool = False
     network: bool = True
     """Peers may be called and served."""
+    devices: list[DeviceStatus] = []
+    energy: EnergyStatus | None = None
 
 
 class CurvePoint(msgspec.Struct, frozen=True, array_like=True):

@@ -35,6 +35,8 @@ from core.errors import DataFolderError, NetworkError, QuestionError
 from core.logs import Ring
 from core.policy.decide import Decision
 from core.worker import progress as progress_file
+from core.worker.devices import Devices
+from core.worker.energy import Energy
 from core.worker.policy import Policy
 from core.worker.supervisor import ComputeSupervisor
 from core.worker.yields import Yields
@@ -107,6 +109,8 @@ class Worker:
             notice=lambda: self._from_any_thread(self._noticed),
             pids=self._pids,
         )
+        self._energy = Energy(folder, self._pids)
+        self._devices = Devices(psutil.virtual_memory().total)
         ring.listener = lambda line: self._from_any_thread(self._tell, "log", line)
 
     def _networked(self, options: "NetworkOptions") -> "Network":
@@ -143,6 +147,7 @@ class Worker:
             self._ring.listener = lambda line: None
             self._save_progress()
             self._compute.yields.save()
+            self._energy.save()
         if self._compute.save_error is None:
             log.info("Hearth has quit; everything is saved.")
         else:
@@ -194,6 +199,10 @@ class Worker:
             cpu=decision.cpu,
             gpu=decision.gpu,
             network=decision.network,
+            devices=self._devices.status(
+                decision, self.policy.signals, self.settings, self._energy.load, len(progress.experts)
+            ),
+            energy=self._energy.status(self.settings),
         )
 
     def snapshot(self) -> Snapshot:
@@ -320,6 +329,7 @@ class Worker:
         while True:
             now = time.monotonic()
             decision = self.policy.decide()
+            self._meter()
             before, self._told = self._told, decision
             if before is None or decision.state != before.state:
                 log.info("%s: %s %s", decision.state, decision.reason, decision.until)
@@ -339,6 +349,11 @@ class Worker:
                     await asyncio.sleep(0)
             except TimeoutError:
                 pass
+
+    def _meter(self) -> None:
+        works = self._compute.at_work or self._compute.answering
+        self._energy.step(works, self.policy.signals, self.settings)
+        self.policy.usage = dataclasses.replace(self.policy.usage, kwh_month=self._energy.kwh_month)
 
     def _publish(self, now: float) -> None:
         self._published = now

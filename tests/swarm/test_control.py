@@ -75,6 +75,10 @@ def test_status_has_what_scripts_rely_on(paused: RunningWorker) -> None:
     names = "version state reason until run step samples samples_per_s loss accuracy experts processes device"
     assert set(names.split()) <= set(status)
     assert {process["name"] for process in status["processes"]} == {"worker"}
+    assert status["devices"][0]["id"] == "cpu" and not status["devices"][0]["on"] and status["devices"][0]["why"]
+    assert status["energy"]["today"] == {"kwh": 0.0, "measured": 1.0, "cost": None, "co2_kg": None}
+    words = hearth(paused.folder, "devices").stdout
+    assert "(cpu): off. You paused" in words and "0.00 Wh today" in words
 
 
 def test_without_a_worker_every_command_says_so(tmp_path: Path) -> None:

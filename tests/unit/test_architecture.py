@@ -19,7 +19,15 @@ CONTRACTS = {
 """Leaves that both ends import."""
 LAYERS = [
     {"core.errors"},
-    {"core.logs", "core.policy.schedule", "core.settings", "core.settings_file", "core.manifest", "core.identity"},
+    {
+        "core.logs",
+        "core.policy.schedule",
+        "core.settings",
+        "core.settings_file",
+        "core.manifest",
+        "core.identity",
+        "core.hardware",
+    },
     {"core.net"},
     {"core.dht"},
     {"core.experts"},
