@@ -52,7 +52,7 @@ class Settings:
         "Profile",
         "How much this PC gives",
         "Quiet stays cool and hardly noticed, Full gives all it has. A profile sets processor time, threads, memory, "
-        "temperatures and how busy other programs may be; changing one of these makes it your own.",
+        "temperatures, the GPU while you are here and how busy other programs may be; changing one makes it your own.",
         choices={"quiet": "Quiet", "balanced": "Balanced", "full": "Full", "own": "Own"},
     )
     idle_only: bool = setting(
@@ -95,11 +95,11 @@ class Settings:
     )  # fmt: skip
     exclusive_programs: Names = setting(
         (), GAMES, "Programs that stop all", "While one of them runs, this PC does not compute.",
-        placeholder="blender, premiere",
+        placeholder="Such as blender, premiere",
     )  # fmt: skip
     exclusive_gpu_programs: Names = setting(
         (), GAMES, "Programs that stop the GPU", "While one of them runs, the graphics processor is theirs.",
-        placeholder="obs, resolve",
+        placeholder="Such as obs, resolve",
     )  # fmt: skip
     cpu_share_in_use: Share = setting(
         50, DEVICES, "Processor time while I am here", "Part of the time that training computes; it rests in between.",

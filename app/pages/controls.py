@@ -130,7 +130,7 @@ class TextControl(Control):
         if not self.line.isModified() or text == self._sent:
             return
         self.line.setModified(False)
-        if self.value_of(text) == self._shown:
+        if self.value_of(text) == self._shown and not self._sent:
             self._set(self.text_of(self._shown))
             return
         self._sent = self.line.text()

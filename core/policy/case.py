@@ -101,4 +101,4 @@ def programs_rule(case: Case, rule: str, title: str, chosen: tuple[str, ...], st
         else (f"A program that is to have {whole} to itself ran a moment ago.")
     )
     until, moment = case.gone(rule, f"Goes on when {runs} has ended.")
-    return dataclasses.replace(row, stops=stops, until=until, until_time=moment, state="waiting", reason=reason)
+    return dataclasses.replace(row, stops=stops, until=until, until_time=moment, state="yielding", reason=reason)

@@ -93,7 +93,7 @@ def _stopped(verdict: Verdict, off: Verdict | None, compute: Compute, now: float
     """What is told while nothing computes; a stop that the user is waiting for is told step by step."""
     if verdict.rule == "role" and off is not None:
         return "limited", off.reason, off.until, off.until_time
-    if verdict.state != "waiting":
+    if verdict.state not in ("waiting", "yielding"):
         return verdict.state, verdict.reason, verdict.until, verdict.until_time
     cause = "You are back." if verdict.rule == "user" else verdict.reason
     if compute.phase in ("training", "stopping"):
@@ -102,7 +102,7 @@ def _stopped(verdict: Verdict, off: Verdict | None, compute: Compute, now: float
         free = compute.memory_free_time
         until = "Its memory is being freed." if free is None else f"Its memory is free in {countdown(free - now)}."
         return "yielding", f"{cause} Compute has stopped; no work is lost.", f"{until} {verdict.until}", free
-    return "waiting", verdict.reason, verdict.until, verdict.until_time
+    return verdict.state, verdict.reason, verdict.until, verdict.until_time
 
 
 def _computing(case: Case, off: Verdict | None) -> Told:

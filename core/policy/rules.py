@@ -143,7 +143,7 @@ def game(case: Case) -> Verdict:
     until, moment = case.gone("game", "Goes on when it has left the screen.")
     reason = f"{live} is in front." if moment is None and front else "A game or full screen was in front a moment ago."
     stops = COMPUTE if settings.game_stops == "all" else GPU
-    return dataclasses.replace(row, stops=stops, until=until, until_time=moment, state="waiting", reason=reason)
+    return dataclasses.replace(row, stops=stops, until=until, until_time=moment, state="yielding", reason=reason)
 
 
 def cpu_busy(case: Case) -> Verdict:
@@ -159,7 +159,7 @@ def cpu_busy(case: Case) -> Verdict:
         if moment is None and others is not None
         else ("Other programs were busy a moment ago.")
     )
-    return dataclasses.replace(row, stops=COMPUTE, until=until, until_time=moment, state="waiting", reason=reason)
+    return dataclasses.replace(row, stops=COMPUTE, until=until, until_time=moment, state="yielding", reason=reason)
 
 
 RULES: tuple[Callable[[Case], Verdict], ...] = (
@@ -171,10 +171,13 @@ RULES: tuple[Callable[[Case], Verdict], ...] = (
 """BOINC's order of reasons: the user's choice, battery, user active, schedule, exclusive programs, CPU busy; then what
 protects the PC; what concerns only the network or the GPU comes last."""
 
+GPU_ONLY = (limits.gpu_user, limits.gpu_programs, limits.heat_gpu)
+
 
 def judge(case: Case) -> tuple[Verdict, ...]:
-    """All rules on a case. "Start now" takes the stops of those that it lifts."""
-    verdicts = tuple(rule(case) for rule in RULES)
+    """All rules on a case, but for a GPU's where there is none. "Start now" takes the stops of those that it lifts."""
+    rules = RULES if case.signals.gpus.value != () else tuple(rule for rule in RULES if rule not in GPU_ONLY)
+    verdicts = tuple(rule(case) for rule in rules)
     end = case.wishes.start_now_until
     if end is None:
         return verdicts

@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.pages.controls import ChoiceControl, NumberControl, SwitchControl, bounds
+from app.pages.controls import ChoiceControl, NumberControl, SwitchControl, TextControl, bounds
 from app.pages.settings import SettingsPage
 from app.theme import theme
 from app.window.words import duration, seconds_of
@@ -176,6 +176,68 @@ def test_undo_takes_the_last_change_back(qtbot: QtBot, page: SettingsPage, toy: 
     click(page.undo_button)
     qtbot.waitUntil(lambda: page.values["threads"] == 0)
     assert page.values["memory_grace_s"] == 30
+
+
+def type_text(page: SettingsPage, name: str, text: str) -> TextControl:
+    control = page.rows[name].control
+    assert isinstance(control, TextControl)
+    control.line.setFocus()
+    control.line.selectAll()
+    QTest.keyClicks(control.line, text)
+    QTest.keyClick(control.line, Qt.Key.Key_Return)
+    return control
+
+
+def test_a_wrong_schedule_is_told_and_stays_to_be_mended(qtbot: QtBot, page: SettingsPage, toy: ToyWorker) -> None:
+    row = page.rows["compute_hours"]
+    control = type_text(page, "compute_hours", "mo-fr 18:00")
+    qtbot.waitUntil(lambda: "no span of time" in row.error)
+    assert control.line.text() == "mo-fr 18:00" and toy.settings["compute_hours"] == ""
+    type_text(page, "compute_hours", "mo-fr 18:00-8:00")
+    qtbot.waitUntil(lambda: toy.settings["compute_hours"] == "mo-fr 18:00-8:00")
+    qtbot.waitUntil(lambda: not row.error and row.is_changed)
+    type_text(page, "compute_hours", "never")
+    qtbot.waitUntil(lambda: "is no day" in row.error)
+    type_text(page, "compute_hours", "mo-fr 18:00-8:00")  # as it is in force
+    qtbot.waitUntil(lambda: not row.error)
+
+
+def test_programs_are_typed_with_commas(qtbot: QtBot, page: SettingsPage, toy: ToyWorker) -> None:
+    control = type_text(page, "exclusive_programs", " blender,obs , ,blender")
+    qtbot.waitUntil(lambda: toy.settings["exclusive_programs"] == ("blender", "obs"))
+    qtbot.waitUntil(lambda: control.line.text() == "blender, obs")
+    click(page.rows["exclusive_programs"].reset)
+    qtbot.waitUntil(lambda: toy.settings["exclusive_programs"] == ())
+    qtbot.waitUntil(lambda: not page.rows["exclusive_programs"].is_changed)
+    assert control.line.text() == ""
+
+
+def test_text_that_is_being_typed_is_not_overwritten(page: SettingsPage) -> None:
+    control = page.rows["network_hours"].control
+    assert isinstance(control, TextControl)
+    control.line.setFocus()
+    QTest.keyClicks(control.line, "mo 8")
+    page.set_values({**page.values, "theme": "dark"})
+    assert control.line.text() == "mo 8"
+
+
+def test_a_price_has_decimals(qtbot: QtBot, page: SettingsPage, toy: ToyWorker) -> None:
+    assert number(page, "price_kwh").spin.text() == "0.30"
+    type_number(page, "price_kwh", "0.275")
+    qtbot.waitUntil(lambda: toy.settings["price_kwh"] == 0.28)
+    type_number(page, "price_kwh", "much")
+    assert number(page, "price_kwh").spin.value() == 28
+
+
+def test_a_profile_is_taken_back_with_all_that_it_brought(qtbot: QtBot, page: SettingsPage, toy: ToyWorker) -> None:
+    page.apply({"cpu_celsius": 75})
+    qtbot.waitUntil(lambda: page.values["profile"] == "own")
+    mine = dict(toy.settings)
+    page.apply({"profile": "quiet"})
+    qtbot.waitUntil(lambda: page.values["cpu_celsius"] == 70)
+    assert number(page, "cpu_share_in_use").spin.value() == 25
+    click(page.undo_button)
+    qtbot.waitUntil(lambda: toy.settings == mine)
 
 
 def test_without_a_worker_nothing_can_be_changed(page: SettingsPage) -> None:

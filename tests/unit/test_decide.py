@@ -147,10 +147,10 @@ STOPPED: list[tuple[str, dict[str, Any], dict[str, Any], str, str, str]] = [
     ("battery", {"on_battery": True}, {"power": Power(False, 0.59)}, "limited", "on battery, 59% left", "plug it in"),
     ("battery", {"on_battery": True}, {"power": Power(False)}, "limited", "This PC is on battery.", "plug it in"),
     ("hours", {"compute_hours": "0:00-0:01"}, {}, "limited", "not one of the times", "Starts at"),
-    ("programs", {"exclusive_programs": ("Blender.exe",)}, {"programs": frozenset({"blender"})}, "waiting",
+    ("programs", {"exclusive_programs": ("Blender.exe",)}, {"programs": frozenset({"blender"})}, "yielding",
      "Blender.exe runs", "has ended"),
-    ("game", {}, {"front": Front("game", "doom")}, "waiting", "A game (doom) is in front.", "left the screen"),
-    ("game", {}, {"front": Front("fullscreen")}, "waiting", "A full screen is in front.", "left the screen"),
+    ("game", {}, {"front": Front("game", "doom")}, "yielding", "A game (doom) is in front.", "left the screen"),
+    ("game", {}, {"front": Front("fullscreen")}, "yielding", "A full screen is in front.", "left the screen"),
     ("memory", {}, {"memory_free": 300 << 20}, "limited", "Only 300 MB of memory are free.", "768 MB"),
     ("disk", {}, {"disk_free": 300 << 20}, "limited", "Only 300 MB of disk space are free.", "1.1 GB"),
 ]  # fmt: skip
@@ -164,7 +164,7 @@ def test_each_rule_stops_compute_and_says_what_ends_it(
     assert (decision.train, decision.state, decision.network) == (False, state, True)
     assert reason in decision.reason and until in decision.until
     assert [verdict.rule for verdict in decision.rules if "cpu" in verdict.stops] == [rule]
-    if state == "waiting":
+    if state == "yielding":
         yielding = choose(signals(**measured), Settings(**chosen), compute=TRAINING)
         assert yielding.state == "yielding" and reason.rstrip(".") in yielding.reason
 
