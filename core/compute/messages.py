@@ -228,6 +228,8 @@ class Progress(Message, frozen=True):
     loss: float | None
     experts: list[ExpertStatus]
     slowest_step_s: float | None = None
+    lost: int = 0
+    """Batches dropped since the process started, as no expert answered for any of their samples."""
     load: float = 0.0
     """0 idle, 1 busy without pause; above that, the seconds of work that wait."""
 

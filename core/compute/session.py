@@ -288,6 +288,7 @@ class Session:
             calls_per_s=(calls_now - calls) / seconds,
             in_flight=trainer.in_flight,
             slowest_step_s=trainer.slowest_step_s,
+            lost=trainer.lost,
             threads=torch.get_num_threads(),
             loss=trainer.loss,
             experts=[ExpertStatus(str(uid), b.version, b.samples) for uid, b in self._backends.items()],

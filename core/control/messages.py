@@ -214,6 +214,8 @@ class Status(msgspec.Struct, frozen=True):
     """What people give the run's model."""
     slowest_step_s: float | None = None
     """The longest that a batch of the last minute took, from its first layer to the trunk's step."""
+    lost_batches: int = 0
+    """Dropped since compute started, as no expert answered for any of their samples."""
     why: list[RuleStatus] = []
     """Every rule, in the order in which they are asked."""
     cpu: bool = False

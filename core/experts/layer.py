@@ -9,7 +9,7 @@ import asyncio
 import itertools
 import math
 import random
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import torch
@@ -22,7 +22,7 @@ from core.experts.gathering import Gathering, Paces, Rules
 from core.experts.gating import Gate, add_up, balance_loss
 from core.experts.grid import Grid, Uid
 from core.experts.spares import Spares
-from core.experts.trust import Suspect, Trust
+from core.experts.trust import Suspect, Trust, trial
 
 K = TypeVar("K")
 PASSAGES = 2**62
@@ -179,6 +179,7 @@ class DMoELayer:
             if host is not None:
                 gathering.ask(host, mine, self._hosts[host].backward([calls[i] for i in mine], passage))
         await gathering.finish()
+        self._try_some(calls, gathering)
         through, answered = await run(_ungroup, calls, gathering.answers, passed.order, passed.weights.shape)
         by_x, *by_gate = await run(self._gate_product, passed, gradient)
         return by_x + await run(_collect, passed.weights, through, answered), by_gate
@@ -203,9 +204,40 @@ class DMoELayer:
                 i = random.choice(answered)
                 output = gathering.answers[i]
                 assert output is not None
-                task = asyncio.create_task(self._audit(host, calls[i], output), name="audit")
-                self._audits.add(task)
-                task.add_done_callback(self._audits.discard)
+                self._begin(self._audit(host, calls[i], output))
+
+    def _try_some(self, calls: Sequence[Call], gathering: Gathering[Tensor]) -> None:
+        """Have some hosts' gradients tried; nobody waits for it."""
+        for host, mine in _alike(gathering.hosts).items():
+            answered = [i for i in mine if gathering.answers[i] is not None]
+            if host is None or not answered or len(self._audits) >= AUDITS:
+                continue
+            if self._trust.is_to_be_audited(host, self._rules.audit, "backward"):
+                i = random.choice(answered)
+                rows = gathering.answers[i]
+                assert rows is not None
+                self._begin(self._try(host, calls[i], rows))
+
+    def _begin(self, audit: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(audit, name="audit")
+        self._audits.add(task)
+        task.add_done_callback(self._audits.discard)
+
+    async def _try(self, host: str, call: Call, rows: Tensor) -> None:
+        """Ask a host what a small step along the gradients that it gave would do."""
+        assert call.gradients is not None
+        picked = torch.randperm(len(rows))[:AUDITED_ROWS]
+        tried = trial(call.inputs[picked], call.gradients[picked], rows[picked])
+        if tried is None:
+            return
+        again = Call(call.uid, tried.inputs)
+        try:
+            async with asyncio.timeout(self._rules.patience_s):
+                answer = (await self._hosts[host].forward([again], next(self._passages)))[0]
+        except TimeoutError:
+            return
+        if answer is not None and self._trust.outputs(host, again.inputs, answer.rows) is not None:
+            self._trust.try_gradient(host, tried, answer.rows)
 
     async def _audit(self, host: str, call: Call, output: Output) -> None:
         """Ask for some rows again: the same host in another grouping, or another that has the expert."""

@@ -4,7 +4,8 @@ Outputs: an expert adds something to its inputs, and the norm of that is alike f
 with a row that changed more than `OUTLIER` times the usual (the median of the last calls' largest changes) is left
 out. Gradients: an expert's gradient by its inputs is scaled down to `CLIP` times the usual ratio of its norm to that of
 the gradient it was sent. Neither catches noise of the right size: that is what audits are for. Part of a request is
-asked again, in another grouping; an honest expert gives the same again.
+asked again, in another grouping; an honest expert gives the same again. A gradient is tried: a step along it changes
+the outputs as it says.
 """
 
 import math
@@ -12,9 +13,12 @@ import random
 import statistics
 from collections import Counter, deque
 from collections.abc import Callable
+from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
+from core.experts.calls import Direction
 from core.experts.directory import LOCAL
 
 OUTLIER = 10.0
@@ -29,6 +33,13 @@ SAME = 0.05
 """Relative distance of two answers of one version to the same rows, by rounding on the wire (int8: 1% each)."""
 DIFFERENT = 0.7
 """The same if the expert has learnt in between: a young one moves by a fifth in a step, noise is at 1.4."""
+STEP = 0.1
+"""Of a gradient's trial, relative to the norm of a row: beyond the rounding on the wire."""
+TRUE = 0.5
+"""The least share of the promised change that a gradient's trial must give. It is 1 but for the expert's curvature and
+what it has learnt in between; noise gives 0 (0.03 in 16 rows of 64 numbers)."""
+FAINT = 0.01
+"""Rows whose gradient is smaller than this part of the one that was sent are not tried: rounding would decide."""
 POINTS_BROKEN = 5.0
 """For NaN, infinity or a wrong shape; ten points are a ban."""
 POINTS_OUTLIER = 2.0
@@ -45,7 +56,7 @@ class Trust:
         self._suspect = suspect
         self._changes: deque[float] = deque(maxlen=WINDOW)
         self._ratios: deque[float] = deque(maxlen=WINDOW)
-        self._asked: Counter[str] = Counter()
+        self._asked: Counter[tuple[str, Direction]] = Counter()
 
     def outputs(self, host: str, inputs: Tensor, rows: Tensor) -> Tensor | None:
         """The answer of a host in forward, or None if it cannot be right."""
@@ -84,10 +95,10 @@ class Trust:
         self._ratios.append(ratio)
         return rows
 
-    def is_to_be_audited(self, host: str, share: float) -> bool:
-        """Whether to repeat part of a request: always the first ones of a host, then ever fewer, at last the share."""
-        self._asked[host] += 1
-        return host != LOCAL and share > 0 and random.random() < max(share, FIRST / self._asked[host])
+    def is_to_be_audited(self, host: str, share: float, direction: Direction = "forward") -> bool:
+        """Whether to check part of a request: always the first ones of a host, then ever fewer, at last the share."""
+        self._asked[host, direction] += 1
+        return host != LOCAL and share > 0 and random.random() < max(share, FIRST / self._asked[host, direction])
 
     def compare(self, host: str, first: tuple[Tensor, int], again: tuple[Tensor, int], same_host: bool) -> None:
         """Judge a host by two answers (rows [n, ...], version) to the same inputs.
@@ -99,9 +110,47 @@ class Trust:
         distance = float((a - b).norm() / (0.5 * (a.norm() + b.norm())).clamp(min=1e-6))
         allowed = (SAME if version == later else DIFFERENT) if same_host else 1.0
         if not distance <= allowed:
-            self._asked[host] = 0  # should it come back, it is looked at closely
+            self._asked[host, "forward"] = 0  # should it come back, it is looked at closely
             points = POINTS_AUDIT if same_host else POINTS_OUTLIER
             self._suspect(host, points, f"It answered the same inputs differently (relative distance {distance:.2f}).")
+
+    def try_gradient(self, host: str, trial: "Trial", rows: Tensor) -> None:
+        """Judge a host's gradient by what came of `trial.inputs`."""
+        plus, minus = rows.chunk(2)
+        change = ((plus - minus) * trial.sent).flatten(1).sum(1) / (2 * trial.steps)
+        share = float((change / trial.lengths).mean())
+        if not share >= TRUE:
+            self._asked[host, "backward"] = 0
+            why = f"A step along its gradient changed {share:.2f} of what it said."
+            self._suspect(host, POINTS_AUDIT, why)
+
+
+class Trial(NamedTuple):
+    """A gradient is the change of the loss along it: central differences, n rows of it."""
+
+    inputs: Tensor
+    """[2n, ...]: a step along the gradient, and one against it."""
+    sent: Tensor
+    """[n, ...]: the gradient by the outputs."""
+    steps: Tensor
+    """[n]: length of the steps."""
+    lengths: Tensor
+    """[n]: of the gradient by the inputs, as the host gave it: the loss changes by so much a step."""
+
+
+def trial(inputs: Tensor, sent: Tensor, rows: Tensor) -> Trial | None:
+    """How to try a host's gradients; None if they are too faint.
+
+    Args: inputs, the gradient by the outputs that was sent, that by the inputs that came, all [n, ...].
+    """
+    lengths = rows.flatten(1).norm(dim=1)
+    clear = lengths > FAINT * sent.flatten(1).norm(dim=1)
+    if not clear.any():
+        return None
+    inputs, sent, rows, lengths = inputs[clear], sent[clear], rows[clear], lengths[clear]
+    steps = STEP * inputs.flatten(1).norm(dim=1).clamp(min=STEP)
+    along = (steps / lengths).view(-1, *[1] * (rows.dim() - 1)) * rows
+    return Trial(torch.cat([inputs + along, inputs - along]), sent, steps, lengths)
 
 
 def _usual(recent: deque[float]) -> float | None:

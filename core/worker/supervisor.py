@@ -106,6 +106,7 @@ class ComputeSupervisor:
         self.samples_per_s = self.calls_per_s = 0.0
         self.in_flight = 0
         self.slowest_step_s: float | None = None
+        self.lost = 0
         self.load = 0.0
         """0 idle, 1 busy without pause; above that, the seconds of work that wait."""
         self.device = ""
@@ -474,6 +475,7 @@ class ComputeSupervisor:
         self.calls_per_s = message.calls_per_s
         self.in_flight, self.load = message.in_flight, message.load
         self.slowest_step_s = message.slowest_step_s
+        self.lost = message.lost
         self.threads_used = message.threads
 
     def _stopped(self, message: Stopped) -> None:

@@ -1,7 +1,11 @@
 """The paper's promise with whole workers: the network goes on learning while peers die, freeze, lie and join late.
 
 Default settings; two trainers that host as well, a host that is killed, one that freezes, one that answers with noise
-from the start, and one that joins when the others are gone. Compared with the same swarm left in peace.
+from the start, and one that joins when the others are gone. Compared with the same swarm left in peace, after as many
+steps of each trainer: the share of digits, or of next bytes, that the trainers get right on what they never saw.
+
+The held-out part of `text` is cut down to 8 KB, as judging all of it takes as long as the training. It has few steps
+here; HEARTH_ADVERSITY=text:1000 makes it longer than CI has time for.
 """
 
 import contextlib
@@ -9,45 +13,96 @@ import os
 import signal
 import statistics
 import time
+from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
+import msgspec
 import pytest
 
-from core.control.messages import Snapshot
+from core import manifest as manifests
+from core.control.messages import Snapshot, Status
+from core.manifest import Shard
+from core.training.shards import local_text
 from tests.workers import RunningWorker, hearth, wait_until, worker
 
 HERE = "127.0.0.1:0"
-EVALUATIONS = 5
-"""The last ones, whose mean is compared."""
+JUDGED = 0.65
+"""The evaluations after this part of the steps are averaged."""
 TOLERANCE = 0.015
 ADOPTED_S = 120.0
-STEP_S = 2.0
+BLOCKED_S = 2.0
+"""The most that a step may take longer than the slowest one in peace."""
+HELD_OUT = 8192
+CHOSEN = (item.partition(":") for item in os.environ.get("HEARTH_ADVERSITY", "").split())
+STEPS = {"digits": 900, "text": 48} | {run: int(steps) for run, _, steps in CHOSEN}
+"""Of each trainer."""
+
+
+def manifest(run: str, folder: Path) -> str:
+    """What `--run` takes."""
+    if run != "text":
+        return run
+    text, built_in = local_text(), manifests.load(run)
+    parts = {text[:-HELD_OUT]: False, text[-HELD_OUT:]: True}
+    shards = tuple(Shard(sha256(part).hexdigest(), len(part), held_out) for part, held_out in parts.items())
+    training = msgspec.structs.replace(built_in.training, evaluate_every=16)
+    path = folder / "text.json"
+    path.write_bytes(msgspec.json.encode(msgspec.structs.replace(built_in, shards=shards, training=training)))
+    return str(path)
+
+
+class Moment(NamedTuple):
+    """What the trainers say together."""
+
+    lost: int
+    """Batches that were dropped so far."""
+    in_flight: int
 
 
 class Swarm:
     """Five workers on loopback."""
 
     def __init__(self, folder: Path, run: str, stack: contextlib.ExitStack, noisy: bool) -> None:
-        self._folder, self._run, self._stack = folder, run, stack
+        folder.mkdir()
+        self._folder, self._run, self._stack = folder, manifest(run, folder), stack
         self._known: list[str] = []
         self.trainers = [self.start("trainer 1", "host,train,backbone")]
         self._known = ["--bootstrap", hearth(self.trainers[0].folder, "address").stdout.strip()]
         self.killed, self.frozen = self.start("killed", "host"), self.start("frozen", "host")
         self.liar = self.start("liar", "host", "tests.swarm.noisy" if noisy else "core")
         self.trainers.append(self.start("trainer 2", "host,train"))
+        self.slowest = 0.0
+        """Of all steps of all trainers that were seen."""
 
     def start(self, name: str, roles: str, program: str = "core") -> RunningWorker:
         arguments = ("--run", self._run, "--listen", HERE, "--role", roles, *self._known)
         return self._stack.enter_context(worker(self._folder / name, *arguments, program=program))
 
-    def until_step(self, step: int, seconds: float) -> None:
-        for trainer in self.trainers:
-            trainer.until(lambda status: status.step >= step, f"step {step}", seconds)
+    def statuses(self) -> list[Status]:
+        statuses = [trainer.status() for trainer in self.trainers]
+        self.slowest = max(self.slowest, *(status.slowest_step_s or 0.0 for status in statuses))
+        return statuses
 
-    def accuracy(self) -> float:
+    def until_step(self, step: int, seconds: float) -> Moment:
+        """Until both trainers have come so far."""
+        wait_until(lambda: all(s.step >= step for s in self.statuses()), f"step {step} of both trainers", seconds)
+        return self.moment()
+
+    def moment(self) -> Moment:
+        statuses = self.statuses()
+        return Moment(sum(s.lost_batches for s in statuses), sum(s.in_flight for s in statuses))
+
+    def accuracy(self, steps: int) -> float:
         """Of both trainers' trunks, each with the swarm's experts, as they evaluated it last."""
-        curves = [trainer.ask("subscribe", {}, Snapshot).curve for trainer in self.trainers]
-        return statistics.mean(point.accuracy for curve in curves for point in curve[-EVALUATIONS:])
+
+        def last(trainer: RunningWorker) -> list[float]:
+            curve = trainer.ask("subscribe", {}, Snapshot).curve
+            return [point.accuracy for point in curve if point.step > JUDGED * steps]
+
+        for trainer in self.trainers:
+            wait_until(lambda t=trainer: last(t), "an evaluation")  # type: ignore[misc]
+        return statistics.mean(statistics.mean(last(trainer)) for trainer in self.trainers)
 
 
 def hosted(workers: list[RunningWorker]) -> set[str]:
@@ -65,36 +120,48 @@ def send(number: signal.Signals, processes: list[int]) -> None:
         os.kill(pid, number)
 
 
-@pytest.mark.timeout(900)
-@pytest.mark.parametrize(("run", "steps"), [("digits", 900)])
-def test_a_swarm_learns_as_well_while_peers_die_freeze_lie_and_join(tmp_path: Path, run: str, steps: int) -> None:
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("run", STEPS)
+def test_a_swarm_learns_as_well_while_peers_die_freeze_lie_and_join(tmp_path: Path, run: str) -> None:
+    steps = STEPS[run]
     with contextlib.ExitStack() as stack:
         swarm = Swarm(tmp_path / "peace", run, stack, noisy=False)
-        swarm.until_step(steps, 300)
-        undisturbed = swarm.accuracy()
+        in_peace = swarm.until_step(steps, 600)
+        undisturbed, usual_s = swarm.accuracy(steps), swarm.slowest
+        began = time.monotonic()
 
     with contextlib.ExitStack() as stack:
         swarm = Swarm(tmp_path / "war", run, stack, noisy=True)
         swarm.until_step(steps // 5, 120)
         everything = hosted([*swarm.trainers, swarm.killed, swarm.frozen, swarm.liar])
+        before = swarm.moment()
         send(signal.SIGKILL, pids(swarm.killed))
         killed = time.monotonic()
-        swarm.until_step(2 * steps // 5, 120)
+        after = swarm.until_step(2 * steps // 5, 120)
         frozen = pids(swarm.frozen)
         send(signal.SIGSTOP, frozen)
         try:
             late = swarm.start("late", "host")
             alive = [*swarm.trainers, swarm.liar, late]
-            wait_until(lambda: hosted(alive) >= everything, "the adoption of the dead and frozen hosts' experts", 180)
+
+            def adopted() -> bool:
+                swarm.statuses()
+                return hosted(alive) >= everything
+
+            wait_until(adopted, "the adoption of the dead and frozen hosts' experts", 180)
             adopted_s = time.monotonic() - killed
-            swarm.until_step(steps, 300)
-            slowest = max(trainer.status().slowest_step_s or 0.0 for trainer in swarm.trainers)
-            disturbed = swarm.accuracy()
+            end = swarm.until_step(steps, 600)
+            disturbed = swarm.accuracy(steps)
         finally:
             send(signal.SIGCONT, frozen)
     print(
-        f"{run}: {undisturbed:.4f} in peace, {disturbed:.4f} in war, adopted after {adopted_s:.0f} s, {slowest=:.2f} s"
+        f"{run}, {steps} steps: {undisturbed:.4f} in peace ({in_peace.lost} batches lost), {disturbed:.4f} in war, "
+        f"adopted after {adopted_s:.0f} s, {swarm.slowest=:.2f} s after {usual_s:.2f} s, {before=}, {after=}, {end=}, "
+        f"war of {time.monotonic() - began:.0f} s"
     )
     assert disturbed >= undisturbed - TOLERANCE
     assert adopted_s < ADOPTED_S
-    assert slowest < STEP_S
+    assert swarm.slowest < usual_s + BLOCKED_S
+    assert in_peace.lost == 0
+    assert after.lost - before.lost <= before.in_flight, "batches were lost that were not on their way at the kill"
+    assert before.lost == 0 and end.lost == after.lost, "batches were lost although no host had died"

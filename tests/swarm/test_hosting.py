@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from core.control.messages import DhtRecord, NetworkStatus, Prediction
+from core.control.messages import DhtRecord, NetworkStatus, Prediction, Snapshot
 from core.experts.calls import METHODS, ExpertReply, ExpertRequest
 from core.experts.grid import Grid
 from core.identity import Identity, PeerId
@@ -131,6 +131,38 @@ async def test_who_leaves_is_waited_for_until_its_newest_versions_are_saved(
         wait_until(lambda: len(hosted(other)) == len(UIDS), "adoption")
         adopted = hosted(other)
         assert [adopted[uid] for uid in left] == [1] * len(left), "an expert lost its training"
+
+
+def test_all_off_and_on_again_goes_on_from_the_checkpoints(tmp_path: Path) -> None:
+    """Two trainers, one of them the backbone peer, and a host: the whole swarm."""
+    known: list[str] = []
+    roles = {"first": "host,train,backbone", "second": "host,train", "host": "host"}
+
+    def start(stack: ExitStack, name: str) -> RunningWorker:
+        return stack.enter_context(worker(tmp_path / name, "--listen", HERE, "--role", roles[name], *known))
+
+    def versions(swarm: list[RunningWorker]) -> dict[str, int]:
+        return {uid: version for running in swarm for uid, version in hosted(running).items()}
+
+    with ExitStack() as stack:
+        first = start(stack, "first")
+        known += ["--bootstrap", address(first)]
+        swarm = [first, start(stack, "second"), start(stack, "host")]
+        for trainer in swarm[:2]:
+            trainer.until(lambda status: (status.accuracy or 0.0) > 0.9, "training", 100.0)
+        wait_until(lambda: divided(*swarm), "a divided grid")
+        trained, before = [trainer.status().step for trainer in swarm[:2]], versions(swarm)
+
+    with ExitStack() as stack:
+        first = start(stack, "first")
+        known[-1] = address(first)
+        swarm = [first, start(stack, "second"), start(stack, "host")]
+        wait_until(lambda: divided(*swarm), "the swarm's return")
+        for trainer, step in zip(swarm[:2], trained, strict=True):
+            trainer.until(lambda status, step=step: status.step > step + 64, "more training")  # type: ignore[misc]
+            assert trainer.ask("subscribe", {}, Snapshot).curve[-1].accuracy > 0.85
+        # who starts first may go on from a copy, until who was the host is there with the newest state
+        wait_until(lambda: all(versions(swarm).get(uid, 0) >= v for uid, v in before.items()), "the newest versions")
 
 
 def test_who_only_hosts_answers_with_the_newest_trunk_and_adopts_what_a_trainer_leaves(

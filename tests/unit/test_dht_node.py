@@ -421,6 +421,47 @@ def test_clocks_agree_and_a_liar_moves_one_by_little() -> None:
     assert clock.offset == SKEW_S and len(clock._offsets) <= NetworkClock.VOTES
 
 
+DAY_S = 86_400.0
+
+
+class Clocks:
+    """The time of day, which somebody may set, and the steady clock."""
+
+    def __init__(self) -> None:
+        self.day, self.steady = 1e9, 50.0
+        self.clock = NetworkClock(lambda: self.day, lambda: self.steady)
+
+    def go_on(self, seconds: float) -> None:
+        self.day += seconds
+        self.steady += seconds
+
+    def hear(self, truth: float) -> None:
+        for name in (b"a", b"b", b"c"):
+            now = self.clock.wall()
+            self.clock.hear(name, truth, now, now)
+
+
+@pytest.mark.parametrize("heard", [False, True])
+def test_a_clock_that_is_set_back_while_hearth_runs_is_not_followed(heard: bool) -> None:
+    clocks = Clocks()
+    if heard:
+        clocks.hear(1e9)
+    clocks.go_on(100.0)
+    clocks.day -= DAY_S
+    assert clocks.clock.now() == 1e9 + 100
+    clocks.go_on(100.0)
+    assert clocks.clock.now() == 1e9 + 200
+    clocks.day += DAY_S + 3600.0  # set right again; then the PC sleeps
+    assert clocks.clock.now() == 1e9 + 3800
+
+
+def test_a_clock_that_was_a_day_ahead_is_followed_when_it_is_set_right() -> None:
+    clocks = Clocks()
+    clocks.hear(1e9 - DAY_S)
+    clocks.day -= DAY_S
+    assert clocks.clock.now() == 1e9 - DAY_S
+
+
 async def test_a_peer_whose_clock_is_a_minute_slow_takes_part() -> None:
     async with peers(2) as made, peer(*made, wall=lambda: time.time() - 59) as slow:
         await until(lambda: slow.dht.clock.offset > 50, "its clock's correction")

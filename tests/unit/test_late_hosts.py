@@ -45,6 +45,7 @@ class Place:
         self.backends = backends
         self.delay = {"forward": USUAL_S, "backward": USUAL_S}
         self.spoil: Callable[[Tensor], Tensor] = lambda rows: rows
+        self.spoil_gradient: Callable[[Tensor], Tensor] = lambda rows: rows
         self.asked: Counter[str] = Counter()
         self.cancelled: Counter[str] = Counter()
 
@@ -62,7 +63,7 @@ class Place:
 
     async def backward(self, calls: Sequence[Call], passage: int) -> list[Tensor | None]:
         await self._wait("backward")
-        return [self.spoil(self._product(call)) for call in calls]
+        return [self.spoil_gradient(self.spoil(self._product(call))) for call in calls]
 
     def _product(self, call: Call) -> Tensor:
         assert call.gradients is not None
@@ -271,6 +272,29 @@ def test_noise_is_found_by_repeating_requests_and_honest_hosts_are_not_accused()
         setup.places["b"].spoil = torch.randn_like
         for _ in range(3):
             await setup.layer.forward(setup.x)
+            await asyncio.sleep(2 * USUAL_S)
+        assert setup.points["b"] >= 10, "no ban"
+        assert set(setup.points) == {"b"}
+
+    run(main())
+
+
+FALSE: dict[str, Callable[[Tensor], Tensor]] = {
+    "noise of the right size": lambda rows: torch.randn_like(rows) * rows.norm() / rows.numel() ** 0.5,
+    "those of other rows": lambda rows: rows.roll(1, 0),
+    "uphill": lambda rows: -rows,
+}
+
+
+@pytest.mark.parametrize("lie", FALSE)
+def test_false_gradients_are_found_by_trying_them_and_honest_hosts_are_not_accused(lie: str) -> None:
+    async def main() -> None:
+        setup = Setup(k_min=1, audit=0.01)
+        setup.x, setup.gradient = torch.randn(64, WIDTH), torch.randn(64, WIDTH)
+        setup.places["b"].spoil_gradient = FALSE[lie]
+        for _ in range(4):
+            _, passed = await setup.layer.forward(setup.x)
+            await setup.layer.backward(passed, setup.gradient)
             await asyncio.sleep(2 * USUAL_S)
         assert setup.points["b"] >= 10, "no ban"
         assert set(setup.points) == {"b"}

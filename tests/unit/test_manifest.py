@@ -17,6 +17,22 @@ def test_a_run_is_named_or_is_the_path_of_its_manifest(tmp_path: Path) -> None:
     assert mine.run == "mine" and mine.model == digits.model
 
 
+def test_a_file_with_the_name_of_a_built_in_run_is_a_run_of_its_own_unless_it_is_that(tmp_path: Path) -> None:
+    digits, path = manifest.load("digits"), tmp_path / "digits.json"
+
+    def named(**changes: object) -> str:
+        path.write_bytes(msgspec.json.encode(msgspec.structs.replace(digits, **changes)))
+        return manifest.load(str(path)).run
+
+    assert named() == named(bootstrap=("0" * 64 + "@127.0.0.1:4401",)) == "digits"
+    wider, deeper = (
+        named(model=msgspec.structs.replace(digits.model, **change)) for change in ({"width": 128}, {"layers": 3})
+    )
+    assert len({"digits", wider, deeper}) == 3 and wider.startswith("digits-")
+    assert named(model=msgspec.structs.replace(digits.model, width=128)) == wider
+    assert manifest.decode(msgspec.json.encode(manifest.load(str(path))), "again").run == wider
+
+
 def test_what_cannot_be_a_manifest_is_refused_with_its_name(tmp_path: Path) -> None:
     path = tmp_path / "bad.json"
     with pytest.raises(ManifestError, match=r"bad\.json cannot be read"):
