@@ -31,6 +31,8 @@ log = logging.getLogger(__name__)
 
 TICK_S = 5.0
 """Between two looks at the swarm."""
+BURIED_S = 2.0
+"""From the news of a peer's end to the next look: who publishes records of thousands that are none makes no hurry."""
 LONELY_S = 10.0
 """Without any contact for so long, this PC begins alone, and gives way when others turn up."""
 SETTLE_S = 3.0
@@ -134,7 +136,7 @@ class Hosting:
         node.register("host.hello", Hello, self._hello)
         node.register("host.handover", Handover, self._hand_over, cost=16.0)
         copies.keepers, copies.hosts = self._keepers, self._hosts
-        self._members.buried = self._wake.set
+        self._members.buried = lambda: asyncio.get_running_loop().call_later(BURIED_S, self._wake.set)
 
     async def __aenter__(self) -> "Hosting":
         self._began = time.monotonic()

@@ -69,7 +69,7 @@ class Members:
         self.me = peer_text(node.peer)
         self.known: dict[str, Member] = {}
         """As of the last look."""
-        self.buried: Callable[[], None] = lambda: None
+        self.buried: Callable[[], object] = lambda: None
         """Called when peers were found dead."""
         self._told: tuple[float, Member | None] = (0.0, None)
         self._read: dict[str, tuple[int, float, Member]] = {}

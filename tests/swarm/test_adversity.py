@@ -5,7 +5,7 @@ from the start, and one that joins when the others are gone. Compared with the s
 steps of each trainer: the share of digits, or of next bytes, that the trainers get right on what they never saw.
 
 The held-out part of `text` is cut down to 8 KB, as judging all of it takes as long as the training. It has few steps
-here; HEARTH_ADVERSITY=text:1000 makes it longer than CI has time for.
+here, when it still learns a tenth of a point a step; HEARTH_ADVERSITY=text:1000 makes it longer than CI has time for.
 """
 
 import contextlib
@@ -29,13 +29,16 @@ from tests.workers import RunningWorker, hearth, wait_until, worker
 HERE = "127.0.0.1:0"
 JUDGED = 0.65
 """The evaluations after this part of the steps are averaged."""
-TOLERANCE = 0.015
+TOLERANCE, EARLY = 0.015, 0.03
+"""Of the share that is right; of a `text` that is only beginning to be learnt."""
+LEARNT = 400
+"""Steps after which `text` is compared as closely as `digits`."""
 ADOPTED_S = 120.0
 BLOCKED_S = 2.0
 """The most that a step may take longer than the slowest one in peace."""
 HELD_OUT = 8192
 CHOSEN = (item.partition(":") for item in os.environ.get("HEARTH_ADVERSITY", "").split())
-STEPS = {"digits": 900, "text": 48} | {run: int(steps) for run, _, steps in CHOSEN}
+STEPS = {"digits": 900, "text": 40} | {run: int(steps) for run, _, steps in CHOSEN}
 """Of each trainer."""
 
 
@@ -46,7 +49,7 @@ def manifest(run: str, folder: Path) -> str:
     text, built_in = local_text(), manifests.load(run)
     parts = {text[:-HELD_OUT]: False, text[-HELD_OUT:]: True}
     shards = tuple(Shard(sha256(part).hexdigest(), len(part), held_out) for part, held_out in parts.items())
-    training = msgspec.structs.replace(built_in.training, evaluate_every=16)
+    training = msgspec.structs.replace(built_in.training, evaluate_every=8)
     path = folder / "text.json"
     path.write_bytes(msgspec.json.encode(msgspec.structs.replace(built_in, shards=shards, training=training)))
     return str(path)
@@ -159,7 +162,7 @@ def test_a_swarm_learns_as_well_while_peers_die_freeze_lie_and_join(tmp_path: Pa
         f"adopted after {adopted_s:.0f} s, {swarm.slowest=:.2f} s after {usual_s:.2f} s, {before=}, {after=}, {end=}, "
         f"war of {time.monotonic() - began:.0f} s"
     )
-    assert disturbed >= undisturbed - TOLERANCE
+    assert disturbed >= undisturbed - (EARLY if run == "text" and steps < LEARNT else TOLERANCE)
     assert adopted_s < ADOPTED_S
     assert swarm.slowest < usual_s + BLOCKED_S
     assert in_peace.lost == 0

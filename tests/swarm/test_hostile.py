@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 
 import msgspec
@@ -13,6 +14,7 @@ import pytest
 from core.control.messages import DhtRecord, DhtStatus, NetworkStatus
 from core.dht.messages import FindNode, FindValue, Found, Nodes, Ping, Pong, Store, Stored, Values
 from core.dht.records import MAX_RECORD, Verdict, make, own_subkey
+from core.dht.store import KEY_SUBKEYS
 from core.errors import CallRefused, HearthError, PeerUnreachable
 from core.experts.calls import METHODS, ExpertReply, ExpertRequest
 from core.identity import Identity, PeerId
@@ -21,6 +23,7 @@ from core.net.addresses import parse_address
 from core.net.endpoint import LOOPBACK, Connection, Endpoint, SendStream
 from core.net.messages import PREFIX, Call, PeerAddress
 from core.net.rpc import RpcNode
+from core.worker import hosting
 from tests.dht_peers import until
 from tests.swarm.test_network import HERE, address
 from tests.workers import RunningWorker, start_paused, worker
@@ -138,6 +141,33 @@ async def test_a_list_of_ten_thousand_nodes_is_not_read(
     assert abs(dht().clock_offset_s) <= 60, "its clock moves that of others by no more than a minute"
     await asyncio.to_thread(victim.ask, "dht_get", {"key": "digits.0."}, list[DhtRecord])
     assert asked and dht().contacts == 0
+
+
+async def test_ten_thousand_members_that_are_none_cost_little(
+    victim: RunningWorker, mallory: RpcNode, where: PeerAddress
+) -> None:
+    def sign() -> list[bytes]:
+        now, room = time.time(), msgspec.msgpack.encode((1_000_000, 0))
+        made = []
+        for _ in range(10_000):
+            nobody = Identity.generate()
+            made.append(make(nobody, "digits.hosts", own_subkey(nobody.peer), room, int(now * 1000), now + 60).raw)
+        return made
+
+    records = await asyncio.to_thread(sign)
+    verdicts: Counter[Verdict] = Counter()
+    for start in range(0, len(records), 400):
+        store = Store(records[start : start + 400], False)
+        reply, _ = await mallory.call(PeerId(where.peer), "dht.store", store, Stored, deadline_s=30)
+        verdicts.update(map(Verdict, reply.verdicts))
+    assert verdicts.keys() == {Verdict.STORED, Verdict.KEY_FULL} and verdicts[Verdict.STORED] <= KEY_SUBKEYS
+
+    process = psutil.Process(victim.process.pid)
+    used, began = sum(process.cpu_times()[:2]), time.monotonic()
+    await asyncio.sleep(3 * hosting.TICK_S)  # it looks at its fellow members three times
+    share = (sum(process.cpu_times()[:2]) - used) / (time.monotonic() - began)
+    print(f"with {KEY_SUBKEYS} members that are none the worker used {share:.0%} of a core")
+    assert share < 0.5
 
 
 async def test_a_frame_that_drips_is_given_up(where: PeerAddress) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import shutil
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,12 +12,15 @@ import torch
 
 from core import manifest
 from core.compute.messages import TakeTrunk, Tensor, ToCompute
+from core.dht.records import own_subkey
 from core.experts.grid import Grid
 from core.manifest import Shard
+from core.net.rpc import Context
 from core.runtime.parts import Part, pack
 from core.training import shards
 from core.worker.blobs import Blobs
 from core.worker.copies import Copies
+from core.worker.fetching import BlobRead, ReadBlob
 from core.worker.progress import Progress
 from core.worker.shared import Data, TrunkFollower
 from tests.dht_peers import Peer, peers, until
@@ -57,6 +61,38 @@ async def test_a_peer_with_another_text_fetches_the_runs_own(tmp_path: Path, run
         assert shards.read(run, tmp_path / "two") == (TEXTS[0], TEXTS[1])
         shutil.rmtree(tmp_path / "one" / shards.FOLDER)
         await until(lambda: complete(third, tmp_path / "three"), "the text from the second")
+
+
+async def test_who_gives_other_bytes_than_the_hash_says_is_passed_over_and_struck(
+    tmp_path: Path, run: manifest.Manifest
+) -> None:
+    async with peers(3) as (liar, honest, two):
+        asked = 0
+
+        def lie(request: ReadBlob, payload: bytes, context: Context) -> tuple[BlobRead, bytes]:
+            nonlocal asked
+            asked += 1
+            size = next(part.size for part in PARTS if part.sha256 == request.sha256)
+            return BlobRead(size), bytes(request.length)
+
+        liar.rpc.register("blob.read", ReadBlob, lie)
+        keys = {f"data.{part.sha256}": {own_subkey(liar.id): b""} for part in PARTS}
+        await liar.dht.store_many(keys, 600.0)
+        taker, giver = data(run, two, tmp_path / "two"), data(run, honest, tmp_path / "one")
+        await taker.tend()
+        assert asked and len(shards.missing(run, tmp_path / "two")) == 2
+        assert two.rpc.bans.score(liar.id, time.monotonic()) > 4.0 or two.rpc.bans.banned(liar.id, time.monotonic())
+
+        for shard, text in zip(PARTS, TEXTS, strict=True):
+            shards.accept(tmp_path / "one", shard, text)
+        await giver.tend()
+
+        async def complete() -> bool:
+            await taker.tend()
+            return not shards.missing(run, tmp_path / "two")
+
+        await until(complete, "the text from who has it")
+        assert shards.read(run, tmp_path / "two") == (TEXTS[0], TEXTS[1])
 
 
 class Compute:
