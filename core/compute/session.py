@@ -62,6 +62,7 @@ from core.experts.grid import Grid, Uid
 from core.hardware import processor
 from core.runtime.backend import ExpertBackend, check_memory, expert_bytes, speed, useful_threads
 from core.runtime.checkpoints import CheckpointStore
+from core.runtime.crew import crew
 from core.runtime.parts import Part, read
 from core.runtime.runtime import Runtime
 from core.runtime.switch import Switch
@@ -222,7 +223,7 @@ class Session:
         """As many as were allowed, as far as they pay; 0: half of the cores that this process may use."""
         cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
         threads = useful_threads(self._backends.values(), self._threads or max(1, cores // 2))
-        torch.set_num_threads(threads)
+        crew.resize(threads)
         self._switch.duty.threads = threads
 
     def _ready(self, notes: tuple[str, ...]) -> Ready:
@@ -289,7 +290,7 @@ class Session:
             in_flight=trainer.in_flight,
             slowest_step_s=trainer.slowest_step_s,
             lost=trainer.lost,
-            threads=torch.get_num_threads(),
+            threads=crew.threads,
             loss=trainer.loss,
             experts=[ExpertStatus(str(uid), b.version, b.samples) for uid, b in self._backends.items()],
             load=min(1e6, runtime.load),

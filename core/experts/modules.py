@@ -28,9 +28,9 @@ class Factors(NamedTuple):
     right: Tensor
     """[n, inputs]: its inputs."""
 
-    def add_to(self, total: Tensor) -> None:
-        """Args: total [outputs, inputs], to be added to in place."""
-        total.addmm_(self.left.T, self.right)
+    def add_to(self, total: Tensor, outputs: slice) -> None:
+        """Args: total [outputs, inputs], which of its rows are to be added to in place."""
+        total[outputs].addmm_(self.left[:, outputs].T, self.right)
 
     def bound(self) -> float:
         """No number of the product is larger (Cauchy-Schwarz)."""

@@ -3,7 +3,9 @@
 import functools
 import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -11,10 +13,18 @@ from torch import Tensor, nn
 from core.errors import ComputeError, ManifestError
 from core.experts import modules
 from core.experts.grid import Grid, Uid
+from core.experts.modules import Factors
 from core.manifest import Manifest, Model, Training
 from core.runtime.adam import Adam
 from core.runtime.conduct import Conduct
+from core.runtime.crew import crew
 
+T = TypeVar("T")
+
+BACKWARD = 3
+"""Work of a sample's backward pass, with its recomputation, in forward passes."""
+ROWS = 128
+"""Samples of a piece of a pass that several threads share, if there are enough: fewer take longer each."""
 MAX_ROWS = 4096
 """Samples of one pass, however small the expert."""
 THREADED_WEIGHTS = 500_000
@@ -27,6 +37,10 @@ OVERHEAD = 64 << 10
 SPEED_ROWS = 32
 SPEED_S = 0.02
 """Time for measuring."""
+
+
+Numbered = list[tuple[int, T]]
+"""Gradients with their parameters' numbers."""
 
 
 class ExpertBackend:
@@ -76,8 +90,8 @@ class ExpertBackend:
     @torch.no_grad()
     def forward(self, inputs: Tensor) -> Tensor:
         """Outputs of [n, ...] samples; changes nothing."""
-        outputs: Tensor = self.module(inputs)
-        return outputs
+        module, pieces = self.module, crew.cut(len(inputs), len(inputs) * self.weights, ROWS)
+        return _joined(crew.run([partial(module, inputs[piece]) for piece in pieces]))
 
     def backward(self, inputs: Tensor, gradients: Tensor, weights: Tensor | None = None) -> Tensor:
         """Run the expert again with a graph (gradient checkpointing), gather gradients, step if there are enough.
@@ -98,27 +112,41 @@ class ExpertBackend:
         if weights is not None:
             weights = weights.view(-1, *[1] * (gradients.dim() - 1))
             gradients = gradients * weights
-        by_inputs, small, large = modules.factored_product(self.module, self._adam.parameters, inputs, gradients)
-        total = float(by_inputs.sum() + torch.cat([gradient.flatten() for _, gradient in small]).sum())
-        if not math.isfinite(sum((factors.bound() for _, factors in large), total)):
+        module, parameters = self.module, self._adam.parameters
+        jobs = [
+            partial(_product, module, parameters, inputs[piece], gradients[piece])
+            for piece in crew.cut(len(inputs), BACKWARD * len(inputs) * self.weights, ROWS)
+        ]
+        products = crew.run(jobs)
+        if not math.isfinite(sum(bound for *_, bound in products)):
             raise ComputeError(f"A gradient for {self.uid} held NaN or infinity and was refused; it is unchanged.")
-        self._gather(small, large)
+        self._gather([small for _, small, _, _ in products], [large for _, _, large, _ in products])
+        by_inputs = _joined([rows for rows, *_ in products])
         self.pending += len(inputs)
         if self.pending >= self._training.target_samples:
             self.step()
         return by_inputs if weights is None else by_inputs.div_(weights)
 
     @torch.no_grad()
-    def _gather(self, small: list[tuple[int, Tensor]], large: list[tuple[int, modules.Factors]]) -> None:
-        """Add gradients to those that wait, without a copy of the size of all weights."""
+    def _gather(self, small: list[Numbered[Tensor]], large: list[Numbered[Factors]]) -> None:
+        """Add the gradients of a pass's pieces to those that wait, without a copy of the size of all weights."""
         if not len(self.gathered):
             self.gathered = torch.zeros(self.weights, dtype=self.dtype)
         elif not self.pending:
             self.gathered.zero_()
         totals = self._adam.parts(self.gathered)
-        torch._foreach_add_([totals[number] for number, _ in small], [gradient for _, gradient in small])
-        for number, factors in large:
-            factors.add_to(totals[number])
+        for piece in small:
+            torch._foreach_add_([totals[number] for number, _ in piece], [gradient for _, gradient in piece])
+        jobs = []
+        for number in {number: None for piece in large for number, _ in piece}:
+            found = [factors for piece in large for known, factors in piece if known == number]
+            factors = Factors(_joined([f.left for f in found]), _joined([f.right for f in found]))
+            total = totals[number]
+            jobs += [
+                partial(factors.add_to, total, outputs)
+                for outputs in crew.cut(len(total), len(factors.left) * total.numel())
+            ]
+        crew.run(jobs)
 
     def step(self) -> None:
         """Apply what is pending: the mean over its samples, clipped, by Adam."""
@@ -138,6 +166,19 @@ class ExpertBackend:
         """
         self._adam.load_state(state)
         self.pending = 0
+
+
+def _product(
+    module: nn.Module, parameters: Sequence[Tensor], inputs: Tensor, gradients: Tensor
+) -> tuple[Tensor, Numbered[Tensor], Numbered[Factors], float]:
+    """As `factored_product`, and a number that is finite if all of it is."""
+    by_inputs, small, large = modules.factored_product(module, parameters, inputs, gradients)
+    total = float(by_inputs.sum() + torch.cat([gradient.flatten() for _, gradient in small]).sum())
+    return by_inputs, small, large, sum((factors.bound() for _, factors in large), total)
+
+
+def _joined(parts: list[Tensor]) -> Tensor:
+    return parts[0] if len(parts) == 1 else torch.cat(parts)
 
 
 def expert_bytes(model: Model) -> int:

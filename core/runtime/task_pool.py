@@ -10,11 +10,9 @@ import torch
 from torch import Tensor
 
 from core.experts.layer import Call
-from core.runtime.backend import ExpertBackend
+from core.runtime.backend import BACKWARD, ExpertBackend
 
 Direction = Literal["inference", "forward", "backward"]
-BACKWARD_COST = 3
-"""Work of a sample's backward pass, with its recomputation, in forward passes."""
 TASK_COST = 2_000_000
 """Work of a task however small: what 0.2 ms are on a slow core."""
 
@@ -117,7 +115,7 @@ class TaskPool:
 
     def cost(self, rows: int) -> int:
         """Work of so many samples."""
-        return TASK_COST + rows * self.backend.weights * (BACKWARD_COST if self.direction == "backward" else 1)
+        return TASK_COST + rows * self.backend.weights * (BACKWARD if self.direction == "backward" else 1)
 
     def put(self, task: Task) -> bool:
         """Whether it is the first now."""
