@@ -13,6 +13,7 @@ from core.experts.grid import Grid, Uid
 from core.manifest import Manifest
 from core.runtime.backend import ExpertBackend
 from core.runtime.checkpoints import CheckpointStore
+from core.runtime.exhaustion import give_memory_back
 from core.runtime.parts import Part, read
 from core.runtime.runtime import Runtime
 
@@ -98,6 +99,8 @@ class Residents:
                 for uid, backend in gone.items():
                     self._enter(uid, backend, runtime)
                 return Hosted(message.id, dict.fromkeys(map(str, gone), error))
+        gone.clear()
+        give_memory_back()
         return Hosted(message.id, {})
 
     def _enter(self, uid: Uid, backend: ExpertBackend, runtime: Runtime) -> None:

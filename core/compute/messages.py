@@ -352,6 +352,8 @@ class Failed(Message, frozen=True):
     """Compute cannot go on and ends; `text` says why and what to do."""
 
     text: str
+    exhausted: bool = False
+    """The system gave no more memory."""
 
 
 class LogText(Message, frozen=True):

@@ -59,7 +59,8 @@ async def _serve(ends: Ends) -> int:
         pipe.send(Failed(str(error)))
         return error.exit_code
     except MemoryError:
-        pipe.send(Failed("There is not enough memory to train. Close other programs or choose a smaller run."))
+        text = "There is not enough memory to train, of this PC or of what Hearth may use. What was trained is saved."
+        pipe.send(Failed(f"{text} Close other programs, choose a smaller run, or allow more in Settings.", True))
         return 1
     except Exception as error:  # whatever it is, the worker must hear of it, and start compute anew
         traceback.print_exc()

@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -63,6 +63,7 @@ from core.hardware import processor
 from core.runtime.backend import ExpertBackend, check_memory, expert_bytes, speed, useful_threads
 from core.runtime.checkpoints import CheckpointStore
 from core.runtime.crew import crew
+from core.runtime.exhaustion import is_exhausted, lift_limit
 from core.runtime.parts import Part, read
 from core.runtime.runtime import Runtime
 from core.runtime.switch import Switch
@@ -147,7 +148,7 @@ class Session:
         self._pipe.send(self._progress())
         self._pipe.send(self._ready(notes))
         with _first_error():
-            async with asyncio.TaskGroup() as group:
+            async with self._saved_in_need(), asyncio.TaskGroup() as group:
                 tasks = {
                     "runtime": self._runtime.run(),
                     "report": self._report(),
@@ -164,6 +165,18 @@ class Session:
                 await self._save()
                 for task in running:
                     task.cancel()
+
+    @contextlib.asynccontextmanager
+    async def _saved_in_need(self) -> AsyncIterator[None]:
+        """What was trained is not lost when there is no memory left."""
+        try:
+            yield
+        except BaseException as error:
+            if is_exhausted(error):
+                lift_limit()
+                await self._save()
+                raise MemoryError from error
+            raise
 
     async def _obey(self, group: asyncio.TaskGroup) -> None:
         while True:

@@ -26,6 +26,7 @@ class Pool:
         links: the one link in use with each peer.
         kept: peers whose link is never closed for idleness and always asked for signs of life.
         connectors: ways to connect that are tried in turn when dialling fails (hole punching, relaying).
+        closed_because: why nobody is dialled or let in now; "" usually.
     """
 
     def __init__(self, endpoint: Endpoint, me: PeerId, owner: Owner, bans: Bans) -> None:
@@ -36,6 +37,7 @@ class Pool:
         self.on_connected: list[Callable[[PeerId], None]] = []
         self.on_disconnected: list[Callable[[PeerId], None]] = []
         self.book: dict[PeerId, PeerAddress] = {}
+        self.closed_because = ""
         self._me = me
         self._owner = owner
         self._bans = bans
@@ -72,6 +74,8 @@ class Pool:
             return link
         if peer == self._me:
             raise PeerUnreachable("A peer cannot call itself over the network.")
+        if self.closed_because:
+            raise PeerUnreachable(self.closed_because)
         dial = self._dials.get(peer)
         if dial is None:
             now = time.monotonic()
@@ -135,7 +139,7 @@ class Pool:
     async def accept(self) -> None:
         """Accept for as long as the endpoint lives."""
         while (incoming := await self.endpoint.accept()) is not None:
-            if self._handshakes >= limits.HANDSHAKES:
+            if self._handshakes >= limits.HANDSHAKES or self.closed_because:
                 await incoming.refuse()
                 continue
             self._handshakes += 1
@@ -171,6 +175,9 @@ class Pool:
             PeerUnreachable: the peer is banned, or the pool is full of connections in use.
         """
         peer = connection.peer
+        if self.closed_because:  # meanwhile
+            connection.close("the peer leaves")
+            raise PeerUnreachable(self.closed_because)
         if self._bans.banned(peer, time.monotonic()) > 0:
             connection.close("banned")
             raise PeerUnreachable(f"Peer {peer.hex()[:8]} is banned.")

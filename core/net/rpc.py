@@ -235,6 +235,22 @@ class RpcNode:
             for link in self.pool.links.values():
                 link.shape()
 
+    def hush(self, why: str) -> None:
+        """Leave all peers: until `speak` nobody is called, and nobody who dials is let in.
+
+        Args: what callers are told, a sentence.
+        """
+        self.pool.closed_because = why
+        self.pool.close("the peer leaves")
+
+    def speak(self) -> None:
+        """Call and serve again."""
+        self.pool.closed_because = ""
+
+    @property
+    def hushed(self) -> bool:
+        return bool(self.pool.closed_because)
+
     def moved(self) -> tuple[int, int]:
         """Bytes received and sent since the start, as the network counts them."""
         return self.endpoint.moved() if self._group is not None else (0, 0)

@@ -19,6 +19,7 @@ from core.errors import ComputeError
 from core.experts.grid import Uid
 from core.experts.layer import Call, Output
 from core.runtime.backend import ExpertBackend
+from core.runtime.exhaustion import is_exhausted
 from core.runtime.fairness import Turns
 from core.runtime.switch import Switch
 from core.runtime.task_pool import Direction, Done, Problem, Request, Task, TaskPool
@@ -245,6 +246,8 @@ class Runtime:
         try:
             answers = self._pass(pool, tasks)
         except Exception as error:  # whatever an expert does, the other requests must go on
+            if is_exhausted(error):
+                raise MemoryError from error
             if len(tasks) > 1:
                 for task in tasks:
                     self._answer(pool, [task])

@@ -113,6 +113,8 @@ class Hosting:
         self._me = self._members.me
         self.hosts = True
         """Whether this PC takes experts on at all."""
+        self.frozen = False
+        """Whether this PC may not use the network: it keeps what it hosts, as if it were cut off."""
         self.alone = False
         """Whether there is nobody to look for."""
         self.memory_bytes = 1 << 30
@@ -151,6 +153,15 @@ class Hosting:
             async with asyncio.timeout(1.0):
                 await self._members.leave()
 
+    async def withdraw(self) -> None:
+        """Tell all that this peer is gone, for as long as it is frozen.
+
+        Raises:
+            HearthError: nobody heard it; its records expire.
+        """
+        self.frozen, self._view = True, None
+        await self._members.leave()
+
     def look(self) -> None:
         """Compute has begun or stopped: what is hosted here changes."""
         self._follow_compute()
@@ -166,7 +177,10 @@ class Hosting:
     async def _run(self) -> None:
         while True:
             try:
-                await self._tick()
+                if self.frozen:
+                    self._follow_compute()
+                else:
+                    await self._tick()
             except HearthError as error:
                 log.warning("What this PC hosts could not be brought up to date: %s", error)
             except Exception:  # whatever others tell, this PC goes on hosting

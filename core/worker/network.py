@@ -40,6 +40,8 @@ JOIN_S = 5.0
 TEND_S = 10.0
 """Between two looks at the local experts' versions and at the way others reach this peer."""
 SAVE_S = 300.0
+LEAVE_S = 3.0
+"""For telling the others that this peer leaves."""
 BOOTSTRAP_PEERS = 16
 
 
@@ -107,6 +109,7 @@ class Network:
         self._tasks: list[asyncio.Task[None]] = []
         self._announced: set[Uid] = set()
         self._look = asyncio.Event()
+        self._forbidden = ""
 
     async def __aenter__(self) -> "Network":
         """Bind and begin to join.
@@ -158,6 +161,31 @@ class Network:
         self.hosting.look()
         self._look_at_hosted()
 
+    def allow(self, forbidden: str) -> None:
+        """Take part in the network, or leave it until allowed again.
+
+        Args: why it may not, a sentence; "": it may.
+        """
+        if bool(forbidden) != bool(self._forbidden):
+            self._forbidden = forbidden
+            self._look.set()
+
+    async def _obey(self) -> None:
+        """Leave or come back. Who leaves says so: its experts are taken over at once."""
+        if self._forbidden and not self.node.hushed:
+            log.info("Leaving the network: %s", self._forbidden)
+            with contextlib.suppress(HearthError, TimeoutError):
+                async with asyncio.timeout(LEAVE_S):
+                    await asyncio.gather(self.directory.withdraw(self._announced), self.hosting.withdraw())
+            self.hosting.frozen = True
+            self._announced = set()
+            self.node.hush(f"This PC may not use the network now: {self._forbidden}")
+        elif not self._forbidden and self.node.hushed:
+            log.info("Joining the network again.")
+            self.node.speak()
+            self.hosting.frozen = False
+            self.hosting.look()
+
     def _look_at_hosted(self) -> None:
         self._look.set()
 
@@ -165,6 +193,11 @@ class Network:
         """Join, tell what is hosted here, follow what is known of this peer's reach, save the DHT's state."""
         joined, saved = 0.0, time.monotonic()
         while True:
+            await self._obey()
+            if self._forbidden:
+                await self._look.wait()
+                self._look.clear()
+                continue
             now = time.monotonic()
             if not self.dht.contacts() and now - joined >= JOIN_S:
                 joined = now
@@ -192,7 +225,7 @@ class Network:
         """Get what compute needs and others have."""
         while True:
             try:
-                if self.dht.contacts():
+                if self.dht.contacts() and not self._forbidden:
                     await self._data.tend()
                     await self._trunk.tend()
             except HearthError as error:

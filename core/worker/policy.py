@@ -35,6 +35,7 @@ class Policy:
         networked, computes: as in `Machine`.
         notice: called from any thread when a signal changed so that `decide` cannot wait.
         pids: of Hearth's own processes.
+        counters: bytes (in, out) that Hearth itself moved so far.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class Policy:
         computes: bool,
         notice: Callable[[], None],
         pids: Callable[[], Collection[int]],
+        counters: Callable[[], tuple[int, int]],
     ) -> None:
         self.folder = folder
         self.settings = settings
@@ -57,7 +59,7 @@ class Policy:
         self._machine = Machine(cores(), psutil.virtual_memory().total, computes, networked)
         self._held = Held()
         self._hurries: bool | None = None
-        self._watch = Watch(notice, folder, pids, lambda: (0, 0))
+        self._watch = Watch(notice, folder, pids, counters)
         self.signals = self._watch.read()
         """As last decided by."""
         self.decision = self.decide()

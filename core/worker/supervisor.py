@@ -50,7 +50,7 @@ from core.compute.messages import (
 from core.compute.messages import Progress as ComputeProgress
 from core.control.messages import CurvePoint, Prediction, PredictParams
 from core.errors import CallRefused, ComputeError, ProtocolError
-from core.experts.grid import Uid
+from core.experts.grid import Grid, Uid
 from core.manifest import Manifest
 from core.policy.facts import Phase
 from core.worker.orders import Orders
@@ -121,6 +121,8 @@ class ComputeSupervisor:
         """Whether compute has a Trainer; without one it serves other peers only."""
         self.asking: Asking | None = None
         """What reaches other peers' experts; None: there is no network, and all of the run's experts are here."""
+        self.left_out: frozenset[str] = frozenset()
+        """Experts that a PC alone does not hold from the start: there is no room for them."""
         self.failure: str | None = None
         self.retry_time: float | None = None
         self.save_error: str | None = None
@@ -129,6 +131,9 @@ class ComputeSupervisor:
         self._manifest, self._folder = manifest, folder
         self._changed, self._evaluated = changed, evaluated
         self._wanted = self._leaving = False
+        self._exceeded = ""
+        self.exhausted = 0
+        """Processes that ended because the system gave them no more memory."""
         self._cause = 0.0
         self._noticed = self._told = 0.0
         self._link: ComputeLink | None = None
@@ -172,6 +177,14 @@ class ComputeSupervisor:
         if abs(share - self.share) > SHARE_STEP or (share != self.share and share == 1.0):
             self.share = share
             self._wake.set()
+
+    def exceed(self, trouble: str) -> None:
+        """Have the process save and end, as it takes more than it may, and start again later.
+
+        Args: what the user is told.
+        """
+        self._exceeded = trouble
+        self._wake.set()
 
     def leave(self) -> None:
         """Save and end; `run` returns then."""
@@ -266,7 +279,10 @@ class ComputeSupervisor:
             if self.saving:
                 self.save_error = "Compute ended before all that it trained was saved. Is the disk slow, or full?"
             self._ended()
+        exceeded, self._exceeded = self._exceeded, ""
         if asked and (code == 0 or link.killed):
+            if exceeded and not self._leaving:
+                await self._back_off(exceeded, born)
             return
         if trouble is None or (code != 0 and not link.killed):
             trouble = self._failed_text or _cause_of_death(code)
@@ -303,6 +319,9 @@ class ComputeSupervisor:
         self.life += 1
         networked = self.asking is not None
         experts: list[str] | None = [] if networked else None
+        if self.left_out and not networked:
+            grid = Grid(self._manifest.run, self._manifest.model.layers, self._manifest.model.grid)
+            experts = [text for text in map(str, grid.uids()) if text not in self.left_out]
         configure = Configure(
             self._manifest, str(self._folder), self.threads, self.trains, experts, networked, self.shuffle
         )
@@ -328,7 +347,11 @@ class ComputeSupervisor:
             link.kill()  # there is nothing to save yet
         if self.phase in ("starting", "leaving"):
             return
-        if self._leaving or (self.phase == "stopped" and not self._busy() and now >= self._grace_end()):
+        if (
+            self._leaving
+            or self._exceeded
+            or (self.phase == "stopped" and not self._busy() and now >= self._grace_end())
+        ):
             self._enter("leaving")
             await link.send(Quit())
             return
@@ -446,8 +469,9 @@ class ComputeSupervisor:
             case Ask() | Forget() | Locate() | FindSuffixes() | Suspect():
                 if self.asking:
                     self.asking.received(message, tensors)
-            case Failed(text=text):
-                self._failed_text = text
+            case Failed():
+                self._failed_text = message.text
+                self.exhausted += message.exhausted
             case LogText(level=level, text=text):
                 compute_log.log(logging.getLevelNamesMapping()[level.upper()], "%s", text)
 

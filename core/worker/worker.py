@@ -35,6 +35,7 @@ from core.errors import DataFolderError, NetworkError, QuestionError
 from core.logs import Ring
 from core.policy.decide import Decision
 from core.worker import progress as progress_file
+from core.worker.caps import Caps
 from core.worker.devices import Devices
 from core.worker.energy import Energy
 from core.worker.policy import Policy
@@ -108,9 +109,11 @@ class Worker:
             computes=network is None or bool(network.roles & {"host", "train"}),
             notice=lambda: self._from_any_thread(self._noticed),
             pids=self._pids,
+            counters=self._moved,
         )
         self._energy = Energy(folder, self._pids)
         self._devices = Devices(psutil.virtual_memory().total)
+        self._caps = Caps(folder, self._compute, self._network, self._memory_beside_compute)
         ring.listener = lambda line: self._from_any_thread(self._tell, "log", line)
 
     def _networked(self, options: "NetworkOptions") -> "Network":
@@ -144,6 +147,7 @@ class Worker:
                 ticking.cancel()
         finally:
             self.policy.close()
+            self._caps.close()
             self._ring.listener = lambda line: None
             self._save_progress()
             self._compute.yields.save()
@@ -161,7 +165,12 @@ class Worker:
         decision = self.policy.decide()
         compute, progress = self._compute, self._compute.progress
         idle = self.policy.signals.idle_s
-        attention = [*self._notes, *compute.notes, *([compute.save_error] if compute.save_error else [])]
+        attention = [
+            *self._notes,
+            *self._caps.notes,
+            *compute.notes,
+            *([compute.save_error] if compute.save_error else []),
+        ]
         return Status(
             version=VERSION,
             protocol=PROTOCOL,
@@ -284,7 +293,6 @@ class Worker:
         self.policy.set_settings(settings)
         self._notes.clear()
         self._compute.memory_grace_s = settings.memory_grace_s
-        self._compute.set_threads(settings.threads)
         log.info("Settings changed: %s.", ", ".join(f"{name} = {value}" for name, value in changes.items()))
         self._changed.set()
         return dataclasses.asdict(settings)
@@ -331,6 +339,8 @@ class Worker:
             now = time.monotonic()
             decision = self.policy.decide()
             self._meter()
+            usage = self._caps.apply(decision, self.policy.signals, self.settings, self.policy.usage)
+            self.policy.usage = usage
             before, self._told = self._told, decision
             if before is None or decision.state != before.state:
                 log.info("%s: %s %s", decision.state, decision.reason, decision.until)
@@ -381,6 +391,18 @@ class Worker:
         """Of Hearth's own processes; asked from other threads."""
         compute = self._compute.pid
         return [os.getpid(), *list(self._apps), *([] if compute is None else [compute])]
+
+    def _moved(self) -> tuple[int, int]:
+        """Bytes received and sent; asked from other threads."""
+        return (0, 0) if self._network is None else self._network.node.moved()
+
+    def _memory_beside_compute(self) -> int:
+        """Bytes that this process and the windows take."""
+        taken = 0
+        for pid in (os.getpid(), *self._apps):
+            with contextlib.suppress(psutil.Error):
+                taken += psutil.Process(pid).memory_info().rss
+        return taken
 
     def _processes(self) -> list[ProcessStatus]:
         pids: list[tuple[Literal["app", "worker", "compute"], int]] = [("worker", os.getpid())]

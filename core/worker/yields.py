@@ -25,7 +25,7 @@ class Yield(msgspec.Struct, frozen=True, array_like=True):
     """One, in milliseconds from its cause."""
 
     time: float
-    """Unix time."""
+    """Unix time of the cause."""
     stop_ms: Ms
     """To the end of the last kernel, which is what is promised."""
     noticed_ms: Ms = 0.0
@@ -58,7 +58,7 @@ class Yields:
         """Note one that has just ended; its moments are those of time.monotonic()."""
         stop_ms, noticed_ms, told_ms = (1000 * max(0.0, moment - cause) for moment in (stopped, noticed, told))
         self._file.count += 1
-        self._file.yields.append(Yield(time.time(), stop_ms, noticed_ms, told_ms))
+        self._file.yields.append(Yield(time.time() - time.monotonic() + cause, stop_ms, noticed_ms, told_ms))
         del self._file.yields[:-KEPT]
         if time.monotonic() - self._saved > SAVE_S:
             self.save()

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from tests.bench import alone, convergence, idle, latency_throughput, machine, moe, network, scaling, text
+from tests.bench import alone, convergence, idle, latency_throughput, machine, moe, network, scaling, text, yields
 from tests.workers import ROOT
 
 OUT = ROOT / "build" / "bench"
@@ -21,6 +21,7 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "network": lambda o: network.measure(o.quick, o.against, o.anchors),
     "scaling": lambda o: scaling.measure(o.quick),
     "text": lambda o: text.measure(o.quick),
+    "yield": lambda o: yields.measure(o.quick, o.returns),
 }
 
 
@@ -36,6 +37,7 @@ def main() -> int:
     parser.add_argument(
         "--data", type=Path, default=convergence.DATA, metavar="PATH", help="convergence: MNIST's folder"
     )
+    parser.add_argument("--returns", type=int, default=None, metavar="N", help="yield: times that the user comes back")
     parser.add_argument("--seeds", type=int, default=3, metavar="N", help="convergence: runs of each case")
     parser.add_argument("--out", type=Path, default=OUT, metavar="FOLDER", help="where plots and the JSON are written")
     options = parser.parse_args()

@@ -1,0 +1,125 @@
+"""What the settings promise, enforced: share of the time, heat and power, memory, bandwidth, quota, network, sleep.
+
+The policy decides what may be used (`core.policy.decide`); here it is set where it takes effect, and what Hearth used
+is measured for the next decision.
+"""
+
+import dataclasses
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.policy import heat, ramp
+from core.policy.decide import Decision
+from core.policy.facts import Usage
+from core.policy.heat import FREE, Heat
+from core.policy.ramp import Ramp
+from core.policy.signals.reading import Signals
+from core.settings import Settings
+from core.worker.awake import Awake
+from core.worker.memory import Memory
+from core.worker.supervisor import ComputeSupervisor
+from core.worker.traffic import Traffic
+
+if TYPE_CHECKING:  # a worker that is alone loads nothing of the network
+    from core.worker.network import Network
+
+CONTROL_S = 1.0
+"""Between two steps of the heat controllers."""
+DISK_S = 60.0
+"""Between two looks at how much disk is used."""
+
+
+class Caps:
+    """Applies each decision, about once a second and whenever there is a new one."""
+
+    def __init__(
+        self,
+        folder: Path,
+        compute: ComputeSupervisor,
+        network: "Network | None",
+        others: Callable[[], int],
+    ) -> None:
+        """Args: data folder, who computes, this PC among its peers, bytes of memory of Hearth's other processes."""
+        self._folder, self._compute, self._network = folder, compute, network
+        self._traffic = Traffic(folder)
+        self._memory = Memory(compute, network, others)
+        self._awake = Awake()
+        self._ramp = Ramp()
+        self._heats: dict[str, Heat] = {}
+        self._controlled = self._looked = float("-inf")
+        self._disk_bytes = 0
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences for the user about caps that cannot be kept."""
+        return self._memory.notes
+
+    def apply(self, decision: Decision, signals: Signals, settings: Settings, usage: Usage) -> Usage:
+        """Set what was decided; returns `usage` with what is measured here as it is now."""
+        now = time.monotonic()
+        self._share(decision, signals, settings, now)
+        self._compute.set_threads(decision.threads if settings.threads else 0)
+        self._memory.apply(decision.memory_bytes, now)
+        self._awake.hold(settings.keep_awake and decision.train)
+        if now - self._looked > DISK_S:
+            self._looked, self._disk_bytes = now, _size(self._folder)
+        month = 0
+        if self._network is not None:
+            off = next((rule for rule in decision.rules if "network" in rule.stops), None)
+            self._network.allow("" if decision.network or off is None else off.reason)
+            self._network.node.limit(settings.upload_kb_s * 1000, settings.download_kb_s * 1000)
+            month = self._traffic.count(self._network.node.moved(), time.time())
+        return dataclasses.replace(
+            usage,
+            network_bytes_month=month,
+            disk_bytes=self._disk_bytes,
+            heat_stop_cpu=any(self._heats[name].stop for name in ("cpu", "cpu power") if name in self._heats),
+            heat_stop_gpu=any(self._heats[name].stop for name in ("gpu", "gpu power") if name in self._heats),
+        )
+
+    def close(self) -> None:
+        """Write what is kept over restarts."""
+        self._traffic.save()
+        self._awake.hold(False)
+
+    def _share(self, decision: Decision, signals: Signals, settings: Settings, now: float) -> None:
+        """How much of the time may be computed: what the settings allow, as far as heat does, risen since a yield."""
+        gradual = settings.idle_only and "Start now" not in decision.reason
+        self._ramp = ramp.follow(self._ramp, decision.train, gradual, now)
+        if now - self._controlled >= CONTROL_S:
+            self._controlled = now
+            self._control(decision, signals, settings, now)
+        cool = min((found.share for found in self._heats.values()), default=1.0)
+        self._compute.set_share(min(decision.cpu_share * self._ramp.share(now), cool))
+
+    def _control(self, decision: Decision, signals: Signals, settings: Settings, now: float) -> None:
+        working = self._compute.at_work
+        gpus = [gpu for gpu in signals.gpus.value or () if gpu.id not in settings.gpus_off]
+        hottest = max((gpu.celsius for gpu in gpus if gpu.celsius is not None), default=None)
+        hungriest = max((gpu.watts for gpu in gpus if gpu.watts is not None), default=None)
+        gpu_target = settings.gpu_celsius if decision.gpu or self._heats.get("gpu", FREE).stop else 0
+        gpu_limit = settings.gpu_watts_limit if decision.gpu or self._heats.get("gpu power", FREE).stop else 0
+        for name, step, reading, target in (
+            ("cpu", heat.follow, signals.celsius.value, settings.cpu_celsius),
+            ("cpu power", heat.follow_power, signals.watts.value, settings.cpu_watts_limit),
+            ("gpu", heat.follow, hottest, gpu_target),
+            ("gpu power", heat.follow_power, hungriest, gpu_limit),
+        ):
+            before = self._heats.get(name, FREE)
+            found = step(before, reading, float(target), decision.cpu_share, now)
+            # at rest nothing is learnt of how much it may work: it goes on as it was
+            self._heats[name] = found if working else dataclasses.replace(found, share=min(found.share, before.share))
+
+
+def _size(folder: Path) -> int:
+    """Bytes that all of Hearth's files take, as du counts them."""
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            status = path.lstat()
+        except OSError:
+            continue  # gone meanwhile
+        total += getattr(status, "st_blocks", 0) * 512 or status.st_size
+    return total

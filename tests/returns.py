@@ -1,0 +1,127 @@
+"""A user who comes back again and again: real input on a real X server, a real worker that yields each time."""
+
+import contextlib
+import json
+import os
+import random
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import psutil
+
+from core.control.messages import Status
+from core.worker.yields import FILE, Yield
+from tests.workers import RunningWorker, wait_until, worker
+
+THRESHOLD_S = 5
+"""The shortest that the settings allow."""
+GRACE_S = 1
+SETTINGS = {
+    "idle_only": True,
+    "idle_threshold_s": THRESHOLD_S,
+    "memory_grace_s": GRACE_S,
+    "busy_cpu_percent": 0,  # the machine of a test is busy
+    "cpu_celsius": 0,
+}
+GONE_S = 3.0
+"""Within this after the grace time the memory of compute is promised to be free."""
+
+
+class Return(NamedTuple):
+    """One time that the user came back."""
+
+    input: float
+    """Unix time at which the input began, ..."""
+    sent: float
+    """... and at which the X server had it for certain."""
+    gone_s: float
+    """From the end of the last kernel to the end of the compute process."""
+    resumed_s: float
+    """From the input to training again; 0: not waited for."""
+
+
+class User:
+    """Uses the mouse and the keyboard of a display, each time a little differently."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+
+    def touch(self) -> tuple[float, float]:
+        """Unix times before and after the input."""
+        place = str(self.random.randrange(20, 600)), str(self.random.randrange(20, 400))
+        command = self.random.choice([["mousemove", *place], ["key", "shift"], ["mousemove_relative", "5", "3"]])
+        start = time.time()
+        subprocess.run(["xdotool", *command], check=True, timeout=20)
+        return start, time.time()
+
+
+class Ledger:
+    """Versions of the experts and steps of the trunk, of which none may be lost."""
+
+    def __init__(self) -> None:
+        self.versions: dict[str, int] = {}
+        self.step = 0
+
+    def check(self, status: Status) -> None:
+        """No figure is ever lower than it was."""
+        assert status.step >= self.step, f"step {status.step} after {self.step}"
+        self.step = status.step
+        for expert in status.experts:
+            before = self.versions.get(expert.uid, 0)
+            assert expert.updates >= before, f"{expert.uid}: version {expert.updates} after {before}"
+            self.versions[expert.uid] = expert.updates
+
+
+def returns(running: RunningWorker, user: User, count: int, wait_s: float) -> Iterator[Return]:
+    """Have the user come back `count` times, at random moments of up to `wait_s` into the training."""
+    ledger = Ledger()
+    user.touch()
+    input_at = 0.0
+    for _ in range(count):
+        status = running.until(_trains, "training while the user is away")
+        resumed = time.time() - input_at if input_at else 0.0
+        ledger.check(status)
+        compute = running.compute()
+        assert compute is not None and status.idle_s is not None and status.idle_s >= THRESHOLD_S - 0.5
+        time.sleep(user.random.uniform(0.0, wait_s))
+        yields = running.status().yields.count
+        input_at, sent = user.touch()
+        stopped = running.until(lambda status: status.yields.count > yields, "a measured stop")  # noqa: B023
+        assert stopped.state in ("yielding", "waiting") and stopped.samples_per_s == 0
+        end = input_at + (stopped.yields.last_ms or 0.0) / 1000
+        wait_until(lambda: not _lives(compute), "the end of the compute process")  # noqa: B023
+        gone = time.time() - end
+        after = running.until(lambda status: len(status.processes) == 1, "the memory's end in the status")
+        ledger.check(after)
+        # compute stopped between two kernels, and what it had done is what was saved
+        assert after.checkpoint_step == after.step and not after.attention
+        yield Return(input_at, sent, gone, resumed)
+
+
+def _trains(status: Status) -> bool:
+    return status.state == "contributing" and status.samples_per_s > 0
+
+
+def _lives(process: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.Error):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
+
+
+@contextlib.contextmanager
+def yielding_worker(folder: Path) -> Iterator[RunningWorker]:
+    """A worker that computes only while nobody touches this process's display."""
+    assert os.environ.get("DISPLAY"), "this needs a display: run it with `make test`"
+    (folder / "settings.json").write_text(json.dumps({"version": 2, **SETTINGS}))
+    with worker(folder) as running:
+        yield running
+
+
+def recorded(folder: Path) -> list[Yield]:
+    """What a worker that has ended kept of its yields."""
+    kept = msgspec.json.decode((folder / FILE).read_bytes(), type=dict[str, msgspec.Raw])
+    return msgspec.json.decode(kept["yields"], type=list[Yield])

@@ -1,0 +1,116 @@
+"""The memory that Hearth may use, with a real compute process, as the system accounts for it."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import msgspec
+import psutil
+import pytest
+
+from core import manifest
+from core.control.messages import ExpertStatus
+from core.experts.grid import Uid
+from core.worker import memory
+from core.worker.memory import Memory, least_needed
+from core.worker.progress import Progress
+from core.worker.supervisor import ComputeSupervisor
+from core.worker.yields import Yields
+
+MB = 1 << 20
+ROOMY, TIGHT = 8192 * MB, 640 * MB
+DEADLINE_S = 60.0
+
+
+class Capped:
+    """A supervisor of compute and the cap around it, applied as the worker does."""
+
+    def __init__(self, folder: Path) -> None:
+        run = manifest.load("digits")
+        model = msgspec.structs.replace(run.model, width=128, hidden=1024)  # 32 experts of 21 MB
+        run = msgspec.structs.replace(run, model=model)
+        self.failures: list[str] = []
+        self.compute = ComputeSupervisor(run, folder, 1, Progress(), lambda: None, lambda point: None, Yields(folder))
+        self.memory = Memory(self.compute, None, lambda: 0)
+        self.cap = ROOMY
+
+    @property
+    def taken(self) -> int:
+        """Resident bytes of compute."""
+        return 0 if self.compute.pid is None else int(psutil.Process(self.compute.pid).memory_info().rss)
+
+    async def until(self, condition: Callable[[], object], what: str) -> None:
+        deadline = time.monotonic() + DEADLINE_S
+        while not condition():
+            assert time.monotonic() < deadline, f"{what}: {self.taken // MB} MB, {self.compute.failure}"
+            self.memory.apply(self.cap, time.monotonic())
+            if self.compute.failure:
+                self.failures.append(self.compute.failure)
+            await asyncio.sleep(0.05)
+
+
+@contextlib.asynccontextmanager
+async def training(folder: Path) -> AsyncIterator[Capped]:
+    capped = Capped(folder)
+    capped.compute.want(True, time.monotonic())
+    running = asyncio.create_task(capped.compute.run())
+    try:
+        await capped.until(lambda: len(capped.compute.progress.experts) == 32, "all experts")
+        yield capped
+    finally:
+        capped.compute.leave()
+        await running
+
+
+async def test_experts_are_parked_to_fit_and_come_back_as_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "COME_BACK_S", 0.0)
+    async with training(tmp_path) as capped:
+        compute = capped.compute
+        await capped.until(lambda: capped.taken > TIGHT + 50 * MB, "more than will be allowed")
+        capped.cap = TIGHT
+        await capped.until(lambda: 0 < capped.taken <= TIGHT and compute.at_work, "fewer experts")
+        before = {Uid.parse(expert.uid): expert.updates for expert in compute.progress.experts}
+        assert 8 <= len(before) < 32
+        step = compute.progress.step
+        await capped.until(lambda: compute.progress.step > step + 5, "training with those that are left")
+        assert capped.taken <= TIGHT * 1.05
+        left_out = {Uid.parse(text) for text in compute.left_out}
+        assert left_out and not left_out & before.keys()
+        assert psutil.Process(compute.pid).rlimit(psutil.RLIMIT_DATA)[0] < 2 * TIGHT
+        capped.cap = ROOMY
+        await capped.until(lambda: len(compute.progress.experts) == 32, "all experts again")
+        assert not compute.left_out and not capped.failures
+        versions = compute.versions()
+        assert all(versions[uid] >= updates for uid, updates in before.items())
+
+
+async def test_a_process_that_is_over_its_cap_ends_with_a_sentence_and_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "PATIENCE_S", 1.0)
+    async with training(tmp_path) as capped:
+        compute = capped.compute
+        await capped.until(lambda: compute.progress.step > 10, "some steps")
+        capped.cap = 64 * MB  # less than torch takes
+        await capped.until(lambda: compute.failure, "the end of the process")
+        assert "Hearth may use 64 MB" in str(compute.failure) and capped.memory.notes == [compute.failure]
+        step = compute.progress.step
+        assert compute.progress.checkpoint_step is not None and compute.progress.checkpoint_step >= step
+        capped.cap = ROOMY
+        await capped.until(lambda: compute.at_work and compute.progress.step > step, "training again")
+        assert compute.failure is None and len(compute.progress.experts) < 32
+
+
+def test_the_least_trained_experts_of_the_fullest_layers_are_parked() -> None:
+    experts = [
+        ExpertStatus(f"digits.{layer}.0.{n}", 1, 10 * n + layer)
+        for layer, count in ((0, 4), (1, 2))
+        for n in range(count)
+    ]
+    assert [*map(str, least_needed(experts, 3))] == ["digits.0.0.0", "digits.0.0.1", "digits.1.0.0"]
+    assert len(least_needed(experts, 99)) == 4  # each layer keeps one
+    assert least_needed([], 3) == []
