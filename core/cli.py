@@ -74,6 +74,9 @@ def _parser() -> argparse.ArgumentParser:
     why.add_argument("--json", action="store_true", help="the same as one JSON document")
     devices = add("devices", _devices, "Show the processor and graphics processors: on or off, use, heat, power.")
     devices.add_argument("--json", action="store_true", help="the same as one JSON document")
+    benchmark = add("benchmark", _benchmark, "Show how fast this PC is, as measured at the first start.")
+    benchmark.add_argument("--again", action="store_true", help="measure anew, as soon as this PC may compute")
+    benchmark.add_argument("--json", action="store_true", help="the same as one JSON document")
     pause = add("pause", _pause, "Stop computing at once.")
     pause.add_argument("--for", dest="seconds", type=_duration, metavar="TIME", help="such as 30s, 15m, 1h or 2d")
     add("resume", _resume, "Go on after a pause.")
@@ -195,6 +198,18 @@ def _devices(options: argparse.Namespace) -> None:
         status = client.call("status", {}, Status)
     answer = {"devices": status.devices, "energy": status.energy}
     print(msgspec.json.format(msgspec.json.encode(answer)).decode() if options.json else describe(status))
+
+
+def _benchmark(options: argparse.Namespace) -> None:
+    import msgspec
+
+    from core.control.benchmark import ask, describe
+
+    with _client(options) as client:
+        answer, note = ask(client, options.again)
+    print(msgspec.json.format(msgspec.json.encode(answer)).decode() if options.json else describe(answer, note))
+    if options.json and note:
+        print(note, file=sys.stderr)
 
 
 def _why(options: argparse.Namespace) -> None:

@@ -88,6 +88,10 @@ class SetShare(Message, frozen=True):
     share: float
 
 
+class Measure(Message, frozen=True):
+    """Measure this PC anew, as soon as it may compute."""
+
+
 class Predict(Message, frozen=True):
     """One tensor follows: uint8 [height, width], 0 = paper, 255 = ink. Answered also while stopped."""
 
@@ -211,8 +215,23 @@ class Ready(Message, frozen=True):
     """Sentences for the user, such as a checkpoint that was set aside."""
     expert_bytes: int = 0
     """Memory that each hosted expert takes."""
-    samples_per_s: float = 0.0
-    """What one expert alone gets through here, forward and backward."""
+
+
+class Speed(msgspec.Struct, frozen=True):
+    """Samples a second of forward and backward that one expert alone gets through here."""
+
+    threads: Annotated[int, msgspec.Meta(ge=1, le=4096)]
+    samples_per_s: Annotated[float, msgspec.Meta(gt=0, le=1e12)]
+
+
+class Measured(Message, frozen=True):
+    """This PC's speed, as measured now or earlier (`core.compute.benchmark`)."""
+
+    speeds: tuple[Speed, ...]
+    samples_per_s: float
+    """With as many threads as one expert is given."""
+    time: float
+    """Unix time of the newest figure."""
 
 
 class Progress(Message, frozen=True):
@@ -367,6 +386,7 @@ ToCompute = (
     | Stop
     | SetThreads
     | SetShare
+    | Measure
     | Predict
     | Generate
     | StopGenerating
@@ -384,6 +404,7 @@ ToCompute = (
 )
 ToWorker = (
     Ready
+    | Measured
     | Progress
     | Evaluated
     | Stopped

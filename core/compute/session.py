@@ -5,7 +5,6 @@ import contextlib
 import itertools
 import logging
 import math
-import os
 import signal
 import sys
 import time
@@ -17,6 +16,7 @@ from pathlib import Path
 import psutil
 import torch
 
+from core.compute.benchmark import Benchmark
 from core.compute.generation import Generation
 from core.compute.hosting import Residents
 from core.compute.messages import (
@@ -28,6 +28,8 @@ from core.compute.messages import (
     Generate,
     Host,
     Located,
+    Measure,
+    Measured,
     Predict,
     Predicted,
     Progress,
@@ -58,15 +60,16 @@ from core.compute.serving import Serving
 from core.control.messages import ExpertStatus
 from core.errors import CheckpointError, HearthError, PictureError, ProtocolError
 from core.experts.directory import LOCAL
-from core.experts.grid import Grid, Uid
+from core.experts.grid import Grid
 from core.hardware import processor
-from core.runtime.backend import ExpertBackend, check_memory, expert_bytes, speed, useful_threads
+from core.runtime.backend import ExpertBackend, check_memory, expert_bytes, useful_threads
 from core.runtime.checkpoints import CheckpointStore
 from core.runtime.crew import crew
 from core.runtime.exhaustion import is_exhausted, lift_limit
 from core.runtime.parts import Part, read
 from core.runtime.runtime import Runtime
 from core.runtime.switch import Switch
+from core.settings import cores
 from core.training import datasets
 from core.training.predict import predict
 from core.training.trainer import Trainer
@@ -127,6 +130,9 @@ class Session:
             shuffle=configure.shuffle,
             queue_s=lambda: self._others.queue_s,
         )
+        self._benchmark = Benchmark(Path(configure.folder), manifest, self._switch)
+        self._to_measure = asyncio.Event()
+        self._measured = asyncio.Event()
         self._generation = Generation(pipe, self._trainer)
         self._manifest = manifest
         self._saving = asyncio.Lock()
@@ -144,8 +150,11 @@ class Session:
         self._pipe.heard = self._runtime.serve_next  # a turn of the loop takes longer than a tiny expert
         if sys.platform != "win32":  # a shutdown of the computer tells every process
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._quit.set)
-        trainer = self._trainer
         self._pipe.send(self._progress())
+        if self._benchmark.holds(self._allowed_threads()):
+            self._tell_speed()
+        else:
+            self._to_measure.set()
         self._pipe.send(self._ready(notes))
         with _first_error():
             async with self._saved_in_need(), asyncio.TaskGroup() as group:
@@ -155,9 +164,10 @@ class Session:
                     "checkpoints": self._save_regularly(),
                     "commands": self._obey(group),
                     "peers": self._others.run(),
+                    "benchmark": self._measure(),
                 }
                 if self._trains:
-                    tasks["trainer"] = trainer.run()
+                    tasks["trainer"] = self._train()
                 running = [group.create_task(task, name=name) for name, task in tasks.items()]
                 await self._quit.wait()
                 self._switch.off()
@@ -177,6 +187,24 @@ class Session:
                 await self._save()
                 raise MemoryError from error
             raise
+
+    async def _train(self) -> None:
+        await self._measured.wait()  # else both would be slower, and what is measured too low
+        await self._trainer.run()
+
+    async def _measure(self) -> None:
+        while True:
+            await self._to_measure.wait()
+            await self._benchmark.measure(self._allowed_threads())
+            self._set_threads()
+            self._to_measure.clear()
+            self._tell_speed()
+
+    def _tell_speed(self) -> None:
+        benchmark = self._benchmark
+        speed = benchmark.samples_per_s(self._allowed_threads())
+        self._pipe.send(Measured(benchmark.speeds, speed, benchmark.time))
+        self._measured.set()
 
     async def _obey(self, group: asyncio.TaskGroup) -> None:
         while True:
@@ -207,6 +235,8 @@ class Session:
                     self._set_threads()
                 case SetShare():
                     self._switch.duty.set(message.share)
+                case Measure():
+                    self._to_measure.set()
                 case Host():
                     group.create_task(self._host(message), name="host")
                 case Unhost():
@@ -234,17 +264,17 @@ class Session:
 
     def _set_threads(self) -> None:
         """As many as were allowed, as far as they pay; 0: half of the cores that this process may use."""
-        cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-        threads = useful_threads(self._backends.values(), self._threads or max(1, cores // 2))
+        threads = useful_threads(self._backends.values(), self._allowed_threads())
         crew.resize(threads)
         self._switch.duty.threads = threads
 
+    def _allowed_threads(self) -> int:
+        return self._threads or max(1, cores() // 2)
+
     def _ready(self, notes: tuple[str, ...]) -> Ready:
         """What this process can do, told once all is loaded."""
-        model, training = self._manifest.model, self._manifest.training
-        samples_per_s = speed(ExpertBackend(Uid(self._manifest.run, 0, (0,) * len(model.grid)), model, training))
         trainer = self._trainer
-        return Ready(processor(), trainer.step, trainer.samples, notes, expert_bytes(model), samples_per_s)
+        return Ready(processor(), trainer.step, trainer.samples, notes, expert_bytes(self._manifest.model))
 
     async def _host(self, message: Host) -> None:
         hosted = await self._residents.host(message, self._runtime)

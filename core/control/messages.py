@@ -417,6 +417,39 @@ class DhtStatus(msgspec.Struct, frozen=True):
     """Active experts of the run, here or elsewhere; None: the grid is too large to be known whole."""
 
 
+class BenchmarkParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`benchmark` -> BenchmarkStatus."""
+
+    again: bool = False
+    """Measure anew, as soon as this PC may compute."""
+
+
+class SpeedStatus(msgspec.Struct, frozen=True):
+    """What one expert of the run gets through here."""
+
+    threads: int
+    samples_per_s: float
+    """Forward and backward."""
+
+
+class BenchmarkStatus(msgspec.Struct, frozen=True):
+    """What this PC can do for its run."""
+
+    run: str
+    device: str
+    cores: int
+    time: float | None
+    """Unix time at which it was measured; None: not yet."""
+    speeds: list[SpeedStatus]
+    expert_bytes: int | None
+    """Memory of one expert; None: compute has not been started yet."""
+    capacity: int | None
+    """Experts that this PC takes on among peers; None: it is alone, or nothing is measured yet."""
+    upload_bytes_s: float | None
+    """The highest rates to and from peers since the start, over 5 s; None: there was none."""
+    download_bytes_s: float | None
+
+
 class Snapshot(msgspec.Struct, frozen=True):
     """`subscribe` -> all a client needs to draw its first picture."""
 

@@ -19,6 +19,7 @@ from core.control.messages import (
     MAX_LINE,
     PROTOCOL,
     Address,
+    BenchmarkParams,
     Continued,
     DhtGetParams,
     ErrorInfo,
@@ -240,6 +241,7 @@ class _Session:
             "network": (_NoParams, lambda _: worker.network().status()),
             "dht_get": (DhtGetParams, lambda params: worker.network().dht_get(params.key)),
             "dht_stats": (_NoParams, lambda _: worker.network().dht_stats()),
+            "benchmark": (BenchmarkParams, lambda params: worker.benchmark(params.again)),
             "log": (LogParams, lambda params: worker.recent_log(params.lines)),
         }
         if request.method not in methods:

@@ -113,6 +113,8 @@ def _computing(case: Case, off: Verdict | None) -> Told:
         return "attention", sentence(compute.failure), until, retry
     if compute.phase != "training":
         return "preparing", "The network is being loaded.", "Ready in a few seconds.", None
+    if compute.measuring:
+        return "preparing", "Measuring how fast this PC is.", "Ready in a few seconds.", None
     if not compute.reachable:
         if off is not None:
             return "limited", f"{off.reason} No expert of this run is here.", off.until, off.until_time

@@ -54,6 +54,8 @@ class Compute:
     """Every layer of the run has an expert, here or on a peer."""
     trains: bool = True
     """It trains itself, and does not only host experts."""
+    measuring: bool = False
+    """It must find out first how fast this PC is."""
 
 
 @dataclasses.dataclass(frozen=True)

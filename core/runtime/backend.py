@@ -2,7 +2,6 @@
 
 import functools
 import math
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TypeVar
@@ -34,9 +33,6 @@ COPIES = 4
 """Weights, two Adam moments, gathered gradients."""
 OVERHEAD = 64 << 10
 """Bytes of Python objects, task pools and kept inputs of an expert, however small."""
-SPEED_ROWS = 32
-SPEED_S = 0.02
-"""Time for measuring."""
 
 
 Numbered = list[tuple[int, T]]
@@ -216,18 +212,6 @@ def check_memory(model: Model, experts: int, memory_bytes: int) -> None:
             f"{experts} experts of this run take {needed / 2**30:.1f} GB of memory, and this PC has "
             f"{memory_bytes / 2**30:.1f} GB. Share them with other peers (--bootstrap), or take a smaller run."
         )
-
-
-def speed(backend: ExpertBackend) -> float:
-    """Samples a second of forward and backward that one expert gets through alone, measured on a few passes."""
-    rows = torch.zeros(min(SPEED_ROWS, backend.rows_per_pass), *backend.input_shape, dtype=backend.dtype)
-    parameters = list(backend.module.parameters())
-    start, passes = time.perf_counter(), 0
-    while passes < 2 or (seconds := time.perf_counter() - start) < SPEED_S:
-        backend.forward(rows)
-        modules.factored_product(backend.module, parameters, rows, rows)
-        passes += 1
-    return passes * len(rows) / seconds
 
 
 def useful_threads(experts: Iterable[ExpertBackend], threads: int) -> int:

@@ -38,7 +38,7 @@ LONELY_S = 10.0
 SETTLE_S = 3.0
 """From the first contact to the first claim: others who start at the same time are known by then."""
 GUESSED_CAPACITY = 32
-"""Until compute has told what an expert takes."""
+"""Until compute has told what an expert takes, and how fast it is here; none is taken on before."""
 CHUNK = 16
 """Experts taken on together: the first ones serve while the others are loaded."""
 NEWER_S = 30.0
@@ -82,8 +82,11 @@ class Compute(Protocol):
     orders: Orders
     life: int
     expert_bytes: int
-    expert_samples_per_s: float
     load: float
+
+    @property
+    def expert_samples_per_s(self) -> float:
+        """What one expert gets through here; 0: not known yet."""
 
     @property
     def wanted(self) -> bool:
@@ -197,7 +200,7 @@ class Hosting:
         self._note_absence()
         await self._members.introduce(self._self())
         members = await self._members.look(self._self())
-        if self._may_begin() and self.hosts and self._compute.at_work:
+        if self._may_begin() and self.hosts and self._compute.at_work and self._compute.expert_samples_per_s:
             versions = self._compute.versions()
             view = await self._outlook.look(members, {uid: versions.get(uid, 0) for uid in self._claimed})
             young = self._young()
@@ -238,13 +241,19 @@ class Hosting:
 
     # What is known of the swarm
 
+    @property
+    def capacity(self) -> int:
+        """How many experts this PC can host."""
+        compute = self._compute
+        if not compute.expert_bytes or not compute.expert_samples_per_s:
+            return GUESSED_CAPACITY
+        return placement.capacity(self.memory_bytes, compute.expert_bytes, compute.expert_samples_per_s)
+
     def _self(self) -> Member:
         """What this PC can and does host."""
-        compute, capacity = self._compute, GUESSED_CAPACITY
-        if compute.expert_bytes:
-            self._copies.expert_bytes = compute.expert_bytes + HEADER_BYTES  # in memory there are gradients as well
-            capacity = placement.capacity(self.memory_bytes, compute.expert_bytes, compute.expert_samples_per_s)
-        return Member(capacity if self.hosts and compute.wanted else 0, len(self._claimed))
+        if self._compute.expert_bytes:  # in memory there are gradients as well
+            self._copies.expert_bytes = self._compute.expert_bytes + HEADER_BYTES
+        return Member(self.capacity if self.hosts and self._compute.wanted else 0, len(self._claimed))
 
     def _keepers(self, part: str) -> list[str]:
         """The other members, in the order in which they are asked to keep a part's newest state."""

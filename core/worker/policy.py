@@ -138,6 +138,7 @@ class Policy:
             compute.answering,
             compute.asking is None or compute.asking.reachable,
             compute.trains,
+            compute.measuring,
         )
 
 

@@ -29,6 +29,8 @@ from core.compute.messages import (
     Hosted,
     Locate,
     LogText,
+    Measure,
+    Measured,
     Predicted,
     Quit,
     Ready,
@@ -146,8 +148,9 @@ class ComputeSupervisor:
         """Number of the process: a new one hosts nothing that was ordered before."""
         self.expert_bytes = 0
         """Memory of one expert; 0 until compute has told."""
-        self.expert_samples_per_s = 0.0
-        """What one expert alone gets through here."""
+        self.measured: Measured | None = None
+        """How fast this PC is; None: not known yet."""
+        self._to_measure = False
         self.saved: Callable[[Mapping[str, SavedPart]], None] = lambda parts: None
         """Told of the files of each checkpoint."""
         self.saving = False
@@ -223,6 +226,21 @@ class ComputeSupervisor:
     def wanted(self) -> bool:
         """Whether it shall train or serve."""
         return self._wanted and not self._leaving
+
+    @property
+    def measuring(self) -> bool:
+        """Whether it must find out first how fast this PC is."""
+        return self.at_work and self.measured is None
+
+    @property
+    def expert_samples_per_s(self) -> float:
+        """What one expert alone gets through here; 0: not measured yet."""
+        return self.measured.samples_per_s if self.measured else 0.0
+
+    def measure(self) -> None:
+        """Measure this PC anew, as soon as it may compute."""
+        self._to_measure = True
+        self._wake.set()
 
     @property
     def at_work(self) -> bool:
@@ -361,6 +379,9 @@ class ComputeSupervisor:
         if self.share != self._share_sent:
             self._share_sent = self.share
             await link.send(SetShare(self.share))
+        if self._to_measure:
+            self._to_measure = False
+            await link.send(Measure())
         if self._wanted and self.phase == "stopped":
             self._enter("training")
             await link.send(Train())
@@ -442,6 +463,8 @@ class ComputeSupervisor:
         match message:
             case Ready():
                 self._ready(message)
+            case Measured():
+                self.measured = message
             case ComputeProgress():
                 self._progressed(message)
             case Evaluated(point=point) if math.isfinite(point.loss):  # JSON has no other
@@ -480,7 +503,7 @@ class ComputeSupervisor:
         for note in message.notes:
             log.warning("%s", note)
         self.failure = None
-        self.expert_bytes, self.expert_samples_per_s = message.expert_bytes, message.samples_per_s
+        self.expert_bytes = message.expert_bytes
         self.progress.step, self.progress.samples = message.step, message.samples
         self.progress.resume_at(message.step)
         self.answering = not self._wanted

@@ -21,6 +21,7 @@ from core.compute.messages import Generated
 from core.control.messages import (
     PROTOCOL,
     Answer,
+    BenchmarkStatus,
     Bye,
     Continued,
     GenerateParams,
@@ -35,6 +36,7 @@ from core.errors import DataFolderError, NetworkError, QuestionError
 from core.logs import Ring
 from core.policy.decide import Decision
 from core.worker import progress as progress_file
+from core.worker.benchmark import Benchmark
 from core.worker.caps import Caps
 from core.worker.devices import Devices
 from core.worker.energy import Energy
@@ -112,6 +114,7 @@ class Worker:
             counters=self._moved,
         )
         self._energy = Energy(folder, self._pids)
+        self._benchmark = Benchmark(self.manifest.run)
         self._devices = Devices(psutil.virtual_memory().total)
         self._caps = Caps(folder, self._compute, self._network, self._memory_beside_compute)
         ring.listener = lambda line: self._from_any_thread(self._tell, "log", line)
@@ -307,6 +310,12 @@ class Worker:
             raise NetworkError("This worker is alone. Start it with --listen, --bootstrap or --role to join peers.")
         return self._network
 
+    def benchmark(self, again: bool) -> BenchmarkStatus:
+        """How fast this PC is, as measured last; `again`: measure anew as soon as it may compute."""
+        if again:
+            self._compute.measure()
+        return self._benchmark.status(self._compute, self._network)
+
     def recent_log(self, lines: int) -> list[LogLine]:
         return list(self._ring.lines)[-lines:]
 
@@ -362,6 +371,8 @@ class Worker:
                 pass
 
     def _meter(self) -> None:
+        if self._network is not None:
+            self._benchmark.moved(self._network.node.moved(), time.monotonic())
         works = self._compute.at_work or self._compute.answering
         self._energy.step(works, self.policy.signals, self.settings)
         self.policy.usage = dataclasses.replace(self.policy.usage, kwh_month=self._energy.kwh_month)

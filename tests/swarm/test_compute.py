@@ -25,6 +25,8 @@ from core.compute.messages import (
     Configure,
     Evaluated,
     Failed,
+    Measure,
+    Measured,
     Predict,
     Predicted,
     Progress,
@@ -112,6 +114,30 @@ def newest(folder: Path) -> tuple[Checkpoint, dict[str, dict[str, torch.Tensor]]
     checkpoint = msgspec.json.decode(path.read_bytes(), type=Checkpoint)
     blobs = {name: path.with_name(f"{blob.sha256}.safetensors") for name, blob in checkpoint.parts.items()}
     return checkpoint, {name: safetensors.torch.load(blob.read_bytes()) for name, blob in blobs.items()}
+
+
+async def test_this_pc_is_measured_once_before_it_trains(tmp_path: Path) -> None:
+    async with started(tmp_path) as compute:
+        await compute.next(Ready)
+        await compute.ask(SetThreads(1), Progress)
+        assert not any(isinstance(message, Measured) for message, _ in compute.said)  # it may not compute yet
+        said = len(compute.said)
+        await compute.link.send(Train())
+        asked = time.monotonic()
+        stopped = await compute.ask(Stop(1), Stopped)  # while it measures
+        assert stopped.last_kernel_end - asked < 1.0
+        await compute.link.send(Train())
+        measured = await compute.next(Measured, said)
+        assert measured.samples_per_s > 0 and [speed.threads for speed in measured.speeds] == [1]
+        assert (await compute.ask(Measure(), Measured)).time > measured.time  # beside the training that goes on
+        await compute.link.send(Quit())
+        assert await compute.end() == 0
+    async with started(tmp_path) as compute:
+        await compute.next(Ready)
+        first = [type(message) for message, _ in compute.said]
+        assert first.index(Measured) < first.index(Ready)
+        await compute.link.send(Quit())
+        assert await compute.end() == 0
 
 
 async def test_a_life(tmp_path: Path) -> None:

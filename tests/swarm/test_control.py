@@ -81,6 +81,18 @@ def test_status_has_what_scripts_rely_on(paused: RunningWorker) -> None:
     assert "(cpu): off. You paused" in words and "0.00 Wh today" in words
 
 
+def test_the_benchmark_waits_until_this_pc_may_compute(paused: RunningWorker) -> None:
+    answer = hearth(paused.folder, "benchmark", "--again").stdout
+    assert "not measured yet" in answer and "as soon as this PC may compute. You paused" in answer
+    assert paused.compute() is None
+    paused.call("resume")
+    first = json.loads(hearth(paused.folder, "benchmark", "--json").stdout)
+    assert first["speeds"][0]["samples_per_s"] > 0 and first["expert_bytes"] > 0 and first["capacity"] is None
+    again = json.loads(hearth(paused.folder, "benchmark", "--again", "--json").stdout)
+    assert again["time"] > first["time"]
+    assert "samples/s, forward and backward" in hearth(paused.folder, "benchmark").stdout
+
+
 def test_without_a_worker_every_command_says_so(tmp_path: Path) -> None:
     for command in (["status"], ["pause"], ["resume"], ["quit"], ["status", "--json"]):
         done = hearth(tmp_path / "none", *command)

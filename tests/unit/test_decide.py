@@ -85,6 +85,11 @@ def test_unknown_idle_time_follows_the_users_choice_and_is_shown() -> None:
         assert next(rule for rule in decision.rules if rule.rule == "user").unknown
 
 
+def test_the_first_start_measures_this_pc() -> None:
+    decision = choose(compute=Compute("training", measuring=True))
+    assert (decision.train, decision.state) == (True, "preparing") and "Measuring" in decision.reason
+
+
 def test_until_idle_time_is_first_measured_it_waits_for_that() -> None:
     decision = choose(Signals(), compute=Compute())
     assert (decision.train, decision.state, decision.until) == (False, "preparing", "Known in a moment.")

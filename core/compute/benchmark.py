@@ -1,0 +1,173 @@
+"""What this PC can do for a run: samples a second that one of its experts gets through, measured once and kept.
+
+Measured by kernels like any other of training: they start only while this PC may compute, rest as training does, and
+each is over in time when the user comes back. What is measured decides with the memory how many experts are hosted
+(`core.worker.placement.capacity`).
+"""
+
+import asyncio
+import itertools
+import logging
+import time
+from collections.abc import Callable, Iterable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import psutil
+import torch
+from torch import Tensor
+
+from core.compute.messages import Speed
+from core.errors import DataFolderError
+from core.experts.grid import Uid
+from core.hardware import processor
+from core.manifest import Manifest
+from core.runtime.backend import BACKWARD, ExpertBackend, useful_threads
+from core.runtime.crew import crew
+from core.runtime.load import FIRST_PACE
+from core.runtime.runtime import MIN_ROWS, PASS_S
+from core.runtime.switch import Switch
+from core.settings import cores
+from core.settings_file import write_atomically
+
+log = logging.getLogger(__name__)
+
+FILE = "benchmark.json"
+ROWS = 32
+"""Samples of a pass; fewer of a large expert, as in the Runtime."""
+WARM = 2
+"""Passes that are not counted: threads start, memory is touched for the first time."""
+PASSES = 4
+"""Counted at least."""
+EACH_S, ALL_S = 0.3, 2.0
+"""Kernel time for one number of threads, and after which no further number is begun."""
+COUNTS = 32
+"""Numbers of threads that a file may hold."""
+
+
+class Subject(msgspec.Struct, frozen=True):
+    """What was measured. If anything of it changes, it is measured anew."""
+
+    processor: str
+    cores: int
+    memory_gb: int
+    hearth: str
+    torch: str
+    expert: str
+    width: int
+    hidden: int
+
+
+class _File(msgspec.Struct, frozen=True):
+    version: int
+    subject: Subject
+    speeds: Annotated[tuple[Speed, ...], msgspec.Meta(min_length=1, max_length=COUNTS)]
+    time: Annotated[float, msgspec.Meta(ge=0, le=1e11)]
+    """Unix time."""
+
+
+class Benchmark:
+    """The figures of one run on this PC."""
+
+    def __init__(self, folder: Path, manifest: Manifest, switch: Switch) -> None:
+        """Read what was measured earlier, if it still holds. Args: the run's folder, the run, when kernels may run."""
+        self._path, self._manifest, self._switch = folder / FILE, manifest, switch
+        self.subject = _subject(manifest)
+        self._file = _load(self._path, self.subject)
+        uid = Uid(manifest.run, 0, (0,) * len(manifest.model.grid))
+        self._expert = ExpertBackend(uid, manifest.model, manifest.training)  # takes memory once it is used
+
+    @property
+    def speeds(self) -> tuple[Speed, ...]:
+        """By the number of threads, which grows."""
+        return self._file.speeds if self._file else ()
+
+    @property
+    def time(self) -> float:
+        """Unix time of the newest figure; 0: there is none."""
+        return self._file.time if self._file else 0.0
+
+    def holds(self, threads: int) -> bool:
+        """Whether it was measured with as many of `threads` as pay."""
+        return any(speed.threads == useful_threads([self._expert], threads) for speed in self.speeds)
+
+    def samples_per_s(self, threads: int) -> float:
+        """Of one expert that computes with as many of `threads` as pay, or the next number that was measured."""
+        used = useful_threads([self._expert], threads)
+        return min(self.speeds, key=lambda speed: abs(speed.threads - used)).samples_per_s
+
+    async def measure(self, threads: int) -> None:
+        """Measure with as many of `threads` as pay, and with fewer, and keep the figures.
+
+        How many threads the kernels of training use is to be set anew afterwards.
+        """
+        used, spent = useful_threads([self._expert], threads), 0.0
+        found = {speed.threads: speed for speed in self.speeds}
+        for count in [used, *(2**power for power in range(used.bit_length()) if 2**power < used)]:
+            if spent < ALL_S:
+                seconds, found[count] = await self._measure(count)
+                spent += seconds
+        uid, manifest = self._expert.uid, self._manifest
+        self._expert = ExpertBackend(uid, manifest.model, manifest.training)
+        speeds = tuple(found[count] for count in sorted(found)[:COUNTS])
+        self._file = _File(1, self.subject, speeds, time.time())
+        told = ", ".join(f"{speed.samples_per_s:,.0f} samples/s ({speed.threads})" for speed in speeds)
+        log.info("This PC was measured in %.1f s: one expert, by threads: %s.", spent, told)
+        try:
+            await asyncio.to_thread(write_atomically, self._path, msgspec.json.encode(self._file))
+        except DataFolderError as error:
+            log.warning("What was measured will be measured again at the next start: %s", error)
+
+    async def _measure(self, threads: int) -> tuple[float, Speed]:
+        """The time it took, and samples a second of forward and backward."""
+        expert, passes = self._expert, list[float]()
+        most = int(PASS_S / (FIRST_PACE * BACKWARD * expert.weights))
+        rows = max(MIN_ROWS, min(ROWS, most))
+        generator = torch.Generator().manual_seed(0)  # the run's own random numbers go on as if nothing had been drawn
+        shape = (rows, *expert.input_shape)
+        inputs = torch.randn(shape, generator=generator, dtype=expert.dtype)
+        gradients = torch.randn(shape, generator=generator, dtype=expert.dtype) / rows
+        for number in itertools.count():
+            seconds: float = await self._switch.run(_timed, threads, expert.forward, inputs)
+            seconds += await self._switch.run(_timed, threads, expert.backward, inputs, gradients)
+            passes.append(seconds)
+            if number + 1 >= WARM + PASSES and sum(passes) >= EACH_S:
+                break
+            await asyncio.sleep(0)
+        return sum(passes), Speed(threads, rows / _typical(passes[WARM:]))
+
+
+def _timed(threads: int, kernel: Callable[..., object], *arguments: Tensor) -> float:
+    """Seconds that a kernel takes on so many threads."""
+    crew.resize(threads)
+    start = time.perf_counter()
+    kernel(*arguments)
+    return time.perf_counter() - start
+
+
+def _typical(seconds: Iterable[float]) -> float:
+    """The mean without the slowest quarter, in which something else had the processor."""
+    ordered = sorted(seconds)
+    kept = ordered[: max(1, len(ordered) * 3 // 4)]
+    return max(1e-9, sum(kept) / len(kept))
+
+
+def _subject(manifest: Manifest) -> Subject:
+    model = manifest.model
+    memory_gb = round(psutil.virtual_memory().total / 2**30)
+    versions = version("hearth"), str(torch.__version__)
+    return Subject(processor(), cores(), memory_gb, *versions, model.expert, model.width, model.hidden)
+
+
+def _load(path: Path, subject: Subject) -> _File | None:
+    """The figures of a file, if they can be used; otherwise it is written anew."""
+    try:
+        file = msgspec.json.decode(path.read_bytes(), type=_File)
+    except FileNotFoundError:
+        return None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
+        log.warning("%s could not be read, so this PC is measured anew: %s", path.name, error)
+        return None
+    return file if file.version == 1 and file.subject == subject else None

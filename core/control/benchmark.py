@@ -1,0 +1,51 @@
+"""`hearth benchmark`: what this PC can do for its run, waiting for it while it is being measured."""
+
+import time
+
+from core.control.client import ControlClient
+from core.control.messages import BenchmarkStatus, Status
+
+PATIENCE_S = 60.0
+"""For a measurement that has begun; under a low share of the processor's time it takes longer."""
+POLL_S = 0.2
+
+
+def ask(client: ControlClient, again: bool) -> tuple[BenchmarkStatus, str]:
+    """The figures, and a sentence about why there are none yet, or none that are newer.
+
+    It never computes against the user's settings: while the PC may not compute, there is nothing to wait for.
+    """
+    before = client.call("benchmark", {"again": again}, BenchmarkStatus)
+    answer, deadline = before, time.monotonic() + PATIENCE_S
+    while answer.time is None or (again and answer.time == before.time):
+        status = client.call("status", {}, Status)
+        if not status.cpu:
+            return answer, f"It is measured as soon as this PC may compute. {status.reason} {status.until}"
+        if time.monotonic() > deadline:
+            return answer, f"It is still being measured. {status.reason} {status.until}"
+        time.sleep(POLL_S)
+        answer = client.call("benchmark", {}, BenchmarkStatus)
+    return answer, ""
+
+
+def describe(answer: BenchmarkStatus, note: str) -> str:
+    """The figures in words."""
+    from core.policy.words import clock, size
+
+    measured = "not measured yet"
+    if answer.time is not None:
+        days = (time.time() - answer.time) / 86_400
+        measured = f"measured at {clock(answer.time, time.time())}" if days < 7 else f"measured {days:.0f} days ago"
+    lines = [f"{answer.device}, {answer.cores} cores, run {answer.run}: {measured}."]
+    for speed in answer.speeds:
+        threads = f"{speed.threads} thread{'' if speed.threads == 1 else 's'}"
+        lines.append(f"  one expert on {threads}: {speed.samples_per_s:,.0f} samples/s, forward and backward")
+    if answer.expert_bytes is not None:
+        lines.append(f"  memory of an expert: {size(answer.expert_bytes)}")
+    if answer.capacity is not None:
+        lines.append(f"  room for {answer.capacity:,} experts")
+    if answer.upload_bytes_s is not None or answer.download_bytes_s is not None:
+        up, down = (rate or 0.0 for rate in (answer.upload_bytes_s, answer.download_bytes_s))
+        seen = f"up {up / 1000:,.0f} KB/s, down {down / 1000:,.0f} KB/s"
+        lines.append(f"  network, the most that peers used so far (it can do more): {seen}")
+    return "\n".join([*lines, *([note] if note else [])])

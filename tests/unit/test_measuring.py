@@ -1,0 +1,148 @@
+"""The first-run benchmark: when it measures, what it keeps, and when that no longer holds."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import torch
+
+from core import manifest as manifests
+from core.compute import benchmark
+from core.compute.benchmark import FILE, Benchmark
+from core.manifest import Manifest
+from core.runtime.crew import crew
+from core.runtime.switch import Switch
+
+DIGITS = manifests.load("digits")
+LARGE = msgspec.structs.replace(DIGITS, model=msgspec.structs.replace(DIGITS.model, width=256, hidden=1024))
+"""Its experts are large enough for several threads."""
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(benchmark, "EACH_S", 0.01)
+    threads = crew.threads
+    yield
+    crew.resize(threads)
+
+
+def measured(folder: Path, manifest: Manifest = DIGITS, threads: int = 1) -> Benchmark:
+    found = Benchmark(folder, manifest, _on())
+    asyncio.run(found.measure(threads))
+    return found
+
+
+def _on() -> Switch:
+    switch = Switch()
+    switch.on()
+    return switch
+
+
+def test_what_is_measured_is_kept_and_holds_at_the_next_start(tmp_path: Path) -> None:
+    first = Benchmark(tmp_path, DIGITS, _on())
+    assert not first.holds(1) and first.time == 0.0
+    asyncio.run(first.measure(1))
+    assert first.holds(1) and first.samples_per_s(1) > 0
+    again = Benchmark(tmp_path, DIGITS, Switch())
+    assert again.holds(1) and again.speeds == first.speeds and again.time == first.time
+
+
+def test_small_experts_are_measured_on_one_thread_and_large_ones_on_several(tmp_path: Path) -> None:
+    assert [speed.threads for speed in measured(tmp_path / "s", threads=3).speeds] == [1]
+    large = measured(tmp_path / "l", LARGE, threads=3)
+    assert [speed.threads for speed in large.speeds] == [1, 2, 3]
+    assert large.samples_per_s(3) == large.speeds[-1].samples_per_s
+    assert not large.holds(4) and large.samples_per_s(8) == large.speeds[-1].samples_per_s
+    assert large.samples_per_s(1) < measured(tmp_path / "s", threads=1).samples_per_s(1)
+
+
+def test_the_runs_random_numbers_go_on_as_if_nothing_had_been_measured(tmp_path: Path) -> None:
+    state = torch.get_rng_state()
+    measured(tmp_path)
+    assert bool((torch.get_rng_state() == state).all())
+
+
+def test_where_nothing_can_be_written_what_was_measured_counts_all_the_same(tmp_path: Path) -> None:
+    assert measured(tmp_path / "missing").holds(1) and not list(tmp_path.iterdir())
+
+
+def test_nothing_is_measured_while_the_pc_may_not_compute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each kernel asks the switch, as those of training do: between two of them the user may come back."""
+    kernels, run = 0, benchmark._timed
+
+    def counted(*arguments: Any) -> float:
+        nonlocal kernels
+        kernels += 1
+        return run(*arguments)
+
+    monkeypatch.setattr(benchmark, "_timed", counted)
+
+    async def scenario() -> None:
+        switch = Switch()
+        asked = 0
+
+        def come_back() -> None:
+            nonlocal asked
+            asked += 1
+            if asked == 5:
+                switch.off()
+
+        switch.look = come_back
+        found = Benchmark(tmp_path, DIGITS, switch)
+        task = asyncio.create_task(found.measure(1))
+        await _turns()
+        assert kernels == 0
+        switch.on()
+        await _turns()
+        assert (asked, kernels) == (5, 4) and switch.last_kernel_end > 0.0
+        assert not task.done() and not found.holds(1)
+        switch.on()
+        await asyncio.wait_for(task, 20)
+        assert found.holds(1)
+
+    asyncio.run(scenario())
+
+
+async def _turns() -> None:
+    for _ in range(50):
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize(
+    "name", ["processor", "cores", "memory_gb", "hearth", "torch", "expert", "width", "hidden", "version"]
+)
+def test_a_change_of_the_pc_or_a_version_makes_it_measure_anew(tmp_path: Path, name: str) -> None:
+    measured(tmp_path)
+    document = json.loads((tmp_path / FILE).read_text())
+    part = document if name == "version" else document["subject"]
+    part[name] = part[name] + 1 if isinstance(part[name], int) else "another"
+    (tmp_path / FILE).write_text(json.dumps(document))
+    assert not Benchmark(tmp_path, DIGITS, Switch()).holds(1)
+    measured(tmp_path)
+    assert Benchmark(tmp_path, DIGITS, Switch()).holds(1)
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        b"", b"\xff\xfe", b"[]", b"{", b"[" * 100_000,
+        b'"speeds":[{"threads":1,"samples_per_s":-5.0}]',
+        b'"speeds":[{"threads":0,"samples_per_s":5.0}]',
+        b'"speeds":[]', b'"time":-1.0',
+    ],
+)  # fmt: skip
+def test_a_damaged_file_is_measured_anew(tmp_path: Path, spoilt: bytes) -> None:
+    measured(tmp_path)
+    path = tmp_path / FILE
+    if spoilt.startswith(b'"'):
+        document = json.loads(path.read_text()) | json.loads(b"{" + spoilt + b"}")
+        spoilt = json.dumps(document).encode()
+    path.write_bytes(spoilt)
+    found = Benchmark(tmp_path, DIGITS, _on())
+    assert not found.holds(1)
+    asyncio.run(found.measure(1))
+    assert Benchmark(tmp_path, DIGITS, Switch()).holds(1)
