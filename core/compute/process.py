@@ -1,7 +1,6 @@
 """The compute process: Runtime and Trainer behind a pipe. It has no sockets and ends with its worker."""
 
 import asyncio
-import contextlib
 import ctypes
 import faulthandler
 import logging
@@ -13,9 +12,9 @@ from typing import Literal, cast
 
 from core.compute.messages import Configure, Failed, LogText
 from core.compute.pipe import Ends, Pipe, take_over
+from core.compute.priority import be_humble
 from core.errors import HearthError, ProtocolError
 
-NICENESS = 10
 PARENT_DEATH_SIGNAL = 1
 """PR_SET_PDEATHSIG of Linux's prctl(2)."""
 
@@ -24,22 +23,16 @@ def main() -> int:
     """Serve the worker at the other end of stdin and stdout. Does not return: the process ends."""
     faulthandler.enable()
     ends = take_over()
-    _be_humble()
+    _know_its_place()
     code = asyncio.run(_serve(ends))
     sys.stderr.flush()
     os._exit(code)  # at once: all is saved, and the user waits for the memory
 
 
-def _be_humble() -> None:
+def _know_its_place() -> None:
     """Give way to everything else, leave Ctrl+C to the worker, and never outlive it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if sys.platform == "win32":
-        import psutil
-
-        psutil.Process().nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
-    else:
-        with contextlib.suppress(OSError):
-            os.nice(NICENESS)
+    be_humble()
     if sys.platform == "linux":
         # The pipe's end says the same, but is not heard while a library holds the interpreter.
         ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)

@@ -34,6 +34,7 @@ from core.compute.messages import (
     Ready,
     Refused,
     Saved,
+    SetShare,
     SetThreads,
     Shape,
     Stop,
@@ -145,7 +146,10 @@ async def test_a_life(tmp_path: Path) -> None:
     async with started(tmp_path) as compute:
         ready = await compute.next(Ready)
         assert (ready.step, ready.samples, ready.notes) == (0, 0, ()) and ready.device
-        assert psutil.Process(compute.link.pid).nice() == os.nice(0) + 10
+        process = psutil.Process(compute.link.pid)
+        assert process.nice() == os.nice(0) + 10
+        if sys.platform == "linux":
+            assert process.ionice() == (psutil.IOPRIO_CLASS_BE, 7)
 
         progress = await train(compute, 100)
         assert (
@@ -399,3 +403,23 @@ process.main()
         out = out[8 + header + payload :]
     assert {Ready, Saved} <= {type(message) for message in said}
     assert b"hello" in noises and b"from below" in noises
+
+
+async def test_it_takes_no_more_of_the_time_than_its_share(tmp_path: Path) -> None:
+    """By the system's own account of its processor time."""
+    async with started(tmp_path) as compute:
+        await train(compute, 20)
+        process, used = psutil.Process(compute.link.pid), {}
+        for share in (1.0, 0.25):
+            await compute.ask(SetShare(share), Progress)
+            before, began = process.cpu_times(), time.monotonic()
+            step = (await compute.next(Progress, len(compute.said))).step
+            while time.monotonic() - began < 3.0:
+                progress = await compute.next(Progress, len(compute.said))
+            after, elapsed = process.cpu_times(), time.monotonic() - began
+            used[share] = (after.user + after.system - before.user - before.system) / elapsed
+            assert progress.step > step
+        assert used[0.25] < 0.3 and used[0.25] < used[1.0]
+        said = len(compute.said)
+        await compute.link.send(Stop(1))
+        await compute.next(Stopped, said)  # at once, also in the middle of a rest

@@ -1,5 +1,6 @@
 """Real workers find each other, tell what they host, and serve each other's calls."""
 
+import json
 import time
 from array import array
 from collections.abc import Iterator
@@ -103,6 +104,29 @@ async def test_every_expert_can_be_called_from_outside(tmp_path: Path) -> None:
             a.call("pause")
             with pytest.raises((CallRefused, RemoteFault), match=r"does not compute|given back"):
                 await node.call(host, METHODS["forward"], request, ExpertReply, inputs, deadline_s=10.0)
+
+
+def test_a_user_who_forbids_the_network_is_left_alone_and_joins_again(tmp_path: Path, backbone: RunningWorker) -> None:
+    """By the schedule; a metered network and a used-up quota do the same."""
+    days = ("mo", "tu", "we", "th", "fr", "sa", "su")
+    tomorrow = days[(time.localtime().tm_wday + 1) % 7]
+    arguments = ("--listen", HERE, "--bootstrap", address(backbone))
+    with worker(tmp_path / "a", *arguments) as a, worker(tmp_path / "b", *arguments) as b:
+        me = network(b).peer
+        b.until(lambda status: status.state == "contributing" and status.step > 0, "training")
+        wait_until(lambda: any(peer.peer == me for peer in network(a).peers), "b among a's peers")
+        used = b.until(lambda status: any(r.rule == "quota" for r in status.why), "the count of the quota")
+        assert used.network
+        b.call("set_settings", {"changes": {"network_hours": f"{tomorrow} 0:00-24:00"}})
+        off = b.until(lambda status: not status.network and not network(b).peers, "the end of all connections")
+        assert any(rule.rule == "network_hours" and "network" in rule.stops for rule in off.why)
+        wait_until(lambda: all(peer.peer != me for peer in network(a).peers), "a without b")
+        begun = b.status().step
+        b.until(lambda status: status.step > begun, "training with what is here")
+        b.call("set_settings", {"changes": {"network_hours": ""}})
+        wait_until(lambda: any(peer.peer == me for peer in network(a).peers), "b among a's peers again")
+    months = json.loads((tmp_path / "b" / "traffic.json").read_text())["months"]
+    assert sum(map(sum, months.values())) > 10_000
 
 
 def test_a_key_is_kept_and_restored_by_its_words(tmp_path: Path) -> None:
