@@ -38,7 +38,7 @@ MEAN, DEVIATION = 0.1307, 0.3081
 LAYERS = 4
 BATCHES = 2_624
 """Of 8 images: three times through 7,000."""
-EVALUATIONS = 16
+EVALUATIONS = 32
 LAST = 4
 """The accuracy at the end is the mean of the last so many evaluations."""
 MODELS = {
@@ -117,7 +117,8 @@ def manifest(job: Job) -> Manifest:
         trunk_rate=3e-4,
         expert_rate=EXPERT_RATES[job.model],
         warmup_samples=1_600,
-        decay_samples=2_400,
+        decay_samples=10**12,
+        planned_samples=8 * job.batches,
         target_samples=4,
         max_age_s=2.0,
         clip=1.0,

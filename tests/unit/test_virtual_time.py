@@ -86,6 +86,19 @@ def test_tasks_that_set_timers_shorter_than_a_tick_do_not_stop_the_clock() -> No
     virtual_time.run(main(), tick=0.05)
 
 
+def test_the_clock_counts_computing_if_it_is_told_to_but_skips_waiting() -> None:
+    async def main() -> float:
+        await asyncio.sleep(3600)
+        start = time.process_time()
+        while time.process_time() - start < 0.05:
+            pass
+        return asyncio.get_running_loop().time()
+
+    start = time.monotonic()
+    assert virtual_time.run(main(), clock=time.process_time) == pytest.approx(3600.05, abs=0.04)
+    assert time.monotonic() - start < 60
+
+
 def test_waiting_for_nothing_is_an_error_not_a_standstill() -> None:
     async def main() -> None:
         await asyncio.Event().wait()
