@@ -18,7 +18,7 @@ from app.window.expert_grid import ExpertGrid
 from app.window.page import Page
 from app.window.widgets import Card, Divider, Figure, Label, Notice, Pair, set_tone
 from app.window.words import clock, number, percent, rate, short
-from core.control.messages import CurvePoint, ExpertStatus, Status
+from core.control.messages import CurvePoint, EnergyUse, ExpertStatus, Status
 
 MAX_LAYERS = 4
 """Layers whose grids are shown; the others' figures are in the totals."""
@@ -29,6 +29,8 @@ UNKNOWN = "Shown as soon as the worker answers."
 FEW_POINTS, CALM_S = 8, 4.0
 """A longer curve is drawn anew only every so many seconds: one more point is hardly seen, but costs as much."""
 REFRESH_MS = 1000
+MEASURED = 0.99
+"""Energy of which less was measured is an estimate."""
 ORDER = ("app", "worker", "compute")
 NONE = "\N{EN DASH}"
 
@@ -138,12 +140,15 @@ class MachineCard(_StaleCard):
         self.body.addStretch(1)
         self.body.addWidget(Divider())
         self._device, self._memory = _Row("cpu", "Device"), _Row("memory", "Memory")
+        self._energy = _Row("energy", "Energy")
         self.body.addLayout(self._device)
         self.body.addLayout(self._memory)
-        self.values = [self._rate, self._device.value, self._memory.value]
+        self.body.addLayout(self._energy)
+        self.values = [self._rate, self._device.value, self._memory.value, self._energy.value]
         self.values += [figure.value for figure in (self._step, self._samples, self._flight)]
         self._device.value.setText(NONE)
         self._memory.value.setText(NONE)
+        self._energy.value.setText(NONE)
 
     def update_status(self, status: Status) -> None:
         self._rate.setText(rate(status.samples_per_s))
@@ -157,6 +162,15 @@ class MachineCard(_StaleCard):
             for process in sorted(status.processes, key=lambda process: ORDER.index(process.name))
         ]
         self._memory.value.setText(f"{', '.join(parts)} MB" if parts else NONE)
+        self._energy.value.setText(NONE if status.energy is None else _today(status.energy.today))
+
+
+def _today(used: EnergyUse) -> str:
+    """ "about 0.41 kWh today"."""
+    about = "about " if used.measured < MEASURED else ""
+    small = used.kwh < 0.01
+    amount = f"{number(used.kwh * 1000, 2)} Wh" if small else f"{number(used.kwh, 2)} kWh"
+    return f"{about}{amount} today"
 
 
 class ExpertsCard(_StaleCard):

@@ -40,9 +40,9 @@ ROWS = 32
 WARM = 2
 """Passes that are not counted: threads start, memory is touched for the first time."""
 PASSES = 4
-"""Counted at least."""
-EACH_S, ALL_S = 0.3, 2.0
-"""Kernel time for one number of threads, and after which no further number is begun."""
+"""Counted at least, if they are not too long."""
+EACH_S, ALL_S = 0.2, 2.0
+"""Kernel time for one number of threads, and after which no further number or pass is begun."""
 COUNTS = 32
 """Numbers of threads that a file may hold."""
 
@@ -133,7 +133,8 @@ class Benchmark:
             seconds: float = await self._switch.run(_timed, threads, expert.forward, inputs)
             seconds += await self._switch.run(_timed, threads, expert.backward, inputs, gradients)
             passes.append(seconds)
-            if number + 1 >= WARM + PASSES and sum(passes) >= EACH_S:
+            enough = number + 1 >= WARM + PASSES and sum(passes) >= EACH_S
+            if enough or (number >= WARM and sum(passes) >= ALL_S):
                 break
             await asyncio.sleep(0)
         return sum(passes), Speed(threads, rows / _typical(passes[WARM:]))

@@ -17,7 +17,7 @@ Moved = tuple[int, int]
 
 
 class Benchmark:
-    """The network's part is no test of its own, which would cost others as much as this PC: the best that was seen."""
+    """The network's part is the best that was seen: a test would cost other peers as much as this PC."""
 
     def __init__(self, run: str) -> None:
         self._run = run

@@ -22,7 +22,7 @@ from app.window.expert_grid import ExpertGrid
 from app.window.fire import ROWS, Fire
 from app.window.main_window import MainWindow
 from app.window.sidebar import STATE_WORD
-from core.control.messages import CurvePoint, ExpertStatus, State
+from core.control.messages import CurvePoint, EnergyStatus, EnergyUse, ExpertStatus, State
 from tests.desktop.conftest import make_status
 
 STATES: list[State] = list(STATE_WORD)
@@ -110,6 +110,18 @@ def test_without_data_nothing_is_made_up(home: tuple[MainWindow, HomePage, Actio
     assert UNKNOWN not in shown
     window.set_connected(False, "Worker stopped.")
     assert texts(page).count(UNKNOWN) == 3
+
+
+def test_the_energy_of_today_says_whether_it_is_an_estimate(home: tuple[MainWindow, HomePage, Actions]) -> None:
+    window, page, _ = home
+    for use, words in (
+        (EnergyUse(0.41, 1.0, None, None), "0.41 kWh today"),
+        (EnergyUse(0.41, 0.5, 0.12, None), "about 0.41 kWh today"),
+        (EnergyUse(0.0042, 1.0, None, None), "4.20 Wh today"),
+    ):
+        window.update_status(make_status(state="paused" if use.cost else "waiting", energy=EnergyStatus(use, use)))
+        page._refresh()
+        assert words in texts(page)
 
 
 @pytest.mark.parametrize("state", ["paused", "yielding", "waiting"])
