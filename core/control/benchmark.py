@@ -36,7 +36,8 @@ def describe(answer: BenchmarkStatus, note: str) -> str:
     if answer.time is not None:
         days = (time.time() - answer.time) / 86_400
         measured = f"measured at {clock(answer.time, time.time())}" if days < 7 else f"measured {days:.0f} days ago"
-    lines = [f"{answer.device}, {answer.cores} cores, run {answer.run}: {measured}."]
+    cores = f"{answer.cores} core{'' if answer.cores == 1 else 's'}"
+    lines = [f"{answer.device}, {cores}, run {answer.run}: {measured}."]
     for speed in answer.speeds:
         threads = f"{speed.threads} thread{'' if speed.threads == 1 else 's'}"
         lines.append(f"  one expert on {threads}: {speed.samples_per_s:,.0f} samples/s, forward and backward")

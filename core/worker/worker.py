@@ -117,6 +117,8 @@ class Worker:
         self._benchmark = Benchmark(self.manifest.run)
         self._devices = Devices(psutil.virtual_memory().total)
         self._caps = Caps(folder, self._compute, self._network, self._memory_beside_compute)
+        self._meter()
+        self.policy.decide()  # also by what was used this month: compute is not started to be stopped
         ring.listener = lambda line: self._from_any_thread(self._tell, "log", line)
 
     def _networked(self, options: "NetworkOptions") -> "Network":

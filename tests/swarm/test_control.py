@@ -9,6 +9,7 @@ import stat
 import struct
 import subprocess
 import sys
+import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -79,6 +80,19 @@ def test_status_has_what_scripts_rely_on(paused: RunningWorker) -> None:
     assert status["energy"]["today"] == {"kwh": 0.0, "measured": 1.0, "cost": None, "co2_kg": None}
     words = hearth(paused.folder, "devices").stdout
     assert "(cpu): off. You paused" in words and "0.00 Wh today" in words
+
+
+def test_a_month_whose_energy_is_used_computes_no_more(tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text(json.dumps({"version": 2, "energy_budget_kwh": 2}))
+    used = {time.strftime("%Y-%m-01"): {"cpu": {"measured": 3.6e6, "estimated": 3.7e6}}}
+    (tmp_path / "energy.json").write_text(json.dumps({"version": 1, "days": used}))
+    with worker(tmp_path) as running:
+        status = running.status()
+        assert status.state == "limited" and "2 kWh" in status.reason and running.compute() is None
+        assert "about 2.03 kWh this month" in hearth(tmp_path, "status").stdout
+        assert "preparing" not in hearth(tmp_path, "log").stdout
+        running.call("set_settings", {"changes": {"energy_budget_kwh": 5}})
+        running.until(lambda status: status.cpu, "more was allowed")
 
 
 def test_the_benchmark_waits_until_this_pc_may_compute(paused: RunningWorker) -> None:
