@@ -71,7 +71,10 @@ class Pipe:
             self._window.release()
 
     async def take(self, number: int, data: bytes) -> None:
-        """A piece came; returns when there is room for another."""
+        """A piece came; returns when all before it have come too and there is room for another.
+
+        So an answered piece has none missing before it, and the sender's `WINDOW` of unanswered ones is a range.
+        """
         if not self._next <= number < self._next + WINDOW or number in self._early:
             raise ProtocolError(f"Piece {number} of a pipe came out of turn.")
         self._early[number] = data
@@ -81,7 +84,9 @@ class Pipe:
                 self._unread += self._early.pop(self._next)
                 self._next += 1
             self._changed.notify_all()
-            await self._changed.wait_for(lambda: len(self._unread) < UNREAD or self.closed_because)
+            await self._changed.wait_for(
+                lambda: (number < self._next and len(self._unread) < UNREAD) or self.closed_because
+            )
 
     async def read_exact(self, size: int) -> bytes:
         async with self._changed:

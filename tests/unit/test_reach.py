@@ -9,7 +9,9 @@ from core.errors import HearthError, PeerUnreachable, ProtocolError
 from core.identity import Identity, PeerId
 from core.net.limits import SEALED
 from core.net.nat import is_address, judge, may_punch, nat_kind
-from core.net.relay import CLIENT_BYTES_PER_S, Pace
+from core.net.relay import CLIENT_BYTES_PER_S, WINDOW, Pace
+from core.net.relayed import Pipe, RelayEnds
+from core.net.rpc import RpcNode
 from core.net.secure import SecureStream, secure
 
 ALICE, BOB, MALLORY = (Identity(bytes([number]) * 32) for number in range(3))
@@ -119,6 +121,20 @@ async def shake(one: Wire, other: Wire, called: Identity = BOB, meant: PeerId = 
         if isinstance(end, BaseException):
             raise end
     return [end for end in ends if isinstance(end, SecureStream)]
+
+
+async def test_an_answered_piece_has_none_missing_before_it() -> None:
+    """Large pieces are overtaken by small ones; were those answered, more would be sent than the window holds."""
+    pipe = Pipe(RelayEnds(RpcNode(BOB), BOB), ALICE.peer, bytes(32))
+    early = [asyncio.create_task(pipe.take(number, bytes([number]))) for number in range(1, WINDOW)]
+    await asyncio.wait(early, timeout=0.05)
+    assert not any(taken.done() for taken in early)
+    async with asyncio.timeout(5):
+        await pipe.take(0, b"\0")
+        await asyncio.gather(*early)
+        assert await pipe.read_exact(WINDOW) == bytes(range(WINDOW))
+    with pytest.raises(ProtocolError, match="out of turn"):
+        await pipe.take(2 * WINDOW, b"too far ahead")
 
 
 async def test_both_ends_read_what_the_other_wrote_and_the_wire_shows_none_of_it() -> None:
