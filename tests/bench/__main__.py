@@ -17,7 +17,7 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "convergence": lambda o: convergence.measure(o.quick, o.data, o.seeds, o.out),
     "idle": lambda o: idle.measure(o.quick),
     "latency_throughput": lambda o: latency_throughput.measure(o.quick, o.out),
-    "moe": lambda o: moe.measure(o.quick, o.against, o.anchors),
+    "moe": lambda o: moe.measure(o.quick, o.against, o.anchors, o.only),
     "network": lambda o: network.measure(o.quick, o.against, o.anchors),
     "scaling": lambda o: scaling.measure(o.quick),
     "text": lambda o: text.measure(o.quick),
@@ -34,6 +34,7 @@ def main() -> int:
         "--against", type=Path, metavar="PYTHON", help="moe, network: measure hivemind of this Python too"
     )
     parser.add_argument("--anchors", type=Path, metavar="FOLDER", help="moe, network: drivers that measure hivemind")
+    parser.add_argument("--only", nargs="*", default=[], metavar="PART", help="moe: only these parts")
     parser.add_argument(
         "--data", type=Path, default=convergence.DATA, metavar="PATH", help="convergence: MNIST's folder"
     )

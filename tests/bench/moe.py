@@ -13,7 +13,7 @@ import signal
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,8 @@ HERE = "127.0.0.1:0"
 WIDTHS = (64, 512)
 BATCH, K = 64, 4
 IN_FLIGHT = (1, 16)
+WINDOW_S = 15
+"""Three of them: checkpoints of all experts are written meanwhile (every 30 s). A worker reports twice a second."""
 LIKE = "RemoteMixtureOfExperts"
 """What the anchor calls such a layer."""
 DRIVERS: dict[str, tuple[str, ...]] = {
@@ -37,8 +39,11 @@ DRIVERS: dict[str, tuple[str, ...]] = {
 }
 
 
-def measure(quick: bool, python: Path | None = None, anchors: Path | None = None) -> dict[str, Any]:
-    """All figures; with `python`, that of hivemind's environment, also its figures and the ratios."""
+def measure(
+    quick: bool, python: Path | None = None, anchors: Path | None = None, only: Sequence[str] = ()
+) -> dict[str, Any]:
+    """All figures, or those of some names; with `python`, that of hivemind's environment, also its figures and the
+    ratios."""
     ours: dict[str, Any] = {}
     theirs: dict[str, Any] = {}
     makers: dict[str, Callable[[bool], Any]] = {
@@ -51,6 +56,8 @@ def measure(quick: bool, python: Path | None = None, anchors: Path | None = None
         "failure": failures,
     }
     for name, make in makers.items():  # in turn, so that both see the machine in the same mood
+        if only and name not in only:
+            continue
         ours[name] = make(quick)
         progress(f"{name}: {json.dumps(ours[name])}")
         if python is not None and name in DRIVERS:
@@ -121,18 +128,24 @@ def layers(quick: bool) -> list[dict[str, Any]]:
 
 
 def _layer(width: int, in_flight: int, quick: bool) -> dict[str, Any]:
-    rates = []
+    rates, gaps = [], [0.0]
     with swarm(width, in_flight) as (trainer, hosts):
         for _ in range(3):
-            before, began = trainer.status().samples, time.monotonic()
-            trainer.until(lambda status: time.monotonic() - began > (3 if quick else 8), "the time")  # noqa: B023
-            after = trainer.status().samples
+            began = moved = time.monotonic()
+            before = after = trainer.status().samples
+            while time.monotonic() - began < (3 if quick else WINDOW_S):
+                time.sleep(0.05)
+                now, samples = time.monotonic(), trainer.status().samples
+                gaps.append(now - moved)
+                if samples > after:
+                    after, moved = samples, now
             rates.append((after - before) / (time.monotonic() - began))
         memory = anchor.memory(server.processes(hosts[0]))
     rate = statistics.median(rates)
     name = LIKE if in_flight == IN_FLIGHT[-1] else f"{LIKE}, {in_flight} in flight"
     figures = {"layer": name, "hid_dim": width, "batch_size": BATCH, "k_best": K, "in_flight": in_flight}
     figures |= {"samples_per_s": round(rate, 1), "samples_per_s_runs": [round(r, 1) for r in rates]}
+    figures |= {"longest_without_a_step_s": round(max(gaps), 2)}
     return {**figures, "step_ms": {"median": round(BATCH / rate * 1000, 1)}, "memory_of_one_server": memory}
 
 
