@@ -38,10 +38,11 @@ class Crew:
             self.threads = threads
 
     def cut(self, length: int, work: int, least: int = 1) -> list[slice]:
-        """Even pieces of something of `length` that takes `work` multiplications in all: at most one for each thread
-        if there would be fewer than `least` in each."""
-        most = min(PIECES * self.threads, max(self.threads, length // least)) if self.threads > 1 else 1
-        count = max(1, min(most, length, work // MIN_WORK))
+        """Even pieces of something of `length` that takes `work` multiplications in all: one for each thread, or
+        `PIECES` if each has at least `least` then."""
+        each = PIECES if length >= least * PIECES * self.threads else 1
+        count = each * self.threads if self.threads > 1 else 1
+        count = max(1, min(count, length, work // MIN_WORK))
         return [slice(length * i // count, length * (i + 1) // count) for i in range(count)]
 
     def run(self, jobs: Sequence[Callable[[], T]]) -> list[T]:

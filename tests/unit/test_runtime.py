@@ -17,7 +17,7 @@ from core.experts.layer import Call
 from core.manifest import Model, Training
 from core.runtime.backend import ExpertBackend
 from core.runtime.fairness import Turns
-from core.runtime.runtime import Runtime
+from core.runtime.runtime import PASS_S, Runtime
 from core.runtime.switch import Switch
 
 MODEL = Model("ffn_dmoe", 1, (2, 2), 8, 16, "ffn", 2)
@@ -394,7 +394,7 @@ async def test_nobody_suffers_for_what_another_sent() -> None:
 
 async def test_a_pass_is_as_long_as_giving_the_machine_back_may_wait_whatever_the_size_of_the_expert() -> None:
     setup = Setup()
-    setup.switch.load.pace = 0.08 / (16 * setup.experts[A].weights)  # so slow that 16 samples take all the time
+    setup.switch.load.pace = PASS_S / (16 * setup.experts[A].weights)  # so slow that 16 samples take all the time
     requests = [setup.ask(Call(A, rows(n))) for n in (10, 6, 40)]
     await asyncio.sleep(0)
     async with setup.serving():
