@@ -52,8 +52,9 @@ class User:
 
     def touch(self) -> tuple[float, float]:
         """Unix times before and after the input."""
-        place = str(self.random.randrange(20, 600)), str(self.random.randrange(20, 400))
-        command = self.random.choice([["mousemove", *place], ["key", "shift"], ["mousemove_relative", "5", "3"]])
+        # not "mousemove": that warps the pointer, which is no device's doing, and is noticed within a second only
+        x, y = (str(self.random.choice([-9, -3, 4, 8])) for _ in range(2))
+        command = self.random.choice([["mousemove_relative", "--", x, y], ["key", "shift"], ["click", "1"]])
         start = time.time()
         subprocess.run(["xdotool", *command], check=True, timeout=20)
         return start, time.time()

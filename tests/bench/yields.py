@@ -33,7 +33,9 @@ def measure(quick: bool, count: int | None) -> dict[str, Any]:
             seen = []
             for back in returns(running, User(seed=1), wanted, WAIT_S):
                 seen.append(back)
-                progress(f"return {len(seen)}: {running.status().yields.last_ms:.0f} ms")
+                progress(
+                    f"return {len(seen)}: {running.status().yields.last_ms:.0f} ms, gone {back.gone_s - GRACE_S:.1f} s"
+                )
             running.call("pause")
             core_percent = _cost(running.process.pid)
         kept = recorded(folder)
