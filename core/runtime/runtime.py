@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 DIRECTIONS: tuple[Direction, ...] = ("inference", "forward", "backward")
 NOT_FINITE = Problem("bad_values", "NaN or infinity in its numbers.")
-PASS_S = 0.1
+PASS_S = 0.08
 """Time of one pass. Shorter ones do not pay with large experts: each reads all weights and writes their gradients."""
 MIN_ROWS = 8
 """Samples of one pass, however large the expert."""
