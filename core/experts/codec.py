@@ -50,6 +50,6 @@ def decode(data: bytes | memoryview, codec: Codec, shape: tuple[int, ...]) -> Te
         return torch.frombuffer(writable, dtype=torch.float16).to(torch.float32).view(shape)
     count = -(-numbers // BLOCK)
     scales = torch.frombuffer(writable, dtype=torch.float32, count=count)
-    quantised = torch.frombuffer(writable, dtype=torch.int8, offset=4 * count).to(torch.float32)
+    quantised = torch.frombuffer(writable, dtype=torch.int8, offset=4 * count)
     padded = functional.pad(quantised, (0, -numbers % BLOCK)).view(count, BLOCK)
     return (padded * scales.unsqueeze(1)).view(-1)[:numbers].view(shape)
