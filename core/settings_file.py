@@ -1,5 +1,6 @@
 """The data folder and the settings file in it: read, brought to the newest version, written atomically."""
 
+import codecs
 import contextlib
 import dataclasses
 import logging
@@ -65,20 +66,22 @@ def data_folder(chosen: Path | None) -> Path:
 def load(folder: Path) -> tuple[Settings, str | None]:
     """The settings of a data folder, and a sentence for the user if the file could not be used as it is.
 
-    An unreadable file is set aside under a new name, never deleted, and the defaults are used. Of a file that a newer
-    Hearth has written a copy is kept, and what this one understands is used.
+    An unreadable file is set aside under a new name, never deleted, and the defaults are used. A value that cannot be
+    costs no other one: who chose to be left alone while here is not trained on for a typing error elsewhere. Of such a
+    file, and of one that a newer Hearth has written, a copy is kept, and what this one understands is used.
     """
     path = folder / FILE
     try:
-        document = msgspec.json.decode(path.read_bytes(), type=Document)
+        document = msgspec.json.decode(path.read_bytes().removeprefix(codecs.BOM_UTF8), type=Document)
         version = document.pop("version", 1)
         if not isinstance(version, int) or version < 1:
             raise SettingsError(f"There is no version {version!r} of it.")
         if version > VERSION:
-            return _understood(document), _keep_newer(path, version)
+            return _understood(document)[0], _keep_newer(path, version)
         for step in range(version, VERSION):
             document = MIGRATIONS[step](document)
-        return convert(_known(document)), None
+        settings, wrong = _understood(document)
+        return settings, _keep_wrong(path, settings, wrong) if wrong else None
     except FileNotFoundError:
         return Settings(), None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, SettingsError, OSError) as error:
@@ -98,15 +101,30 @@ def _known(document: Document) -> Document:
     return {name: value for name, value in document.items() if name in known}
 
 
-def _understood(document: Document) -> Settings:
-    """The settings without those values that mean something else by now."""
-    settings = Settings()
-    for name, value in _known(document).items():
+def _understood(document: Document) -> tuple[Settings, list[str]]:
+    """The settings without those values that cannot be, and the names of these."""
+    values, wrong = _known(document), []
+    for name, value in list(values.items()):
         try:
-            settings = convert({**dataclasses.asdict(settings), name: value})
+            convert({name: value})
         except SettingsError as error:
             log.warning("%s: ignoring %s: %s", FILE, name, error)
-    return settings
+            wrong.append(name)
+            del values[name]
+    return convert(values), wrong
+
+
+def _keep_wrong(path: Path, settings: Settings, wrong: list[str]) -> str:
+    """Write the file anew without the values that cannot be, if a copy of the old one can be kept; what to say."""
+    labels = [field.metadata["label"] for field in dataclasses.fields(Settings) if field.name in wrong]
+    copy = path.with_name(f"settings.bad-{time.strftime('%Y%m%d-%H%M%S')}.json")
+    kept = ""
+    with contextlib.suppress(OSError, DataFolderError):
+        shutil.copyfile(path, copy)
+        kept = f" The old file was kept as {copy.name}."
+        save(path.parent, settings)
+    quoted = ", ".join(f"“{label}”" for label in labels)
+    return f"The settings file had impossible values for {quoted}: the defaults are in use for them.{kept}"
 
 
 def _keep_newer(path: Path, version: int) -> str:

@@ -26,7 +26,7 @@ def test_a_wrong_change_is_refused_whole(changes: dict[str, object]) -> None:
         Settings().changed({"idle_only": True, **changes})
 
 
-@pytest.mark.parametrize("content", [b"{", b"[]", b'{"threads": -4}', b"\xff\xfe", b""])
+@pytest.mark.parametrize("content", [b"{", b"[]", b'{"version": 0}', b"\xff\xfe", b""])
 def test_an_unreadable_file_is_set_aside_and_the_defaults_are_used(tmp_path: Path, content: bytes) -> None:
     (tmp_path / settings_file.FILE).write_bytes(content)
     loaded, sentence = settings_file.load(tmp_path)
@@ -34,6 +34,17 @@ def test_an_unreadable_file_is_set_aside_and_the_defaults_are_used(tmp_path: Pat
     assert sentence is not None and "defaults" in sentence
     (aside,) = tmp_path.glob("settings.bad-*.json")
     assert aside.read_bytes() == content
+
+
+def test_a_value_that_cannot_be_costs_no_other_one(tmp_path: Path) -> None:
+    content = b"\xef\xbb\xbf" + json.dumps({"version": 2, "idle_only": True, "idle_threshold_s": 1}).encode()
+    (tmp_path / settings_file.FILE).write_bytes(content)
+    loaded, sentence = settings_file.load(tmp_path)
+    assert loaded == Settings(idle_only=True)
+    assert sentence is not None and "“Away after”" in sentence and "the defaults are in use" in sentence
+    (kept,) = tmp_path.glob("settings.bad-*.json")
+    assert kept.read_bytes() == content
+    assert settings_file.load(tmp_path) == (loaded, None)  # told once
 
 
 def test_an_unknown_setting_is_ignored(tmp_path: Path) -> None:
