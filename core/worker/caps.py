@@ -4,7 +4,10 @@ The policy decides what may be used (`core.policy.decide`); here it is set where
 is measured for the next decision.
 """
 
+import contextlib
 import dataclasses
+import os
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -64,7 +67,8 @@ class Caps:
         self._memory.apply(decision.memory_bytes, now)
         self._awake.hold(settings.keep_awake and decision.train)
         if now - self._looked > DISK_S:
-            self._looked, self._disk_bytes = now, _size(self._folder)
+            self._looked = now
+            threading.Thread(target=self._look, name="disk use", daemon=True).start()
         month = 0
         if self._network is not None:
             off = next((rule for rule in decision.rules if "network" in rule.stops), None)
@@ -78,6 +82,10 @@ class Caps:
             heat_stop_cpu=any(self._heats[name].stop for name in ("cpu", "cpu power") if name in self._heats),
             heat_stop_gpu=any(self._heats[name].stop for name in ("gpu", "gpu power") if name in self._heats),
         )
+
+    def _look(self) -> None:
+        """In a thread of its own: a slow disk with many files must not hold up a yield."""
+        self._disk_bytes = _size(self._folder)
 
     def close(self) -> None:
         """Write what is kept over restarts."""
@@ -114,12 +122,11 @@ class Caps:
 
 
 def _size(folder: Path) -> int:
-    """Bytes that all of Hearth's files take, as du counts them."""
+    """Bytes that all of Hearth's files take, as du counts them; what vanishes meanwhile counts for nothing."""
     total = 0
-    for path in folder.rglob("*"):
-        try:
-            status = path.lstat()
-        except OSError:
-            continue  # gone meanwhile
-        total += getattr(status, "st_blocks", 0) * 512 or status.st_size
+    for parent, _, names in os.walk(folder):  # unlike Path.rglob it passes over folders that are gone
+        for name in names:
+            with contextlib.suppress(OSError):
+                status = Path(parent, name).lstat()
+                total += getattr(status, "st_blocks", 0) * 512 or status.st_size
     return total

@@ -1,0 +1,62 @@
+"""How much disk Hearth's files take: whatever else writes there meanwhile, and however slow the disk is."""
+
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from core.manifest import load
+from core.policy.decide import decide
+from core.policy.facts import Compute, Usage, Wishes
+from core.policy.hold import Held
+from core.policy.signals.reading import Signals
+from core.settings import Settings
+from core.worker.caps import Caps, _size
+from core.worker.progress import Progress
+from core.worker.supervisor import ComputeSupervisor
+from core.worker.yields import Yields
+
+
+def caps(folder: Path) -> Caps:
+    progress = Progress()
+    compute = ComputeSupervisor(load("digits"), folder, 1, progress, lambda: None, lambda point: None, Yields(folder))
+    return Caps(folder, compute, None, lambda: 0)
+
+
+def test_a_folder_that_vanishes_while_it_is_measured_counts_for_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "kept").write_bytes(bytes(8192))
+    (tmp_path / "gone" / "deeper").mkdir(parents=True)
+    scandir = os.scandir
+
+    def vanishing(path: str) -> object:
+        if Path(path).name == "deeper":
+            raise FileNotFoundError(path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", vanishing)
+    assert _size(tmp_path) >= 8192
+
+
+def test_a_slow_disk_holds_up_no_decision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "some").write_bytes(bytes(8192))
+    spins, lstat = threading.Event(), Path.lstat
+
+    def slow(path: Path) -> os.stat_result:
+        if not spins.wait(10):
+            raise OSError("It never spun up.")
+        return lstat(path)
+
+    monkeypatch.setattr(Path, "lstat", slow)
+    now, used = time.time(), Usage()
+    decision = decide(Signals(), Settings(), Wishes(), Compute(), used, Held(), now)
+    measured = caps(tmp_path)
+    assert measured.apply(decision, Signals(), Settings(), used).disk_bytes == 0  # and it has returned
+    spins.set()
+    end = time.monotonic() + 10
+    while not (used := measured.apply(decision, Signals(), Settings(), used)).disk_bytes:
+        assert time.monotonic() < end
+    assert used.disk_bytes >= 8192
