@@ -48,9 +48,16 @@ class Case:
         return sentence(reading.source)
 
     @property
+    def nobody(self) -> bool:
+        """Nobody can be here: there is no desktop to be at."""
+        return self.signals.desktop.value is False
+
+    @property
     def away(self) -> bool:
         """Nobody is here; where that is unknown, what the user chose to believe."""
         idle = self.idle_s
+        if self.nobody:
+            return True
         return self.settings.idle_unknown == "run" if idle is None else idle >= self.settings.idle_threshold_s
 
     def stops(self, name: str) -> bool:

@@ -123,6 +123,8 @@ def gpu_user(case: Case) -> Verdict:
     unknown = number(case.signals.idle_s) is None
     where = "away" if case.away else "here"
     live = f"Unknown, taken as {where}" if unknown else f"You are {where}"
+    if case.nobody:
+        live, unknown = "There is no desktop where you could be", False
     row = Verdict("gpu_user", "GPU while you are here", live, wants, unknown=unknown)
     if case.settings.gpu_in_use or case.away:
         return row

@@ -95,10 +95,13 @@ def user(case: Case) -> Verdict:
         wants = "Computes anyway where it is unknown"
     row = Verdict("user", "You are away", live, wants, unknown=not known)
     if not settings.idle_only:
-        return row
+        if not case.nobody:
+            return row
+        wants = "Runs as while you are away"
+        return dataclasses.replace(row, live="There is no desktop where you could be", wants=wants, unknown=False)
     stop = dataclasses.replace(row, stops=COMPUTE, state="waiting")
     if idle is None:
-        if case.away:
+        if settings.idle_unknown == "run":
             return row
         if case.signals.idle_s == UNKNOWN:  # the first answer is on its way
             reason, until = "It is being measured how long you have been away.", "Known in a moment."

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from core.policy.signals.linux import bus as bus_module
-from core.policy.signals.linux import front, logind, mutter, network, power, screensaver
+from core.policy.signals.linux import front, logind, mutter, network, power, screensaver, seats
 from core.policy.signals.linux.sources import sources
 from core.policy.signals.reading import Front, Open, Power, Source, SourceError
 from core.policy.signals.watch import Watch
@@ -438,3 +438,51 @@ def test_closing_ends_every_thread_and_connection(start: Start) -> None:
     for _ in range(20):
         mutter.Mutter(lambda: None).close()
     wait_until(lambda: (threading.active_count(), len(os.listdir("/proc/self/fd"))) == before)  # noqa: PTH208
+
+
+def test_logind_tells_whether_anybody_can_be_at_a_screen(
+    start: Start, opened: Opened, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(seats, "X_SOCKETS", tmp_path / "none")
+    service = logind_service(start, "tty")
+    service.property(SESSION, "Class", "s", "user")
+
+    def listed(seat: str) -> None:
+        service.answer(logind.MANAGER, "ListSessions", "a(susso)", [{"struct": ["3", 1000, "ada", seat, SESSION.path]}])
+
+    listed("")  # over the network
+    source, told = opened(seats.LogindSeats)
+    assert source.read() is False
+    listed("seat0")
+    service.emit(logind.MANAGER, "SessionNew", "so", "3", SESSION.path)
+    assert told.wait(1) and source.read() is True
+    service.property(SESSION, "Class", "s", "greeter")
+    assert source.read() is False
+    listed("")
+    service.property(SESSION, "Class", "s", "user")
+    service.property(SESSION, "Type", "s", "wayland")
+    assert source.read() is True
+    monkeypatch.setenv("DISPLAY", ":0")
+    service.answer(logind.MANAGER, "ListSessions", "a(susso)", [])
+    assert source.read() is True
+
+
+def test_without_logind_a_connected_screen_tells(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(seats, "X_SOCKETS", tmp_path / "x")
+    monkeypatch.setattr(seats, "SCREENS", tmp_path)
+    source = seats.Screens(lambda: None)
+    assert source.read() is False
+    screen = tmp_path / "card0-HDMI-A-1" / "status"
+    screen.parent.mkdir()
+    screen.write_text("disconnected\n")
+    assert source.read() is False
+    screen.write_text("connected\n")
+    assert source.read() is True
+    screen.write_text("disconnected\n")
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / "X0").touch()
+    assert source.read() is True

@@ -293,6 +293,18 @@ def test_what_may_be_used_depends_on_who_is_here() -> None:
     assert unknown.memory_bytes == 500
 
 
+def test_a_server_without_a_desktop_gives_what_is_allowed_while_nobody_is_here() -> None:
+    for idle in (None, 2.0):  # a terminal over the network may tell its own idle time
+        server = choose(signals(idle, desktop=False, gpus=GPUS), Settings(), memory_bytes=1000, uses_gpus=True)
+        assert (server.cpu_share, server.memory_bytes, server.gpu) == (1.0, 500, True)
+        row = next(rule for rule in server.rules if rule.rule == "user")
+        assert "no desktop" in row.live and not row.unknown
+    for desktop in (True, None):
+        assert choose(signals(None, desktop=desktop), Settings()).cpu_share == 0.5
+    waits = choose(signals(None, desktop=False), compute=Compute())  # idle only: the user's choice counts
+    assert (waits.train, waits.state) == (False, "attention")
+
+
 def test_the_end_of_the_schedule_is_told_while_it_computes() -> None:
     decision = choose(settings=dataclasses.replace(IDLE_ONLY, compute_hours="0:01-24:00"))
     assert decision.train and "otherwise at" in decision.until and decision.until_time is not None

@@ -102,6 +102,8 @@ class Signals:
     idle_s: Reading[float] = UNKNOWN
     locked: Reading[bool] = UNKNOWN
     front: Reading[Front] = UNKNOWN
+    desktop: Reading[bool] = UNKNOWN
+    """Somebody can be at a screen of this PC: false on a server without one."""
     power: Reading[Power] = UNKNOWN
     cpu_others: Reading[float] = UNKNOWN
     """Share of all cores that programs other than Hearth use, 0 to 1."""

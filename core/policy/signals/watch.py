@@ -27,6 +27,7 @@ RULES: dict[str, Rule] = {
     "idle_s": Rule("Idle time", 1.0, plausible.idle_s, _came_back, hurries=True),
     "locked": Rule("The lock of the session", 2.0, plausible.flag, _differs),
     "front": Rule("What fills the screen", 2.0, plausible.front, _differs),
+    "desktop": Rule("Whether somebody can be at a screen", 10.0, plausible.flag, _differs),
     "power": Rule("The power source", 5.0, plausible.power, _plugged),
     "cpu_others": Rule("Other programs' use of the processor", 1.0, plausible.share),
     "memory_free": Rule("Free memory", 2.0, plausible.amount),

@@ -8,8 +8,8 @@ from core.policy.signals.linux.bus import Bus, Object, opened
 from core.policy.signals.reading import SourceError
 
 MANAGER = Object("logind", "org.freedesktop.login1", "/org/freedesktop/login1", "org.freedesktop.login1.Manager")
-_SESSION = "org.freedesktop.login1.Session"
-_ON_A_DESKTOP = ("x11", "wayland", "mir")
+SESSION = "org.freedesktop.login1.Session"
+DESKTOPS = ("x11", "wayland", "mir")
 
 
 def own_session(bus: Bus) -> Object:
@@ -22,7 +22,7 @@ def own_session(bus: Bus) -> Object:
         path = bus.call(MANAGER, "GetSession", "s", ("auto",), returns="o")[0]
     except SourceError:  # "auto" is younger than many an installed logind
         path = bus.call(MANAGER, "GetSessionByPID", "u", (os.getpid(),), returns="o")[0]
-    return MANAGER.at(path, _SESSION)
+    return MANAGER.at(path, SESSION)
 
 
 class LogindIdle:
@@ -36,7 +36,7 @@ class LogindIdle:
     def __init__(self, notice: Callable[[], None]) -> None:
         with opened("system") as self._bus:
             self._session = own_session(self._bus)
-            self._on_a_desktop = self._bus.get(self._session, "Type", "s") in _ON_A_DESKTOP
+            self._on_a_desktop = self._bus.get(self._session, "Type", "s") in DESKTOPS
             self._bus.listen_to_properties(self._session, notice)
 
     def read(self) -> float:

@@ -10,6 +10,7 @@ from core.policy.signals.linux.mutter import Mutter
 from core.policy.signals.linux.network import NetworkManager
 from core.policy.signals.linux.power import UPower, power_supplies
 from core.policy.signals.linux.screensaver import FREEDESKTOP, GNOME, saver
+from core.policy.signals.linux.seats import LogindSeats, Screens
 from core.policy.signals.linux.wayland_front import WaylandWindow
 from core.policy.signals.linux.wayland_idle import WaylandIdle
 from core.policy.signals.reading import Front, Open, Source, SourceError
@@ -21,6 +22,7 @@ def sources() -> dict[str, list[Open[Any]]]:
         "idle_s": [Mutter, WaylandIdle, _x_screen_saver, LogindIdle],
         "locked": [saver(GNOME), saver(FREEDESKTOP), LogindLock],
         "front": [_front],
+        "desktop": [LogindSeats, Screens],
         "power": [UPower, power_supplies()],
         "metered": [NetworkManager],
     }
