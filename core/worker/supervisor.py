@@ -295,7 +295,7 @@ class ComputeSupervisor:
             code = await link.close(1.0)
             self._link = None
             if self.saving:
-                self.save_error = "Compute ended before all that it trained was saved. Is the disk slow, or full?"
+                self.save_error = _unsaved(link.killed)
             self._ended()
         exceeded, self._exceeded = self._exceeded, ""
         if asked and (code == 0 or link.killed):
@@ -556,6 +556,12 @@ class ComputeSupervisor:
 def _end(link: ComputeLink, text: str) -> NoReturn:
     link.kill()
     raise ComputeError(text)
+
+
+def _unsaved(given_up: bool) -> str:
+    """Args: whether it had all the time that it may take."""
+    lost = "Compute ended before all that it trained was saved; it goes on from its last checkpoint."
+    return f"{lost} Is the disk slow, or full?" if given_up else lost
 
 
 def _cause_of_death(code: int) -> str:

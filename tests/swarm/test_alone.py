@@ -188,3 +188,14 @@ def test_checkpoints_that_cannot_be_written_are_told_and_training_goes_on(tmp_pa
         (tmp_path / "runs" / "digits" / "checkpoints").unlink()
         running.call("pause")
         running.until(lambda status: status.checkpoint_step == status.step and not status.attention, "a checkpoint")
+
+
+def test_a_compute_process_that_is_killed_while_it_saves_is_not_blamed_on_the_disk(tmp_path: Path) -> None:
+    with worker(tmp_path, program="tests.swarm.slow_disk") as running:
+        running.until(lambda status: status.step > 5, "training")
+        running.call("pause")
+        compute = running.compute()
+        assert compute is not None
+        compute.kill()
+        (told,) = running.until(lambda status: status.attention, "a word about it").attention
+        assert told == "Compute ended before all that it trained was saved; it goes on from its last checkpoint."
