@@ -121,9 +121,14 @@ class Held:
             return None
         return latch.otherwise_since + CONDITIONS[name].gone_s
 
-    def without_latches(self) -> "Held":
-        """For new settings: what they say counts at once."""
-        return Held(last_input=self.last_input)
+    def under(self, settings: Settings, signals: Signals) -> "Held":
+        """For new settings: what they say counts at once; what holds by them too goes on as it was."""
+        still = {
+            name: latch
+            for name, latch in self.latches.items()
+            if latch.on and CONDITIONS[name].holds(signals, settings, True)
+        }
+        return Held(still, self.last_input)
 
 
 def hold(signals: Signals, settings: Settings, held: Held, now: float) -> Held:

@@ -85,9 +85,9 @@ class Policy:
         return decision
 
     def set_settings(self, settings: Settings) -> None:
-        """What the new settings say holds at once: nothing of the old ones is held."""
+        """What the new settings say holds at once; a change of the theme starts nothing while others are busy."""
         self.settings = settings
-        self._held = self._held.without_latches()
+        self._held = self._held.under(settings, self.signals)
 
     def pause(self, seconds: float | None, cause: float) -> None:
         """Stop until resumed or for `seconds`; `cause` is the time.monotonic() of the request."""

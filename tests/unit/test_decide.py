@@ -320,7 +320,18 @@ def test_conditions_that_come_and_go_are_held() -> None:
     held = hold(signals(memory_free=500 << 20), Settings(), Held(), NOW)
     for second in (100, 200):  # more than the limit, but not by much
         held = hold(signals(memory_free=600 << 20), Settings(), held, NOW + second)
-    assert held.on("memory") and not held.without_latches().on("memory")
+    between = signals(memory_free=600 << 20)
+    assert held.on("memory") and not held.under(Settings(memory_free_mb=256), between).on("memory")
+
+
+def test_a_change_of_another_setting_starts_nothing_while_others_are_busy() -> None:
+    busy, held = signals(cpu_others=0.9), Held()
+    for second in range(5):
+        held = hold(busy, Settings(), held, NOW + second)
+    dark = Settings(theme="dark")
+    assert not choose(busy, dark, held=held.under(dark, busy), now=NOW + 5).train
+    never = Settings(busy_cpu_percent=0)
+    assert choose(busy, never, held=held.under(never, busy), now=NOW + 5).train
 
 
 @pytest.mark.parametrize("phase", get_args(Phase))
