@@ -16,7 +16,7 @@ from app.theme import theme
 from app.window.curve_plot import CurvePlot
 from app.window.expert_grid import ExpertGrid
 from app.window.page import Page
-from app.window.widgets import Card, Divider, Figure, Label, Notice, Pair, set_tone
+from app.window.widgets import Card, Figure, Label, Notice, Pair, set_tone
 from app.window.words import clock, number, percent, rate, short
 from core.control.messages import CurvePoint, EnergyUse, ExpertStatus, Status
 
@@ -138,7 +138,6 @@ class MachineCard(_StaleCard):
             figures.addWidget(figure, 1)
         self.body.addLayout(figures)
         self.body.addStretch(1)
-        self.body.addWidget(Divider())
         self._device, self._memory = _Row("cpu", "Device"), _Row("memory", "Memory")
         self._energy = _Row("energy", "Energy")
         self.body.addLayout(self._device)

@@ -41,11 +41,12 @@ class Case:
 
     @property
     def idle_obstacle(self) -> str:
-        """A sentence: why nobody can tell how long the user has been away."""
-        reading = self.signals.idle_s
+        """Sentences: why nobody can tell how long the user has been away."""
+        reading, words = self.signals.idle_s, "It cannot be measured how long you have been away."
         if reading.value is not None or not reading.source:
-            return "It cannot be measured how long you have been away."
-        return sentence(reading.source)
+            return words
+        said = sentence(reading.source)
+        return said if "cannot be measured" in said else f"{words} {said}"
 
     @property
     def nobody(self) -> bool:

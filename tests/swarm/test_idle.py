@@ -56,7 +56,7 @@ def test_without_a_desktop_it_says_so_and_follows_the_users_choice(
     (tmp_path / "settings.json").write_text(json.dumps({"idle_only": True}))
     with worker(tmp_path) as running:
         status = running.until(lambda status: status.state == "attention", "that it cannot be measured")
-        assert status.reason == status.idle_source and status.reason.endswith(".")
+        assert status.reason.endswith(status.idle_source) and status.reason.endswith(".")
         assert next(rule for rule in status.why if rule.rule == "user").unknown
         running.call("set_settings", {"changes": {"idle_unknown": "run"}})
         running.until(lambda status: status.state == "contributing", "training")

@@ -16,6 +16,7 @@ NOW = 1_800_000_000.0
 IDLE_ONLY = Settings(idle_only=True, idle_threshold_s=300)
 TRAINING = Compute("training", experts=32)
 UNKNOWN = "No desktop tells it."
+OBSTACLE = "It cannot be measured how long you have been away."
 GPUS = (Gpu("GPU-1", "RTX 4070", celsius=66.0, watts=120.0), Gpu("GPU-2", "GTX 1080"))
 
 
@@ -78,7 +79,7 @@ def test_the_users_return_is_yielding_until_the_memory_is_free(phase: Phase) -> 
 
 def test_unknown_idle_time_follows_the_users_choice_and_is_shown() -> None:
     waits = choose(signals(None), compute=Compute())
-    assert (waits.train, waits.state, waits.reason) == (False, "attention", UNKNOWN)
+    assert (waits.train, waits.state, waits.reason) == (False, "attention", f"{OBSTACLE} {UNKNOWN}")
     runs = choose(signals(None), dataclasses.replace(IDLE_ONLY, idle_unknown="run"))
     assert runs.train and UNKNOWN in runs.reason
     for decision in (waits, runs):
