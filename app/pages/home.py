@@ -160,7 +160,9 @@ class MachineCard(_StaleCard):
             f"{process.name} {number(process.memory_mb)}"
             for process in sorted(status.processes, key=lambda process: ORDER.index(process.name))
         ]
-        self._memory.value.setText(f"{', '.join(parts)} MB" if parts else NONE)
+        total = sum(process.memory_mb for process in status.processes)
+        self._memory.value.setText(f"{number(total)} MB" if parts else NONE)
+        self._memory.value.setToolTip(f"{', '.join(parts)} MB" if parts else "")
         self._energy.value.setText(NONE if status.energy is None else _today(status.energy.today))
 
 
