@@ -9,8 +9,17 @@ SETUP := installers/linux/setup.sh
 run: $(VENV)/.system-run $(VENV)/.packages-run
 	@exec $(BIN)/hearth
 
+PYTEST := $(BIN)/python -m tests.virtual_screen $(BIN)/python -m pytest
+
+# All of them: those of swarms wait for other processes most of the time, so they run beside the rest.
 test: $(VENV)/.system-test $(VENV)/.packages-test
-	@exec $(BIN)/python -m tests.virtual_screen $(BIN)/python -m pytest $(ARGS)
+ifdef ARGS
+	@exec $(PYTEST) $(ARGS)
+else
+	@mkdir -p build; $(PYTEST) tests/swarm >build/swarm-tests.txt 2>&1 & swarm=$$!; failed=0; \
+	$(PYTEST) tests/desktop tests/unit || failed=1; \
+	wait $$swarm || failed=1; cat build/swarm-tests.txt; exit $$failed
+endif
 
 check: $(VENV)/.system-test $(VENV)/.packages-test
 	@$(BIN)/ruff check .

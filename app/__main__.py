@@ -1,4 +1,4 @@
-"""The app: `python -m app [--data-dir DIR]`. Builds the window around a worker that it finds or starts."""
+"""The app: `python -m app [--data-dir DIR] [--in-tray]`. Builds the window around a worker that it finds or starts."""
 
 import time
 
@@ -24,6 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the app; returns its exit code."""
     parser = argparse.ArgumentParser(prog="hearth", description="The Hearth app.")
     parser.add_argument("--data-dir", type=Path, default=None, help="folder of all of Hearth's data")
+    parser.add_argument("--in-tray", action="store_true", help="do not open the window")
     options = parser.parse_args(arguments)
     try:
         folder = data_folder(options.data_dir)
@@ -40,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
     app = QApplication(["hearth"])
     from app.desktop import Desktop
 
-    desktop = Desktop(folder, instance, STARTED)
+    desktop = Desktop(folder, instance, STARTED, options.in_tray)
     try:
         return app.exec()
     finally:

@@ -16,6 +16,8 @@ class Actions(QObject):
     """End worker and window; while it is leaving already: at once."""
     open_page = Signal(str)
     """Show the page with this `name`."""
+    why = Signal()
+    """Show "Why am I (not) running?"."""
     change_settings = Signal(dict)
     """Names and new values of `core.settings.Settings`."""
     retry = Signal()

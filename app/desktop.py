@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import msgspec
 from PySide6.QtCore import QObject, QSettings, QSocketNotifier, QTimer
@@ -22,8 +22,12 @@ from app.supervisor import Supervisor
 from app.theme import Mode, theme
 from app.tray import Tray
 from app.worker_client import WorkerClient
+from core import consent
 from core.control.messages import Bye, CurvePoint, LogLine, Snapshot, State, Status
 from core.errors import HearthError
+
+if TYPE_CHECKING:  # seen once in the life of a data folder
+    from app.first_run.first_run import FirstRun
 
 logger = logging.getLogger(__name__)
 
@@ -39,10 +43,12 @@ STATES: dict[Phase, State] = {
     Phase.LOST: "attention",
     Phase.WAITING: "attention",
     Phase.FAILED: "attention",
+    Phase.RESTARTING: "preparing",
     Phase.LEAVING: "leaving",
     Phase.ENDED: "leaving",
     Phase.RUNNING: "preparing",
 }
+ASKING = "Nothing runs until you have agreed to it."
 LEAVING = "Hearth is leaving; the worker saves its work."
 LEAVING_ENDS = "Ends by itself, in 10 s at the latest."
 IN_TRAY = "Hearth goes on in the tray. Its icon opens the window again; Quit ends it."
@@ -56,27 +62,36 @@ class Desktop(QObject):
         folder: the data folder.
         instance: this folder's single app.
         started: `time.monotonic()` at which the process began to run.
+        in_tray: do not open the window; where there is no tray, it is minimised.
     """
 
-    def __init__(self, folder: Path, instance: Instance, started: float) -> None:
+    def __init__(self, folder: Path, instance: Instance, started: float, in_tray: bool = False) -> None:
         super().__init__()
         self.folder = folder
         self.client = WorkerClient(folder, version("hearth"), self)
         self.supervisor = Supervisor(folder, self.client, self)
-        self.supervisor.start()  # first, so that the worker starts while the window is built
+        agreed = consent.read(folder) is not None
+        if agreed:
+            self.supervisor.start()  # first, so that the worker starts while the window is built
         self.view = QSettings(str(folder / VIEW_FILE), QSettings.Format.IniFormat)
         theme().set_mode(_mode(self.view.value("theme")))
         self.actions = Actions()
         self._curve: list[CurvePoint] = []
         self._last: Status | None = None
+        self.first_run: FirstRun | None = None
         self._build_window()
         self.tray = Tray(self.actions, self)
         self._wire(instance)
+        if not agreed:
+            self._begin_first_run()
         self._signals = SignalWatch(self.actions.quit.emit)
         self._show_report(self.supervisor.report)
-        self.window.show()
+        if not in_tray or self.first_run:
+            self.window.show()
+        elif not self.tray.available:
+            self.window.showMinimized()
         self._start_log()
-        QTimer.singleShot(0, self, lambda: logger.info("window shown after %.2f s", time.monotonic() - started))
+        QTimer.singleShot(0, self, lambda: logger.info("app ready after %.2f s", time.monotonic() - started))
 
     def close(self) -> None:
         """After the event loop: take the icon away and remember the window's place."""
@@ -92,19 +107,46 @@ class Desktop(QObject):
     # building
 
     def _build_window(self) -> None:
+        from app.pages.contribution import ContributionPage
+        from app.pages.experts import ExpertsPage
         from app.pages.home import HomePage
         from app.pages.log import LogPage
         from app.pages.model import ModelPage
+        from app.pages.network import NetworkPage
         from app.pages.settings import SettingsPage
         from app.window.main_window import MainWindow
 
         self.settings_page = SettingsPage(self.client)
         self.log_page = LogPage(self.folder / LOG_FILE.parent)
-        pages = [HomePage(self.actions), ModelPage(self.client), self.settings_page, self.log_page]
+        pages = [
+            HomePage(self.actions),
+            ModelPage(self.client),
+            ContributionPage(self.client),
+            NetworkPage(self.client),
+            ExpertsPage(self.client),
+            self.settings_page,
+            self.log_page,
+        ]
         self.window = MainWindow(pages, self.actions)
         geometry = self.view.value("geometry")
         if geometry is not None:
             self.window.restoreGeometry(geometry)
+
+    def _begin_first_run(self) -> None:
+        """Until the user has agreed, no worker is looked for or started."""
+        from app.first_run.first_run import FirstRun
+
+        first = self.first_run = FirstRun(self.folder, self.client)
+        first.declined.connect(self.actions.quit)
+        first.start_worker.connect(self.supervisor.start)
+        first.restart_worker.connect(self.supervisor.restart)
+        first.speed.retry_asked.connect(self.supervisor.retry)
+        first.finished.connect(self._end_first_run)
+        self.window.cover(first)
+
+    def _end_first_run(self) -> None:
+        self.first_run = None
+        self.window.uncover()
 
     def _wire(self, instance: Instance) -> None:
         client, actions, app = self.client, self.actions, QGuiApplication.instance()
@@ -112,6 +154,7 @@ class Desktop(QObject):
         client.status.connect(self._status)
         client.curve.connect(self._point)
         client.log.connect(self.log_page.add)
+        client.settings.connect(self.settings_page.set_values)
         client.bye.connect(self._bye)
         self.supervisor.changed.connect(self._show_report)
         self.supervisor.ended.connect(self._exit)
@@ -122,6 +165,7 @@ class Desktop(QObject):
         actions.retry.connect(self.supervisor.retry)
         actions.quit.connect(self._quit)
         self.settings_page.applied.connect(self._settings_applied)
+        self.settings_page.restart_asked.connect(self.supervisor.restart)
         self.window.close_requested.connect(self._close_window)
         QShortcut(QKeySequence("Ctrl+Q"), self.window).activated.connect(actions.quit)
         self.tray.open_asked.connect(self.raise_window)
@@ -160,10 +204,12 @@ class Desktop(QObject):
     def _status(self, status: Status) -> None:
         self._last = status
         if self.supervisor.report.phase is Phase.LEAVING:
-            status = msgspec.structs.replace(status, state="leaving", reason=LEAVING, until=LEAVING_ENDS)
+            status = msgspec.structs.replace(
+                status, state="leaving", reason=LEAVING, until=LEAVING_ENDS, start_now=False
+            )
         self._drop_lost_work(status.step)
         self.window.update_status(status)
-        self.tray.show_state(status.state, status.reason)
+        self.tray.show_state(status.state, status.reason, status.start_now)
 
     def _drop_lost_work(self, step: int) -> None:
         """Compute may have gone on from an older checkpoint: what the curve shows after that is gone."""
@@ -182,6 +228,11 @@ class Desktop(QObject):
         logger.info("the worker says goodbye: %s", bye.reason)
 
     def _show_report(self, report: Report) -> None:
+        if self.first_run:
+            self.first_run.speed.show_report(report)
+            if self.supervisor.report.phase is Phase.LOOKING:
+                self.tray.show_state("waiting", ASKING)
+                return
         if self.client.is_connected:
             if report.phase is Phase.LEAVING and self._last is not None:
                 self._status(self._last)
@@ -210,6 +261,9 @@ class Desktop(QObject):
         self.window.activateWindow()
 
     def _close_window(self) -> None:
+        if self.first_run and not self.first_run.has_agreed:
+            self._quit()
+            return
         if self.tray.available:
             self.window.hide()
             if self.view.value("told_about_tray") is None:

@@ -35,6 +35,8 @@ class Phase(Enum):
     """It stopped; it is looked for, then started again, after the back-off."""
     FAILED = auto()
     """Somebody has to do something first."""
+    RESTARTING = auto()
+    """It was asked to save and end, and another one is started then."""
     LEAVING = auto()
     """It was asked to end."""
     ENDED = auto()
@@ -85,7 +87,7 @@ class Supervision:
         elif ours:
             slow = now - self._since > SLOW_S
             self.due = now + (1.0 if slow else DIAL_EVERY_S)
-        elif self.phase is Phase.LOOKING:
+        elif self.phase in (Phase.LOOKING, Phase.RESTARTING):
             self._enter(Phase.STARTING, now, now + DIAL_EVERY_S)
             return Do.START
         else:
@@ -94,7 +96,7 @@ class Supervision:
 
     def exited(self, now: float, code: int, last_line: str) -> Do:
         """The worker that this app started has ended; `code` as in `subprocess`, negative for a signal."""
-        if self.phase in (Phase.LEAVING, Phase.ENDED):
+        if self.phase in (Phase.LEAVING, Phase.ENDED) or (self.phase is Phase.RESTARTING and code == 0):
             return Do.NOTHING
         if code in UNMENDABLE:
             self._enter(Phase.FAILED, now, reason=last_line or f"The worker cannot run (exit code {code}).")
@@ -109,7 +111,8 @@ class Supervision:
         self.due = None
         if self.phase is Phase.WAITING:
             self._enter(Phase.LOOKING, now, reason=self._reason)
-        return Do.DIAL if self.phase in (Phase.LOOKING, Phase.STARTING, Phase.LOST) else Do.NOTHING
+        dials = (Phase.LOOKING, Phase.STARTING, Phase.LOST, Phase.RESTARTING)
+        return Do.DIAL if self.phase in dials else Do.NOTHING
 
     def retry(self, now: float) -> Do:
         """Somebody pressed Try again."""
@@ -117,6 +120,13 @@ class Supervision:
             return Do.NOTHING
         self._delay = FIRST_DELAY_S
         return self.begin(now)
+
+    def restart(self, now: float) -> bool:
+        """The worker shall end and another one begin; False if it does not run."""
+        if self.phase is not Phase.RUNNING:
+            return False
+        self._enter(Phase.RESTARTING, now)
+        return True
 
     def leave(self, now: float) -> None:
         """The end is wanted; nothing is started any more."""
@@ -139,6 +149,8 @@ class Supervision:
             case Phase.LOOKING | Phase.STARTING:
                 slow = now - self._since > SLOW_S
                 return Report(self.phase, "The worker takes long to start." if slow else "The worker is starting.")
+            case Phase.RESTARTING:
+                return Report(self.phase, "The worker saves its work and starts anew.")
             case Phase.LEAVING:
                 return Report(self.phase, "Leaving: the worker saves its work.")
             case _:

@@ -30,10 +30,14 @@ else:
     DETACHED = 0
 
 
-def worker_command(folder: Path) -> list[str]:
-    """A packaged app is its own worker; from the sources Python is asked for it."""
+def hearth(folder: Path, *words: str) -> list[str]:
+    """A command line of Hearth's: a packaged app takes it itself; from the sources Python is asked for it."""
     start = [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-m", "core"]
-    return [*start, "worker", "--data-dir", str(folder)]
+    return [*start, *words, "--data-dir", str(folder)]
+
+
+def worker_command(folder: Path) -> list[str]:
+    return hearth(folder, "worker")
 
 
 class Supervisor(QObject):
@@ -53,7 +57,7 @@ class Supervisor(QObject):
         self._last_report: Report | None = None
         client.connected.connect(lambda snapshot: self._connected())
         client.disconnected.connect(self._unreachable)
-        client.bye.connect(lambda bye: self._leaving(asked=True))
+        client.bye.connect(lambda bye: self._goodbye())
         self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._tick)
         self._stderr_timer = QTimer(self, interval=STDERR_CHECK_MS)
@@ -68,6 +72,12 @@ class Supervisor(QObject):
 
     def retry(self) -> None:
         self._do(self._supervision.retry(time.monotonic()))
+
+    def restart(self) -> None:
+        """Let the worker save and end and start another, as for a setting that it reads at its start only."""
+        if self._supervision.restart(time.monotonic()):
+            self.client.quit_worker()
+            self._do(Do.NOTHING)
 
     def leave(self) -> None:
         """Ask the worker to save and end; `ended` comes when it did, or after `LEAVE_S`."""
@@ -98,6 +108,10 @@ class Supervisor(QObject):
             logger.warning("%s", sentence)
         ours = self._child_is_there()
         self._do(self._supervision.unreachable(time.monotonic(), sentence, self.client.refused, ours))
+
+    def _goodbye(self) -> None:
+        if self._supervision.phase is not Phase.RESTARTING:
+            self._leaving(asked=True)
 
     def _leaving(self, asked: bool) -> None:
         self._quit_sent = asked

@@ -384,6 +384,13 @@ QPlainTextEdit, QTextEdit {{
     selection-background-color: {c.ember_fill}; selection-color: {c.on_fill};
 }}
 QPlainTextEdit[readOnly="false"] {{ border-color: {c.line}; }}
+QTreeView[table="true"] {{ background: transparent; border: none; color: {c.text}; outline: none; }}
+QTreeView[table="true"]::item {{ padding: 5px 6px; border-bottom: 1px solid {c.border}; }}
+QTreeView[table="true"]::item:selected {{ background: {c.ember_soft}; color: {c.text}; }}
+QHeaderView {{ background: transparent; border: none; }}
+QHeaderView::section {{
+    background: transparent; color: {c.text2}; border: none; border-bottom: 1px solid {c.line}; padding: 4px 6px;
+}}
 QMenu {{ background: {c.raised}; color: {c.text}; border: 1px solid {c.border}; padding: 6px; }}
 QMenu::item {{ padding: 8px 40px 8px 14px; border-radius: {RADIUS_CONTROL}px; }}
 QMenu::item:selected {{ background: {c.ember_soft}; color: {c.text}; }}

@@ -64,8 +64,8 @@ class Tray(QObject):
             self.icon.setVisible(available)
             self.available_changed.emit(available)
 
-    def show_state(self, state: State, reason: str) -> None:
-        """State and reason; the icon is drawn anew only if the state is another one."""
+    def show_state(self, state: State, reason: str, start_now: bool = False) -> None:
+        """The icon is drawn anew only if the state is another one; `start_now` is that of the status."""
         self._state = state
         self._draw()
         tooltip = f"Hearth: {STATE_WORD[state]}\n{reason}"
@@ -74,6 +74,7 @@ class Tray(QObject):
         if tooltip != self.icon.toolTip():
             self.icon.setToolTip(tooltip)
         self._headline.setText(f"{STATE_WORD[state]}")
+        self._start.setVisible(start_now)
         self._resume.setVisible(state == "paused")
         self._pause.menuAction().setVisible(state not in ("paused", "leaving"))
 
@@ -101,6 +102,7 @@ class Tray(QObject):
         self._headline.setEnabled(False)
         menu.addSeparator()
         menu.addAction("Open Hearth", self.open_asked.emit)
+        self._start = menu.addAction("Start now", actions.start_now.emit)
         self._pause = menu.addMenu("Pause")
         self._resume = menu.addAction("Resume", actions.resume.emit)
         menu.addAction("Try the model", self._try_model)

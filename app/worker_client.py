@@ -15,6 +15,7 @@ import msgspec
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtNetwork import QAbstractSocket, QHostAddress, QNetworkProxy, QTcpSocket
 
+from core.community import messages as ledger
 from core.control import messages as wire
 from core.errors import ERRORS_BY_CODE, HearthError, NotRunning, ProtocolError
 
@@ -47,7 +48,7 @@ class _Line(msgspec.Struct, frozen=True):
     id: int | None = None
     result: msgspec.Raw = msgspec.Raw(b"null")
     error: wire.ErrorInfo | None = None
-    event: Literal["status", "curve", "log", "bye", "piece"] | None = None
+    event: Literal["status", "curve", "log", "settings", "bye", "piece"] | None = None
     data: msgspec.Raw = msgspec.Raw(b"null")
 
 
@@ -62,6 +63,7 @@ EVENTS: dict[str, Any] = {
     "status": wire.Status,
     "curve": wire.CurvePoint,
     "log": wire.LogLine,
+    "settings": dict[str, Any],
     "bye": wire.Bye,
     "piece": wire.Piece,
 }
@@ -79,6 +81,8 @@ class WorkerClient(QObject):
     status = Signal(object)
     curve = Signal(object)
     log = Signal(object)
+    settings = Signal(dict)
+    """All of them, after somebody changed some."""
     bye = Signal(object)
 
     def __init__(self, folder: Path, version: str, parent: QObject | None = None) -> None:
@@ -201,6 +205,25 @@ class WorkerClient(QObject):
             asked.timer.stop()
             asked.timer.deleteLater()
             self.request("stop", wire.StopParams(number))
+
+    def network(self, first: int, done: Callable[[wire.NetworkStatus], None], failed: Failed) -> None:
+        """This peer, and a page of its connected peers from the `first` on."""
+        self.request("network", wire.NetworkParams(first), wire.NetworkStatus, done, failed)
+
+    def doctor(self, done: Callable[[list[wire.Finding]], None], failed: Failed) -> None:
+        self.request("doctor", None, list[wire.Finding], done, failed)
+
+    def grid(self, layer: int, done: Callable[[wire.GridStatus], None], failed: Failed) -> None:
+        self.request("grid", wire.GridParams(layer), wire.GridStatus, done, failed)
+
+    def totals(self, done: Callable[[ledger.Totals], None], failed: Failed) -> None:
+        self.request("totals", None, ledger.Totals, done, failed)
+
+    def series(self, asked: ledger.SeriesParams, done: Callable[[ledger.Series], None], failed: Failed) -> None:
+        self.request("series", asked, ledger.Series, done, failed)
+
+    def sessions(self, asked: ledger.ListParams, done: Callable[[list[ledger.Session]], None], failed: Failed) -> None:
+        self.request("sessions", asked, list[ledger.Session], done, failed)
 
     def quit_worker(self) -> None:
         """Ask the worker to save and end; what follows is a `bye` and the end of the connection."""

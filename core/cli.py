@@ -1,20 +1,27 @@
 """The command line. Imports are inside the commands: `hearth pause` must not wait for what it does not need."""
 
 import argparse
+import contextlib
 import math
 import os
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from core.errors import DataFolderError, HearthError, PictureError, QuestionError
 from core.settings_file import data_folder, data_path
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from core.control.client import ControlClient
     from core.control.messages import Status
 
+CONSENT = (
+    "By starting this worker you agree that this PC computes for its run and, if it joins peers, sends them tensors "
+    "and its address. This is noted in the data folder. The app asks before it starts anything."
+)
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 PICTURE_BYTES = 20 << 20
 """A larger file is no picture of a digit."""
@@ -42,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="hearth",
         description="Lends this PC to the training of a large neural network. Without a command: the app.",
         epilog="Exit codes: 0 done, 1 error, 2 wrong use or settings, 3 no worker runs, 4 already running, "
@@ -50,9 +57,10 @@ def _parser() -> argparse.ArgumentParser:
         "13 peer unreachable, 14 peer too late, 15 peer refused, 16 peer failed, 17 record, 18 data, 19 question.",
     )
     parser.set_defaults(command=_app)
-    common = argparse.ArgumentParser(add_help=False)
+    common = _Parser(add_help=False)
     common.add_argument("--data-dir", type=Path, default=argparse.SUPPRESS, help="folder of all of Hearth's data")
     parser.add_argument("--data-dir", type=Path, default=None, help="folder of all of Hearth's data")
+    parser.add_argument("--in-tray", action="store_true", help="start the app without opening its window")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and end")
 
@@ -74,11 +82,17 @@ def _parser() -> argparse.ArgumentParser:
     why.add_argument("--json", action="store_true", help="the same as one JSON document")
     devices = add("devices", _devices, "Show the processor and graphics processors: on or off, use, heat, power.")
     devices.add_argument("--json", action="store_true", help="the same as one JSON document")
+    stats = add("stats", _stats, "Show what this PC contributed: today, in 7 days, ever; by run and by device.")
+    stats.add_argument("--json", action="store_true", help="the same as one JSON document")
     benchmark = add("benchmark", _benchmark, "Show how fast this PC is, as measured at the first start.")
     benchmark.add_argument("--again", action="store_true", help="measure anew, as soon as this PC may compute")
     benchmark.add_argument("--json", action="store_true", help="the same as one JSON document")
     pause = add("pause", _pause, "Stop computing at once.")
-    pause.add_argument("--for", dest="seconds", type=_duration, metavar="TIME", help="such as 30s, 15m, 1h or 2d")
+    pause.add_argument("--for", dest="seconds", type=_pause_duration, metavar="TIME", help="such as 30s, 15m, 1h or 2d")
+    start = add("start", _start, "Compute now, although you are here, it is not the time or other programs are busy.")
+    start.add_argument(
+        "--for", dest="seconds", type=_start_duration, default=3600.0, metavar="TIME", help="such as 30m or 2h (1h)"
+    )
     add("resume", _resume, "Go on after a pause.")
     add("quit", _quit, "Save and end the worker and the app.")
     predict = add("predict", _predict, "Ask the model which digit a PNG shows.")
@@ -105,6 +119,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """What begins with a minus is taken for an option, so that the one before it has no value."""
+        super().error(message.replace("expected one argument", "a value must follow, and must not begin with a minus"))
+
+
 class _Version(argparse.Action):
     """Looks the version up only if it is asked for."""
 
@@ -115,16 +135,27 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def _duration(text: str) -> float:
+def _pause_duration(text: str) -> float:
     from core.control.messages import PAUSE_S
 
+    return _duration(text, PAUSE_S)
+
+
+def _start_duration(text: str) -> float:
+    from core.control.messages import START_NOW_S
+
+    return _duration(text, START_NOW_S)
+
+
+def _duration(text: str, longest: float) -> float:
     number, unit = (text[:-1], UNITS[text[-1]]) if text[-1:] in UNITS else (text, 1)
     try:
         seconds = float(number) * unit
     except ValueError:
         seconds = 0.0
-    if not 0 < seconds <= PAUSE_S:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time such as 30s, 15m, 1h or 2d")
+    if not 0 < seconds <= longest:
+        most = f"of at most {longest / 86_400:.0f}d"
+        raise argparse.ArgumentTypeError(f"{text!r} is no time such as 30s, 15m or 1h, {most}")
     return seconds
 
 
@@ -137,7 +168,8 @@ def _app(options: argparse.Namespace) -> int:
     # The app is a program of its own that knows the core; the core does not know the app.
     import runpy
 
-    sys.argv = ["hearth", *([] if options.data_dir is None else ["--data-dir", str(options.data_dir)])]
+    folder = [] if options.data_dir is None else ["--data-dir", str(options.data_dir)]
+    sys.argv = ["hearth", *folder, *(["--in-tray"] if options.in_tray else [])]
     runpy.run_module("app", run_name="__main__", alter_sys=True)
     return 0
 
@@ -166,7 +198,19 @@ def _worker(options: argparse.Namespace) -> int:
         from core.worker.network import parse_options
 
         network = parse_options(options.listen, options.bootstrap, options.role)
-    return run_worker(data_folder(options.data_dir), options.run, network)
+    folder = data_folder(options.data_dir)
+    _consent(folder)
+    return run_worker(folder, options.run, network)
+
+
+def _consent(folder: Path) -> None:
+    """Who starts a worker here by hand agrees to what it does, and is told so once."""
+    from core import consent
+
+    if consent.read(folder) is None:
+        print(CONSENT, file=sys.stderr)
+        with contextlib.suppress(DataFolderError):  # the worker itself tells that the disk is full
+            consent.give(folder, "command line")
 
 
 def _client(options: argparse.Namespace) -> "ControlClient":
@@ -200,6 +244,19 @@ def _devices(options: argparse.Namespace) -> None:
     print(msgspec.json.format(msgspec.json.encode(answer)).decode() if options.json else describe(status))
 
 
+def _stats(options: argparse.Namespace) -> None:
+    """Works also while no worker runs."""
+    import msgspec
+
+    from core.control.stats import table, totals
+
+    answer = totals(data_path(options.data_dir))
+    if options.json:
+        print(msgspec.json.format(msgspec.json.encode(answer)).decode())
+    else:
+        _print(table(answer))
+
+
 def _benchmark(options: argparse.Namespace) -> None:
     import msgspec
 
@@ -223,9 +280,13 @@ def _why(options: argparse.Namespace) -> None:
     if options.json:
         print(msgspec.json.format(msgspec.json.encode(answer)).decode())
         return
+    _print(panel(answer))
+
+
+def _print(shown: "RenderableType") -> None:
     from rich.console import Console
 
-    Console(highlight=False, width=None if sys.stdout.isatty() else 140).print(panel(answer))
+    Console(highlight=False, width=None if sys.stdout.isatty() else 140).print(shown)
 
 
 def describe(status: "Status") -> str:
@@ -266,10 +327,28 @@ def _pause(options: argparse.Namespace) -> None:
     print(f"Paused for {duration(options.seconds)}, until {clock(now + options.seconds, now)}.")
 
 
-def _resume(options: argparse.Namespace) -> None:
+def _start(options: argparse.Namespace) -> None:
+    from core.control.messages import Status
+    from core.policy.words import clock, duration
+
     with _client(options) as client:
+        client.call("start_now", {"seconds": options.seconds}, dict)
+        status = client.call("status", {}, Status)
+    now = time.time()
+    print(f"Started for {duration(options.seconds)}, until {clock(now + options.seconds, now)}.")
+    if not (status.cpu or status.gpu):
+        print(f"It does not compute yet: {status.reason} {status.until}")
+
+
+def _resume(options: argparse.Namespace) -> None:
+    from core.control.messages import Status
+
+    with _client(options) as client:
+        before = client.call("status", {}, Status)
         client.call("resume", {}, dict)
-    print("Resumed.")
+        now = client.call("status", {}, Status)
+    done = "Resumed." if before.state == "paused" else "It was not paused."
+    print(f"{done} Now {now.state}: {now.reason} {now.until}".rstrip())
 
 
 def _quit(options: argparse.Namespace) -> None:
@@ -368,11 +447,18 @@ def read_picture(path: Path) -> dict[str, Any]:
 def _peers(options: argparse.Namespace) -> None:
     import msgspec
 
-    from core.control.messages import NetworkStatus
+    from core.control.messages import NetworkParams, NetworkStatus
     from core.policy.words import duration
 
     with _client(options) as client:
         status = client.call("network", {}, NetworkStatus)
+        peers = list(status.peers)
+        while len(peers) < status.connected:
+            more = client.call("network", NetworkParams(len(peers)), NetworkStatus).peers
+            if not more:
+                break  # some have gone meanwhile
+            peers += more
+        status = msgspec.structs.replace(status, peers=peers)
     if options.json:
         print(msgspec.json.format(msgspec.json.encode(status)).decode())
         return
@@ -394,36 +480,42 @@ def _address(options: argparse.Namespace) -> None:
 
 def _doctor(options: argparse.Namespace) -> int:
     """Exit code 1 if something should be done."""
-    from core.control.doctor import examine
-    from core.control.messages import DhtStatus, NetworkStatus
+    from core.control.messages import Finding
 
     with _client(options) as client:
-        network = client.call("network", {}, NetworkStatus)
-        dht = client.call("dht_stats", {}, DhtStatus)
-    findings = examine(network, dht, data_path(options.data_dir))
+        findings = client.call("doctor", {}, list[Finding])
     for finding in findings:
-        print(f"{'ok  ' if finding.good else 'LOOK'}  {finding.name:16} {finding.what}")
+        mark = {True: "ok", False: "LOOK", None: "?"}[finding.good]
+        print(f"{mark:4}  {finding.name:16} {finding.what}")
         if not finding.good:
             print(f"      {'':16} {finding.remedy}")
-    return int(not all(finding.good for finding in findings))
+    return int(any(finding.good is False for finding in findings))
 
 
 def _dht(options: argparse.Namespace) -> None:
     from core.control.messages import DhtRecord, DhtStatus
     from core.errors import SettingsError
-    from core.policy.words import duration
+    from core.policy.words import counted, duration
 
     with _client(options) as client:
         if options.what == "stats":
             stats = client.call("dht_stats", {}, DhtStatus)
-            print(f"{stats.contacts} peers, {stats.keys} keys, {stats.records} records of {stats.bytes} bytes")
+            print(
+                f"{counted(stats.contacts, 'peer')}, {counted(stats.keys, 'key')}, "
+                f"{counted(stats.records, 'record')} of {stats.bytes} bytes"
+            )
             if stats.experts is not None:
-                print(f"{stats.experts} experts of the run are active")
-            print(f"{stats.own} records of this PC; other clocks are ahead by {stats.clock_offset_s:.1f} s")
+                print(f"{counted(stats.experts, 'expert is', 'experts are')} active in the run")
+            offset = round(stats.clock_offset_s, 1)
+            clocks = f"{abs(offset):.1f} s {'ahead' if offset > 0 else 'behind'}" if offset else "the same as this PC's"
+            print(f"{counted(stats.own, 'record')} of this PC; other clocks are {clocks}")
             return
         if not options.key:
             raise SettingsError("Which key? For example: hearth dht get digits.0.1.3")
-        for record in client.call("dht_get", {"key": options.key}, list[DhtRecord], 30.0):
+        records = client.call("dht_get", {"key": options.key}, list[DhtRecord], 30.0)
+        if not records:
+            print(f"Nobody has stored {options.key}.")
+        for record in records:
             left = duration(max(0.0, record.expires - time.time()))
             print(f"{record.subkey or '-'}  by {record.peer[:8]}  for {left}  {record.value[:80]}")
 
@@ -438,7 +530,10 @@ def _identity(options: argparse.Namespace) -> None:
         kept = identity.replace_in(folder)
         print(f"This PC is now peer {peer_text(identity.peer)}." + (f" The old key is kept as {kept}." if kept else ""))
         return
-    identity = Identity.load(data_path(options.data_dir))
+    if options.what == "export":  # also before the first start of a worker, which makes the key
+        identity = Identity.load_or_create(data_folder(options.data_dir))
+    else:
+        identity = Identity.load(data_path(options.data_dir))
     print(identity.words() if options.what == "export" else peer_text(identity.peer))
 
 

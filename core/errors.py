@@ -51,7 +51,7 @@ class DataFolderError(HearthError):
 
 
 class PortInUse(HearthError):
-    """The control port chosen in the settings belongs to another program."""
+    """The control port of the settings, or the port for peers, belongs to another program."""
 
     code = "port_in_use"
     exit_code = 6
@@ -154,6 +154,13 @@ class QuestionError(HearthError):
 
     code = "question"
     exit_code = 19
+
+
+class DeviceError(HearthError):
+    """A graphics processor cannot be used, or not any more."""
+
+    code = "device"
+    exit_code = 20
 
 
 def _with_subclasses(error: type[HearthError]) -> list[type[HearthError]]:

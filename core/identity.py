@@ -1,6 +1,5 @@
 """Who this data folder is: one Ed25519 key, its file, and its recovery words."""
 
-import contextlib
 import hashlib
 import logging
 import os
@@ -11,13 +10,13 @@ from typing import NewType
 import iroh
 
 from core.errors import DataFolderError, IdentityError
+from core.key_file import FILE, ensure, partial_file, write_new
 
 os.environ["RUST_LIB_BACKTRACE"] = "0"  # where backtraces are on, an IrohError, as of a forged signature, takes 50 ms
 log = logging.getLogger(__name__)
 
 PeerId = NewType("PeerId", bytes)
 """32 bytes: the Ed25519 public key of a peer."""
-FILE = "identity.key"
 
 _CONSONANTS = "bdfghjklmnprstvz"
 _VOWELS = "aiou"
@@ -85,11 +84,7 @@ class Identity:
             IdentityError: the file is there but cannot be used.
             DataFolderError: the file is missing and cannot be written.
         """
-        path = folder / FILE
-        if not path.exists():
-            identity = cls.generate()
-            if _write_new(path, identity.seed):
-                return identity
+        ensure(folder)
         return cls.load(folder)
 
     @classmethod
@@ -104,6 +99,11 @@ class Identity:
             text = path.read_bytes()[:200]
             _tighten(path)
             return cls(bytes.fromhex(text.decode("ascii").strip()))
+        except FileNotFoundError:
+            raise IdentityError(
+                f"There is no key in {folder} yet. The first start of Hearth's worker makes it, `hearth identity "
+                "export` does as well, and `hearth identity import` restores one from its recovery words."
+            ) from None
         except (OSError, ValueError, IdentityError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it does not hold 64 hexadecimal digits"
             raise IdentityError(
@@ -154,10 +154,10 @@ class Identity:
                 if path.read_bytes().strip() == self.seed.hex().encode():
                     return None
                 kept = path.with_name(f"{FILE}.old-{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(2).hex()}")
-                partial = _partial(path, self.seed)
+                partial = partial_file(path, self.seed)
                 os.link(path, kept)
                 partial.replace(path)
-            elif not _write_new(path, self.seed):
+            elif not write_new(path, self.seed):
                 raise DataFolderError(f"{path} was just made by another program. Try again.")
         except OSError as error:
             raise DataFolderError(f"{path} could not be replaced: {error.strerror}. The old key stays.") from error
@@ -184,37 +184,6 @@ def _word_value(word: str, place: int) -> int:
         raise IdentityError(f"Word {place}, {word[:20]!r}, is not a recovery word. Check how it is spelt.")
     first = _CONSONANTS.index(word[0]) << 2 | _VOWELS.index(word[1])
     return first << 6 | _CONSONANTS.index(word[2]) << 2 | _VOWELS.index(word[3])
-
-
-def _partial(path: Path, seed: bytes) -> Path:
-    """Write the key beside `path`, readable by the owner only from its first byte on."""
-    partial = path.with_name(f"{path.name}.{os.urandom(4).hex()}.partial")
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(seed.hex().encode() + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
-    return partial
-
-
-def _write_new(path: Path, seed: bytes) -> bool:
-    """Make the file with the key; False if somebody else made it first."""
-    partial = None
-    try:
-        partial = _partial(path, seed)
-        os.link(partial, path)  # unlike a rename, this never replaces a key
-    except FileExistsError:
-        return False
-    except OSError as error:
-        raise DataFolderError(
-            f"The key file {path} cannot be written: {error.strerror}. "
-            "Make the folder writable, or choose another with --data-dir."
-        ) from error
-    finally:
-        if partial is not None:
-            with contextlib.suppress(OSError):
-                partial.unlink()
-    return True
 
 
 def _tighten(path: Path) -> None:

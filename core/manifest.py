@@ -12,6 +12,10 @@ from core.errors import ManifestError
 VERSION = 1
 MAX_BYTES = 1 << 20
 """Of a manifest's file; 4,096 shards take half of it."""
+MODELS = ("ffn_dmoe", "transformer_dmoe")
+EXPERTS = ("ffn", "transformer_ffn")
+DATA = ("digits", "text")
+"""What the registries hold, for those who do not load torch; a test compares them."""
 Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_-]{0,31}\Z")]
 Size = Annotated[int, msgspec.Meta(ge=1, le=16_384)]
 Rate = Annotated[float, msgspec.Meta(gt=0.0, le=1.0)]
@@ -81,6 +85,8 @@ class Training(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Steps that an expert may have taken since the forward pass of a gradient that it is sent."""
     codec: Literal["fp32", "fp16", "int8"] = "fp16"
     """How numbers travel between peers (`core.experts.codec`)."""
+    products: Literal["fp32", "bf16"] = "fp32"
+    """Matrix products: bf16 rounds their factors to 8 bits where the processor is faster so, and sums in fp32."""
     k_min: Annotated[int, msgspec.Meta(ge=1, le=64)] | None = None
     """Answers with which a sample does not wait for late peers, nor asks others in their place; None: all but one."""
     audit: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.01
@@ -123,6 +129,16 @@ def decode(document: bytes, source: str) -> Manifest:
         manifest = msgspec.json.decode(document, type=Manifest)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ManifestError(f"The manifest {source} cannot be used: {error}.") from error
+    for what, name, known in (
+        ("kind of model", manifest.model.kind, MODELS),
+        ("kind of expert", manifest.model.expert, EXPERTS),
+        ("data set", manifest.data, DATA),
+    ):
+        if name not in known:
+            raise ManifestError(
+                f"The manifest {source} cannot be used: this Hearth has no {what} named {name!r}, "
+                f"only {' and '.join(known)}."
+            )
     cells = 1
     for size in manifest.model.grid:
         cells *= size
@@ -172,6 +188,8 @@ def _apart(manifest: Manifest) -> Manifest:
 
 def _read(path: Path) -> bytes:
     try:
+        if path.exists() and not path.is_file():  # a pipe or a device may never end
+            raise ManifestError(f"The manifest {path} is no file.")
         if path.stat().st_size > MAX_BYTES:
             raise ManifestError(f"The manifest {path} is larger than {MAX_BYTES >> 20} MB.")
         return path.read_bytes()

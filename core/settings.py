@@ -27,26 +27,30 @@ Names = Annotated[tuple[Annotated[str, msgspec.Meta(min_length=1, max_length=128
 def setting(default: Any, group: str, label: str, help: str, unit: str = "", **form: Any) -> Any:
     """A field of `Settings` with what the form shows beside it.
 
-    `form`: labels of `choices`, `step`, `zero` (the word for 0), `placeholder`, `hidden` (another page shows it).
+    `form`: labels of `choices`, `step`, `zero` (the word for 0), `placeholder`, `hidden` (another page shows it),
+    `restart` (the worker reads it at its start only).
     """
     return dataclasses.field(
         default=default, metadata={"group": group, "label": label, "help": help, "unit": unit, **form}
     )
 
 
-IDLE, GAMES, DEVICES, NETWORK, SCHEDULE, ENERGY = (
-    "Idle and power", "Programs and games", "Devices", "Network", "Schedule", "Energy"
+START, IDLE, GAMES, DEVICES, NETWORK, SCHEDULE, ENERGY = (
+    "Run and start", "Idle and power", "Programs and games", "Devices", "Network", "Schedule", "Energy"
 )  # fmt: skip
-NEXT_START = "Takes effect at the next start."
+NEXT_START = "Takes effect at the next start of the worker."
 
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
     """What the user chose. Bounds are part of the types; every change makes a new object."""
 
-    run: Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_-]{0,31}$")] = setting(
-        "digits", "Run", "Run", "The network this PC helps to train.", hidden=True
-    )
+    run: Annotated[str, msgspec.Meta(pattern=r"^([a-z][a-z0-9_-]{0,31}|.{1,4090}\.json)\Z")] = setting(
+        "digits", START, "Run",
+        "The network that this PC helps to train: one that comes with Hearth, or that of an organiser's manifest "
+        "(a .json file). " + NEXT_START,
+        restart=True,
+    )  # fmt: skip
     profile: Profile = setting(
         "balanced",
         "Profile",
@@ -81,7 +85,7 @@ class Settings:
     busy_cpu_percent: Percent = setting(
         25, GAMES, "Stop when other programs are busy",
         "It stops when other programs use more of the processor than this for some seconds, and goes on when they "
-        "have been calm for 20 s.",
+        "have been calm for 20 s. The GPU gives way to them likewise.",
         "%", step=5, zero="Never",
     )  # fmt: skip
     game_stops: Literal["all", "gpu", "nothing"] = setting(
@@ -166,9 +170,9 @@ class Settings:
     download_kb_s: Rate = setting(
         0, NETWORK, "Download at most", "From all peers together.", "KB/s", step=100, zero="No limit"
     )
-    quota_gb: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)] = setting(
-        0, NETWORK, "Monthly traffic", "Both ways, in a calendar month; then the network waits for the next one.", "GB",
-        step=10, zero="No limit",
+    quota_mb: Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)] = setting(
+        0, NETWORK, "Monthly traffic", "Both ways, in a calendar month; then the network waits for the next one.", "MB",
+        step=1000, zero="No limit",
     )  # fmt: skip
     compute_hours: Text = setting(
         "", SCHEDULE, "Compute at", "Times of the week, such as mo-fr 18:00-08:00; sa,su 0:00-24:00. Empty: always.",

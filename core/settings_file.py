@@ -20,7 +20,7 @@ from core.settings import Settings, convert
 
 log = logging.getLogger(__name__)
 
-VERSION = 2
+VERSION = 3
 FILE = "settings.json"
 Document = dict[str, Any]
 
@@ -30,7 +30,13 @@ def _from_1(document: Document) -> Document:
     return {**document, "profile": "own"} if document.get("threads") else document
 
 
-MIGRATIONS: dict[int, Callable[[Document], Document]] = {1: _from_1}
+def _from_2(document: Document) -> Document:
+    """Version 3 counts a month's traffic in MB, for lines that have few."""
+    quota = document.pop("quota_gb", 0)
+    return {**document, "quota_mb": 1000 * quota if isinstance(quota, int) else quota}
+
+
+MIGRATIONS: dict[int, Callable[[Document], Document]] = {1: _from_1, 2: _from_2}
 """What makes a document of a version one of the next."""
 
 
@@ -85,10 +91,8 @@ def load(folder: Path) -> tuple[Settings, str | None]:
     except FileNotFoundError:
         return Settings(), None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, SettingsError, OSError) as error:
-        aside = path.with_name(f"settings.bad-{time.strftime('%Y%m%d-%H%M%S')}.json")
         try:
-            path.replace(aside)
-            kept = f"It was kept as {aside.name}."
+            kept = f"It was kept as {path.replace(aside(path)).name}."
         except OSError:
             kept = "It was left as it is."
         return Settings(), f"The settings file could not be read ({error}). {kept} The defaults are in use."
@@ -117,7 +121,7 @@ def _understood(document: Document) -> tuple[Settings, list[str]]:
 def _keep_wrong(path: Path, settings: Settings, wrong: list[str]) -> str:
     """Write the file anew without the values that cannot be, if a copy of the old one can be kept; what to say."""
     labels = [field.metadata["label"] for field in dataclasses.fields(Settings) if field.name in wrong]
-    copy = path.with_name(f"settings.bad-{time.strftime('%Y%m%d-%H%M%S')}.json")
+    copy = aside(path)
     kept = ""
     with contextlib.suppress(OSError, DataFolderError):
         shutil.copyfile(path, copy)
@@ -144,8 +148,13 @@ def save(folder: Path, settings: Settings) -> None:
     Raises:
         DataFolderError: the folder cannot be written; the old file stays.
     """
+    write_atomically(folder / FILE, encoded(settings))
+
+
+def encoded(settings: Settings) -> bytes:
+    """The content of the file."""
     document = {"version": VERSION, **dataclasses.asdict(settings)}
-    write_atomically(folder / FILE, msgspec.json.format(msgspec.json.encode(document)))
+    return msgspec.json.format(msgspec.json.encode(document))
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -165,3 +174,8 @@ def write_atomically(path: Path, data: bytes) -> None:
         with contextlib.suppress(OSError):  # in a folder that is read-only by now even this is refused
             partial.unlink()
         raise DataFolderError(f"{path} could not be written: {error.strerror}. The old file stays.") from error
+
+
+def aside(path: Path) -> Path:
+    """Where a file that cannot be used is kept."""
+    return path.with_name(f"{path.stem}.bad-{time.strftime('%Y%m%d-%H%M%S')}{path.suffix}")

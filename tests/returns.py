@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
 import psutil
 
+from core.community.messages import ListParams, Yield
+from core.community.reading import read_only
 from core.control.messages import Status
-from core.worker.yields import FILE, Yield
 from tests.workers import RunningWorker, wait_until, worker
 
 THRESHOLD_S = 5
@@ -42,6 +42,10 @@ class Return(NamedTuple):
     """From the end of the last kernel to the end of the compute process."""
     resumed_s: float
     """From the input to training again; 0: not waited for."""
+    command: str
+    """Of xdotool."""
+    load: float
+    """Of the machine, as the input was made."""
 
 
 class User:
@@ -50,14 +54,15 @@ class User:
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
 
-    def touch(self) -> tuple[float, float]:
-        """Unix times before and after the input."""
-        # not "mousemove": that warps the pointer, which is no device's doing, and is noticed within a second only
+    def touch(self) -> tuple[float, float, str]:
+        """Unix times before and after the input, and what it was."""
         x, y = (str(self.random.choice([-9, -3, 4, 8])) for _ in range(2))
-        command = self.random.choice([["mousemove_relative", "--", x, y], ["key", "shift"], ["click", "1"]])
+        at = [str(self.random.randrange(1000)), "10"]  # the pointer is moved there by the program, by no device
+        moves = [["mousemove_relative", "--", x, y], ["mousemove", *at]]
+        command = self.random.choice([*moves, ["key", "shift"], ["click", "1"]])
         start = time.time()
         subprocess.run(["xdotool", *command], check=True, timeout=20)
-        return start, time.time()
+        return start, time.time(), " ".join(command)
 
 
 class Ledger:
@@ -90,7 +95,8 @@ def returns(running: RunningWorker, user: User, count: int, wait_s: float) -> It
         assert compute is not None and status.idle_s is not None and status.idle_s >= THRESHOLD_S - 0.5
         time.sleep(user.random.uniform(0.0, wait_s))
         yields = running.status().yields.count
-        input_at, sent = user.touch()
+        load = os.getloadavg()[0]
+        input_at, sent, command = user.touch()
         stopped = running.until(lambda status: status.yields.count > yields, "a measured stop")  # noqa: B023
         assert stopped.state in ("yielding", "waiting") and stopped.samples_per_s == 0
         end = input_at + (stopped.yields.last_ms or 0.0) / 1000
@@ -100,7 +106,7 @@ def returns(running: RunningWorker, user: User, count: int, wait_s: float) -> It
         ledger.check(after)
         # compute stopped between two kernels, and what it had done is what was saved
         assert after.checkpoint_step == after.step and not after.attention
-        yield Return(input_at, sent, gone, resumed)
+        yield Return(input_at, sent, gone, resumed, command, load)
 
 
 def _trains(status: Status) -> bool:
@@ -124,5 +130,4 @@ def yielding_worker(folder: Path) -> Iterator[RunningWorker]:
 
 def recorded(folder: Path) -> list[Yield]:
     """What a worker that has ended kept of its yields."""
-    kept = msgspec.json.decode((folder / FILE).read_bytes(), type=dict[str, msgspec.Raw])
-    return msgspec.json.decode(kept["yields"], type=list[Yield])
+    return read_only(folder).yields(ListParams())

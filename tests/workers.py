@@ -11,12 +11,17 @@ from typing import Any, TypeVar
 
 import psutil
 
+from core import consent
+from core.community.ledger import Ledger
+from core.community.messages import Amounts
 from core.control.client import ControlClient
 from core.control.messages import Status
 from core.errors import NotRunning
 
 T = TypeVar("T")
 ROOT = Path(__file__).parents[1]
+HERE = "127.0.0.1:0"
+"""To listen to this machine alone."""
 PATIENCE_S = 60.0
 """How long a condition may take on a busy machine before the test fails; never how long it should take."""
 
@@ -112,6 +117,19 @@ def never_busy(folder: Path) -> None:
         chosen = json.loads(settings.read_text()) if settings.exists() else {"version": 2}
         folder.mkdir(parents=True, exist_ok=True)
         settings.write_text(json.dumps({"busy_cpu_percent": 0, "cpu_share_in_use": 100, "cpu_celsius": 0, **chosen}))
+
+
+def contributed(folder: Path, amounts: Amounts, moment: float | None = None) -> None:
+    """Let the ledger of a folder tell that the run `digits` did so much on the CPU, at a unix time or now."""
+    ledger = Ledger(folder, time.time if moment is None else lambda: moment)
+    ledger.add("digits", "cpu", amounts)
+    ledger.close()
+
+
+def agreed(folder: Path) -> None:
+    """Let the app in this folder start its worker without asking, as after a first run."""
+    folder.mkdir(parents=True, exist_ok=True)
+    consent.give(folder, "app")
 
 
 def start_paused(folder: Path) -> None:

@@ -2,20 +2,24 @@
 
 import dataclasses
 import typing
+from pathlib import Path
 from typing import Any
 
 import msgspec
-from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QWidget
 
 from app.theme import theme
 from app.window.buttons import Segmented, Switch
-from app.window.inputs import DecimalField, DurationField, NumberField
+from app.window.inputs import Choice, DecimalField, DurationField, NumberField
+from core import manifest as manifests
 from core.settings import cores
 
 TYPING_MS = 400
 """A number is applied when nobody has changed it for so long."""
 WIDTH, TEXT_WIDTH = 132, 260
+FILE_MARK = "File"
+"""Before the name of a manifest's file, among the names of runs."""
 
 
 class Control(QWidget):
@@ -147,9 +151,53 @@ class NamesControl(TextControl):
         return ", ".join(value)
 
 
+class RunControl(Control):
+    """One of the runs that come with Hearth, or the manifest in a file."""
+
+    def __init__(self, label: str) -> None:
+        self.choice = Choice()
+        self.choice.setAccessibleName(label)
+        self.choice.setFixedWidth(theme().px(TEXT_WIDTH))
+        super().__init__(self.choice)
+        for run in manifests.built_in_runs():
+            self.choice.addItem(manifests.load(run).title, run)
+        self.choice.addItem("From a manifest's file…", None)
+        self.choice.activated.connect(self._activated)
+        self._value = str(self.choice.itemData(0))
+
+    def show_value(self, value: Any) -> None:
+        self._value = value
+        place = self.choice.findData(value)
+        if place < 0:  # a manifest's file; at most one is listed
+            if self.choice.findText(FILE_MARK, Qt.MatchFlag.MatchStartsWith) >= 0:
+                self.choice.removeItem(0)
+            self.choice.insertItem(0, f"{FILE_MARK} {Path(value).name}", value)
+            self.choice.setItemData(0, value, Qt.ItemDataRole.ToolTipRole)
+            place = 0
+        self.choice.setCurrentIndex(place)
+        self.choice.setToolTip(value if value.endswith(".json") else "")
+
+    def _activated(self, place: int) -> None:
+        run = self.choice.itemData(place)
+        if run is None:
+            self.show_value(self._value)  # until a file is chosen
+            self._ask_for_file()
+        elif run != self._value:
+            self.chosen.emit(run)
+
+    def _ask_for_file(self) -> None:
+        dialog = QFileDialog(self, "The organiser's manifest", "", "Manifests (*.json)")
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(self.chosen.emit)
+        dialog.open()
+
+
 def make_control(field: "dataclasses.Field[Any]", kind: Any) -> Control:
     """The control that fits a setting's type."""
     label, metadata = field.metadata["label"], field.metadata
+    if field.name == "run":
+        return RunControl(label)
     if choices := metadata.get("choices"):
         return ChoiceControl(label, choices)
     if kind is bool:

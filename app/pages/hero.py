@@ -15,9 +15,10 @@ from app.window.widgets import Label, Panel
 from core.control.messages import State, Status
 
 HEIGHT = 194
+WHY = {True: "Why am I running?", False: "Why am I not running?"}
 SHOWN: dict[State, tuple[str, ...]] = {
     "contributing": ("pause",),
-    "waiting": ("start", "pause"),
+    "waiting": ("pause",),
     "yielding": ("pause",),
     "paused": ("resume",),
     "limited": ("rule", "pause"),
@@ -25,7 +26,7 @@ SHOWN: dict[State, tuple[str, ...]] = {
     "leaving": ("quit",),
     "attention": ("log", "pause"),
 }
-"""The actions that each state offers, in order."""
+"""The actions that each state offers; "Start now" comes before them wherever it would start anything."""
 
 
 class Hero(Panel):
@@ -50,6 +51,8 @@ class Hero(Panel):
         retry.clicked.connect(actions.retry)
         self.log = log = Button("Show the log", "primary", "log")
         log.clicked.connect(lambda: actions.open_page.emit("log"))
+        self.why = Button(WHY[False], "link")
+        self.why.clicked.connect(actions.why)
         self._actions: dict[str, QWidget] = {
             "start": start,
             "resume": resume,
@@ -81,6 +84,8 @@ class Hero(Panel):
         buttons.setSpacing(look.S)
         for button in self._actions.values():
             buttons.addWidget(button)
+        buttons.addSpacing(look.XS)
+        buttons.addWidget(self.why)
         buttons.addStretch(1)
         left.addLayout(buttons)
         row.addLayout(left, 57)
@@ -88,10 +93,14 @@ class Hero(Panel):
         self.setMinimumHeight(theme().px(HEIGHT))
 
     def update_status(self, status: Status) -> None:
-        self.show_state(status.state, status.reason, status.until)
+        self.show_state(status.state, status.reason, status.until, start_now=status.start_now)
+        if self.why.text() != (question := WHY[status.cpu or status.gpu]):
+            self.why.setText(question)
         self.fire.add(status.time, status.calls_per_s)
 
-    def show_state(self, state: State, reason: str, until: str, connected: bool = True) -> None:
+    def show_state(
+        self, state: State, reason: str, until: str, connected: bool = True, start_now: bool = False
+    ) -> None:
         """Show state, reason and what ends it, always these three; a change of state is announced once."""
         self._reason.setText(reason)
         self._until.setText(until)
@@ -99,7 +108,7 @@ class Hero(Panel):
         shown = SHOWN[state] if connected else ("retry", "log")
         self.log.set_kind("primary" if connected else "plain")
         for name, button in self._actions.items():
-            button.setVisible(name in shown)
+            button.setVisible(name in shown or (name == "start" and start_now))
         self.pause.set_kind("primary" if state == "contributing" else "plain")
         self.fire.set_stale(not connected)
         if state != self._state:

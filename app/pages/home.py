@@ -6,7 +6,7 @@ from datetime import datetime
 import msgspec
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app import theme as look
 from app.actions import Actions
@@ -19,6 +19,7 @@ from app.window.page import Page
 from app.window.widgets import Card, Figure, Label, Notice, Pair, set_tone
 from app.window.words import clock, number, percent, rate, short
 from core.control.messages import CurvePoint, EnergyUse, ExpertStatus, Status
+from core.policy.words import electricity
 
 MAX_LAYERS = 4
 """Layers whose grids are shown; the others' figures are in the totals."""
@@ -169,9 +170,7 @@ class MachineCard(_StaleCard):
 def _today(used: EnergyUse) -> str:
     """ "about 0.41 kWh today"."""
     about = "about " if used.measured < MEASURED else ""
-    small = used.kwh < 0.01
-    amount = f"{number(used.kwh * 1000, 2)} Wh" if small else f"{number(used.kwh, 2)} kWh"
-    return f"{about}{amount} today"
+    return f"{about}{electricity(used.kwh, lambda figure: number(figure, 2))} today"
 
 
 class ExpertsCard(_StaleCard):
@@ -195,6 +194,7 @@ class ExpertsCard(_StaleCard):
         self._row.setSpacing(look.L)
         self._row.addLayout(texts, 1)
         self.body.addLayout(self._row, 1)
+        self._layers: list[QWidget] = []
         self._grids: list[ExpertGrid] = []
         self._legend = UNKNOWN
 
@@ -225,15 +225,20 @@ class ExpertsCard(_StaleCard):
         self._legend = legend
 
     def _make_grids(self, count: int) -> None:
+        for whole in self._layers[count:]:  # another run has fewer
+            whole.deleteLater()
+        del self._layers[count:], self._grids[count:]
         for layer in range(len(self._grids), count):
             grid = ExpertGrid(layer)
             grid.picked.connect(lambda words: self._words.setText(words or self._legend))
-            column = QVBoxLayout()
+            self._layers.append(QWidget())
+            column = QVBoxLayout(self._layers[-1])
+            column.setContentsMargins(0, 0, 0, 0)
             column.setSpacing(look.S)
             column.addWidget(Label(f"Layer {layer}", "cap", "text2"))
             column.addWidget(grid)
             column.addStretch(1)
-            self._row.addLayout(column)
+            self._row.addWidget(self._layers[-1])
             self._grids.append(grid)
 
     def set_stale(self, since: str) -> None:

@@ -5,20 +5,23 @@ import typing
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QLineEdit
 
-from app import theme as look
-from app.pages.controls import make_control
+from app.pages.recovery import WHAT, RecoveryWords
+from app.pages.setting_row import DEFAULTS, Group, LoginRow, Row, row_of
 from app.theme import theme
 from app.window.buttons import Button
 from app.window.page import Page
-from app.window.widgets import Card, Divider, Label
+from app.window.widgets import Card, Label, Notice
 from app.worker_client import WorkerClient
 from core.errors import HearthError
-from core.settings import Settings, cores
+from core.settings import START, Settings
 
-DEFAULTS = dataclasses.asdict(Settings())
+NO_WORKER = "Settings can be changed as soon as the worker answers."
+RESTART = {field.name for field in dataclasses.fields(Settings) if field.metadata.get("restart")}
+"""What the worker reads at its start only."""
+SEARCH_WIDTH = 220
 
 
 class SettingsPage(Page):
@@ -29,6 +32,8 @@ class SettingsPage(Page):
 
     applied = Signal(dict)
     """All settings, after the worker took a change or told them for the first time."""
+    restart_asked = Signal()
+    """The worker shall start anew, so that what it reads at its start is in force."""
 
     def __init__(self, client: WorkerClient) -> None:
         super().__init__(
@@ -40,47 +45,100 @@ class SettingsPage(Page):
         )
         self._client = client
         self.values: dict[str, Any] = dict(DEFAULTS)
+        self._in_force: dict[str, Any] | None = None
+        """What the worker had when the connection came up."""
         self._undo: dict[str, Any] = {}
+        self.rows: dict[str, Row] = {}
+        self.groups: dict[str, Group] = {}
+        self._build_head()
+        types = typing.get_type_hints(Settings, include_extras=True)
+        for field in dataclasses.fields(Settings):
+            if not field.metadata.get("hidden"):
+                row = self.rows[field.name] = row_of(field, types[field.name])
+                row.chosen.connect(lambda value, name=field.name: self.apply({name: value}))
+                row.restart_asked.connect(self.restart_asked)
+                self._group(field.metadata["group"]).add(row)
+        self.login = LoginRow(client.folder)
+        self.groups[START].add(self.login)
+        self.identity = Card("Identity")
+        self.words = RecoveryWords(client.folder)
+        self.identity.body.addWidget(self.words)
+        self.body.insertWidget(self.body.indexOf(self.groups["Advanced"]), self.identity)
+        self.body.addStretch(1)
+        self.search.textChanged.connect(self._search)
+        self._search("")
+        self.set_connected(False, "")
+
+    def _build_head(self) -> None:
+        self.search = QLineEdit()
+        self.search.setPlaceholderText("Search settings")
+        self.search.setAccessibleName("Search settings by label and explanation")
+        self.search.setClearButtonEnabled(True)
+        self.search.setFixedWidth(theme().px(SEARCH_WIDTH))
         self.undo_button = Button("Undo", "plain", "undo")
         self.undo_button.setEnabled(False)
         self.undo_button.clicked.connect(self.undo)
+        self.head.addWidget(self.search, 0, Qt.AlignmentFlag.AlignTop)
         self.head.addWidget(self.undo_button, 0, Qt.AlignmentFlag.AlignTop)
-        self.rows: dict[str, Row] = {}
-        groups: dict[str, Card] = {}
-        types = typing.get_type_hints(Settings, include_extras=True)
-        for field in dataclasses.fields(Settings):
-            if field.metadata.get("hidden"):
-                continue
-            card = groups.get(field.metadata["group"])
-            if card is None:
-                card = groups[field.metadata["group"]] = Card(field.metadata["group"])
-                self.body.addWidget(card)
-            else:
-                card.body.addWidget(Divider())
-            row = self.rows[field.name] = Row(field, types[field.name])
-            row.chosen.connect(lambda value, name=field.name: self.apply({name: value}))
-            card.body.addWidget(row)
-        self.body.addStretch(1)
-        self.set_connected(False, "")
+        find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
+        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        find.activated.connect(lambda: self.search.setFocus(Qt.FocusReason.ShortcutFocusReason))
+        clear = QShortcut(QKeySequence(Qt.Key.Key_Escape), self.search)
+        clear.setContext(Qt.ShortcutContext.WidgetShortcut)
+        clear.activated.connect(self.search.clear)
+        self.notice = Notice("warn", "info")
+        self.nothing = Label("", "body", "text2")
+        self.body.addWidget(self.notice)
+        self.body.addWidget(self.nothing)
+
+    def _group(self, title: str) -> Group:
+        group = self.groups.get(title)
+        if group is None:
+            group = self.groups[title] = Group(title)
+            group.reset_asked.connect(self._reset)
+            self.body.addWidget(group)
+        return group
+
+    def _search(self, text: str) -> None:
+        words = text.casefold().split()
+        found = [group.search(words) for group in self.groups.values()]
+        identity = f"{self.identity.title.text()} {self.words.button.text()} {WHAT}".casefold()
+        self.identity.setVisible(all(word in identity for word in words))
+        found.append(not self.identity.isHidden())
+        self.nothing.setText(f"No setting has “{text.strip()}” in its label or explanation.")
+        self.nothing.setVisible(not any(found))
 
     def set_values(self, values: dict[str, Any]) -> None:
         """Show what the worker has; unknown names, of a newer worker, are left alone."""
         lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}  # JSON has no tuples
         self.values = {**DEFAULTS, **values, **lists}
+        if self._in_force is None:
+            self._in_force = self.values
         for name, row in self.rows.items():
             row.show_value(self.values[name])
+            row.set_pending(name in RESTART and self.values[name] != self._in_force[name])
+        for group in self.groups.values():
+            group.look()
         self.applied.emit(self.values)
 
     def set_connected(self, connected: bool, sentence: str) -> None:
+        self.notice.set_text("" if connected else f"{sentence} {NO_WORKER}".strip())
+        if not connected:
+            self._in_force = None  # another worker may have read other ones
         for row in self.rows.values():
             row.setEnabled(connected)
+            if not connected:
+                row.set_pending(False)
+        for group in self.groups.values():
+            group.reset.setEnabled(connected)
         self.undo_button.setEnabled(connected and bool(self._undo))
 
     def apply(self, changes: dict[str, Any]) -> None:
         """Ask the worker for these changes; a refusal is shown at its row and the old value comes back."""
 
+        before = dict(self.values)  # now: the worker tells all clients of a change before it answers the one that asked
+
         def done(values: dict[str, Any]) -> None:
-            before = self.values
             self.set_values(values)
             self._undo = {name: before[name] for name in DEFAULTS if before[name] != self.values[name]} or self._undo
             self.undo_button.setEnabled(bool(self._undo))
@@ -92,6 +150,11 @@ class SettingsPage(Page):
 
         self._client.set_settings(changes, done, failed)
 
+    def _reset(self, rows: list[Row]) -> None:
+        self.apply({name: row.default for name, row in self.rows.items() if row in rows})
+        if self.login in rows:
+            self.login.set(False)
+
     def _label(self, name: str) -> str:
         return self.rows[name].label if name in self.rows else name
 
@@ -99,82 +162,3 @@ class SettingsPage(Page):
         """Take the last change back; taking that back again is the next undo."""
         if self._undo:
             self.apply(self._undo)
-
-
-class Row(QWidget):
-    """One setting: label and help at the left, the control at the right, a refusal below."""
-
-    chosen = Signal(object)
-
-    def __init__(self, field: "dataclasses.Field[Any]", kind: Any) -> None:
-        super().__init__()
-        self.label: str = field.metadata["label"]
-        self.default = DEFAULTS[field.name]
-        self._value = self.default
-        self.control = make_control(field, kind)
-        self.control.chosen.connect(self.chosen.emit)
-        self.reset = Button("Reset", "link")
-        self.reset.setAccessibleName(f"Reset {self.label}")
-        self.reset.clicked.connect(lambda: self.chosen.emit(self.default))
-        keep = self.reset.sizePolicy()
-        keep.setRetainSizeWhenHidden(True)
-        self.reset.setSizePolicy(keep)
-        self._dot = _Dot()
-        self._error = Label("", "cap", "bad", wrap=True)
-        self._error.hide()
-        title = QHBoxLayout()
-        title.setSpacing(6)
-        title.addWidget(Label(self.label, "strong"))
-        title.addWidget(self._dot)
-        title.addStretch(1)
-        texts = QVBoxLayout()
-        texts.setSpacing(2)
-        texts.addLayout(title)
-        help_line = field.metadata["help"]
-        if field.name == "threads":
-            help_line += f" This PC has {cores()} core{'' if cores() == 1 else 's'}."
-        texts.addWidget(Label(help_line, "cap", "text2", wrap=True))
-        texts.addWidget(self._error)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 2, 0, 2)
-        row.setSpacing(look.L)
-        row.addLayout(texts, 1)
-        row.addWidget(self.reset)
-        row.addWidget(self.control)
-        self.setMinimumHeight(theme().px(44))
-        self.show_value(self.default)
-
-    def show_value(self, value: Any, error: str = "") -> None:
-        """Show a value, and a sentence if another one was refused."""
-        self._value = value
-        self.control.show_value(value)
-        changed = value != self.default
-        self._dot.setVisible(changed)
-        self.reset.setVisible(changed)
-        self._error.setText(error)
-        self._error.setVisible(bool(error))
-
-    @property
-    def error(self) -> str:
-        return self._error.text()
-
-    @property
-    def is_changed(self) -> bool:
-        return bool(self._value != self.default)
-
-
-class _Dot(QWidget):
-    """Says that a value is not the standard one."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setFixedSize(theme().px(8), theme().px(8))
-        self.setToolTip("Changed from the standard value")
-        self.setAccessibleName("Changed from the standard value")
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(theme().color("ember"))
-        painter.drawEllipse(self.rect().adjusted(1, 1, -1, -1))

@@ -15,6 +15,7 @@ from app.window.buttons import Button
 from app.window.focus import FocusRing
 from app.window.page import Page
 from app.window.sidebar import Sidebar
+from app.window.why_panel import WhyPanel
 from app.window.widgets import ElidedLabel, Label, Panel, set_tone
 from core.control.messages import CurvePoint, State, Status
 
@@ -127,6 +128,8 @@ class MainWindow(QWidget):
     def __init__(self, pages: Sequence[Page], actions: Actions) -> None:
         super().__init__()
         self.may_close = False
+        self._keys: list[QShortcut] = []
+        self._cover: QWidget | None = None
         self._pages = list(pages)
         self._actions = actions
         self._state: State = "preparing"
@@ -142,10 +145,12 @@ class MainWindow(QWidget):
         self._build()
         self.note = Note(self)
         self.sidebar.chosen.connect(self._show)
-        self.sidebar.state_clicked.connect(lambda: self.open_page("home"))
+        self.sidebar.state_clicked.connect(actions.why)
         actions.open_page.connect(self.open_page)
         self.sidebar.chip.set_state("preparing", "The worker is starting")
         self.ring = FocusRing(self)
+        self.why = WhyPanel(self, self.ring, actions)
+        actions.why.connect(self.why.open_panel)
         self._shortcuts()
         self._show(0)
 
@@ -154,20 +159,52 @@ class MainWindow(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)
         row.addWidget(self.sidebar)
-        column = QVBoxLayout()
+        self._content = QWidget()
+        column = QVBoxLayout(self._content)
+        column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self._stack, 1)
         column.addWidget(self.footer)
-        row.addLayout(column, 1)
+        row.addWidget(self._content, 1)
 
     def _shortcuts(self) -> None:
         for number in range(len(self._pages)):
             self._shortcut(f"Ctrl+{number + 1}", lambda number=number: self._show(number, by_keyboard=True))
         self._shortcut("Ctrl+,", lambda: self.open_page("settings", by_keyboard=True))
+        self._shortcut("F1", self._why_by_keyboard)
         self._shortcut("Ctrl+Shift+P", self._pause_or_resume)
 
     def _shortcut(self, keys: str, slot: object) -> None:
-        QShortcut(QKeySequence(keys), self).activated.connect(slot)
+        shortcut = QShortcut(QKeySequence(keys), self)
+        shortcut.activated.connect(slot)
+        self._keys.append(shortcut)
+
+    def cover(self, whole: QWidget) -> None:
+        """Show `whole` in the place of sidebar, pages and footer, and take their shortcuts away."""
+        self.sidebar.hide()
+        self._content.hide()
+        for shortcut in self._keys:
+            shortcut.setEnabled(False)
+        self._cover = whole
+        self._row.addWidget(whole, 1)
+
+    def uncover(self) -> None:
+        """Show the pages again; what covered them is deleted."""
+        if self._cover is None:
+            return
+        self._cover.hide()
+        self._cover.deleteLater()
+        self._cover = None
+        self.sidebar.show()
+        self._content.show()
+        for shortcut in self._keys:
+            shortcut.setEnabled(True)
+        self._show(0, by_keyboard=True)
+
+    def _why_by_keyboard(self) -> None:
+        self.ring.by_keyboard = True
+        self.why.open_panel()
+        self.ring.by_keyboard = False
 
     def _pause_or_resume(self) -> None:
         if self._state == "paused":
@@ -177,6 +214,7 @@ class MainWindow(QWidget):
 
     def open_page(self, name: str, by_keyboard: bool = False) -> None:
         """Show the page of this name; by keyboard, the focus goes to its button."""
+        self.why.close_sheet()
         for number, page in enumerate(self._pages):
             if page.name == name:
                 self._show(number, by_keyboard)
@@ -197,6 +235,7 @@ class MainWindow(QWidget):
         self._state = status.state
         self.sidebar.chip.set_state(status.state, status.reason)
         self.footer.update_status(status)
+        self.why.update_status(status)
         for page in self._pages:
             page.update_status(status)
 
@@ -215,6 +254,7 @@ class MainWindow(QWidget):
         if not connected:
             self._state = "attention"
             self.sidebar.chip.set_state("attention", sentence)
+        self.why.set_connected(connected, sentence)
         for page in self._pages:
             page.set_connected(connected, sentence)
 
@@ -238,6 +278,7 @@ class MainWindow(QWidget):
         self.sidebar.set_rail(self.width() < theme().px(RAIL_BELOW))
         self._row.activate()
         self._place_note()
+        self.why.lie_over()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         if self.may_close:

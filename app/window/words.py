@@ -38,6 +38,20 @@ def percent(share: float) -> str:
     return f"{number(share * 100, 1)}%"
 
 
+def data_size(count: float) -> str:
+    """Bytes with about three figures: "812 B", "4.2 MB"."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{number(count, 0 if unit == 'B' or count >= 100 else 1)} {unit}"
+        count /= 1000
+    return f"{number(count, 1)} TB"
+
+
+def milliseconds(ms: float) -> str:
+    """A short time: "0.4 ms", "34 ms", "1.2 s"."""
+    return f"{number(ms / 1000, 1)} s" if ms >= 1000 else f"{number(ms, 0 if ms >= 10 else 1)} ms"
+
+
 UNITS = {"h": 3600, "min": 60, "s": 1}
 DURATION = re.compile(r"(?:(\d{1,6})h)?(?:(\d{1,6})m(?:in)?)?(?:(\d{1,6})s)?", re.IGNORECASE)
 MINUTES_SECONDS = re.compile(r"(\d{1,6}):([0-5]\d)")

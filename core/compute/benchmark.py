@@ -6,6 +6,7 @@ each is over in time when the user comes back. What is measured decides with the
 """
 
 import asyncio
+import contextlib
 import itertools
 import logging
 import time
@@ -26,6 +27,7 @@ from core.hardware import processor
 from core.manifest import Manifest
 from core.runtime.backend import BACKWARD, ExpertBackend, useful_threads
 from core.runtime.crew import crew
+from core.runtime.device import CPU, Device, lacks_memory
 from core.runtime.load import FIRST_PACE
 from core.runtime.runtime import MIN_ROWS, PASS_S
 from core.runtime.switch import Switch
@@ -58,6 +60,7 @@ class Subject(msgspec.Struct, frozen=True):
     expert: str
     width: int
     hidden: int
+    products: str
 
 
 class _File(msgspec.Struct, frozen=True):
@@ -81,7 +84,7 @@ class Benchmark:
 
     @property
     def speeds(self) -> tuple[Speed, ...]:
-        """By the number of threads, which grows."""
+        """By device and by the number of threads, which grows."""
         return self._file.speeds if self._file else ()
 
     @property
@@ -90,37 +93,54 @@ class Benchmark:
         return self._file.time if self._file else 0.0
 
     def holds(self, threads: int) -> bool:
-        """Whether it was measured with as many of `threads` as pay."""
-        return any(speed.threads == useful_threads([self._expert], threads) for speed in self.speeds)
+        """Whether the device in use was measured, with as many of `threads` as pay."""
+        wanted = self._switch.device.id, self._useful(threads)
+        return any((speed.device, speed.threads) == wanted for speed in self.speeds)
 
-    def samples_per_s(self, threads: int) -> float:
-        """Of one expert that computes with as many of `threads` as pay, or the next number that was measured."""
+    def by_device(self, threads: int) -> dict[str, float]:
+        """Samples a second of one expert that computes with as many of `threads` as pay, or the next number that was
+        measured."""
         used = useful_threads([self._expert], threads)
-        return min(self.speeds, key=lambda speed: abs(speed.threads - used)).samples_per_s
+        ordered = sorted(self.speeds, key=lambda speed: -abs(speed.threads - used))
+        return {speed.device: speed.samples_per_s for speed in ordered}
+
+    def _useful(self, threads: int) -> int:
+        return useful_threads([self._expert], threads) if self._switch.device is CPU else 1
 
     async def measure(self, threads: int) -> None:
-        """Measure with as many of `threads` as pay, and with fewer, and keep the figures.
+        """Measure the device in use, with as many of `threads` as pay, and with fewer, and keep the figures.
 
         How many threads the kernels of training use is to be set anew afterwards.
         """
-        used, spent = useful_threads([self._expert], threads), 0.0
-        found = {speed.threads: speed for speed in self.speeds}
-        for count in [used, *(2**power for power in range(used.bit_length()) if 2**power < used)]:
-            if spent < ALL_S:
-                seconds, found[count] = await self._measure(count)
-                spent += seconds
+        measured: dict[int, Speed] | None = None
+        while measured is None:
+            with contextlib.suppress(_Moved):
+                measured = await self._measure_all(self._switch.device, threads)
         uid, manifest = self._expert.uid, self._manifest
         self._expert = ExpertBackend(uid, manifest.model, manifest.training)
-        speeds = tuple(found[count] for count in sorted(found)[:COUNTS])
-        self._file = _File(1, self.subject, speeds, time.time())
-        told = ", ".join(f"{speed.samples_per_s:,.0f} samples/s ({speed.threads})" for speed in speeds)
-        log.info("This PC was measured in %.1f s: one expert, by threads: %s.", spent, told)
+        found = {(speed.device, speed.threads): speed for speed in (*self.speeds, *measured.values())}
+        self._file = _File(1, self.subject, tuple(found[key] for key in sorted(found)[:COUNTS]), time.time())
         try:
             await asyncio.to_thread(write_atomically, self._path, msgspec.json.encode(self._file))
         except DataFolderError as error:
             log.warning("What was measured will be measured again at the next start: %s", error)
 
-    async def _measure(self, threads: int) -> tuple[float, Speed]:
+    async def _measure_all(self, device: Device, threads: int) -> dict[int, Speed]:
+        """By the number of threads.
+
+        Raises:
+            _Moved: another device is to be used.
+        """
+        used, spent, found = self._useful(threads), 0.0, dict[int, Speed]()
+        for count in [used, *(2**power for power in range(used.bit_length()) if 2**power < used)]:
+            if spent < ALL_S:
+                seconds, found[count] = await self._measure(device, count)
+                spent += seconds
+        told = ", ".join(f"{speed.samples_per_s:,.0f} samples/s ({speed.threads})" for speed in found.values())
+        log.info("%s was measured in %.1f s: one expert, by threads: %s.", self._expert.device.label, spent, told)
+        return found
+
+    async def _measure(self, device: Device, threads: int) -> tuple[float, Speed]:
         """The time it took, and samples a second of forward and backward."""
         expert, passes = self._expert, list[float]()
         most = int(PASS_S / (FIRST_PACE * BACKWARD * expert.weights))
@@ -130,14 +150,50 @@ class Benchmark:
         inputs = torch.randn(shape, generator=generator, dtype=expert.dtype)
         gradients = torch.randn(shape, generator=generator, dtype=expert.dtype) / rows
         for number in itertools.count():
-            seconds: float = await self._switch.run(_timed, threads, expert.forward, inputs)
-            seconds += await self._switch.run(_timed, threads, expert.backward, inputs, gradients)
+            seconds = await self._prepare(device, threads)
+            seconds += await self._switch.run(self._run, device, threads, expert.forward, inputs)
+            seconds += await self._switch.run(self._run, device, threads, expert.backward, inputs, gradients)
             passes.append(seconds)
             enough = number + 1 >= WARM + PASSES and sum(passes) >= EACH_S
             if enough or (number >= WARM and sum(passes) >= ALL_S):
                 break
             await asyncio.sleep(0)
-        return sum(passes), Speed(threads, rows / _typical(passes[WARM:]))
+        where = expert.device
+        label = "" if where is CPU else where.label
+        return sum(passes), Speed(threads, rows / _typical(passes[WARM:]), where.id, label)
+
+    async def _prepare(self, device: Device, threads: int) -> float:
+        """The time that it took to make the expert ready for a pass, and to end the step of the one before."""
+        expert, seconds, more = self._expert, 0.0, True
+
+        def prepare() -> None:
+            nonlocal more
+            more = expert.prepare() or expert.go_to(device) or expert.prepare(backward=True)
+
+        while more:
+            seconds += await self._switch.run(self._run, device, threads, prepare)
+        return seconds
+
+    def _run(self, device: Device, threads: int, kernel: Callable[..., object], *arguments: Tensor) -> float:
+        """The time that a kernel takes, if the device is still the one in use."""
+        if self._switch.device is not device:
+            raise _Moved
+
+        def whole() -> None:
+            kernel(*arguments)
+            device.synchronize()
+
+        try:
+            return _timed(threads, whole)
+        except RuntimeError as error:
+            if device is CPU or not lacks_memory(error):
+                raise
+        self._expert.give_up()
+        return _timed(threads, whole)
+
+
+class _Moved(Exception):
+    """Kernels are to run elsewhere from now on."""
 
 
 def _timed(threads: int, kernel: Callable[..., object], *arguments: Tensor) -> float:
@@ -156,10 +212,10 @@ def _typical(seconds: Iterable[float]) -> float:
 
 
 def _subject(manifest: Manifest) -> Subject:
-    model = manifest.model
+    model, products = manifest.model, manifest.training.products
     memory_gb = round(psutil.virtual_memory().total / 2**30)
     versions = version("hearth"), str(torch.__version__)
-    return Subject(processor(), cores(), memory_gb, *versions, model.expert, model.width, model.hidden)
+    return Subject(processor(), cores(), memory_gb, *versions, model.expert, model.width, model.hidden, products)
 
 
 def _load(path: Path, subject: Subject) -> _File | None:

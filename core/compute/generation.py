@@ -6,6 +6,7 @@ import logging
 from core.compute.messages import Generate, Generated, GenerationEnded, Refused
 from core.compute.pipe import Pipe
 from core.errors import ComputeError, HearthError
+from core.runtime.device import fault_of
 from core.training.generate import generate
 from core.training.trainer import Trainer
 
@@ -44,6 +45,8 @@ class Generation:
         except HearthError as error:
             self._refuse(message, error)
         except Exception as error:  # whatever a text does to the model, training must go on
+            if fault_of(error):
+                raise
             what = f"The model could not go on with this text ({type(error).__name__}: {error}). Try another."
             log.error("%s", what)
             self._refuse(message, ComputeError(what))

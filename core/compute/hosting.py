@@ -78,7 +78,7 @@ class Residents:
             return
         if int(part.tensors.get("version", torch.tensor(-1))) != part.version:
             raise CheckpointError("its version is not that of its tensors")
-        backend.load_state(part.tensors)
+        backend.adopt(await asyncio.to_thread(backend.read_state, part.tensors))
 
     async def unhost(self, message: Unhost, runtime: Runtime, save: Callable[[], Awaitable[str | None]]) -> Hosted:
         """Let experts go once their calls are served and their state is saved; all stay if that fails.

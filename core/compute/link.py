@@ -126,6 +126,13 @@ class ComputeLink:
             raise ComputeError("Compute does not take messages any more.")
         _write(self._stdin, messages.encode(message, tensors))
 
+    def announce(self) -> None:
+        """Have no kernel start before the message that is sent next is read, which gives something back to the user:
+        megabytes of other peers' calls may be on their way before it. Only for a process that is ready."""
+        if messages.ANNOUNCED is not None:  # on Windows compute reads at all times
+            with contextlib.suppress(ProcessLookupError):
+                self._transport.send_signal(messages.ANNOUNCED)
+
     async def send(self, message: ToCompute, tensors: Sequence[Tensor] = ()) -> None:
         """Write one frame; waits while the process takes none.
 

@@ -5,6 +5,7 @@ its type, with the shapes of its tensors), the tensors' raw bytes one after the 
 """
 
 import math
+import signal
 import struct
 from collections.abc import Sequence
 from typing import Annotated, Literal, NamedTuple
@@ -20,11 +21,14 @@ MAX_HEADER = 4 << 20
 """Bytes; a progress message about 4,096 experts has 200 KB."""
 MAX_PAYLOAD = 1 << 30
 """Bytes; the two ends trust each other, this only catches a stream out of step."""
+ANNOUNCED: int | None = getattr(signal, "SIGUSR1", None)
+"""Sent to compute before a message that gives something back to the user; Windows has no such signal."""
 PREFIX = struct.Struct("<II")
 ITEM_SIZE = {"float32": 4, "float16": 2, "float64": 8, "uint8": 1, "int64": 8, "int32": 4}
 
 
 Data = bytes | bytearray | memoryview
+Whole = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
 
 class Shape(msgspec.Struct, frozen=True, array_like=True):
@@ -86,6 +90,17 @@ class SetShare(Message, frozen=True):
     """Compute for this share of the time, over 0 and at most 1, and rest in between (`core.runtime.duty`)."""
 
     share: float
+
+
+class SetDevice(Message, frozen=True):
+    """Have experts and trunk on this device from now on; the one before starts no further kernel. Answered by `Placed`
+    once they are there, or by that of the next `SetDevice`."""
+
+    id: int
+    device: Annotated[str, msgspec.Meta(max_length=256)]
+    """"cpu", or a graphics processor's id."""
+    memory_share: Annotated[float, msgspec.Meta(gt=0, le=1)] = 1.0
+    """Of its memory, how much may be used."""
 
 
 class Measure(Message, frozen=True):
@@ -215,6 +230,22 @@ class Ready(Message, frozen=True):
     """Sentences for the user, such as a checkpoint that was set aside."""
     expert_bytes: int = 0
     """Memory that each hosted expert takes."""
+    gpus: bool = False
+    """Whether the installed torch can use graphics processors."""
+
+
+class Placed(Message, frozen=True):
+    """The answer to `SetDevice`."""
+
+    id: int
+    device: str
+    """Where experts and trunk are now, if there is room for them."""
+    label: str
+    """Its name."""
+    last_kernel_end: float
+    """time.monotonic() at the end of the last kernel on the device before."""
+    why: str = ""
+    """A sentence: why it is not the device that was asked for."""
 
 
 class Speed(msgspec.Struct, frozen=True):
@@ -222,16 +253,47 @@ class Speed(msgspec.Struct, frozen=True):
 
     threads: Annotated[int, msgspec.Meta(ge=1, le=4096)]
     samples_per_s: Annotated[float, msgspec.Meta(gt=0, le=1e12)]
+    device: Annotated[str, msgspec.Meta(max_length=256)] = "cpu"
+    label: Annotated[str, msgspec.Meta(max_length=256)] = ""
+    """The name of a graphics processor."""
 
 
 class Measured(Message, frozen=True):
     """This PC's speed, as measured now or earlier (`core.compute.benchmark`)."""
 
     speeds: tuple[Speed, ...]
-    samples_per_s: float
-    """With as many threads as one expert is given."""
+    devices: dict[str, float]
+    """Samples a second by device, on the processor with as many threads as one expert is given."""
+    device: str
+    """The one in use; of one that has no room for an expert, the processor."""
     time: float
     """Unix time of the newest figure."""
+
+    @property
+    def samples_per_s(self) -> float:
+        """Of the device in use."""
+        return self.devices[self.device]
+
+
+class Work(msgspec.Struct, frozen=True, array_like=True):
+    """What a device has done since the process started."""
+
+    samples: Whole = 0
+    """Trained on: rows of the DMoE layers, such as the tokens of all sequences."""
+    calls: Whole = 0
+    """Expert calls served, ..."""
+    peer_calls: Whole = 0
+    """... and those of them that other peers sent."""
+    rows: Whole = 0
+    """Samples in these calls."""
+    passes: Whole = 0
+    """Passes that served them."""
+    seconds: Annotated[float, msgspec.Meta(ge=0, le=1e10)] = 0.0
+    """For which kernels of training and serving ran."""
+
+    def since(self, before: "Work") -> "Work":
+        """What was done after `before`."""
+        return Work(*(getattr(self, name) - getattr(before, name) for name in self.__struct_fields__))
 
 
 class Progress(Message, frozen=True):
@@ -251,6 +313,13 @@ class Progress(Message, frozen=True):
     """Batches dropped since the process started, as no expert answered for any of their samples."""
     load: float = 0.0
     """0 idle, 1 busy without pause; above that, the seconds of work that wait."""
+    work: dict[str, Work] = {}
+    """By device: "cpu", or a graphics processor's id."""
+    device: str = "cpu"
+    left_behind: int = 0
+    """Experts that are on another device: there was no room for them."""
+    device_bytes: int = 0
+    """What is taken of a graphics processor's memory."""
 
 
 class Evaluated(Message, frozen=True):
@@ -386,6 +455,7 @@ ToCompute = (
     | Stop
     | SetThreads
     | SetShare
+    | SetDevice
     | Measure
     | Predict
     | Generate
@@ -404,6 +474,7 @@ ToCompute = (
 )
 ToWorker = (
     Ready
+    | Placed
     | Measured
     | Progress
     | Evaluated

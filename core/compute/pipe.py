@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from core.compute import messages
 from core.compute.frames import CHUNK, Frames
-from core.compute.messages import Data, LogText, Progress, Quit, Stop, Tensor, ToCompute, ToWorker
+from core.compute.messages import Data, LogText, Progress, Quit, SetDevice, Stop, Tensor, ToCompute, ToWorker
 from core.errors import ProtocolError
 
 INBOX = 64
@@ -61,8 +61,9 @@ class Pipe:
     """Frames in and out. To be made in the loop's thread."""
 
     def __init__(self, ends: Ends) -> None:
-        self.stop: Callable[[], object] = lambda: None
-        """Called as soon as a Stop or Quit is read, before it is obeyed; on Windows in the reading thread."""
+        self.urgent: Callable[[Stop | Quit | SetDevice], object] = lambda message: None
+        """Called as soon as what gives something back is read, before it is obeyed; on Windows in the reading
+        thread."""
         self.at_once: Callable[[ToCompute, list[Tensor]], bool] = lambda message, tensors: False
         """Called in the loop's thread with a message that no other waits before; whether it was dealt with. If not,
         `receive` gives it out."""
@@ -171,8 +172,8 @@ class Pipe:
         for message, tensors in self._incoming.feed(data):
             if not isinstance(message, ToCompute):
                 raise ProtocolError(f"The worker sent a {type(message).__name__}, which is not for compute.")
-            if isinstance(message, Stop | Quit):
-                self.stop()
+            if isinstance(message, Stop | Quit | SetDevice):
+                self.urgent(message)
             yield message, tensors
 
     def _deliver(self, item: Received) -> None:

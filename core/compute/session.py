@@ -9,17 +9,18 @@ import signal
 import sys
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator
-from functools import partial
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import psutil
 import torch
 
+from core.compute import prediction
 from core.compute.benchmark import Benchmark
 from core.compute.generation import Generation
 from core.compute.hosting import Residents
 from core.compute.messages import (
+    ANNOUNCED,
     Answered,
     Cancel,
     Cells,
@@ -31,17 +32,13 @@ from core.compute.messages import (
     Measure,
     Measured,
     Predict,
-    Predicted,
     Progress,
     Quit,
     Ready,
-    Refused,
-    Saved,
-    SavedPart,
     Serve,
+    SetDevice,
     SetShare,
     SetThreads,
-    Shape,
     Stop,
     StopGenerating,
     Stopped,
@@ -52,35 +49,35 @@ from core.compute.messages import (
     Train,
     Unanswered,
     Unhost,
+    Work,
 )
 from core.compute.peer_directory import Hosts, PeerDirectory
 from core.compute.peers import Peers
 from core.compute.pipe import Pipe
+from core.compute.placing import Placing
+from core.compute.saving import TRUNK, Saving
 from core.compute.serving import Serving
 from core.control.messages import ExpertStatus
-from core.errors import CheckpointError, HearthError, PictureError, ProtocolError
+from core.errors import CheckpointError, DeviceError, ProtocolError
 from core.experts.directory import LOCAL
 from core.experts.grid import Grid
 from core.hardware import processor
-from core.runtime.backend import ExpertBackend, check_memory, expert_bytes, useful_threads
+from core.runtime.backend import check_memory, expert_bytes, useful_threads
 from core.runtime.checkpoints import CheckpointStore
 from core.runtime.crew import crew
+from core.runtime.device import CPU, can_use_gpus, fault_of, first_line
 from core.runtime.exhaustion import is_exhausted, lift_limit
-from core.runtime.parts import Part, read
+from core.runtime.parts import read
 from core.runtime.runtime import Runtime
 from core.runtime.switch import Switch
 from core.settings import cores
 from core.training import datasets
-from core.training.predict import predict
 from core.training.trainer import Trainer
 
 log = logging.getLogger(__name__)
 
 CHECKPOINTS = "checkpoints"
 """Their folder inside the run's folder."""
-TRUNK = "trunk"
-SAVE_S = 30.0
-"""Between two checkpoints: the most work that a crash may lose."""
 REPORT_S = 0.5
 RATE_REPORTS = 10
 """Reports over which rates are taken."""
@@ -99,14 +96,16 @@ class Session:
         self._pipe = pipe
         torch.set_num_interop_threads(1)
         manifest = configure.manifest
+        if manifest.training.products == "bf16" and _multiplies_bf16():
+            torch.set_float32_matmul_precision("medium")
         model = manifest.model
         check_memory(
             model,
             model.layers * math.prod(model.grid) if configure.experts is None else max(1, len(configure.experts)),
             psutil.virtual_memory().total,
         )
-        self._store = CheckpointStore(Path(configure.folder) / CHECKPOINTS, manifest.run)
-        self._residents = Residents(manifest, configure.experts, self._store)
+        store = CheckpointStore(Path(configure.folder) / CHECKPOINTS, manifest.run)
+        self._residents = Residents(manifest, configure.experts, store)
         self._backends = self._residents.backends
         self._threads = configure.threads
         self._switch = Switch()
@@ -135,33 +134,31 @@ class Session:
         self._measured = asyncio.Event()
         self._generation = Generation(pipe, self._trainer)
         self._manifest = manifest
-        self._saving = asyncio.Lock()
-        self._save_error: str | None = None
-        self._unsaved = False
-        """Whether a save was asked for since the last one began."""
+        self._saving = Saving(pipe, store, self._residents, self._trainer, lambda: pipe.send(self._progress()))
+        self._placing = Placing(pipe, self._switch, self._residents, self._trainer, self._work)
+        self._placing.changed = self._moved
         self._rates: deque[tuple[float, int, int]] = deque(maxlen=RATE_REPORTS)
         self._quit = asyncio.Event()
 
     async def run(self) -> None:
         """Serve until Quit."""
-        notes = self._restore()
-        self._pipe.stop, self._pipe.at_once = self._switch.off, self._at_once
+        notes = self._saving.restore()
+        self._pipe.urgent, self._pipe.at_once = self._urgent, self._at_once
         self._switch.look = self._pipe.look
         self._pipe.heard = self._runtime.serve_next  # a turn of the loop takes longer than a tiny expert
         if sys.platform != "win32":  # a shutdown of the computer tells every process
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._quit.set)
+        if ANNOUNCED is not None:  # at once: the loop would come to it after a kernel or two
+            signal.signal(ANNOUNCED, lambda *_: self._switch.hold())
         self._pipe.send(self._progress())
-        if self._benchmark.holds(self._allowed_threads()):
-            self._tell_speed()
-        else:
-            self._to_measure.set()
+        self._look_up_speed()
         self._pipe.send(self._ready(notes))
         with _first_error():
             async with self._saved_in_need(), asyncio.TaskGroup() as group:
                 tasks = {
                     "runtime": self._runtime.run(),
                     "report": self._report(),
-                    "checkpoints": self._save_regularly(),
+                    "checkpoints": self._saving.regularly(self._switch),
                     "commands": self._obey(group),
                     "peers": self._others.run(),
                     "benchmark": self._measure(),
@@ -172,7 +169,7 @@ class Session:
                 await self._quit.wait()
                 self._switch.off()
                 self._generation.stop()
-                await self._save()
+                await self._saving.save()
                 for task in running:
                     task.cancel()
 
@@ -184,8 +181,11 @@ class Session:
         except BaseException as error:
             if is_exhausted(error):
                 lift_limit()
-                await self._save()
+                await self._saving.save()
                 raise MemoryError from error
+            if (fault := fault_of(error)) is not None:
+                await self._saving.save(gpu_is_lost=True)
+                raise DeviceError(f"The graphics processor failed: {first_line(fault)}.") from error
             raise
 
     async def _train(self) -> None:
@@ -200,10 +200,23 @@ class Session:
             self._to_measure.clear()
             self._tell_speed()
 
+    def _look_up_speed(self) -> None:
+        """Tell how fast the device in use is, as soon as it was measured."""
+        if self._benchmark.holds(self._allowed_threads()):
+            self._tell_speed()
+        else:
+            self._to_measure.set()
+
+    def _moved(self) -> None:
+        """Kernels run on another device from now on."""
+        self._set_threads()
+        self._look_up_speed()
+
     def _tell_speed(self) -> None:
-        benchmark = self._benchmark
-        speed = benchmark.samples_per_s(self._allowed_threads())
-        self._pipe.send(Measured(benchmark.speeds, speed, benchmark.time))
+        benchmark, device = self._benchmark, self._switch.device.id
+        devices = benchmark.by_device(self._allowed_threads())
+        used = device if device in devices else next(iter(devices))
+        self._pipe.send(Measured(benchmark.speeds, devices, used, benchmark.time))
         self._measured.set()
 
     async def _obey(self, group: asyncio.TaskGroup) -> None:
@@ -219,9 +232,10 @@ class Session:
                     self._rates.clear()
                     self._pipe.send(Stopped(message.id, self._runtime.last_kernel_end))
                     self._serving.leave()
-                    group.create_task(self._save(), name="save")
+                    group.create_task(self._saving.save(), name="save")
                 case Predict():
-                    group.create_task(self._predict(message.id, tensors), name="predict")
+                    predicting = prediction.answer(self._pipe, self._trainer, message, tensors)
+                    group.create_task(predicting, name="predict")
                 case Generate():
                     self._generation.start(message, group)
                 case StopGenerating():
@@ -235,6 +249,8 @@ class Session:
                     self._set_threads()
                 case SetShare():
                     self._switch.duty.set(message.share)
+                case SetDevice():
+                    self._placing.begin(message, group)
                 case Measure():
                     self._to_measure.set()
                 case Host():
@@ -247,6 +263,14 @@ class Session:
                     self._quit.set()
                 case Configure():
                     raise ProtocolError("The worker configured this process twice.")
+
+    def _urgent(self, message: Stop | Quit | SetDevice) -> None:
+        """What gives something back takes effect when it is read: no further kernel starts there."""
+        if isinstance(message, SetDevice):
+            self._switch.leave(message.device)
+        else:
+            self._switch.off()
+        self._switch.release()
 
     def _at_once(self, message: ToCompute, tensors: list[Tensor]) -> bool:
         """What travels between this process's or others' trainers and experts waits for nothing else; whether it was
@@ -265,6 +289,8 @@ class Session:
     def _set_threads(self) -> None:
         """As many as were allowed, as far as they pay; 0: half of the cores that this process may use."""
         threads = useful_threads(self._backends.values(), self._allowed_threads())
+        if self._switch.device is not CPU:
+            threads = 1
         crew.resize(threads)
         self._switch.duty.threads = threads
 
@@ -274,7 +300,8 @@ class Session:
     def _ready(self, notes: tuple[str, ...]) -> Ready:
         """What this process can do, told once all is loaded."""
         trainer = self._trainer
-        return Ready(processor(), trainer.step, trainer.samples, notes, expert_bytes(self._manifest.model))
+        size = expert_bytes(self._manifest.model)
+        return Ready(processor(), trainer.step, trainer.samples, notes, size, can_use_gpus())
 
     async def _host(self, message: Host) -> None:
         hosted = await self._residents.host(message, self._runtime)
@@ -292,25 +319,9 @@ class Session:
             log.warning("The trunk that came from a peer was not used: %s.", error)
 
     async def _unhost(self, message: Unhost) -> None:
-        hosted = await self._residents.unhost(message, self._runtime, self._save)
+        hosted = await self._residents.unhost(message, self._runtime, self._saving.save)
         self._pipe.send(self._progress())
         self._pipe.send(hosted)
-
-    async def _predict(self, number: int, tensors: list[Tensor]) -> None:
-        start = time.monotonic()
-        try:
-            probabilities, seen, experts = await predict(self._trainer, _picture(tensors))
-        except HearthError as error:
-            self._pipe.send(Refused(number, error.code, str(error)))
-            return
-        except Exception as error:  # whatever a picture does to the model, training must go on
-            what = f"The model could not read this picture ({type(error).__name__}: {error}). Try another."
-            log.error("%s", what)
-            self._pipe.send(Refused(number, PictureError.code, what))
-            return
-        ms = (time.monotonic() - start) * 1000
-        answer = Predicted(number, experts, self._trainer.step, ms)
-        self._pipe.send(answer, [_to_wire(probabilities), _to_wire(seen)])
 
     async def _report(self) -> None:
         """Twice a second while training, else every second time."""
@@ -337,69 +348,22 @@ class Session:
             loss=trainer.loss,
             experts=[ExpertStatus(str(uid), b.version, b.samples) for uid, b in self._backends.items()],
             load=min(1e6, runtime.load),
+            work=self._placing.work(),
+            device=self._placing.device.id,
+            left_behind=self._placing.left_behind,
+            device_bytes=self._placing.device.used_bytes,
         )
 
-    def _restore(self) -> tuple[str, ...]:
-        """Go on from the newest checkpoint; sentences about what was wrong with it."""
-        owners: dict[str, ExpertBackend | Trainer] = {str(uid): backend for uid, backend in self._backends.items()}
-        owners[TRUNK] = self._trainer
-
-        def accept(owner: ExpertBackend | Trainer, part: Part) -> None:
-            owner.load_state(part.tensors)
-
-        restored = self._store.restore({name: partial(accept, owner) for name, owner in owners.items()})
-        if restored.checkpoint:
-            log.info("Going on at step %d of the run %s.", self._trainer.step, restored.checkpoint.run)
-        return restored.notes
-
-    async def _save_regularly(self) -> None:
-        while True:
-            await asyncio.sleep(SAVE_S)
-            if self._switch.is_on:
-                await self._save()
-
-    async def _save(self) -> str | None:
-        """Save what has changed; a failure is told, returned, and tried again at the next occasion."""
-        self._unsaved = True
-        async with self._saving:
-            if not self._unsaved:
-                return self._save_error  # another that waited here has saved it: a hundred stops need no hundred saves
-            self._unsaved = False
-            step, start, error, saved = self._trainer.step, time.monotonic(), None, {}
-            backends = {**self._residents.leaving, **self._backends}
-            # What has taken no step is the same anywhere, from the run's seed.
-            parts: dict[str, Part | Callable[[], Part]] = {
-                str(uid): partial(_part, backend) for uid, backend in backends.items() if backend.version
-            }
-            parts[TRUNK] = Part(self._trainer.state(), step, self._trainer.samples)
-            self._pipe.saving.set()
-            try:
-                checkpoint = await self._store.save(step, self._trainer.samples, parts)
-                saved = {name: SavedPart(b.sha256, b.size, b.version) for name, b in checkpoint.parts.items()}
-            except CheckpointError as failure:
-                error = str(failure)
-            finally:
-                self._pipe.saving.clear()
-            self._save_error = error
-            self._pipe.send(self._progress())
-            self._pipe.send(Saved(step, time.time(), time.monotonic() - start, error, saved))
-            return error
+    def _work(self) -> Work:
+        runtime = self._runtime
+        calls = runtime.calls, runtime.peer_calls, runtime.rows, runtime.passes
+        return Work(self._trainer.trained, *calls, self._switch.load.seconds)
 
 
-def _part(backend: ExpertBackend) -> Part:
-    return Part(backend.state(), backend.version, backend.samples)
-
-
-def _picture(tensors: list[Tensor]) -> torch.Tensor:
-    if len(tensors) != 1 or tensors[0].shape.dtype != "uint8" or len(tensors[0].shape.dims) != 2:
-        raise ProtocolError("A prediction needs one picture: uint8 [height, width].")
-    if not tensors[0].data:
-        raise PictureError("The picture is empty. Draw one digit, dark on a light ground.")
-    return torch.frombuffer(bytearray(tensors[0].data), dtype=torch.uint8).view(tensors[0].shape.dims)
-
-
-def _to_wire(tensor: torch.Tensor) -> Tensor:
-    return Tensor(Shape("float32", tuple(tensor.shape)), tensor.float().contiguous().numpy().tobytes())
+def _multiplies_bf16() -> bool:
+    """Whether this processor has instructions for it; where it has not, imitating them takes longer than fp32."""
+    able = torch.cpu.get_capabilities()
+    return any(able.get(name, False) for name in ("avx512_bf16", "amx_bf16", "bf16"))
 
 
 @contextlib.contextmanager

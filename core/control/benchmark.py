@@ -30,7 +30,7 @@ def ask(client: ControlClient, again: bool) -> tuple[BenchmarkStatus, str]:
 
 def describe(answer: BenchmarkStatus, note: str) -> str:
     """The figures in words."""
-    from core.policy.words import clock, size
+    from core.policy.words import clock, counted, size
 
     measured = "not measured yet"
     if answer.time is not None:
@@ -39,12 +39,12 @@ def describe(answer: BenchmarkStatus, note: str) -> str:
     cores = f"{answer.cores} core{'' if answer.cores == 1 else 's'}"
     lines = [f"{answer.device}, {cores}, run {answer.run}: {measured}."]
     for speed in answer.speeds:
-        threads = f"{speed.threads} thread{'' if speed.threads == 1 else 's'}"
-        lines.append(f"  one expert on {threads}: {speed.samples_per_s:,.0f} samples/s, forward and backward")
+        where = speed.gpu or f"{speed.threads} thread{'' if speed.threads == 1 else 's'}"
+        lines.append(f"  one expert on {where}: {speed.samples_per_s:,.0f} samples/s, forward and backward")
     if answer.expert_bytes is not None:
         lines.append(f"  memory of an expert: {size(answer.expert_bytes)}")
     if answer.capacity is not None:
-        lines.append(f"  room for {answer.capacity:,} experts")
+        lines.append(f"  room for {counted(answer.capacity, 'expert')}")
     if answer.upload_bytes_s is not None or answer.download_bytes_s is not None:
         up, down = (rate or 0.0 for rate in (answer.upload_bytes_s, answer.download_bytes_s))
         seen = f"up {up / 1000:,.0f} KB/s, down {down / 1000:,.0f} KB/s"

@@ -1,6 +1,7 @@
 """`hearth devices`: what computes, how hot it is, and what it uses."""
 
 from core.control.messages import DeviceStatus, EnergyStatus, EnergyUse, Status
+from core.policy.words import counted, electricity
 
 
 def describe(status: Status) -> str:
@@ -12,14 +13,18 @@ def describe(status: Status) -> str:
 def _device(device: DeviceStatus) -> list[str]:
     parts = [] if device.load is None else [f"{device.load:.0%} used by Hearth"]
     if device.others is not None:
-        parts.append(f"{device.others:.0%} by other programs")
+        # the two are not measured over the same second: together they are no more than all of it
+        others = min(device.others, 1.0 - (device.load or 0.0))
+        parts.append(f"{max(0.0, others):.0%} by other programs")
     parts.append("temperature unknown" if device.celsius is None else f"{device.celsius:.0f} °C")
     parts.append("power unknown" if device.watts is None else f"{device.watts:.0f} W")
     if device.memory_bytes is not None:
         free = "" if device.memory_free_bytes is None else f"{device.memory_free_bytes / 2**30:.1f} GB free of "
         parts.append(f"{free}{device.memory_bytes / 2**30:.1f} GB")
+    if device.taken_bytes:
+        parts.append(f"{device.taken_bytes / 2**30:.1f} GB taken by Hearth")
     if device.experts:
-        parts.append(f"{device.experts:,} experts")
+        parts.append(counted(device.experts, "expert"))
     word = "on" if device.on else "off"
     why = f" {device.why}" if device.why else ""
     return [f"{device.name} ({device.id}): {word}.{why}", f"  {', '.join(parts)}"]
@@ -36,5 +41,4 @@ def _use(use: EnergyUse) -> str:
         extra.append(f"{use.co2_kg:.2f} kg CO₂")
     about = "" if use.measured > 0.99 else "about "
     inside = f" ({', '.join(extra)})" if extra else ""
-    amount = f"{use.kwh:.3g} kWh" if use.kwh >= 0.01 else f"{use.kwh * 1000:.2f} Wh"
-    return f"{about}{amount}{inside}"
+    return f"{about}{electricity(use.kwh)}{inside}"

@@ -2,26 +2,20 @@
 
 import shutil
 from pathlib import Path
-from typing import NamedTuple
 
-from core.control.messages import DhtStatus, NetworkStatus
+from core.control.messages import DhtStatus, Finding, NetworkStatus
+from core.policy.words import size
 
 CLOCK_S = 30.0
 """Records are accepted up to 60 s off; half of that is a reason to look."""
 FREE_BYTES = 1 << 30
-
-
-class Finding(NamedTuple):
-    name: str
-    good: bool
-    what: str
-    remedy: str
+UNMEASURED = "Nobody has measured it yet; a connected backbone peer does."
 
 
 def examine(network: NetworkStatus, dht: DhtStatus, folder: Path) -> list[Finding]:
     """The findings, in the order in which they depend on each other."""
     free = shutil.disk_usage(folder).free
-    measured = network.reachability != "unknown"
+    measured, nat_known = network.reachability != "unknown", network.nat != "unknown"
     return [
         Finding(
             "port",
@@ -31,27 +25,31 @@ def examine(network: NetworkStatus, dht: DhtStatus, folder: Path) -> list[Findin
         ),
         Finding(
             "other peers",
-            bool(network.peers),
-            f"{len(network.peers)} connected, {dht.contacts} known to the DHT",
+            network.connected > 0,
+            f"{network.connected} connected, {dht.contacts} known to the DHT",
             "Start the worker with --bootstrap and what `hearth address` prints on a PC of the network.",
         ),
         Finding(
             "outside address",
-            bool(network.outside),
+            True if network.outside else None,
             ", ".join(network.outside) or "not known",
-            "A connected peer with the role backbone tells it: use one with --bootstrap.",
+            UNMEASURED,
         ),
         Finding(
             "NAT",
-            network.nat != "symmetric",
-            network.nat,
-            "This router gives every connection another port: peers reach this PC through a relay only.",
+            network.nat != "symmetric" if nat_known else None,
+            network.nat if nat_known else "not known",
+            "This router gives every connection another port: peers reach this PC through a relay only."
+            if nat_known
+            else UNMEASURED,
         ),
         Finding(
             "reachability",
-            measured and network.reachability != "dial-out only",
-            f"{network.reachability} ({network.step})",
-            "Other peers cannot dial this PC. It works all the same; a backbone peer that relays makes it faster.",
+            network.reachability != "dial-out only" if measured else None,
+            f"{network.reachability} ({network.step})" if measured else "not known",
+            "Other peers cannot dial this PC. It works all the same; a backbone peer that relays makes it faster."
+            if measured
+            else UNMEASURED,
         ),
         Finding(
             "clock",
@@ -62,7 +60,7 @@ def examine(network: NetworkStatus, dht: DhtStatus, folder: Path) -> list[Findin
         Finding(
             "disk",
             free >= FREE_BYTES,
-            f"{free / 1e9:.1f} GB free at {folder}",
+            f"{size(free)} free at {folder}",
             "Free some space: checkpoints cannot be saved on a full disk.",
         ),
     ]

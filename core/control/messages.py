@@ -19,6 +19,9 @@ MAX_LINE = 1 << 20
 PICTURE_SIDE = 256
 """Greatest side of a picture in a prediction request, pixels."""
 
+RECENT_YIELDS = 50
+"""Single measurements told in a status."""
+
 PAUSE_S = 366 * 86_400
 """The longest timed pause."""
 START_NOW_S = 86_400
@@ -78,7 +81,7 @@ class Event(msgspec.Struct, frozen=True):
     """Pushed to subscribers: `status` (Status), `curve` (CurvePoint), `log` (LogLine), `bye` (Bye); and to who asked
     for a text `piece` (Piece)."""
 
-    event: Literal["status", "curve", "log", "bye", "piece"]
+    event: Literal["status", "curve", "log", "settings", "bye", "piece"]
     data: Any
 
 
@@ -103,6 +106,8 @@ class YieldStatus(msgspec.Struct, frozen=True):
     count: int
     last_ms: float | None
     p95_ms: float | None
+    recent_ms: list[float] = []
+    """The last ones, at most `RECENT_YIELDS`, oldest first."""
 
 
 class RuleStatus(msgspec.Struct, frozen=True):
@@ -141,6 +146,8 @@ class DeviceStatus(msgspec.Struct, frozen=True):
     """All of it, for whomever it works."""
     memory_bytes: int | None = None
     memory_free_bytes: int | None = None
+    taken_bytes: int = 0
+    """Of a graphics processor's memory, what Hearth has taken."""
     experts: int = 0
     """Hosted on it."""
 
@@ -221,6 +228,8 @@ class Status(msgspec.Struct, frozen=True):
     cpu: bool = False
     """The CPU may compute now."""
     gpu: bool = False
+    start_now: bool = False
+    """It does not compute, but would after `start_now`."""
     network: bool = True
     """Peers may be called and served."""
     devices: list[DeviceStatus] = []
@@ -253,6 +262,7 @@ class Bye(msgspec.Struct, frozen=True):
 
 # Parameters and results of the methods. A method not listed here takes no parameters and returns {}:
 #   status -> Status          subscribe -> Snapshot       resume, quit -> {}
+# Those about the ledger (totals, series, sessions, yields) are found in `core.community.messages`.
 
 
 class PauseParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -353,6 +363,18 @@ class Continued(msgspec.Struct, frozen=True):
     """Bits a byte on unseen text, as last measured."""
 
 
+PeerReach = Literal["reachable", "relayed", "dials out only", "unknown"]
+PEERS_PAGE = 1000
+"""Most peers in one answer; so many have 350 KB."""
+
+
+class NetworkParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`network` -> NetworkStatus with some of the connected peers: so many from the `first` on."""
+
+    first: Count = 0
+    peers: Annotated[int, msgspec.Meta(ge=0, le=PEERS_PAGE)] = PEERS_PAGE
+
+
 class PeerStatus(msgspec.Struct, frozen=True):
     """A connected peer."""
 
@@ -368,6 +390,8 @@ class PeerStatus(msgspec.Struct, frozen=True):
     """Unix time."""
     faults: float
     """Strikes, decayed; at 10 it is banned for a time."""
+    reach: PeerReach = "unknown"
+    """How others reach it, by the addresses that it gives."""
 
 
 class NetworkStatus(msgspec.Struct, frozen=True):
@@ -385,6 +409,56 @@ class NetworkStatus(msgspec.Struct, frozen=True):
     """Addresses that others saw."""
     roles: list[str]
     peers: list[PeerStatus]
+    connected: int = 0
+    """All connected peers; `peers` may hold only some of them."""
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """`doctor` -> list[Finding]: one thing that a peer needs, and whether it is there."""
+
+    name: str
+    good: bool | None
+    """None: nobody has measured it yet, which is no fault."""
+    what: str
+    remedy: str
+    """What to do if it is not good; how it comes to be known."""
+
+
+class GridParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`grid` -> GridStatus of one layer."""
+
+    layer: Annotated[int, msgspec.Meta(ge=0, le=255)]
+
+
+CELLS = 8192
+"""Most cells in one answer: 300 KB. The directory knows grids of up to 4,096 cells whole."""
+
+
+class CellStatus(msgspec.Struct, frozen=True, array_like=True):
+    """A cell with an expert. What this PC does not know without asking others is None."""
+
+    cell: int
+    """Its place in the layer, counted row by row: the last coordinate runs fastest."""
+    here: bool
+    version: int | None
+    """Steps that its weights have taken."""
+    load: float | None
+    """Of its best host: 0 idle, 1 busy without pause."""
+    hosts: int | None
+    """Other peers that host it."""
+    calls: int
+    """Calls since the worker's start: of this PC to others' experts, and of others to those hosted here."""
+
+
+class GridStatus(msgspec.Struct, frozen=True):
+    """The hosted experts of a layer, as far as this PC knows."""
+
+    layer: int
+    layers: int
+    shape: tuple[int, ...]
+    whole: bool
+    """Other peers' experts are known, too: the grid is small enough, and this PC is among peers."""
+    cells: list[CellStatus]
 
 
 class DhtGetParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -430,6 +504,8 @@ class SpeedStatus(msgspec.Struct, frozen=True):
     threads: int
     samples_per_s: float
     """Forward and backward."""
+    gpu: str = ""
+    """The name of the graphics processor that it is on; empty: the processor."""
 
 
 class BenchmarkStatus(msgspec.Struct, frozen=True):

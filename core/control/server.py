@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from core.community.messages import ListParams, SeriesParams
+from core.control.doctor import examine
 from core.control.messages import (
     ADDRESS_FILE,
     MAX_LINE,
@@ -24,9 +26,12 @@ from core.control.messages import (
     DhtGetParams,
     ErrorInfo,
     Event,
+    Finding,
     GenerateParams,
+    GridParams,
     Hello,
     LogParams,
+    NetworkParams,
     PauseParams,
     Piece,
     PredictParams,
@@ -238,10 +243,16 @@ class _Session:
             "generate": (GenerateParams, lambda params: self._generate(request.id, params)),
             "stop": (StopParams, lambda params: self._stop(params.request)),
             "set_settings": (SetSettingsParams, lambda params: worker.set_settings(params.changes)),
-            "network": (_NoParams, lambda _: worker.network().status()),
+            "network": (NetworkParams, lambda params: worker.network().status(params.first, params.peers)),
+            "doctor": (_NoParams, lambda _: self._doctor()),
+            "grid": (GridParams, lambda params: worker.grid(params.layer)),
             "dht_get": (DhtGetParams, lambda params: worker.network().dht_get(params.key)),
             "dht_stats": (_NoParams, lambda _: worker.network().dht_stats()),
             "benchmark": (BenchmarkParams, lambda params: worker.benchmark(params.again)),
+            "totals": (_NoParams, lambda _: worker.ledger.totals()),
+            "series": (SeriesParams, worker.ledger.series),
+            "sessions": (ListParams, worker.ledger.sessions),
+            "yields": (ListParams, worker.ledger.yields),
             "log": (LogParams, lambda params: worker.recent_log(params.lines)),
         }
         if request.method not in methods:
@@ -270,6 +281,10 @@ class _Session:
             raise QuestionError("The text was stopped.") from None
         finally:
             self._streams.pop(number, None)
+
+    async def _doctor(self) -> list[Finding]:
+        network = self._worker.network()
+        return await asyncio.to_thread(examine, network.status(), network.dht_stats(), self._worker.folder)
 
     def _stop(self, number: int) -> None:
         if stream := self._streams.pop(number, None):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import filelock
 
-from core import logs
+from core import key_file, logs
 from core.control.messages import LOCK_FILE
 from core.control.server import ControlServer
 from core.control.terminal import show
@@ -52,6 +52,10 @@ def run_worker(folder: Path, run: str | None, network: "NetworkOptions | None" =
     with lock(folder):
         terminal = sys.stdout is not None and sys.stdout.isatty()  # None: started with stdout closed
         ring = logs.start(folder, terminal=sys.stdout is not None and not terminal)
+        try:
+            key_file.ensure(folder)  # at the first start, also of a worker that is alone as yet
+        except DataFolderError as error:
+            log.warning("%s", error)  # it can compute without; who joins others is told again, and ends
         asyncio.run(_serve(folder, run, ring, terminal, network))
     return 0
 

@@ -3,6 +3,7 @@
 import asyncio
 
 from core.control.messages import Status
+from core.policy.words import counted
 from core.worker.worker import Worker
 
 REFRESH_S = 0.5
@@ -35,5 +36,5 @@ def figures(status: Status) -> str:
     loss = "-" if status.loss is None else f"{status.loss:.3f}"
     return (
         f"{status.run}  step {status.step:,}  {status.samples_per_s:,.0f} samples/s  loss {loss}  "
-        f"accuracy {accuracy}  {len(status.experts)} experts  {status.device}"
+        f"accuracy {accuracy}  {counted(len(status.experts), 'expert')}  {status.device}"
     )

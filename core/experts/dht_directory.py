@@ -280,6 +280,15 @@ class DHTDirectory:
                 found[uid] = sorted(alive, key=_quality)
         return found
 
+    def remembered(self, layer: int) -> dict[Coords, list[HostInfo]]:
+        """The other hosts of a layer's experts that were looked up before and have not expired, best first."""
+        clock = self._dht.clock.now()
+        found = {}
+        for uid, (_, infos) in self._hosts.items():
+            if uid.layer == layer and (alive := [info for info in infos if info.expires > clock]):
+                found[uid.coords] = sorted(alive, key=_quality)
+        return found
+
     async def read_hosts(self, uids: Sequence[Uid]) -> dict[Uid, Hosts]:
         """The other peers that host each expert as of now, past all that is remembered; it costs a look-up each."""
         records = await self._dht.get_many(map(str, uids), buried=True)

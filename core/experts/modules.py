@@ -1,7 +1,8 @@
 """Kinds of experts. A manifest names one; every host builds the same module from (kind, sizes, seed, uid)."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple, cast
 
@@ -223,13 +224,58 @@ def kind_of(name: str) -> Kind:
     return KINDS[name]
 
 
-def build(name: str, width: int, hidden: int, seed: int, uid: Uid) -> nn.Module:
-    """A new expert; the same arguments give the same weights on every machine.
+class Blank(NamedTuple):
+    """An expert that has no values yet."""
+
+    module: nn.Module
+    vector: Tensor
+    """[all parameters], flat: they are views of it, in their order. No page of it has been touched."""
+
+
+def blank(name: str, width: int, hidden: int) -> Blank:
+    """An expert to be filled, by `fill` or from a checkpoint.
 
     Raises:
         ManifestError: unknown kind.
     """
+    with torch.device("meta"):
+        module = kind_of(name).build(width, hidden)
+    shapes = {key: parameter.shape for key, parameter in module.named_parameters()}
+    vector = torch.empty(sum(map(math.prod, shapes.values())), dtype=next(module.parameters()).dtype)
+    parts = vector.split_with_sizes(list(map(math.prod, shapes.values())))
+    views = {key: part.view(shape) for (key, shape), part in zip(shapes.items(), parts, strict=True)}
+    module.load_state_dict(views, assign=True)
+    return Blank(module, vector)
+
+
+@torch.no_grad()
+def fill(module: nn.Module, seed: int, uid: Uid, each: int) -> Iterator[None]:
+    """Give a module the values of a new expert, `each` numbers at a time: those that PyTorch's layers begin with. The
+    same arguments give the same weights on every machine."""
     digest = hashlib.sha256(f"{seed}:{uid}".encode()).digest()
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(int.from_bytes(digest[:4], "big"))
-        return kind_of(name).build(width, hidden)
+    generator = torch.Generator().manual_seed(int.from_bytes(digest[:4], "big"))
+    for part in module.modules():
+        if isinstance(part, nn.Linear):
+            fan = math.sqrt(part.in_features)
+            bounds = {part.weight: math.sqrt(3.0) * (nn.init.calculate_gain("leaky_relu", math.sqrt(5)) / fan)}
+            bounds |= {part.bias: 1 / fan} if part.bias is not None else {}
+            for parameter, bound in bounds.items():
+                for piece in torch.split(parameter.view(-1), each):
+                    piece.uniform_(-bound, bound, generator=generator)
+                    yield
+        elif isinstance(part, nn.LayerNorm):
+            part.reset_parameters()
+        elif next(part.parameters(recurse=False), None) is not None:
+            raise TypeError(f"It is not known how a {type(part).__name__} begins.")
+
+
+def build(name: str, width: int, hidden: int, seed: int, uid: Uid) -> nn.Module:
+    """A new expert, with its values.
+
+    Raises:
+        ManifestError: unknown kind.
+    """
+    module, vector = blank(name, width, hidden)
+    for _ in fill(module, seed, uid, len(vector)):
+        pass
+    return module

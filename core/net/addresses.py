@@ -1,5 +1,8 @@
-"""Addresses of peers as people write them."""
+"""Addresses as text, of peers and of sockets."""
 
+import ipaddress
+
+from core.errors import SettingsError
 from core.identity import PeerId, parse_peer
 from core.net.messages import PeerAddress
 
@@ -17,3 +20,26 @@ def parse_address(text: str) -> PeerAddress:
     """
     peer, _, addresses = text.strip().partition("@")
     return PeerAddress(parse_peer(peer), tuple(part for part in addresses.split(",") if part)[:8])
+
+
+def check_socket(text: str) -> str:
+    """The same text, if it is "ip:port" or "[v6]:port".
+
+    Raises:
+        SettingsError: it is not.
+    """
+    host, _, port = text.rpartition(":")
+    try:
+        version = ipaddress.ip_address(host.strip("[]")).version
+        if (version == 6) == host.startswith("[") and port.isascii() and port.isdigit() and int(port) < 1 << 16:
+            return text
+    except ValueError:
+        pass
+    raise SettingsError(
+        f"{text[:80]!r} is no network address: give a numeric one and a port, such as 203.0.113.7:4401."
+    )
+
+
+def host_of(address: str) -> str:
+    """The host of "ip:port" or "[v6]:port"."""
+    return address.rpartition(":")[0].strip("[]")

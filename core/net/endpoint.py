@@ -5,12 +5,14 @@ Nothing of iroh is seen by other modules; its errors become `PeerUnreachable`.
 
 import asyncio
 import contextlib
+import errno
+import socket
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import iroh
 
-from core.errors import NetworkError, PeerUnreachable
+from core.errors import NetworkError, PeerUnreachable, PortInUse
 from core.identity import PeerId
 from core.net import fast_binding, heap, limits
 
@@ -33,6 +35,18 @@ class PathInfo(NamedTuple):
     rtt_ms: float
     bytes_in: int
     bytes_out: int
+
+
+def _is_taken(address: str) -> bool:
+    """Whether another program has the port, which the transport's error does not tell."""
+    host, _, port = address.rpartition(":")
+    try:
+        family = socket.AF_INET6 if host.startswith("[") else socket.AF_INET
+        with socket.socket(family, socket.SOCK_DGRAM) as tried:
+            tried.bind((host.strip("[]"), int(port)))
+    except (OSError, ValueError, OverflowError) as error:
+        return isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+    return False
 
 
 def _broken(error: iroh.IrohError) -> PeerUnreachable:
@@ -117,6 +131,8 @@ class Connection:
 
     tunnelled = False
     """Whether its bytes travel inside another connection's."""
+    came_from = ""
+    """Where the first packet of a peer that dialled came from; the paths may lead elsewhere by now."""
 
     def __init__(self, connection: iroh.Connection, outgoing: bool) -> None:
         self._connection = connection
@@ -184,9 +200,12 @@ class Incoming:
         Raises:
             PeerUnreachable: the other side failed to.
         """
+        came_from = await self.address()
         with _mapped():
             accepting = await self._incoming.accept()
-            return Connection(await accepting.connect(), outgoing=False)
+            connection = Connection(await accepting.connect(), outgoing=False)
+        connection.came_from = came_from
+        return connection
 
     async def refuse(self) -> None:
         with contextlib.suppress(iroh.IrohError):
@@ -206,7 +225,8 @@ class Endpoint:
         A family that this PC does not have is left out, as long as another remains.
 
         Raises:
-            NetworkError: an address cannot be used.
+            PortInUse: another program has the port.
+            NetworkError: an address cannot be used for another reason.
         """
         fast_binding.apply()
         heap.keep_small()
@@ -223,9 +243,14 @@ class Endpoint:
                 return cls(await builder.bind())
             except iroh.IrohError as error:
                 failure = error
+        for address in listen:
+            if _is_taken(address):
+                raise PortInUse(
+                    f"{address} is in use by another program. Choose another port, or 0 for a free one."
+                ) from failure
         raise NetworkError(
             f"The network address {', '.join(listen)} cannot be used: {failure and failure.message()}. "
-            "Choose another port, or 0 for a free one."
+            "Choose an address of this PC: 0.0.0.0 is all of them."
         ) from failure
 
     @property

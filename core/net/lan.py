@@ -16,6 +16,7 @@ from zeroconf.asyncio import AsyncServiceBrowser, AsyncServiceInfo, AsyncZerocon
 from core.errors import HearthError, IdentityError, NetworkError
 from core.identity import PeerId, parse_peer, peer_text
 from core.net import limits
+from core.net.addresses import host_of
 from core.net.messages import PeerAddress
 from core.net.rpc import RpcNode
 
@@ -91,8 +92,8 @@ class Lan:
 
     def _announcement(self) -> AsyncServiceInfo:
         port = int(self._node.endpoint.sockets[0].rpartition(":")[2])
-        found = (address.rpartition(":")[0].strip("[]") for address in self._node.endpoint.addresses())
-        hosts = [host for host in dict.fromkeys(found) if _is_of_a_lan(ipaddress.ip_address(host))]
+        found = dict.fromkeys(map(host_of, self._node.endpoint.addresses()))
+        hosts = [host for host in found if _is_of_a_lan(ipaddress.ip_address(host))]
         name = peer_text(self._node.peer)
         return AsyncServiceInfo(
             SERVICE,

@@ -75,6 +75,8 @@ FRAME_S = 10.0
 """Time for a frame once its first byte is here, and ..."""
 FRAME_BYTES_PER_S = 64.0 * KIB
 """... the slowest honest rate for its bytes: a quarter of a slow line's upload, which four lanes share."""
+FORGOTTEN_S = 300.0
+"""A router has usually forgotten by then to whom its PC wrote: RFC 4787 recommends five minutes."""
 ADDRESSES = 8
 """Addresses of one peer: two families, LAN, outside, and a spare."""
 ADDRESS_BOOK = 4096

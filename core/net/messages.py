@@ -84,11 +84,3 @@ class Observed(msgspec.Struct, frozen=True):
     address: SocketAddress | None
     backbone: bool
     relays: bool
-
-
-class DialBack(msgspec.Struct, frozen=True):
-    """Dial me, at the address you see, from a port that I have never written to."""
-
-
-class DialledBack(msgspec.Struct, frozen=True):
-    reached: bool

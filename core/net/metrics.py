@@ -15,6 +15,7 @@ class MethodMetrics(NamedTuple):
     errors: int
     refused: int
     bytes_in: int
+    """Of requests, replies and their payloads."""
     bytes_out: int
     mean_ms: float
     """Of all calls made; of those served if none was made."""
@@ -54,6 +55,11 @@ class Meter:
     def refused(self) -> None:
         """A peer's call was declined."""
         self._refused += 1
+
+    @property
+    def moved(self) -> tuple[int, int]:
+        """Bytes received and sent."""
+        return self._in, self._out
 
     def _remember(self, count: int, seconds: float) -> None:
         if len(self._recent) < _RECENT:

@@ -7,9 +7,13 @@ from typing import Literal
 import msgspec
 
 from core.identity import PeerId
+from core.net.addresses import host_of
 
 Nat = Literal["unknown", "none", "cone", "symmetric"]
 Kind = Literal["unknown", "reachable", "punchable", "relayed", "dial-out only"]
+DialledBy = Literal["nobody", "acquaintance", "stranger"]
+"""Who got in from a port that this PC never wrote to: a host that it writes to, or one that it does not."""
+NOT_CERTAIN = "a backbone peer that this PC writes to dialled it; that strangers can is not certain"
 
 
 class Reachability(msgspec.Struct, frozen=True):
@@ -45,12 +49,19 @@ def nat_kind(seen: Collection[str], local: Collection[str], port: int) -> Nat:
     return "cone" if next(iter(seen)).endswith(f":{port}") else "symmetric"
 
 
-def judge(nat: Nat, dialled_back: bool, punched: PeerId | None, relays: Collection[PeerId]) -> tuple[Kind, str]:
-    """How this peer is reached, and what showed it."""
-    if dialled_back:
-        return "reachable", "a backbone peer dialled back"
+def judge(nat: Nat, dialled_by: DialledBy, punched: PeerId | None, relays: Collection[PeerId]) -> tuple[Kind, str]:
+    """How this peer is reached, and what showed it.
+
+    Many routers let in every port of a host that was written to: that an acquaintance got in says little behind one.
+    """
+    if dialled_by == "stranger":
+        return "reachable", "a backbone peer that this PC had not written to dialled it"
+    if dialled_by == "acquaintance" and nat == "none":
+        return "reachable", NOT_CERTAIN
     if punched is not None:
         return "punchable", f"met peer {punched.hex()[:8]} by hole punching"
+    if nat == "cone" and dialled_by == "acquaintance":
+        return "punchable", NOT_CERTAIN
     if nat == "cone":
         return "punchable", "the router shows everybody the same address"
     if nat == "unknown":
@@ -67,10 +78,29 @@ def may_punch(nat: Nat, other: Nat) -> bool:
 
 def is_address(text: str) -> bool:
     """Whether `text` is "ip:port" that may be dialled on another's word."""
-    host, _, port = text.rpartition(":")
+    port = text.rpartition(":")[2]
     try:
-        ip = ipaddress.ip_address(host.strip("[]"))
+        ip = ipaddress.ip_address(host_of(text))
     except ValueError:
         return False
     wrong = ip.is_multicast or ip.is_unspecified or ip.is_reserved or ip.is_link_local
     return not wrong and port.isascii() and port.isdigit() and 0 < int(port) < 65536
+
+
+def as_public(address: str, other: str) -> bool:
+    """Whether "ip:port" is not of a smaller network than the other one: this PC, its LAN, the internet.
+
+    What another peer names is dialled only if so: nobody out on the internet has this PC dial its own neighbours. The
+    families may differ: two peers with both may have met by IPv6 and speak of a third that has IPv4 only.
+    """
+    ip, reference = (ipaddress.ip_address(host_of(text)) for text in (address, other))
+    return _width(ip) >= _width(reference)
+
+
+def same_family(address: str, other: str) -> bool:
+    """Whether both "ip:port" are of IPv4, or both of IPv6."""
+    return ipaddress.ip_address(host_of(address)).version == ipaddress.ip_address(host_of(other)).version
+
+
+def _width(ip: ipaddress.IPv4Address | ipaddress.IPv6Address) -> int:
+    return 0 if ip.is_loopback else 1 + ip.is_global

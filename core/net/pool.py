@@ -4,11 +4,12 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 
 from core.errors import NetworkError, PeerUnreachable
 from core.identity import PeerId
 from core.net import limits
+from core.net.addresses import host_of
 from core.net.endpoint import Connection, Endpoint, Incoming
 from core.net.limits import Backoff, Bans, TokenBucket
 from core.net.link import Link, Owner
@@ -46,6 +47,7 @@ class Pool:
         self._backoffs: dict[PeerId, Backoff] = {}
         self._handshakes = 0
         self._arrivals: dict[str, TokenBucket] = {}
+        self._written: dict[str, float] = {}
 
     # --- addresses
 
@@ -60,6 +62,24 @@ class Pool:
             self._backoffs.pop(peer, None)
         while len(self.book) > limits.ADDRESS_BOOK:
             del self.book[next(iter(self.book))]
+
+    def hosts(self, besides: Link | None = None) -> list[str]:
+        """Hosts to which this PC wrote lately, other than over `besides`: its router may let them in for that.
+
+        Those of open links come first, then the newest.
+        """
+        since = time.monotonic() - limits.FORGOTTEN_S
+        links = [link for link in (*self.links.values(), *self._retired) if link is not besides]
+        open_to = [host_of(address) for link in links for address in _addresses(link)]
+        written = [host for host, at in reversed(self._written.items()) if at >= since]
+        return list(dict.fromkeys([*open_to, *written]))
+
+    def _writes(self, addresses: Iterable[str]) -> None:
+        for host in map(host_of, addresses):
+            self._written.pop(host, None)
+            self._written[host] = time.monotonic()
+        while len(self._written) > limits.ADDRESS_BOOK:
+            del self._written[next(iter(self._written))]
 
     # --- dialling
 
@@ -114,6 +134,7 @@ class Pool:
     async def _dial_known(self, peer: PeerId) -> None:
         known = self.book.get(peer)
         if known is not None and known.addresses:
+            self._writes(known.addresses)
             with contextlib.suppress(PeerUnreachable):
                 self.adopt(await self.endpoint.dial(peer, known.addresses))
 
@@ -128,10 +149,13 @@ class Pool:
         """Dial a peer at given addresses now, whatever the address book and the back-off say (for hole punching).
 
         Raises:
-            PeerUnreachable: it did not answer.
+            PeerUnreachable: it did not answer, or nobody may be dialled now.
         """
+        if self.closed_because:
+            raise PeerUnreachable(self.closed_because)
         if (link := self.links.get(peer)) is not None and not link.relayed:
             return link
+        self._writes(addresses)
         return self.adopt(await self.endpoint.dial(peer, addresses, deadline_s))
 
     # --- accepting
@@ -147,7 +171,7 @@ class Pool:
 
     async def _shake_hands(self, incoming: Incoming) -> None:
         try:
-            host = (await incoming.address()).rpartition(":")[0]
+            host = host_of(await incoming.address())
             if not self._arrival(host).allows(1.0, time.monotonic()):
                 await incoming.refuse()
                 return
@@ -239,6 +263,7 @@ class Pool:
     def lost(self, link: Link) -> None:
         """A link closed."""
         self._retired.discard(link)
+        self._writes(_addresses(link))
         if self.links.get(link.peer) is link:
             del self.links[link.peer]
             if link.outgoing and link.ended_by_peer and link.heard == link.since:
@@ -270,3 +295,8 @@ class Pool:
                 link.tend(now, False)
                 if now - link.used > (limits.IDLE_S if link.busy else limits.RETIRED_S):
                     link.close("replaced")
+
+
+def _addresses(link: Link) -> list[str]:
+    """Where the peer was seen: a connection moves to another address of it when that serves better."""
+    return [address for address in (link.connection.came_from, link.address, link.connection.path().address) if address]

@@ -1,29 +1,27 @@
 """How this peer is reached from outside: its outside address, its NAT, hole punching, relays, client mode, roaming.
 
-Peers of the role backbone are asked what address they see, and to dial back from a fresh port. Peers behind NAT meet by
-dialling each other at the same moment, told to by a peer that both are connected to; where that fails, a willing peer
-relays (`relay.py`). Without one, a peer only dials out, and is called over the connections that it opened itself.
+Peers of the role backbone are asked what address they see, and to have this PC dialled (`dial_back.py`). Peers behind
+NAT meet by dialling each other at the same moment, told to by a peer that both are connected to; where that fails, a
+willing peer relays (`relay.py`). Without one, a peer only dials out, and is called over the connections that it opened.
 """
 
 import asyncio
 import logging
-import os
 import time
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
 import msgspec
 
-from core.errors import CallRefused, HearthError, PeerUnreachable
+from core.errors import HearthError
 from core.identity import PeerId
 from core.net import limits
-from core.net.endpoint import Endpoint
-from core.net.limits import Rates
+from core.net.dial_back import DialBacks
 from core.net.link import Payload
-from core.net.messages import DialBack, DialledBack, Observe, Observed
+from core.net.messages import Observe, Observed
 from core.net.nat import Reachability, judge, nat_kind
 from core.net.paths import is_direct, seen_at
-from core.net.punching import ASK_S, Punching, ensure, ration
+from core.net.punching import ASK_S, Punching, ensure
 from core.net.relay import Relay
 from core.net.relayed import RelayEnds
 from core.net.roaming import Roaming
@@ -35,7 +33,6 @@ MEASURE_S = 600.0
 """Home routers change little; a change of network is noticed by itself."""
 UPGRADE_S = 60.0
 """Between two tries to reach directly the peers that are reached through a relay."""
-DIAL_BACK_S = 2.0
 BACKBONES = 4
 """Backbone peers to which a connection is kept: two tell the kind of NAT, the others are spare."""
 COMMON_PEERS = 3
@@ -64,13 +61,14 @@ class Reach:
         self._punched: PeerId | None = None
         self._measure_now = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
-        self._dial_backs = Rates(rate=0.1, burst=5, all_rate=2)
+        self._dial_backs = DialBacks(
+            node, backbone=backbone, helpers=self.helpers, is_backbone=self._is_backbone, start=self._start
+        )
         self._roaming = Roaming(node, self._bootstrap, lambda: self._start(self._moved(), "moved"))
         self._punching = Punching(
             node, nat=lambda: self.state.nat, common=self._common, met=self._met, start=self._start
         )
         node.register("reach.observe", Observe, self._observe)
-        node.register("reach.dialback", DialBack, self._dial_back, cost=10)
 
     async def __aenter__(self) -> "Reach":
         self.node.connectors += [self._punching.connect, self._connect_by_relay]
@@ -119,22 +117,24 @@ class Reach:
     async def measure(self) -> Reachability:
         """Ask the connected backbone peers, and conclude."""
         peers = [peer for peer in self.node.pool.links if is_direct(self.node, peer)]
-        asked = [peer for peer in peers if peer in self._bootstrap or peer in self._helpers][: 2 * BACKBONES]
+        # Those named by the run or the user come first: others only say that they are backbone peers.
+        named = [peer for peer in self._bootstrap if peer in peers]
+        asked = [*named, *(peer for peer in peers if peer in self._helpers and peer not in named)][: 2 * BACKBONES]
         answers = dict(zip(asked, await asyncio.gather(*map(self._ask, asked)), strict=True))
         helpers = {peer: answer for peer, answer in answers.items() if answer is not None and answer.backbone}
-        seen = [answer.address for answer in helpers.values() if answer.address is not None]
+        seen = {peer: answer.address for peer, answer in helpers.items() if answer.address is not None}
+        outside = sorted(set(seen.values()))
         local = self.node.endpoint.addresses()
-        nat = nat_kind(seen, local, int(self.node.endpoint.sockets[0].rpartition(":")[2]))
-        dialled_back = bool(helpers) and await self._asks_to_dial_back(next(iter(helpers)))
+        nat = nat_kind([*seen.values()], local, int(self.node.endpoint.sockets[0].rpartition(":")[2]))
+        dialled_by = await self._dial_backs.measure(seen)
         relays = {peer for peer, answer in helpers.items() if answer.relays}
-        kind, step = judge(nat, dialled_back, self._punched if nat != "symmetric" else None, relays)
+        kind, step = judge(nat, dialled_by, self._punched if nat != "symmetric" else None, relays)
         before = self.state
-        self.state = Reachability(kind, step, time.time(), nat, tuple(sorted(set(seen))))
-        self.node.external = [] if nat == "symmetric" else sorted(set(seen))
-        # Those that relay first: all of them can arrange a meeting.
-        self.node.relays = (
-            () if kind == "reachable" else tuple(sorted(helpers, key=lambda peer: peer not in relays))[:BACKBONES]
-        )
+        self.state = Reachability(kind, step, time.time(), nat, tuple(outside))
+        self.node.external = outside if nat != "symmetric" or dialled_by == "stranger" else []
+        # Whom strangers can dial needs nobody to be met. Those that relay first: all of them can arrange a meeting.
+        useful = sorted(helpers, key=lambda peer: peer not in relays)[:BACKBONES]
+        self.node.relays = () if dialled_by == "stranger" else tuple(useful)
         self.node.dial_only = kind == "dial-out only"
         if before.kind != kind:
             log.info("this PC is %s: %s", kind, step)
@@ -149,21 +149,16 @@ class Reach:
             return None
         if answer.backbone or answer.relays or peer in self._bootstrap:
             self._helpers[peer] = answer
-            if len(self.helpers()) <= BACKBONES:
+            # Those that are gone count: they are dialled for minutes, and anybody can say that it is a backbone peer.
+            if len(self.helpers()) <= BACKBONES and len(self.node.pool.kept.difference(self._bootstrap)) < BACKBONES:
                 self.node.keep(peer)
             while len(self._helpers) > limits.CONNECTIONS:
                 del self._helpers[next(iter(self._helpers))]
         return answer
 
-    async def _asks_to_dial_back(self, peer: PeerId) -> bool:
-        try:
-            answer, _ = await self.node.call(
-                peer, "reach.dialback", DialBack(), DialledBack, deadline_s=DIAL_BACK_S + ASK_S
-            )
-        except HearthError as error:
-            log.debug("peer %s did not dial back: %s", peer.hex()[:8], error)
-            return self.state.kind == "reachable"  # asked too often: what was found stands
-        return answer.reached
+    async def _is_backbone(self, peer: PeerId) -> bool:
+        answer = self._helpers.get(peer) or await self._ask(peer)
+        return answer is not None and answer.backbone
 
     def _connected(self, peer: PeerId) -> None:
         """A new connection: is it a peer that can help?"""
@@ -182,22 +177,6 @@ class Reach:
     async def _observe(self, request: Observe, payload: Payload, context: Context) -> Observed:
         return Observed(seen_at(self.node, context.peer), self._backbone, self.relay.willing)
 
-    async def _dial_back(self, request: DialBack, payload: Payload, context: Context) -> DialledBack:
-        """Dial only where the asker itself was seen: nobody else can be made a target."""
-        address = seen_at(self.node, context.peer)
-        if not self._backbone or address is None:
-            raise CallRefused("This peer does not dial back. Ask a backbone peer.")
-        ration(self._dial_backs, context.peer)
-        prober = await Endpoint.bind(os.urandom(32))
-        try:
-            connection = await prober.dial(context.peer, [address], DIAL_BACK_S)
-            connection.close("dialled back")
-            return DialledBack(True)
-        except PeerUnreachable:
-            return DialledBack(False)
-        finally:
-            await prober.close()
-
     # --- by way of others
 
     def _common(self, peer: PeerId) -> list[PeerId]:
@@ -211,7 +190,7 @@ class Reach:
         """A hole was punched: this peer is punchable, whatever was concluded before."""
         self._punched = peer
         if self.state.kind in ("unknown", "punchable"):
-            kind, step = judge(self.state.nat, False, peer, ())
+            kind, step = judge(self.state.nat, "nobody", peer, ())
             self.state = msgspec.structs.replace(self.state, kind=kind, step=step, measured=time.time())
 
     async def _moved(self) -> None:

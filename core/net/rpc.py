@@ -72,6 +72,7 @@ class RpcNode:
         self.on_disconnected: list[Callable[[PeerId], None]] = []
         self.bans = Bans()
         self.shaper = Shaper()
+        self._moved = (0, 0)
         self.endpoint: Endpoint
         self.pool: Pool
         self._listen = listen
@@ -105,6 +106,7 @@ class RpcNode:
                 mine = (kind, error, trace) if kind is asyncio.CancelledError else (None, None, None)
                 await group.__aexit__(*mine)
         finally:
+            self._moved = self.endpoint.moved()
             await self.endpoint.close()
 
     def start(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
@@ -175,7 +177,7 @@ class RpcNode:
         try:
             async with asyncio.timeout(deadline_s):
                 link = self.pool.links.get(peer) or await self.pool.link(peer)
-                answer, data = await self._ask(link, name, request, payload, began + deadline_s)
+                answer, data, sent = await self._ask(link, name, request, payload, began + deadline_s)
                 result = self._decoder(reply)(answer.body)
         except TimeoutError as error:
             meter.failed()
@@ -188,12 +190,13 @@ class RpcNode:
         except HearthError:
             meter.failed()
             raise
-        meter.called(time.monotonic() - began, len(payload), len(data))
+        meter.called(time.monotonic() - began, sent, len(answer.body) + len(data))
         return result, data
 
     async def _ask(
         self, link: Link, name: str, request: msgspec.Struct, payload: Payload, deadline: float
-    ) -> tuple[Answer, bytes]:
+    ) -> tuple[Answer, bytes, int]:
+        """The answer, its payload, and how many bytes were sent."""
         body = _encode(request)
         if len(body) > limits.MAX_BODY or len(payload) > limits.MAX_PAYLOAD:
             raise CallRefused(f"{name}: a call of {len(body)} + {len(payload)} bytes is over the limit. Split it.")
@@ -204,7 +207,7 @@ class RpcNode:
             link.used = now = time.monotonic()
             try:
                 await link.send(Call(number, name, max(1, int((deadline - now) * 1000)), msgspec.Raw(body)), payload)
-                return await future
+                return *await future, len(body) + len(payload)
             except asyncio.CancelledError:
                 if link.closed_because is None:
                     link.post(Cancel(number))
@@ -232,7 +235,7 @@ class RpcNode:
         """Send and receive no faster than so many bytes a second, over all peers; 0: no limit."""
         if (upload, download) != (self.shaper.upload.rate, self.shaper.download.rate):
             self.shaper.set(upload, download)
-            for link in self.pool.links.values():
+            for link in self.pool.links.values() if self._group is not None else ():
                 link.shape()
 
     def hush(self, why: str) -> None:
@@ -253,7 +256,11 @@ class RpcNode:
 
     def moved(self) -> tuple[int, int]:
         """Bytes received and sent since the start, as the network counts them."""
-        return self.endpoint.moved() if self._group is not None else (0, 0)
+        return self._moved if self._group is None else self.endpoint.moved()
+
+    def moved_by_method(self) -> dict[str, tuple[int, int]]:
+        """Bytes received and sent of that, in the calls that have ended; without headers."""
+        return {name: meter.moved for name, meter in self._meters.items()}
 
     def keep(self, peer: PeerId, kept: bool = True) -> None:
         """Hold on to the connection with a peer: never idle, and a cut is noticed also between calls."""

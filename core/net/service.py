@@ -218,7 +218,7 @@ class Service:
             return result
         link.post(answer, data)
         link.used = time.monotonic()
-        method.meter.served(link.used - began, size, len(data))
+        method.meter.served(link.used - began, len(call.body) + size, len(answer.body) + len(data))
         return None
 
     def _wait(
@@ -280,7 +280,8 @@ class Service:
                 except Exception as error:
                     await link.send(_failed(call, method, error))
                 else:
-                    method.meter.served(time.monotonic() - began, len(payload), len(data))
+                    received, sent = len(call.body) + len(payload), len(answer.body) + len(data)
+                    method.meter.served(time.monotonic() - began, received, sent)
                     await link.send(answer, data)
         except TimeoutError:
             method.meter.failed()

@@ -38,7 +38,9 @@ class Bucket:
 
     def set(self, rate: float) -> None:
         if rate != self.rate:
-            self.rate, self._tokens, self._at = rate, 0.0, self._clock()
+            self.spend(0)
+            debt = min(0.0, self._tokens) if rate else 0.0
+            self.rate, self._tokens, self._at = rate, debt, self._clock()
 
     @property
     def chunk(self) -> int:

@@ -61,6 +61,12 @@ class Case:
             return True
         return self.settings.idle_unknown == "run" if idle is None else idle >= self.settings.idle_threshold_s
 
+    @property
+    def memory_bytes(self) -> int:
+        """What all of Hearth may use now."""
+        percent = self.settings.memory_idle_percent if self.away else self.settings.memory_in_use_percent
+        return self.machine.memory_bytes * percent // 100
+
     def stops(self, name: str) -> bool:
         return counts(name, self.signals, self.settings, self.held)
 

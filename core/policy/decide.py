@@ -7,10 +7,10 @@ from core.policy import schedule
 from core.policy.case import Case
 from core.policy.facts import Compute, Machine, Usage, Verdict, Wishes
 from core.policy.hold import Held, number
-from core.policy.limits import usable
-from core.policy.rules import judge
+from core.policy.limits import chosen_device, uses_gpus
+from core.policy.rules import LIFTED, judge
 from core.policy.signals.reading import Signals
-from core.policy.words import clock, countdown, duration, sentence
+from core.policy.words import clock, countdown, counted, duration, sentence
 from core.settings import Settings
 
 USUAL = Machine()
@@ -29,6 +29,8 @@ class Decision:
     """CPU or GPU compute."""
     cpu: bool
     gpu: bool
+    start_now: bool
+    """It does not compute, but would after "Start now"; a pause is ended by Resume."""
     network: bool
     """Peers may be called and served. Pausing leaves it on: others find what this PC keeps."""
     rules: tuple[Verdict, ...]
@@ -38,6 +40,8 @@ class Decision:
     threads: int
     memory_bytes: int
     """What all of Hearth may use now."""
+    device: str = "cpu"
+    """On which experts are to be, if anything computes: "cpu", or a graphics processor's id."""
 
 
 def decide(
@@ -61,7 +65,9 @@ def decide(
     rules = judge(case)
     stopped = frozenset(resource for verdict in rules for resource in verdict.stops)
     cpu, network = "cpu" not in stopped, "network" not in stopped
-    gpu = machine.uses_gpus and bool(usable(case)) and "gpu" not in stopped
+    gpu = uses_gpus(case) and "gpu" not in stopped
+    kept = frozenset(resource for verdict in rules if verdict.rule not in LIFTED for resource in verdict.stops)
+    startable = "cpu" not in kept or (uses_gpus(case) and "gpu" not in kept)
     deciding = None if cpu or gpu else next(verdict for verdict in rules if "cpu" in verdict.stops)
     off = None if network or not machine.networked else next(rule for rule in rules if "network" in rule.stops)
     if deciding is not None:
@@ -69,7 +75,6 @@ def decide(
     else:
         state, reason, until, moment = _computing(case, off)
     cores = max(1, machine.cores)
-    percent = settings.memory_idle_percent if case.away else settings.memory_in_use_percent
     return Decision(
         state=state,
         reason=reason,
@@ -78,11 +83,13 @@ def decide(
         train=cpu or gpu,
         cpu=cpu,
         gpu=gpu,
+        start_now=startable and not (cpu or gpu),
         network=network,
         rules=rules,
         cpu_share=(settings.cpu_share_idle if case.away else settings.cpu_share_in_use) / 100,
         threads=min(settings.threads or max(1, cores // 2), cores),
-        memory_bytes=machine.memory_bytes * percent // 100,
+        memory_bytes=case.memory_bytes,
+        device=chosen_device(case, cpu) if gpu else "cpu",
     )
 
 
@@ -128,7 +135,7 @@ def _computing(case: Case, off: Verdict | None) -> Told:
 
 def _contributing(case: Case) -> tuple[str, str, float | None]:
     compute, settings, now = case.compute, case.settings, case.now
-    hosts = f"This PC is training {compute.experts} experts."
+    hosts = f"This PC is training {counted(compute.experts, 'expert')}."
     if not compute.experts:
         hosts = "This PC trains through the experts of other peers."
         if not compute.trains:

@@ -1,6 +1,7 @@
 """What the policy is told beside signals and settings, and what one of its rules says."""
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Literal
 
 from core.control.messages import PAUSE_S, START_NOW_S, State
@@ -56,6 +57,12 @@ class Compute:
     """It trains itself, and does not only host experts."""
     measuring: bool = False
     """It must find out first how fast this PC is."""
+    device: str = "cpu"
+    """On which it computes: "cpu", or a graphics processor's id."""
+    speeds: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    """What an expert gets through on each device, as far as it was measured."""
+    failed: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    """Graphics processors that failed, and the unix time until which they are left alone."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,6 +72,9 @@ class Usage:
     network_bytes_month: int = 0
     """Both ways, since the first of the calendar month."""
     disk_bytes: int = 0
+    own_memory_bytes: int = 0
+    memory_bound: str = ""
+    """What the system itself does to bound it, as part of a sentence."""
     kwh_month: float = 0.0
     heat_stop_cpu: bool = False
     """Resting is not enough to keep the CPU's temperature or power: it has to stop."""

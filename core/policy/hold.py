@@ -58,6 +58,14 @@ def _busy(signals: Signals, settings: Settings, on: bool) -> bool:
     return settings.busy_cpu_percent > 0 and others is not None and others * 100 > settings.busy_cpu_percent
 
 
+def _gpu_busy(signals: Signals, settings: Settings, on: bool) -> bool:
+    """There is one, and none that others leave free."""
+    found = [gpu.others for gpu in signals.gpus.value or () if gpu.id not in settings.gpus_off]
+    shares = [number(Reading(share, ""), 0, 1) for share in found]
+    limit = settings.busy_cpu_percent
+    return limit > 0 and bool(shares) and all(share is not None and share * 100 > limit for share in shares)
+
+
 def _short(reading: Reading[int], limit_mb: int, band: float) -> bool:
     free = number(reading)
     return free is not None and free < limit_mb * band * 2**20
@@ -87,7 +95,9 @@ CONDITIONS: dict[str, Condition] = {
     "disk": Condition(
         lambda signals, settings, on: _short(signals.disk_free, settings.disk_free_mb, DISK_BAND if on else 1), 0, 60
     ),
+    "hot": Condition(lambda signals, settings, _: bool(signals.hot.value) and settings.cpu_celsius > 0, 0, 60),
     "metered": Condition(lambda signals, settings, _: bool(signals.metered.value) and not settings.on_metered, 0, 10),
+    "gpu_busy": Condition(_gpu_busy, 3, 20),
     "gpu_programs": Condition(
         lambda signals, settings, _: bool(running(signals, settings.exclusive_gpu_programs)), 0, 10
     ),

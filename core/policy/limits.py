@@ -1,13 +1,14 @@
 """The rules that protect the PC, the purse and the screen: heat, memory, disk, energy, the network, the GPU's own."""
 
 import dataclasses
+import math
 import time
 
 from core.policy.case import COMPUTE, GPU, Case, hours_rule, programs_rule, value_words
 from core.policy.facts import Resource, Verdict
 from core.policy.hold import DISK_BAND, MEMORY_BAND, number
 from core.policy.signals.reading import Reading
-from core.policy.words import date, duration, listed, size
+from core.policy.words import clock, date, duration, electricity, listed, size, traffic
 
 NETWORK: frozenset[Resource] = frozenset({"network"})
 CPU: frozenset[Resource] = frozenset({"cpu"})
@@ -37,8 +38,8 @@ def _heat(
 
 
 def heat_cpu(case: Case) -> Verdict:
-    signals, settings = case.signals, case.settings
-    return _heat(
+    signals, settings, told = case.signals, case.settings, case.signals.hot.value
+    row = _heat(
         "heat_cpu",
         "processor",
         signals.celsius,
@@ -47,6 +48,15 @@ def heat_cpu(case: Case) -> Verdict:
         settings.cpu_watts_limit,
         case.usage.heat_stop_cpu,
     )
+    if told is not None and row.unknown:
+        wants = "Stops when the system calls it too hot" if settings.cpu_celsius else "No target"
+        live = "Too hot, as the system says" if told else "Not too hot, as the system says"
+        row = dataclasses.replace(row, live=live, wants=wants, unknown=False)
+    if not case.stops("hot"):
+        return row
+    until, moment = case.gone("hot", "Goes on when it has cooled down.")
+    reason = "The system says that this PC is too hot." if told else "The system called this PC too hot a moment ago."
+    return dataclasses.replace(row, stops=COMPUTE, until=until, until_time=moment, reason=reason)
 
 
 def _free(case: Case, rule: str, title: str, reading: Reading[int], what: str, limit_mb: int, band: float) -> Verdict:
@@ -71,6 +81,19 @@ def memory(case: Case) -> Verdict:
     return _free(case, "memory", "Free memory", case.signals.memory_free, "memory", limit, MEMORY_BAND)
 
 
+def own_memory(case: Case) -> Verdict:
+    """It stops nothing: experts are parked, or compute ends and comes back smaller (`core.worker.memory`)."""
+    usage = case.usage
+    bound = f"; {usage.memory_bound}" if usage.memory_bound else ""
+    when = "away" if case.away else "here"
+    return Verdict(
+        "own_memory",
+        "Memory of Hearth",
+        f"{size(usage.own_memory_bytes)} used{bound}",
+        f"At most {size(case.memory_bytes)} while you are {when}",
+    )
+
+
 def disk(case: Case) -> Verdict:
     row = _free(
         case, "disk", "Free disk space", case.signals.disk_free, "disk space", case.settings.disk_free_mb, DISK_BAND
@@ -82,7 +105,7 @@ def disk(case: Case) -> Verdict:
 def energy(case: Case) -> Verdict:
     used, budget = number(Reading(case.usage.kwh_month, "")) or 0.0, case.settings.energy_budget_kwh
     wants = f"At most {budget} kWh a month" if budget else "No limit"
-    row = Verdict("energy", "Energy", f"{used:.3g} kWh this month", wants)
+    row = Verdict("energy", "Energy", f"{electricity(used)} this month", wants)
     if not budget or used < budget:
         return row
     until, end = _next_month(case.now)
@@ -108,13 +131,13 @@ def metered(case: Case) -> Verdict:
 
 
 def quota(case: Case) -> Verdict:
-    used, limit = max(0, case.usage.network_bytes_month), case.settings.quota_gb
-    wants = f"At most {limit} GB a month" if limit else "No limit"
-    row = Verdict("quota", "Traffic", f"{used / 1e9:.3g} GB this month", wants)
-    if not limit or used < limit * 1e9:
+    used, limit = max(0, case.usage.network_bytes_month), case.settings.quota_mb * 10**6
+    wants = f"At most {traffic(limit)} a month" if limit else "No limit"
+    row = Verdict("quota", "Traffic", f"{traffic(used)} this month", wants)
+    if not limit or used < limit:
         return row
     until, end = _next_month(case.now)
-    reason = f"The {limit} GB of traffic that you allow a month are used."
+    reason = f"The {traffic(limit)} of traffic that you allow a month are used."
     return dataclasses.replace(row, stops=NETWORK, until=until, until_time=end, reason=reason)
 
 
@@ -157,23 +180,61 @@ def heat_gpu(case: Case) -> Verdict:
     )
 
 
+def gpu_busy(case: Case) -> Verdict:
+    limit, gpus = case.settings.busy_cpu_percent, case.signals.gpus.value or ()
+    shares = [number(Reading(gpu.others, ""), 0, 1) for gpu in gpus if gpu.id in usable(case)]
+    known = [f"{share:.0%}" for share in shares if share is not None]
+    live, unknown = value_words(case.signals.gpus, f"{listed(known)} of it" if known else None)
+    wants = f"Stops above {limit}%" if limit else "Never stops for them"
+    row = Verdict("gpu_busy", "Other programs on the GPU", live, wants, unknown=unknown)
+    if not limit or not case.stops("gpu_busy"):
+        return row
+    until, moment = case.gone("gpu_busy", "The GPU goes on when they have been calm for 20 s.")
+    reason = "Other programs use the GPU." if moment is None else "Other programs used the GPU a moment ago."
+    return dataclasses.replace(row, stops=GPU, until=until, until_time=moment, reason=reason)
+
+
 def gpu(case: Case) -> Verdict:
-    gpus = case.signals.gpus.value
-    used = usable(case)
+    gpus, failed, off = case.signals.gpus.value, case.compute.failed, case.settings.gpus_off
     words = None
     if gpus is not None:
-        words = listed([f"{one.name}{'' if one.id in used else ' (off)'}" for one in gpus]) if gpus else "None found"
+        marks = {one.id: " (off)" if one.id in off else " (failed)" if one.id in failed else "" for one in gpus}
+        words = listed([f"{one.name}{marks[one.id]}" for one in gpus]) or "None found"
     live, unknown = value_words(case.signals.gpus, words)
-    row = Verdict("gpu", "Graphics processors", live, "Uses those that you have not switched off", unknown=unknown)
-    if not gpus or used:
+    wants = "There is none to use" if gpus == () else "Uses those that you have not switched off"
+    if not case.machine.uses_gpus:
+        wants = "Hearth computes on the processor only"
+    row = Verdict("gpu", "Graphics processors", live, wants, unknown=unknown)
+    if not gpus or usable(case) or not case.machine.uses_gpus:
         return row
-    reason, until = "You switched all graphics processors off.", "Goes on when you switch one on in Settings."
-    return dataclasses.replace(row, stops=GPU, until=until, reason=reason)
+    again = min((failed[one.id] for one in gpus if one.id in failed and one.id not in off), default=None)
+    if again is None:
+        reason, until = "You switched all graphics processors off.", "Goes on when you switch one on in Settings."
+    else:
+        reason, until = "The graphics processor failed.", f"It is tried again at {clock(again, case.now)}."
+    return dataclasses.replace(row, stops=GPU, until=until, until_time=again, reason=reason)
 
 
 def usable(case: Case) -> frozenset[str]:
-    """Ids of the graphics processors that are there and may be used."""
-    return frozenset(one.id for one in case.signals.gpus.value or () if one.id not in case.settings.gpus_off)
+    """Ids of the graphics processors that are there, work, and may be used."""
+    gpus = case.signals.gpus.value or ()
+    return frozenset(one.id for one in gpus if not (one.id in case.settings.gpus_off or one.id in case.compute.failed))
+
+
+def uses_gpus(case: Case) -> bool:
+    """Whether any graphics processor would compute, if no rule stopped it."""
+    return case.machine.uses_gpus and bool(usable(case))
+
+
+def chosen_device(case: Case, cpu: bool) -> str:
+    """Where experts are to be: on the usable graphics processor on which they are already, if others leave it free, or
+    else the largest of those that they do; "cpu" if that is allowed (`cpu`) and faster for this run."""
+    gpus = [one for one in case.signals.gpus.value or () if one.id in usable(case)]
+    limit, speeds = case.settings.busy_cpu_percent / 100 or 1.0, case.compute.speeds
+    free = [one for one in gpus if one.others is None or one.others <= limit] or gpus
+    ours = (one for one in free if one.id == case.compute.device)
+    chosen = next(ours, None) or max(free, key=lambda one: (one.memory_bytes or 0, one.id))
+    return "cpu" if cpu and speeds.get("cpu", 0.0) > speeds.get(chosen.id, math.inf) else chosen.id
 
 
 def _next_month(now: float) -> tuple[str, float]:

@@ -103,7 +103,7 @@ def user(case: Case) -> Verdict:
     if idle is None:
         if settings.idle_unknown == "run":
             return row
-        if case.signals.idle_s == UNKNOWN:  # the first answer is on its way
+        if case.signals.idle_s.source == UNKNOWN.source:  # the first answer is on its way
             reason, until = "It is being measured how long you have been away.", "Known in a moment."
             return dataclasses.replace(stop, state="preparing", reason=reason, until=until)
         remedy = "Computes when you choose “Compute anyway” in Settings, or press Start now."
@@ -167,19 +167,20 @@ def cpu_busy(case: Case) -> Verdict:
 
 RULES: tuple[Callable[[Case], Verdict], ...] = (
     choice, role, battery, user, hours, programs, game, cpu_busy,
-    limits.heat_cpu, limits.memory, limits.disk, limits.energy,
+    limits.heat_cpu, limits.memory, limits.own_memory, limits.disk, limits.energy,
     limits.network_hours, limits.metered, limits.quota,
-    limits.gpu_user, limits.gpu_programs, limits.heat_gpu, limits.gpu,
+    limits.gpu_user, limits.gpu_programs, limits.gpu_busy, limits.heat_gpu, limits.gpu,
 )  # fmt: skip
 """BOINC's order of reasons: the user's choice, battery, user active, schedule, exclusive programs, CPU busy; then what
 protects the PC; what concerns only the network or the GPU comes last."""
 
-GPU_ONLY = (limits.gpu_user, limits.gpu_programs, limits.heat_gpu)
+GPU_ONLY = (limits.gpu_user, limits.gpu_programs, limits.gpu_busy, limits.heat_gpu)
 
 
 def judge(case: Case) -> tuple[Verdict, ...]:
-    """All rules on a case, but for a GPU's where there is none. "Start now" takes the stops of those that it lifts."""
-    rules = RULES if case.signals.gpus.value != () else tuple(rule for rule in RULES if rule not in GPU_ONLY)
+    """All rules on a case, but for those on the use of GPUs where none is used. "Start now" takes the stops of those
+    that it lifts."""
+    rules = RULES if limits.uses_gpus(case) else tuple(rule for rule in RULES if rule not in GPU_ONLY)
     verdicts = tuple(rule(case) for rule in rules)
     end = case.wishes.start_now_until
     if end is None:

@@ -1,6 +1,7 @@
 """Times and sizes as the policy's sentences tell them."""
 
 import time
+from collections.abc import Callable
 
 
 def clock(moment: float, now: float) -> str:
@@ -35,6 +36,22 @@ def size(amount: float) -> str:
     """300 MB, 11.4 GB; MB of 2^20 bytes, as in the settings."""
     mb = amount / 2**20
     return f"{mb:.0f} MB" if mb < 1024 else f"{mb / 1024:.1f} GB"
+
+
+def traffic(amount: float) -> str:
+    """300 MB, 11.4 GB; MB of 10^6 bytes, as providers count."""
+    mb = amount / 1e6
+    return f"{round(mb, 1):.10g} MB" if mb < 1000 else f"{round(mb / 1000, 1):.10g} GB"
+
+
+def electricity(kwh: float, number: Callable[[float], str] = lambda value: f"{round(value, 2):.10g}") -> str:
+    """4.2 Wh, 0.41 kWh; `number` writes the figure, with two decimals at most."""
+    return f"{number(kwh * 1000)} Wh" if kwh < 0.1 else f"{number(kwh)} kWh"
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """1 peer, 2,500 peers."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def listed(words: list[str], most: int = 4) -> str:

@@ -5,7 +5,9 @@ one for each parameter.
 """
 
 import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -19,8 +21,9 @@ EPSILON = 1e-8
 LEAST = 0.05
 """Of the rate, at the planned end of a run and after it."""
 KINDS = ("weights", "mean", "square")
-WORK = 10
-"""Of a step for each number, in multiplications."""
+SLICE = 1 << 20
+"""Numbers that are worked on at once, by each thread: some milliseconds; some tens where memory is touched for the
+first time."""
 MAX_COUNT = 2**53
 """Of steps or samples: more than a million a second for 200 years, and exact in JSON."""
 
@@ -35,17 +38,20 @@ class Adam:
     change in place. The moments take no memory before the first step.
     """
 
-    def __init__(self, module: nn.Module, rate: float, training: Training, share: float = 1.0) -> None:
-        """Args: module, learning rate, rules of the run (warm-up, decay and clip), and the share of the run's samples
-        that the module sees, by which warm-up and decay come earlier."""
+    def __init__(
+        self, module: nn.Module, rate: float, training: Training, share: float = 1.0, vector: Tensor | None = None
+    ) -> None:
+        """Args: module, learning rate, rules of the run (warm-up, decay and clip), the share of the run's samples that
+        the module sees, by which warm-up and decay come earlier, and the vector that its parameters are views of, if
+        they are."""
         self._names = [name for name, _ in module.named_parameters()]
         self.parameters = list(module.parameters())
         self._rate, self._clip = rate, training.clip
         self._warmup, self._decay = training.warmup_samples * share, training.decay_samples * share
         self._planned = training.planned_samples * share if training.planned_samples else math.inf
-        self._weights = torch.cat([parameter.detach().flatten() for parameter in self.parameters])
-        for parameter, part in zip(self.parameters, self.parts(self._weights), strict=True):
-            parameter.data = part
+        if vector is None:
+            vector = torch.cat([parameter.detach().flatten() for parameter in self.parameters])
+        self._hold(vector)
         self._moments: tuple[Tensor, Tensor] | None = None
         """Moving means of the gradient and of its square; None: zeros."""
         self.version = 0
@@ -53,66 +59,84 @@ class Adam:
         self.samples = 0
         """Samples whose gradients they applied."""
 
+    def _hold(self, weights: Tensor) -> None:
+        """Have the parameters be views of these weights."""
+        self._weights = weights
+        for parameter, part in zip(self.parameters, self.parts(weights), strict=True):
+            parameter.data = part
+
     def parts(self, flat: Tensor) -> list[Tensor]:
         """Views of [all parameters], flat, in the parameters' shapes."""
         sizes = [parameter.numel() for parameter in self.parameters]
         return [p.view(q.shape) for p, q in zip(flat.split_with_sizes(sizes), self.parameters, strict=True)]
 
-    @torch.no_grad()
+    def move(self, carry: Callable[[Tensor], Tensor]) -> None:
+        """Have weights and moments carried to another device; nothing has changed if that fails."""
+        weights = carry(self._weights)
+        moments = self._moments and (carry(self._moments[0]), carry(self._moments[1]))
+        self._hold(weights)
+        self._moments = moments
+
     def step(self, gradient: Tensor, samples: int, divisor: float = 1.0) -> None:
         """Change the parameters in place, once.
 
         Args:
-            gradient: [all parameters], in their order, flat; the mean over samples. It is overwritten.
+            gradient: [all parameters], in their order, flat; the mean over samples. It is zero afterwards.
             samples: how many.
             divisor: of the gradient: 1 if it is the mean, `samples` if it is the sum.
 
         Raises:
             ComputeError: the gradient holds NaN or infinity; nothing has changed.
         """
-        pieces = crew.cut(len(gradient), WORK * len(gradient))
-        norm = math.hypot(*crew.run([partial(_norm, gradient[piece]) for piece in pieces])) / divisor
+        for _ in self.begin_step(gradient, samples, divisor):
+            pass
+
+    @torch.no_grad()
+    def begin_step(self, gradient: Tensor, samples: int, divisor: float = 1.0) -> Iterator[None]:
+        """The same in slices: the counters tell of the step at once, the rest is done by the iterator. Until its end
+        nobody may look at parameters, moments or the gradient.
+
+        Raises:
+            ComputeError: as `step`.
+        """
+        each = SLICE if gradient.is_cpu else len(gradient)
+        norms = [_norms([gradient[piece] for piece in pieces]) for pieces in crew.rounds(len(gradient), each)]
+        norm = math.hypot(*norms) / divisor
         if not math.isfinite(norm):
             raise ComputeError("A gradient held NaN or infinity and was refused; the parameters are unchanged.")
+        # All memory is taken before anything changes: a device may have none.
+        count = torch.tensor(self.version + 1, dtype=torch.float32, device=gradient.device)
+        fresh = self._moments is None
+        self._moments = self._moments or (torch.empty_like(gradient), torch.empty_like(gradient))
         self.version += 1
         self.samples += samples
         rise = self.samples / self._warmup if self._warmup else 1.0
         fall = max(LEAST, 1.0 - (1.0 - LEAST) * self.samples / self._planned)
         rate = self._rate * min(1.0, rise, math.sqrt(self._decay / self.samples)) * fall
-        mean, square = self._moments = self._moments or (torch.zeros_like(gradient), torch.zeros_like(gradient))
-        scale = torch.tensor(divisor * max(1.0, norm / self._clip), dtype=torch.float32)
-        vectors = (self._weights, gradient, mean, square)
-        crew.run([partial(self._change, rate, scale, [vector[piece] for vector in vectors]) for piece in pieces])
-
-    def _change(self, rate: float, scale: Tensor, vectors: list[Tensor]) -> None:
-        """The rule of Adam, in one pass over weights, gradient and moments: operation by operation takes three times
-        longer."""
-        weights, gradient, mean, square = vectors
-        torch._fused_adam_(
-            [weights],
-            [gradient],
-            [mean],
-            [square],
-            [],
-            [torch.tensor(self.version, dtype=torch.float32)],
-            lr=rate,
-            beta1=BETAS[0],
-            beta2=BETAS[1],
-            weight_decay=0.0,
-            eps=EPSILON,
-            amsgrad=False,
-            maximize=False,
-            grad_scale=scale,
-        )
+        change = partial(_change, rate, divisor * max(1.0, norm / self._clip), count, fresh)
+        return _slices(change, (self._weights, gradient, *self._moments), each)
 
     def state(self) -> dict[str, Tensor]:
         """A copy of the weights and both moments by parameter, and the numbers of steps and samples."""
-        state = self._counts()
-        zeros = torch.zeros(0) if self._moments else torch.zeros_like(self._weights)
-        for kind, flat in zip(KINDS, (self._weights, *(self._moments or (zeros, zeros))), strict=True):
-            parts = self.parts(flat.clone())
-            state.update({f"{kind}.{name}": part for name, part in zip(self._names, parts, strict=True)})
+        state: dict[str, Tensor] = {}
+        for _ in self.copying(state, each=len(self._weights)):
+            pass
         return state
+
+    @torch.no_grad()
+    def copying(self, state: dict[str, Tensor], each: int = SLICE) -> Iterator[None]:
+        """The same slice by slice, into `state`, whose counters come last; nothing may change meanwhile."""
+        for kind, flat in zip(KINDS, (self._weights, *(self._moments or (None, None))), strict=True):
+            copy = torch.empty(self._weights.shape, dtype=self._weights.dtype)
+            for start in range(0, len(copy), each):
+                piece = slice(start, start + each)
+                if flat is None:
+                    copy[piece].zero_()
+                else:
+                    copy[piece].copy_(flat[piece].to("cpu"))
+                yield
+            state.update({f"{kind}.{name}": p for name, p in zip(self._names, self.parts(copy), strict=True)})
+        state.update(self._counts())
 
     def load_state(self, state: dict[str, Tensor]) -> None:
         """Go on from a copy.
@@ -121,17 +145,83 @@ class Adam:
             CheckpointError: a name, shape or dtype does not fit this module, or a value is not finite; nothing has
                 changed.
         """
-        expected = {f"{kind}.{name}": p for kind in KINDS for name, p in zip(self._names, self.parameters, strict=True)}
-        check_state(state, {**expected, **self._counts()})
-        weights, mean, square = (
-            torch.cat([state[f"{kind}.{name}"].flatten() for name in self._names]) for kind in KINDS
-        )
-        self._weights.copy_(weights)
-        self.version, self.samples = int(state["version"]), int(state["samples"])
-        self._moments = (mean, square) if self.version else None
+        self.adopt(read_state(state, dict(zip(self._names, self.parameters, strict=True))))
+
+    def adopt(self, state: "State") -> None:
+        """Go on from a copy that fits: its vectors become those of this module."""
+        where = self._weights.device
+        weights, mean, square = (vector.to(where) for vector in state.vectors)
+        self._hold(weights)
+        self._moments = (mean, square) if state.version else None
+        self.version, self.samples = state.version, state.samples
 
     def _counts(self) -> dict[str, Tensor]:
         return {"version": torch.tensor(self.version), "samples": torch.tensor(self.samples)}
+
+
+class State(NamedTuple):
+    """What a module and its optimizer go on from."""
+
+    vectors: tuple[Tensor, Tensor, Tensor]
+    """Weights and both moments, [all parameters] each, flat."""
+    version: int
+    samples: int
+
+
+def read_state(state: dict[str, Tensor], parameters: Mapping[str, Tensor]) -> State:
+    """What `Adam.state` gave, checked. It takes long if the module is large; may be called from any thread.
+
+    Args: the copy; the module's parameters by name, of which only shapes and types matter.
+
+    Raises:
+        CheckpointError: it does not fit, as `Adam.load_state`.
+    """
+    expected = {f"{kind}.{name}": parameter for kind in KINDS for name, parameter in parameters.items()}
+    check_state(state, {**expected, "version": torch.tensor(0), "samples": torch.tensor(0)})
+    weights, mean, square = (torch.cat([state[f"{kind}.{name}"].flatten() for name in parameters]) for kind in KINDS)
+    return State((weights, mean, square), int(state["version"]), int(state["samples"]))
+
+
+def _slices(change: Callable[[list[Tensor]], None], vectors: Sequence[Tensor], each: int) -> Iterator[None]:
+    for pieces in crew.rounds(len(vectors[0]), each):
+        crew.run([partial(change, [vector[piece] for vector in vectors]) for piece in pieces])
+        yield
+
+
+def _change(rate: float, scale: float, count: Tensor, fresh: bool, vectors: list[Tensor]) -> None:
+    """The rule of Adam, in one pass over weights, gradient and moments: operation by operation takes three times
+    longer. The gradient is zeroed; so are the moments before, if they are fresh."""
+    weights, gradient, mean, square = vectors
+    if fresh:
+        mean.zero_()
+        square.zero_()
+    divisor = None
+    if weights.is_cpu:
+        divisor = torch.tensor(scale, dtype=torch.float32)
+    else:  # Apple's kernel does not know the divisor, and CUDA's wants it on the device
+        gradient.div_(scale)
+    torch._fused_adam_(
+        [weights],
+        [gradient],
+        [mean],
+        [square],
+        [],
+        [count],
+        lr=rate,
+        beta1=BETAS[0],
+        beta2=BETAS[1],
+        weight_decay=0.0,
+        eps=EPSILON,
+        amsgrad=False,
+        maximize=False,
+        grad_scale=divisor,
+    )
+    gradient.zero_()
+
+
+def _norms(vectors: Sequence[Tensor]) -> float:
+    """Of all together."""
+    return math.hypot(*crew.run([partial(_norm, vector) for vector in vectors]))
 
 
 def _norm(vector: Tensor) -> float:

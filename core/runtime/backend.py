@@ -1,22 +1,23 @@
 """One expert as its host keeps it: weights, optimizer, and the gradients gathered for the next step."""
 
-import functools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from core.errors import ComputeError, ManifestError
+from core.errors import ComputeError, DeviceError, ManifestError
 from core.experts import modules
 from core.experts.grid import Grid, Uid
 from core.experts.modules import Factors
 from core.manifest import Manifest, Model, Training
-from core.runtime.adam import Adam
+from core.runtime.adam import SLICE, Adam, State, read_state
 from core.runtime.conduct import Conduct
 from core.runtime.crew import crew
+from core.runtime.device import CPU, Device, lacks_memory
+from core.runtime.movable import Carry, Movable
 
 T = TypeVar("T")
 
@@ -39,7 +40,7 @@ Numbered = list[tuple[int, T]]
 """Gradients with their parameters' numbers."""
 
 
-class ExpertBackend:
+class ExpertBackend(Movable):
     """An expert that trains itself on the gradients it is sent (paper, section 3.3)."""
 
     def __init__(self, uid: Uid, model: Model, training: Training) -> None:
@@ -48,6 +49,7 @@ class ExpertBackend:
         Raises:
             ManifestError: unknown kind of expert.
         """
+        super().__init__()
         self.uid = uid
         self.input_shape = modules.kind_of(model.expert).input_shape(model.width)
         self.weights, self.dtype = _size(model)
@@ -57,37 +59,113 @@ class ExpertBackend:
         """Pending gradients older than this are applied even if they are few; whoever runs the expert sees to it."""
         self._model, self._training = model, training
         self.gathered = torch.zeros(0)
-        """Sum of the pending gradients by the weights, flat; of no meaning while there are none."""
+        """Sum of the pending gradients by the weights, flat: zeros while there are none, or nothing at all."""
         self.max_staleness = training.max_staleness
         self.conduct = Conduct()
         self.rows_per_pass = MAX_ROWS
+        """Fewer where a device had no room for more."""
 
-    @functools.cached_property
+        self._expert: _Expert | None = None
+        self._begun: Iterator[None] | None = None
+        """What must come to its end before anybody looks at the expert: its first values, a step, a copy."""
+
+    def prepare(self, backward: bool = False) -> bool:
+        """Do a slice of what must be done before a pass: end what was begun, and take memory, which takes far longer
+        the first time that it is touched. Of small experts, and on a graphics processor, little is left for this.
+
+        Args: the pass is a backward one.
+
+        Returns:
+            Whether there was anything to do. If so, there may be more.
+        """
+        if self._begun is None:
+            if self._expert is None:
+                self._begun = self._filling()
+            elif backward and self.device is CPU and not len(self.gathered):
+                self._begun = self._clearing()
+            else:
+                return False
+        try:
+            next(self._begun)
+        except StopIteration:
+            self._begun = None
+        except BaseException:
+            self._begun = None
+            raise
+        return True
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether something was begun that `prepare` is to bring to its end."""
+        return self._begun is not None
+
+    def _end(self, backward: bool = False) -> "_Expert":
+        """All of `prepare` at once."""
+        while self.prepare(backward):
+            pass
+        assert self._expert is not None
+        return self._expert
+
+    def _blank(self) -> "_Expert":
+        model, training = self._model, self._training
+        module, vector = modules.blank(model.expert, model.width, model.hidden)
+        share = min(1.0, model.k / math.prod(model.grid))
+        return _Expert(module, Adam(module, training.expert_rate, training, share, vector))
+
+    def _filling(self) -> Iterator[None]:
+        expert = self._blank()
+        yield from modules.fill(expert.module, self._training.seed, self.uid, SLICE)
+        self._expert = expert
+
+    def _clearing(self) -> Iterator[None]:
+        gathered = torch.empty(self.weights, dtype=self.dtype)
+        for piece in torch.split(gathered, SLICE):
+            piece.zero_()
+            yield
+        self.gathered = gathered
+
+    @property
     def module(self) -> nn.Module:
         """Its weights take memory once it is used; until then they are as the seed says."""
-        model = self._model
-        return modules.build(model.expert, model.width, model.hidden, self._training.seed, self.uid)
+        return self._end().module
 
-    @functools.cached_property
+    @property
     def _adam(self) -> Adam:
-        share = min(1.0, self._model.k / math.prod(self._model.grid))
-        return Adam(self.module, self._training.expert_rate, self._training, share)
+        return self._end().adam
+
+    @property
+    def is_used(self) -> bool:
+        """Whether its weights take memory."""
+        return self._expert is not None
+
+    def go_to(self, device: Device) -> bool:
+        """As any other; it has passes of all sizes there, until there is no room for one."""
+        moved = super().go_to(device)
+        if moved:
+            self.rows_per_pass = MAX_ROWS
+        return moved
+
+    def _carry(self, carry: Carry) -> None:
+        gathered = carry(self.gathered) if self.pending else torch.zeros(0)
+        self._adam.move(carry)
+        self.gathered = gathered
 
     @property
     def version(self) -> int:
         """Optimizer steps taken."""
-        return self._adam.version if "_adam" in vars(self) else 0
+        return self._expert.adam.version if self._expert else 0
 
     @property
     def samples(self) -> int:
         """Samples whose gradients have been applied."""
-        return self._adam.samples if "_adam" in vars(self) else 0
+        return self._expert.adam.samples if self._expert else 0
 
     @torch.no_grad()
     def forward(self, inputs: Tensor) -> Tensor:
         """Outputs of [n, ...] samples; changes nothing."""
-        module, pieces = self.module, crew.cut(len(inputs), len(inputs) * self.weights, ROWS)
-        return _joined(crew.run([partial(module, inputs[piece]) for piece in pieces]))
+        x = self.device.put(inputs)
+        pieces = crew.cut(len(x), len(x) * self.weights, ROWS)
+        return self.device.take(_joined(crew.run([partial(self.module, x[piece]) for piece in pieces])))
 
     def backward(self, inputs: Tensor, gradients: Tensor, weights: Tensor | None = None) -> Tensor:
         """Run the expert again with a graph (gradient checkpointing), gather gradients, step if there are enough.
@@ -104,55 +182,98 @@ class ExpertBackend:
 
         Raises:
             ComputeError: a gradient is NaN or infinite; all n samples are refused and the expert is untouched.
+            DeviceError: the device failed in the middle, and what is gathered cannot be trusted.
+            RuntimeError: as `core.runtime.device.lacks_memory` says, the device has no room; the expert is untouched.
         """
         if weights is not None:
             weights = weights.view(-1, *[1] * (gradients.dim() - 1))
             gradients = gradients * weights
-        module, parameters = self.module, self._adam.parameters
-        jobs = [
-            partial(_product, module, parameters, inputs[piece], gradients[piece])
-            for piece in crew.cut(len(inputs), BACKWARD * len(inputs) * self.weights, ROWS)
-        ]
-        products = crew.run(jobs)
-        if not math.isfinite(sum(bound for *_, bound in products)):
+        product = self._product(inputs, gradients)
+        if not math.isfinite(product.bound):
             raise ComputeError(f"A gradient for {self.uid} held NaN or infinity and was refused; it is unchanged.")
-        self._gather([small for _, small, _, _ in products], [large for _, _, large, _ in products])
-        by_inputs = _joined([rows for rows, *_ in products])
+        try:
+            self._gather(product)
+        except RuntimeError as error:
+            if lacks_memory(error):
+                raise DeviceError(f"The memory of {self.device.label} was full in the middle of a sum.") from error
+            raise
         self.pending += len(inputs)
         if self.pending >= self._training.target_samples:
             self.step()
-        return by_inputs if weights is None else by_inputs.div_(weights)
+        return product.by_inputs if weights is None else product.by_inputs.div_(weights)
+
+    def _product(self, inputs: Tensor, gradients: Tensor) -> "_Product":
+        """What `_gather` needs, memory for the sum included."""
+        module, adam = self._end(backward=True)
+        parameters = adam.parameters
+        if not len(self.gathered):
+            self.gathered = parameters[0].new_zeros(self.weights)
+        x, by_outputs = self.device.put(inputs), self.device.put(gradients)
+        jobs = [
+            partial(_product, module, parameters, x[piece], by_outputs[piece])
+            for piece in crew.cut(len(x), BACKWARD * len(x) * self.weights, ROWS)
+        ]
+        products = crew.run(jobs)
+        large = [item for product in products for item in product.large]
+        return _Product(
+            self.device.take(_joined([product.by_inputs for product in products])),
+            [piece for product in products for piece in product.small],
+            [
+                (n, _all([factors for known, factors in large if known == n]))
+                for n in dict.fromkeys(n for n, _ in large)
+            ],
+            sum(product.bound for product in products),
+        )
 
     @torch.no_grad()
-    def _gather(self, small: list[Numbered[Tensor]], large: list[Numbered[Factors]]) -> None:
-        """Add the gradients of a pass's pieces to those that wait, without a copy of the size of all weights."""
-        if not len(self.gathered):
-            self.gathered = torch.zeros(self.weights, dtype=self.dtype)
-        elif not self.pending:
-            self.gathered.zero_()
+    def _gather(self, product: "_Product") -> None:
+        """Add the gradients of a pass to those that wait, without a copy of the size of all weights."""
         totals = self._adam.parts(self.gathered)
-        for piece in small:
+        for piece in product.small:
             torch._foreach_add_([totals[number] for number, _ in piece], [gradient for _, gradient in piece])
-        jobs = []
-        for number in {number: None for piece in large for number, _ in piece}:
-            found = [factors for piece in large for known, factors in piece if known == number]
-            factors = Factors(_joined([f.left for f in found]), _joined([f.right for f in found]))
-            total = totals[number]
-            jobs += [
-                partial(factors.add_to, total, outputs)
-                for outputs in crew.cut(len(total), len(factors.left) * total.numel())
+        crew.run(
+            [
+                partial(factors.add_to, totals[number], outputs)
+                for number, factors in product.large
+                for outputs in crew.cut(len(totals[number]), len(factors.left) * totals[number].numel())
             ]
-        crew.run(jobs)
+        )
 
     def step(self) -> None:
-        """Apply what is pending: the mean over its samples, clipped, by Adam."""
-        count, self.pending = self.pending, 0
-        if count:
-            self._adam.step(self.gathered, count, divisor=count)
+        """Apply what is pending: the mean over its samples, clipped, by Adam. With a large expert this is only begun:
+        `prepare` goes on with it, and whoever looks at the expert ends it first.
+
+        Raises:
+            ComputeError: it is not finite, and was refused.
+        """
+        count = self.pending
+        try:
+            if count:
+                self._begun = self._with_room(lambda: self._step(count))
+        except BaseException:
+            self.gathered = torch.zeros(0)
+            raise
+        finally:
+            self.pending = 0
+
+    def _step(self, count: int) -> Iterator[None] | None:
+        """What remains to be done of a step."""
+        rest = self._adam.begin_step(self.gathered, count, divisor=count)
+        if self.device is CPU and self.weights > SLICE:
+            return rest
+        for _ in rest:
+            pass
+        return None
 
     def state(self) -> dict[str, Tensor]:
         """A copy of weights, optimizer state and counters. Pending gradients are not part of it."""
         return self._adam.state()
+
+    def begin_copy(self) -> dict[str, Tensor]:
+        """What `state` gives, as far as it is copied yet: `prepare` goes on with it until it holds its "version"."""
+        adam, state = self._adam, dict[str, Tensor]()
+        self._begun = adam.copying(state)
+        return state
 
     def load_state(self, state: dict[str, Tensor]) -> None:
         """Go on from a copy.
@@ -160,17 +281,56 @@ class ExpertBackend:
         Raises:
             CheckpointError: it does not fit; the expert is unchanged.
         """
-        self._adam.load_state(state)
-        self.pending = 0
+        self.adopt(self.read_state(state))
+
+    def read_state(self, state: dict[str, Tensor]) -> State:
+        """A copy, checked; may be called from any thread.
+
+        Raises:
+            CheckpointError: it does not fit.
+        """
+        with torch.device("meta"):
+            module = modules.kind_of(self._model.expert).build(self._model.width, self._model.hidden)
+        return read_state(state, dict(module.named_parameters()))
+
+    def adopt(self, state: State) -> None:
+        """Go on from a copy that was checked. Its vectors become the expert's."""
+        if self._expert is None:
+            self._begun = None  # first values, which nobody needs
+        expert = self._end() if self._expert else self._blank()
+        self._with_room(lambda: expert.adam.adopt(state))
+        self._expert = expert
+        if self.pending:
+            self.pending, self.gathered = 0, torch.zeros(0)
 
 
-def _product(
-    module: nn.Module, parameters: Sequence[Tensor], inputs: Tensor, gradients: Tensor
-) -> tuple[Tensor, Numbered[Tensor], Numbered[Factors], float]:
-    """As `factored_product`, and a number that is finite if all of it is."""
+class _Expert(NamedTuple):
+    """What takes memory once an expert is used."""
+
+    module: nn.Module
+    adam: Adam
+
+
+class _Product(NamedTuple):
+    """The gradients of a pass, or of a piece of it."""
+
+    by_inputs: Tensor
+    small: list[Numbered[Tensor]]
+    """By parameters, for each piece: tensors, ..."""
+    large: Numbered[Factors]
+    """... and factors."""
+    bound: float
+    """Finite if all of them are."""
+
+
+def _product(module: nn.Module, parameters: Sequence[Tensor], inputs: Tensor, gradients: Tensor) -> _Product:
     by_inputs, small, large = modules.factored_product(module, parameters, inputs, gradients)
     total = float(by_inputs.sum() + torch.cat([gradient.flatten() for _, gradient in small]).sum())
-    return by_inputs, small, large, sum((factors.bound() for _, factors in large), total)
+    return _Product(by_inputs, [small], large, sum((factors.bound() for _, factors in large), total))
+
+
+def _all(parts: list[Factors]) -> Factors:
+    return Factors(_joined([part.left for part in parts]), _joined([part.right for part in parts]))
 
 
 def _joined(parts: list[Tensor]) -> Tensor:

@@ -11,7 +11,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
@@ -78,7 +78,9 @@ class CheckpointStore:
         self._sound: set[str] = set()  # hashes this process wrote or checked: such a file need not be written again
         self._writing = threading.Lock()
 
-    async def save(self, step: int, samples: int, parts: Mapping[str, Part | Callable[[], Part]]) -> Checkpoint:
+    async def save(
+        self, step: int, samples: int, parts: Mapping[str, Part | Callable[[], Awaitable[Part]]]
+    ) -> Checkpoint:
         """Save all parts, one after the other, in another thread: one save at a time.
 
         Args: step and samples of the trunk; the parts, as copies that nobody changes any more, or what copies each in
@@ -92,7 +94,7 @@ class CheckpointStore:
         added: list[Path] = []
         try:
             for name, part in parts.items():
-                whole = part if isinstance(part, Part) else part()
+                whole = part if isinstance(part, Part) else await part()
                 blobs[name] = await asyncio.to_thread(self._write_part, step, name, whole, added)
                 del whole
             return await asyncio.to_thread(self._finish, step, samples, blobs, added)
@@ -317,4 +319,4 @@ def _advice(folder: Path, step: int, error: OSError) -> str:
         what = f"{folder} cannot be written ({error.strerror}). Give Hearth the right to write there."
     else:
         what = f"writing to {folder} failed ({error.strerror}). Look at that disk."
-    return f"The checkpoint at step {step} was not saved: {what} Training goes on, and the older checkpoint stays."
+    return f"The checkpoint at step {step} was not saved: {what} The older checkpoint stays."

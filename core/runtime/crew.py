@@ -5,7 +5,7 @@ every share takes as long as the slowest, and two threads are slower than one. H
 pass when it is done with its last, and each operation runs on one thread.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -44,6 +44,12 @@ class Crew:
         count = each * self.threads if self.threads > 1 else 1
         count = max(1, min(count, length, work // MIN_WORK))
         return [slice(length * i // count, length * (i + 1) // count) for i in range(count)]
+
+    def rounds(self, length: int, each: int) -> Iterator[list[slice]]:
+        """Pieces of at most `each`, as many at once as there are threads."""
+        starts = range(0, length, each)
+        for first in range(0, len(starts), self.threads):
+            yield [slice(start, min(start + each, length)) for start in starts[first : first + self.threads]]
 
     def run(self, jobs: Sequence[Callable[[], T]]) -> list[T]:
         """What the jobs return, in their order; the first error if one fails, once none runs any more."""

@@ -30,6 +30,11 @@ class Duty:
         self._at, self._used = clock(), spent()
         self._until = 0.0
 
+    def meter(self, spent: Callable[[], float]) -> None:
+        """Count what `spent` returns, in seconds, as work from now on."""
+        self._settle()
+        self._spent, self._used = spent, spent()
+
     def set(self, share: float) -> None:
         """Change the share; a rest that has begun ends as it would have."""
         self._settle()

@@ -19,10 +19,23 @@ from core.errors import ComputeError
 from core.experts.grid import Uid
 from core.experts.layer import Call, Output
 from core.runtime.backend import ExpertBackend
+from core.runtime.device import CPU, Device, fault_of, lacks_memory
 from core.runtime.exhaustion import is_exhausted
 from core.runtime.fairness import Turns
 from core.runtime.switch import Switch
-from core.runtime.task_pool import Direction, Done, Problem, Request, Task, TaskPool
+from core.runtime.task_pool import (
+    Direction,
+    Done,
+    Problem,
+    Request,
+    Task,
+    TaskPool,
+    gradients_of,
+    is_finite,
+    joined,
+    pieces_of,
+    problem_of,
+)
 
 log = logging.getLogger(__name__)
 
@@ -52,11 +65,17 @@ class Runtime:
         self._turns = Turns()
         self._pending: dict[ExpertBackend, float] = {}
         """When gathered gradients are due, by the loop's clock, in that order."""
+        self._begun: ExpertBackend | None = None
+        """What was served last: it may have begun a step."""
         self._wake = asyncio.Event()
         self.on_misconduct: Callable[[str, str], None] = lambda caller, what: None
         """Called with a caller of another process that sent what no honest one sends."""
         self.calls = 0
         """Calls served so far."""
+        self.peer_calls = 0
+        """Those of them that came from other processes."""
+        self.rows = 0
+        """Samples in the calls served."""
         self.passes = 0
         """Passes that served them: fewer, where several requests were joined."""
         self.refused: Counter[str] = Counter()
@@ -125,11 +144,11 @@ class Runtime:
         request = Request(len(calls), caller, deadline, done)
         for index, call in enumerate(calls):
             pool = self._pools.get((call.uid, direction))
-            if problem := _problem(call, pool):
+            if problem := problem_of(call, pool):
                 self._refuse(request, index, call.uid, problem)
                 continue
             assert pool is not None
-            for piece in _pieces(call, self._most(pool)):
+            for piece in pieces_of(call, self._most(pool, CPU)):  # wherever it will be served
                 request.expect()
                 cost = pool.cost(piece.inputs.shape[0])
                 if pool.put(Task(request, index, piece, cost, self._turns.arrive(caller, cost))):
@@ -142,25 +161,30 @@ class Runtime:
         """Seconds until a new request is served, if every caller goes on asking."""
         pools = [(self._pools.get((call.uid, direction)), call.inputs.shape[0]) for call in calls]
         cost = sum(pool.cost(rows) for pool, rows in pools if pool is not None)
-        return self._turns.ahead(caller, cost) * self._switch.load.pace / self._switch.duty.share
+        return self._turns.ahead(caller, cost) * self._pace / self._switch.duty.share
 
     @property
     def load(self) -> float:
         """0 idle, 1 busy without pause; above that, the seconds of work that wait."""
         load, share = self._switch.load, self._switch.duty.share
-        return min(1.0, load.share() / share) + self._turns.waiting * load.pace / share
+        return min(1.0, load.share() / share) + self._turns.waiting * self._pace / share
+
+    @property
+    def _pace(self) -> float:
+        return self._switch.load.paces[self._switch.device.id]
 
     def version(self, uid: Uid) -> int:
         """Steps that an expert has taken; 0 if it is not here."""
         pool = self._pools.get((uid, "forward"))
-        return pool.backend.version if pool else 0
+        return pool.backend.version if pool is not None else 0
 
     def _refuse(self, request: Request, index: int, uid: Uid, problem: Problem) -> None:
         before = any(known.code == "bad_values" for known in request.problems.values())
         request.problems[index] = problem
         self.refused[request.caller] += 1
         if _is_worth_a_line(self.refused.total()):
-            log.warning("Refused a call to %s: %s (%d so far)", uid, problem.text, self.refused.total())
+            level = logging.INFO if problem.code == "not_hosted" else logging.WARNING  # after a hand-over it is usual
+            log.log(level, "Refused a call to %s: %s (%d so far)", uid, problem.text, self.refused.total())
         if problem.code == "bad_values" and request.caller and not before:  # a request counts once
             self.on_misconduct(request.caller, f"in a call to {uid}: {problem.text}")
 
@@ -180,9 +204,12 @@ class Runtime:
                 await self._idle()
 
     def serve_next(self) -> bool:
-        """Make one pass or step if one is due; whether there was any. To be called from the loop, not from a kernel."""
+        """Make a pass or a step, or a slice of one; whether any was due. To be called from the loop, not from a
+        kernel."""
         if self._inference:
             self._serve(self._inference)
+        elif self._begun and self._switch.may_start():
+            self._switch.run_now(self._go_on, self._begun)
         elif self._pending and next(iter(self._pending.values())) <= _now() and self._switch.may_start():
             self._switch.run_now(self._step, next(iter(self._pending)))
         elif self._training and self._switch.may_start():
@@ -206,17 +233,29 @@ class Runtime:
     def _step(self, backend: ExpertBackend) -> None:
         """Apply the gathered gradients of an expert, however few they are."""
         del self._pending[backend]
+        backend.go_to(self._switch.device)
         try:
             backend.step()
         except ComputeError as error:
             self._report(backend, "step", error)
+        self._begun = backend if backend.has_begun else None
+
+    def _go_on(self, backend: ExpertBackend) -> None:
+        """With what an expert has begun: it must not wait until the expert is used again."""
+        backend.prepare()
+        if not backend.has_begun:
+            self._begun = None
 
     def _serve(self, queue: list[tuple[tuple[float, int], int, TaskPool]]) -> None:
         """One pass for the pool of a queue whose turn it is."""
-        turn, _, pool = heapq.heappop(queue)
+        turn, number, pool = heapq.heappop(queue)
         if not len(pool) or pool.first != turn:
             return  # it stands in the queue with its first task as well
-        tasks, dropped = pool.take(self._most(pool))
+        if queue is self._training and self._prepare(pool):
+            heapq.heappush(queue, (turn, number, pool))
+            return
+        pool.backend.go_to(self._switch.device)
+        tasks, dropped = pool.take(self._most(pool, pool.backend.device))
         if len(pool):
             self._queue(pool)
         self._drop(pool, dropped)
@@ -224,15 +263,22 @@ class Runtime:
             return
         for task in tasks:
             self._turns.leave(task.request.caller, task.cost, turn)
-        start = time.monotonic()
+        start, device = time.monotonic(), pool.backend.device
         self._answer(pool, tasks)
-        self._switch.load.served(time.monotonic() - start, sum(task.cost for task in tasks))
+        device.synchronize()
+        self._switch.load.served(time.monotonic() - start, sum(task.cost for task in tasks), device.id)
         self._remember(pool.backend)
 
-    def _most(self, pool: TaskPool) -> int:
-        """Samples of a pass: as many as take `PASS_S` here, so that giving the machine back never waits for long."""
-        each = pool.cost(1) - pool.cost(0)
-        return max(MIN_ROWS, min(pool.backend.rows_per_pass, int(PASS_S / (self._switch.load.pace * each))))
+    def _prepare(self, pool: TaskPool) -> bool:
+        """Whether something had to be done before a pass; then there may be more, but the user comes first."""
+        if pool.backend.prepare() or pool.backend.go_to(self._switch.device):
+            return True
+        return pool.backend.prepare(pool.direction == "backward")
+
+    def _most(self, pool: TaskPool, device: Device) -> int:
+        """Samples of a pass: as many as take `PASS_S` there, so that giving the machine back never waits for long."""
+        each, pace = pool.cost(1) - pool.cost(0), self._switch.load.paces[device.id]
+        return max(MIN_ROWS, min(pool.backend.rows_per_pass, int(PASS_S / (pace * each))))
 
     def _drop(self, pool: TaskPool, tasks: list[Task]) -> None:
         """Tasks that nobody waits for, or that nobody can serve any more."""
@@ -242,35 +288,52 @@ class Runtime:
 
     def _answer(self, pool: TaskPool, tasks: list[Task]) -> None:
         """One pass for all tasks; if it fails, one for each, so that nobody suffers for what another sent."""
-        version = pool.backend.version
+        backend, version = pool.backend, pool.backend.version
+        answers: Sequence[Tensor | None] | None = None
         try:
             answers = self._pass(pool, tasks)
         except Exception as error:  # whatever an expert does, the other requests must go on
             if is_exhausted(error):
                 raise MemoryError from error
-            if len(tasks) > 1:
-                for task in tasks:
-                    self._answer(pool, [task])
-                return
-            self._report(pool.backend, pool.direction, error)
-            answers = [None]
+            full = backend.device is not CPU and lacks_memory(error)
+            if fault_of(error) and not full:
+                raise
+            if len(tasks) == 1 and not full:
+                self._report(backend, pool.direction, error)
+                answers = [None]
+        if answers is None:  # outside of the handler, as the error's traceback holds memory
+            if full:
+                self._make_room(backend, tasks)
+            for task in tasks:
+                self._answer(pool, [task])
+            return
         self.calls += len(tasks)
+        self.peer_calls += sum(task.request.caller != "" for task in tasks)
+        self.rows += sum(task.call.inputs.shape[0] for task in tasks)
         self.passes += 1
         for task, answer in zip(tasks, answers, strict=True):
             task.request.answer(task.index, answer, version)
 
+    def _make_room(self, backend: ExpertBackend, tasks: list[Task]) -> None:
+        """A pass found no room on the expert's device: smaller ones, or, if it cannot be smaller, the processor."""
+        if len(tasks) == 1:
+            backend.give_up()
+        else:
+            backend.rows_per_pass = max(MIN_ROWS, sum(len(task.call.inputs) for task in tasks) // 2)
+            backend.device.tell_full()
+
     def _pass(self, pool: TaskPool, tasks: list[Task]) -> Sequence[Tensor | None]:
         """Run the expert once for all tasks; one that must not be served gets None."""
         backend, backward = pool.backend, pool.direction == "backward"
-        inputs = _join([task.call.inputs for task in tasks])
-        gradients = _gradients(tasks) if backward else inputs[:0]
+        inputs = joined([task.call.inputs for task in tasks])
+        gradients = gradients_of(tasks) if backward else inputs[:0]
         factors = self._factors(pool, tasks, inputs, gradients)
         good = [task for task, factor in zip(tasks, factors, strict=True) if factor]
         if not good:
             return [None] * len(tasks)
         if len(good) < len(tasks):
-            inputs = _join([task.call.inputs for task in good])
-            gradients = _gradients(good) if backward else inputs[:0]
+            inputs = joined([task.call.inputs for task in good])
+            gradients = gradients_of(good) if backward else inputs[:0]
         sizes = [task.call.inputs.shape[0] for task in good]
         if not backward:
             rows = backend.forward(inputs)
@@ -289,12 +352,12 @@ class Runtime:
         if pool.direction != "backward":
             if math.isfinite(float(inputs.sum())):
                 return [1.0] * len(tasks)
-            return [float(self._accept(task, _is_finite(task.call), NOT_FINITE)) for task in tasks]
+            return [float(self._accept(task, is_finite(task.call), NOT_FINITE)) for task in tasks]
         norms = gradients.flatten(1).norm(dim=1).tolist()
         if math.isfinite(float(inputs.sum()) + sum(norms)):
             finite = [True] * len(tasks)
         else:
-            finite = [_is_finite(task.call) for task in tasks]
+            finite = [is_finite(task.call) for task in tasks]
         sizes, rest = [task.call.inputs.shape[0] for task in tasks], iter(norms)
         means = [sum(itertools.islice(rest, size)) / size for size in sizes]
         return [
@@ -322,11 +385,14 @@ class Runtime:
         return good
 
     def _remember(self, backend: ExpertBackend) -> None:
-        """Note when the gradients that an expert has begun to gather are due. A step leaves none."""
+        """Note when the gradients that an expert has begun to gather are due, and what it has begun. A step leaves no
+        gradients."""
         if not backend.pending:
             self._pending.pop(backend, None)
         elif backend not in self._pending:
             self._pending[backend] = _now() + backend.max_age_s
+        if backend.has_begun:
+            self._begun = backend
 
     def _report(self, backend: ExpertBackend, what: str, error: Exception) -> None:
         self.failures[backend.uid] += 1
@@ -343,46 +409,3 @@ def _now() -> float:
 def _is_worth_a_line(count: int) -> bool:
     """At 1, 2, 4, 8 ..: what goes on failing must not fill the log."""
     return count & (count - 1) == 0
-
-
-def _problem(call: Call, pool: TaskPool | None) -> Problem | None:
-    """Why the expert cannot take the call, if it cannot; checked before anything is allocated."""
-    if pool is None:
-        return Problem("not_hosted", "this peer does not host it.")
-    backend, inputs, gradients = pool.backend, call.inputs, call.gradients
-    if (gradients is not None) != (pool.direction == "backward"):
-        return Problem("bad_shape", "gradients belong to backward calls, and to all of them.")
-    for name, tensor in (("inputs", inputs), ("gradients", inputs if gradients is None else gradients)):
-        if tensor.shape[1:] != backend.input_shape or not tensor.shape[0] or tensor.dtype != backend.dtype:
-            wanted = " x ".join(map(str, ("n", *backend.input_shape)))
-            found = " x ".join(map(str, tensor.shape))
-            return Problem("bad_shape", f"its {name} are {found} {tensor.dtype}, not {wanted} {backend.dtype}.")
-    if gradients is not None and gradients.shape != inputs.shape:
-        return Problem("bad_shape", f"{len(gradients)} gradients do not fit {len(inputs)} inputs.")
-    return None
-
-
-def _pieces(call: Call, rows: int) -> list[Call]:
-    """The call, cut into parts of at most `rows` samples."""
-    if call.inputs.shape[0] <= rows:
-        return [call]
-    parts = [slice(start, start + rows) for start in range(0, len(call.inputs), rows)]
-    return [
-        call._replace(inputs=call.inputs[p], gradients=None if call.gradients is None else call.gradients[p])
-        for p in parts
-    ]
-
-
-def _join(parts: list[Tensor]) -> Tensor:
-    if len(parts) == 1:
-        return parts[0]
-    return torch.cat(parts) if parts else torch.zeros(0)
-
-
-def _gradients(tasks: list[Task]) -> Tensor:
-    return _join([task.call.gradients for task in tasks if task.call.gradients is not None])
-
-
-def _is_finite(call: Call) -> bool:
-    tensors = [call.inputs] if call.gradients is None else [call.inputs, call.gradients]
-    return all(bool(torch.isfinite(tensor).all()) for tensor in tensors)

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from core.runtime.device import CPU, Device
 from core.runtime.duty import Duty
 from core.runtime.load import Load
 
@@ -22,9 +23,13 @@ class Switch:
         """Called before each training kernel: what has come meanwhile may turn the switch off."""
         self.duty = Duty()
         """It rests as this says, also while it is on."""
-        self._resting = False
+        self._held = self._resting = False
         self._rested: list[Callable[[], None]] = []
         self.load = Load()
+        self.device: Device = CPU
+        """Where kernels run: one has ended when this has done all that it was asked for."""
+        self.ends: dict[str, float] = {}
+        """The same as `last_kernel_end`, by device."""
         self.last_kernel_end = 0.0
         """time.monotonic() at the end of the last training kernel."""
 
@@ -41,7 +46,17 @@ class Switch:
         """Whether a training kernel may start now. To be called from the loop's thread."""
         if self._on:
             self.look()
-        return self._on and not self._rest()
+        return self._on and not self._held and not self._rest()
+
+    def hold(self) -> None:
+        """Let no kernel start until `release`: a word that matters is on its way. A signal's handler may call it."""
+        self._held = True
+
+    def release(self) -> None:
+        """The word is here. To be called from the loop's thread after `hold`."""
+        if self._held:
+            self._held = False
+            self._wake()
 
     def _rest(self) -> bool:
         """Whether it is time to rest; who waits is woken at the end of it, all in the order in which they came."""
@@ -52,6 +67,9 @@ class Switch:
 
     def _go_on(self) -> None:
         self._resting = False
+        self._wake()
+
+    def _wake(self) -> None:
         self._turned_on.set()
         for listener in self._rested:
             listener()
@@ -59,6 +77,12 @@ class Switch:
     def off(self) -> None:
         """Let no further kernel start. May be called from any thread."""
         self._on = False
+
+    def leave(self, device: str) -> None:
+        """Let no further kernel start on another device than this, but on the processor. May be called from any
+        thread."""
+        if self.device.id != device:
+            self.device = CPU
 
     def on(self) -> None:
         """Let training go on. To be called from the loop's thread."""
@@ -85,10 +109,12 @@ class Switch:
         return self.run_now(kernel, *arguments)
 
     def run_now(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
-        start = time.monotonic()
+        start, device = time.monotonic(), self.device
         try:
             with torch.no_grad():
-                return kernel(*arguments)
+                result = kernel(*arguments)
+            device.synchronize()
+            return result
         finally:
-            self.last_kernel_end = time.monotonic()
+            self.last_kernel_end = self.ends[device.id] = time.monotonic()
             self.load.worked(self.last_kernel_end - start, self.last_kernel_end)

@@ -146,3 +146,49 @@ class TaskPool:
     def waiting(self) -> set[asyncio.Future[list[Tensor | None]]]:
         """The requests that have a task here."""
         return {task.request.answers for task in self._tasks}
+
+
+def problem_of(call: Call, pool: TaskPool | None) -> Problem | None:
+    """Why the expert cannot take the call, if it cannot; checked before anything is allocated."""
+    if pool is None:
+        return Problem("not_hosted", "this peer does not host it.")
+    backend, inputs, gradients = pool.backend, call.inputs, call.gradients
+    if (gradients is not None) != (pool.direction == "backward"):
+        return Problem("bad_shape", "gradients belong to backward calls, and to all of them.")
+    for name, tensor in (("inputs", inputs), ("gradients", inputs if gradients is None else gradients)):
+        if tensor.shape[1:] != backend.input_shape or not tensor.shape[0] or tensor.dtype != backend.dtype:
+            wanted = " x ".join(map(str, ("n", *backend.input_shape)))
+            found = " x ".join(map(str, tensor.shape))
+            return Problem("bad_shape", f"its {name} are {found} {tensor.dtype}, not {wanted} {backend.dtype}.")
+    if gradients is not None and gradients.shape != inputs.shape:
+        return Problem("bad_shape", f"{len(gradients)} gradients do not fit {len(inputs)} inputs.")
+    return None
+
+
+def pieces_of(call: Call, rows: int) -> list[Call]:
+    """The call, cut into parts of at most `rows` samples."""
+    if call.inputs.shape[0] <= rows:
+        return [call]
+    parts = [slice(start, start + rows) for start in range(0, len(call.inputs), rows)]
+    return [
+        call._replace(inputs=call.inputs[p], gradients=None if call.gradients is None else call.gradients[p])
+        for p in parts
+    ]
+
+
+def joined(parts: list[Tensor]) -> Tensor:
+    """[n, ...] each -> one of all rows."""
+    if len(parts) == 1:
+        return parts[0]
+    return torch.cat(parts) if parts else torch.zeros(0)
+
+
+def gradients_of(tasks: Sequence[Task]) -> Tensor:
+    """Those of all calls, [rows, ...]."""
+    return joined([task.call.gradients for task in tasks if task.call.gradients is not None])
+
+
+def is_finite(call: Call) -> bool:
+    """Whether all its numbers are."""
+    tensors = [call.inputs] if call.gradients is None else [call.inputs, call.gradients]
+    return all(bool(torch.isfinite(tensor).all()) for tensor in tensors)

@@ -5,10 +5,12 @@ import logging
 import math
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import cast
+from functools import partial
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
 from core.control.messages import CurvePoint
 from core.errors import ComputeError
@@ -16,11 +18,13 @@ from core.experts.directory import Directory
 from core.experts.gathering import Rules
 from core.experts.gating import Gate
 from core.experts.grid import Grid
-from core.experts.layer import DMoELayer, ExpertHost, Passed, Run, at_once
+from core.experts.layer import DMoELayer, ExpertHost, Passed, Run
 from core.experts.modules import product
 from core.experts.trust import Suspect
 from core.manifest import Manifest
 from core.runtime.adam import Adam
+from core.runtime.device import CPU, Device
+from core.runtime.movable import Carry, Movable
 from core.runtime.switch import Switch
 from core.training import datasets
 from core.training.datasets import Dataset, Part
@@ -43,7 +47,7 @@ LOST_DELAY_S = 0.5
 """Pause after a batch that was lost, so that a network without experts is asked twice a second, not for ever."""
 
 
-class Trainer:
+class Trainer(Movable):
     """Trains one network whose experts live elsewhere.
 
     A batch is a coroutine: while it waits for its experts, others go on. Parameters change in place meanwhile, so no
@@ -68,6 +72,7 @@ class Trainer:
         Raises:
             ManifestError: unknown kind of model or data set.
         """
+        super().__init__()
         model, training = manifest.model, manifest.training
         self._training = training
         self._data = datasets.load(manifest) if dataset is None else dataset
@@ -93,6 +98,8 @@ class Trainer:
         self._crowded = False
         self._changed = asyncio.Event()
         """Set whenever a batch has come to its end."""
+        self.trained = 0
+        """Samples trained on since the start; `samples` also counts those of the checkpoint or trunk gone on from."""
         self.lost = 0
         """Batches dropped since the start."""
         self.batch_bytes = 0
@@ -101,7 +108,36 @@ class Trainer:
         self._slowest: dict[int, float] = {}
         """The slowest step of each of the last seconds."""
         self._turns = 0
+        self._hooks: list[RemovableHandle] = []
         switch.listen(self._turned_on)
+
+    def _carry(self, carry: Carry) -> None:
+        """The trunk and its gates; what goes into each of their modules and comes out is in the processor's memory."""
+        buffers = [(module, name, carry(buffer)) for module, name, buffer in _buffers(self._network)]
+        self._adam.move(carry)
+        for module, name, buffer in buffers:
+            setattr(module, name, buffer)
+
+    def _move(self, device: Device) -> None:
+        super()._move(device)
+        for hook in self._hooks:
+            hook.remove()
+        self._hooks.clear()
+        if device is not CPU:
+            for module in (*self._network.segments, *self._network.gates):
+                self._hooks.append(module.register_forward_pre_hook(lambda _, inputs: (device.put(inputs[0]),)))
+                self._hooks.append(module.register_forward_hook(lambda _, __, outputs: device.take(outputs)))
+
+    async def _run(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
+        """Run one training kernel, on the processor if the trunk's device has no room for it (a `Run`)."""
+        await self._switch.wait()
+        self.go_to(self._switch.device)
+        return self._switch.run_now(self._with_room, partial(kernel, *arguments))
+
+    async def _run_at_once(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
+        """The same for inference, which does not wait and stays where the trunk is."""
+        with torch.no_grad():
+            return self._with_room(partial(kernel, *arguments))
 
     @property
     def step(self) -> int:
@@ -207,7 +243,7 @@ class Trainer:
         Raises:
             ComputeError: no sample was answered by any expert, or something was not finite; the trunk is unchanged.
         """
-        run = self._switch.run
+        run = self._run
         h, alive = batch.inputs, torch.ones(batch.labels.numel(), dtype=torch.bool)
         tape: list[tuple[Tensor, Passed]] = []
         for segment, layer in zip(self._network.segments, self._layers, strict=False):
@@ -236,12 +272,13 @@ class Trainer:
         self._losses.append(loss)
 
     def _step(self, gradients: dict[nn.Parameter, Tensor], samples: int) -> None:
-        flat = torch.cat([gradients[parameter].flatten() for parameter in self._adam.parameters])
+        flat = torch.cat([gradients[p].to(p.device).flatten() for p in self._adam.parameters])
         self._adam.step(flat / samples, samples)
+        self.trained += samples
 
     async def evaluate(self) -> CurvePoint:
         """Loss and accuracy on the held-out part. Counts as training: it waits while the switch is off."""
-        step, samples, run = self.step, self.samples, self._switch.run
+        step, samples, run = self.step, self.samples, self._run
         inputs, labels = self._data.held_out
         each = max(1, EVALUATED_ROWS * len(labels) // labels.numel())
         loss = right = 0.0
@@ -251,8 +288,11 @@ class Trainer:
             right += float(self._kind.right(outputs, wanted).sum())
         return CurvePoint(step, samples, loss / labels.numel(), right / labels.numel())
 
-    async def infer(self, inputs: Tensor, run: Run = at_once, inference: bool = True) -> tuple[Tensor, list[Passed]]:
-        """The head's outputs [n, ..., classes] and what happened in each DMoE layer."""
+    async def infer(
+        self, inputs: Tensor, run: Run | None = None, inference: bool = True
+    ) -> tuple[Tensor, list[Passed]]:
+        """The head's outputs [n, ..., classes] and what happened in each DMoE layer; `run` None: at once."""
+        run = run or self._run_at_once
         h, passes = inputs, []
         for segment, layer in zip(self._network.segments, self._layers, strict=False):
             x = await run(segment, h)
@@ -271,8 +311,12 @@ class Trainer:
         Raises:
             CheckpointError: it does not fit; nothing has changed.
         """
-        self._adam.load_state(state)
+        self._with_room(lambda: self._adam.load_state(state))
         self._started = self.step
+
+
+def _buffers(network: nn.Module) -> list[tuple[nn.Module, str, Tensor]]:
+    return [(module, name, b) for module in network.modules() for name, b in module.named_buffers(recurse=False)]
 
 
 def _bytes(tape: list[tuple[Tensor, Passed]]) -> int:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
@@ -49,6 +50,8 @@ class Asking:
         self._node, self._directory, self._grid, self._send = node, directory, grid, send
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._watching: asyncio.Task[None] | None = None
+        self.calls: Counter[str] = Counter()
+        """Answered calls to others' experts, by uid."""
 
     @property
     def reachable(self) -> bool:
@@ -113,6 +116,7 @@ class Asking:
             if error.fault == "not_hosted":
                 self._miss(request.uids, peer)
             raise
+        self.calls.update(request.uids)
         if message.direction != "backward":
             self._miss([uid for uid, a in zip(request.uids, reply.answered, strict=False) if not a], peer)
         return Answered(message.id, reply), [Tensor(Shape("uint8", (len(data),)), data)]

@@ -41,7 +41,9 @@ class Benchmark:
             device=processor(),
             cores=cores(),
             time=measured.time if measured else None,
-            speeds=[SpeedStatus(one.threads, one.samples_per_s) for one in measured.speeds] if measured else [],
+            speeds=[
+                SpeedStatus(one.threads, one.samples_per_s, one.label) for one in (measured.speeds if measured else ())
+            ],
             expert_bytes=compute.expert_bytes or None,
             capacity=network.hosting.capacity if network is not None and network.hosting.hosts and measured else None,
             upload_bytes_s=up or None,

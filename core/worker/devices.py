@@ -1,14 +1,19 @@
 """The devices of this PC as the user sees them: what each does, how hot it is, and why it is used or not."""
 
+import time
+
+import msgspec
+
 from core.control.messages import DeviceStatus
 from core.hardware import processor
 from core.policy.decide import Decision
 from core.policy.energy import CPU
 from core.policy.signals.reading import Gpu, Signals
 from core.settings import Settings
+from core.worker.supervisor import ComputeSupervisor
 
-NO_GPUS = "This version of Hearth computes on the processor only."
-"""Why no graphics processor is used (`core.policy.facts.Machine.uses_gpus`)."""
+NO_GPUS = "The installed PyTorch computes on the processor only."
+NOT_KNOWN = "Whether it can be used shows when compute has been started."
 
 
 class Devices:
@@ -19,13 +24,19 @@ class Devices:
         self._name, self._memory_bytes = processor(), memory_bytes
 
     def status(
-        self, decision: Decision, signals: Signals, settings: Settings, load: float | None, experts: int
+        self,
+        decision: Decision,
+        signals: Signals,
+        settings: Settings,
+        load: float | None,
+        compute: ComputeSupervisor,
     ) -> list[DeviceStatus]:
         """The processor first, then the graphics processors that NVIDIA's driver tells of.
 
-        Args: what is decided now, of which signals and settings; share of all cores that Hearth uses, experts here.
+        Args: what is decided now, of which signals and settings; share of all cores that Hearth uses; who computes.
         """
         stop = next((rule.reason for rule in decision.rules if "cpu" in rule.stops), "")
+        experts, used = len(compute.progress.experts), compute.accelerator.device
         cpu = DeviceStatus(
             id=CPU,
             name=self._name,
@@ -38,18 +49,37 @@ class Devices:
             watts=signals.watts.value,
             memory_bytes=self._memory_bytes,
             memory_free_bytes=signals.memory_free.value,
-            experts=experts,
+            experts=experts if used == CPU else compute.accelerator.left_behind,
         )
-        return [cpu, *(_gpu(gpu, settings) for gpu in signals.gpus.value or ())]
+        gpus = [_gpu(gpu, _why_off(gpu, decision, settings, compute)) for gpu in signals.gpus.value or ()]
+        there = {"experts": experts - cpu.experts, "taken_bytes": compute.accelerator.taken_bytes}
+        return [cpu, *(msgspec.structs.replace(gpu, **there) if gpu.id == used else gpu for gpu in gpus)]
 
 
-def _gpu(gpu: Gpu, settings: Settings) -> DeviceStatus:
+def _why_off(gpu: Gpu, decision: Decision, settings: Settings, compute: ComputeSupervisor) -> str:
+    """A sentence; empty: it is to compute."""
+    accelerator = compute.accelerator
+    if gpu.id in settings.gpus_off:
+        return "You switched it off in Settings."
+    if not accelerator.present:
+        return NO_GPUS if compute.device else NOT_KNOWN
+    if gpu.id == decision.device:
+        return ""
+    if failure := accelerator.failures(time.time()).get(gpu.id):
+        return failure.why
+    if stop := next((rule.reason for rule in decision.rules if "gpu" in rule.stops), ""):
+        return stop
+    which = "The processor is faster for this run" if decision.device == CPU else "Another graphics processor computes"
+    return f"{which}."
+
+
+def _gpu(gpu: Gpu, why: str) -> DeviceStatus:
     return DeviceStatus(
         id=gpu.id,
         name=gpu.name,
         kind="gpu",
-        on=False,
-        why="You switched it off in Settings." if gpu.id in settings.gpus_off else NO_GPUS,
+        on=not why,
+        why=why,
         load=gpu.own,
         others=gpu.others,
         celsius=gpu.celsius,

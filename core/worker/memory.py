@@ -1,16 +1,14 @@
 """Keeps all of Hearth within the memory that the user allows.
 
 Experts are parked (saved and let go, the least needed first) until the rest fits. A compute process that stays over the
-cap all the same is saved, ended, and comes back with fewer experts. The last resort, on Linux, is the system: somewhat
-above the cap it refuses more (RLIMIT_DATA: private writable memory, which is what grows; RLIMIT_AS would count the
-gigabytes of address space that torch only reserves).
+cap all the same is saved, ended, and comes back with fewer experts. The last resort is the system itself
+(`core.worker.bounds`).
 """
 
 import asyncio
 import contextlib
 import logging
 import math
-import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
@@ -20,6 +18,8 @@ import psutil
 from core.control.messages import ExpertStatus
 from core.errors import HearthError
 from core.experts.grid import Uid
+from core.worker.bound import BASE
+from core.worker.bounds import Bounds
 from core.worker.supervisor import ComputeSupervisor
 
 if TYPE_CHECKING:
@@ -29,16 +29,12 @@ log = logging.getLogger(__name__)
 
 LOOK_S = 1.0
 """Between two looks at what the processes take."""
-BASE = 320 << 20
-"""Bytes that compute takes without experts: Python, torch, a trunk, the batches of a small run; until it is known."""
 SHARE = 0.9
 """Of what is left for experts, the part that is given out: batches on the way grow."""
 PATIENCE_S = 15.0
 """Over the cap for so long, compute is ended: parking and passing peaks had their time."""
 COME_BACK_S = 60.0
 """Between two times that parked experts are taken back."""
-HARD = 1.25
-"""Times what is left: the system's own limit, for a process that grows faster than it is looked at."""
 SMALLER = 0.7
 """Of the experts that compute held when it was over the cap, it comes back with so many."""
 
@@ -46,8 +42,15 @@ SMALLER = 0.7
 class Memory:
     """Looks once a second at what Hearth takes, and acts."""
 
-    def __init__(self, compute: ComputeSupervisor, network: "Network | None", others: Callable[[], int]) -> None:
-        """Args: who computes, this PC among its peers, bytes of Hearth's processes beside compute."""
+    def __init__(
+        self,
+        compute: ComputeSupervisor,
+        network: "Network | None",
+        others: Callable[[], int],
+        bounds: Bounds | None = None,
+    ) -> None:
+        """Args: who computes, this PC among its peers, bytes of Hearth's processes beside compute, other bounds than
+        those of this system."""
         self._compute, self._network, self._others = compute, network, others
         self._wanted = network.hosting.memory_bytes if network else 0
         """For experts, as the settings say."""
@@ -56,32 +59,39 @@ class Memory:
         self._most: float = math.inf
         """Experts that did fit at most, since compute was ended for its memory."""
         self._exhausted = 0
-        self._limit: tuple[int, int] | None = None
+        self.bounds = bounds or Bounds()
+        compute.admit, compute.explain = self.bounds.admit, self._explain
+        self.used = 0
+        """Bytes that all of Hearth takes."""
         self._parked: set[Uid] = set()
         self._moving: asyncio.Task[None] | None = None
         self.notes: list[str] = []
 
-    def apply(self, cap: int, now: float) -> None:
-        """Keep to `cap` bytes from now on."""
+    def apply(self, cap: int, now: float, gpu: float = math.inf) -> None:
+        """Keep to `cap` bytes from now on; `gpu`: bytes of the graphics processor that the experts are on."""
         if now - self._looked < LOOK_S:
             return
         self._looked = now
         compute, left = self._compute, cap - self._others()
         taken = _taken(compute.pid)
+        self.used = cap - left + taken
         hosted = len(compute.progress.experts)
         if compute.exhausted > self._exhausted:
-            self._exhausted, self._most = compute.exhausted, max(1, int(hosted * SMALLER))
-        self._bound(left, taken)
+            self._exhausted = compute.exhausted
+            self._shrink()
+        self.bounds.keep(left, taken)
         if compute.expert_bytes:
-            self._fit(left, hosted, now)
-        self._watch(left, taken, hosted, cap, now)
+            self._fit(left, gpu, hosted, now)
+        self._watch(left, taken, cap, now)
 
-    def _fit(self, left: int, hosted: int, now: float) -> None:
-        """As many experts as there is room for."""
+    def _fit(self, left: int, gpu: float, hosted: int, now: float) -> None:
+        """As many experts as there is room for; also while they are on a graphics processor, which has to be left at
+        once when it is given back. What a lone PC has no room for there the processor computes."""
         room = max(0, left - BASE) * SHARE
         fits = int(min(room / self._compute.expert_bytes, self._most))
         if self._network is not None:
-            self._network.hosting.memory_bytes = min(self._wanted, fits * self._compute.expert_bytes)
+            held = min(fits * self._compute.expert_bytes, gpu * SHARE)
+            self._network.hosting.memory_bytes = int(min(self._wanted, held))
         elif self._compute.phase in ("stopped", "training") and (self._moving is None or self._moving.done()):
             if fits < hosted and (least := least_needed(self._compute.progress.experts, hosted - fits)):
                 self._moving = asyncio.create_task(self._park(least), name="parking")
@@ -105,19 +115,21 @@ class Memory:
             self._compute.left_out = frozenset(map(str, self._parked))
             log.info("Took %d parked experts back: there is room again.", len(uids) - len(failed))
 
-    def _bound(self, left: int, taken: int) -> None:
-        """The system's own limit, far enough above the cap that saving never meets it: a library that is given no
-        memory aborts the process. Where a process has more already, as the cap has fallen, parking comes first."""
-        pid = self._compute.pid
-        if sys.platform != "linux" or pid is None or not 0 < taken <= left:
-            return
-        wanted = (pid, max(BASE, int(left * HARD)) + BASE)
-        if self._limit is None or self._limit[0] != pid or abs(wanted[1] - self._limit[1]) > wanted[1] / 50:
-            with contextlib.suppress(psutil.Error, OSError, ValueError):
-                psutil.Process(pid).rlimit(psutil.RLIMIT_DATA, (wanted[1], -1))
-                self._limit = wanted
+    def _explain(self, code: int) -> str | None:
+        text = self.bounds.explain(code)
+        if text is not None:
+            self._shrink()
+        return text
 
-    def _watch(self, left: int, taken: int, hosted: int, cap: int, now: float) -> None:
+    def _shrink(self) -> None:
+        """The next process holds fewer experts, from its start: the last one had no time to park some."""
+        experts = self._compute.progress.experts
+        self._most = max(1, int(len(experts) * SMALLER))
+        if self._network is None:
+            self._parked |= set(least_needed(experts, len(experts) - int(self._most)))
+            self._compute.left_out = frozenset(map(str, self._parked))
+
+    def _watch(self, left: int, taken: int, cap: int, now: float) -> None:
         """End a process that stays over the cap."""
         if taken <= max(left, 0):
             self._over_since = math.inf
@@ -134,7 +146,7 @@ class Memory:
             "It was ended, nothing is lost, and it comes back smaller. Settings allow more."
         )
         self.notes = [text]
-        self._most = max(1, int(hosted * SMALLER))
+        self._shrink()
         self._compute.exceed(text)
 
 

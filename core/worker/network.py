@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from core.compute.messages import SavedPart
-from core.control.messages import DhtRecord, DhtStatus, NetworkStatus, PeerStatus
+from core.control.messages import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStatus, PeerReach, PeerStatus
 from core.dht.node import DHTNode
-from core.errors import HearthError, NetworkError, SettingsError
+from core.errors import HearthError, IdentityError, NetworkError, SettingsError
 from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid, Uid
 from core.identity import Identity, PeerId, peer_text
 from core.manifest import Manifest
-from core.net.addresses import address_text, parse_address
+from core.net.addresses import address_text, check_socket, parse_address
 from core.net.endpoint import ANYWHERE
 from core.net.lan import Lan
 from core.net.messages import PeerAddress
@@ -119,6 +119,8 @@ class Network:
         """
         async with contextlib.AsyncExitStack() as stack:
             await stack.enter_async_context(self.node)
+            if self._forbidden:
+                self._fall_silent()
             for address in reversed(self._known):  # the user's word is the last
                 if address.addresses:
                     self.node.learn(address)
@@ -177,14 +179,17 @@ class Network:
             with contextlib.suppress(HearthError, TimeoutError):
                 async with asyncio.timeout(LEAVE_S):
                     await asyncio.gather(self.directory.withdraw(self._announced), self.hosting.withdraw())
-            self.hosting.frozen = True
             self._announced = set()
-            self.node.hush(f"This PC may not use the network now: {self._forbidden}")
+            self._fall_silent()
         elif not self._forbidden and self.node.hushed:
             log.info("Joining the network again.")
             self.node.speak()
             self.hosting.frozen = False
             self.hosting.look()
+
+    def _fall_silent(self) -> None:
+        self.hosting.frozen = True
+        self.node.hush(f"This PC may not use the network now: {self._forbidden}")
 
     def _look_at_hosted(self) -> None:
         self._look.set()
@@ -252,8 +257,9 @@ class Network:
 
     # for the UI and the command line
 
-    def status(self) -> NetworkStatus:
-        reach = self.reach.state
+    def status(self, first: int = 0, count: int = PEERS_PAGE) -> NetworkStatus:
+        """This peer, and `count` of its connected peers from the `first` on, in the order of their connections."""
+        reach, peers = self.reach.state, self.node.peers()
         return NetworkStatus(
             peer=peer_text(self.identity.peer),
             address=address_text(self.node.address()),
@@ -272,10 +278,18 @@ class Network:
                     info.bytes_out,
                     info.since,
                     info.faults,
+                    self._reach_of(info.peer),
                 )
-                for info in self.node.peers()
+                for info in peers[first : first + count]
             ],
+            connected=len(peers),
         )
+
+    def _reach_of(self, peer: PeerId) -> PeerReach:
+        address = self.node.pool.book.get(peer)
+        if address is None:
+            return "unknown"
+        return "reachable" if address.addresses else "relayed" if address.relays else "dials out only"
 
     async def dht_get(self, key: str) -> list[DhtRecord]:
         """The records of a key, of this network's replicas."""
@@ -297,10 +311,24 @@ def parse_options(listen: str | None, bootstrap: Sequence[str], roles: str | Non
     """The command line's words.
 
     Raises:
-        IdentityError: a bootstrap peer's name is wrong.
-        SettingsError: an unknown role.
+        SettingsError: an unknown role, no address, or no peer's name.
     """
     chosen = frozenset(roles.split(",")) if roles else NetworkOptions().roles
     if chosen - ROLES:
         raise SettingsError(f"There is no role {', '.join(sorted(chosen - ROLES))}. Roles: {', '.join(sorted(ROLES))}.")
-    return NetworkOptions((listen,) if listen else ANYWHERE, tuple(map(parse_address, bootstrap)), chosen)
+    try:
+        if listen:
+            check_socket(listen)
+    except SettingsError as error:
+        raise SettingsError(f"--listen: {error} 0.0.0.0 is every address of this PC, port 0 a free one.") from None
+    return NetworkOptions((listen,) if listen else ANYWHERE, tuple(map(_bootstrap, bootstrap)), chosen)
+
+
+def _bootstrap(text: str) -> PeerAddress:
+    try:
+        address = parse_address(text)
+        for socket in address.addresses:
+            check_socket(socket)
+    except (IdentityError, SettingsError) as error:
+        raise SettingsError(f"--bootstrap: {error}") from None
+    return address

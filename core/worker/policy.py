@@ -1,26 +1,20 @@
 """The policy at work: signals and the user's wishes in, decisions out, and compute told at once."""
 
 import dataclasses
-import logging
 import time
 from collections.abc import Callable, Collection
-from pathlib import Path
 
-import msgspec
 import psutil
 
 from core.control.messages import RuleStatus
-from core.errors import DataFolderError
 from core.policy.decide import Decision, decide
-from core.policy.facts import Compute, Machine, Usage, Wishes
+from core.policy.facts import Compute, Machine, Resource, Usage, Wishes
 from core.policy.hold import Held, hold
 from core.policy.signals.reading import Signals
 from core.policy.signals.watch import Watch
 from core.settings import Settings, cores
-from core.settings_file import write_atomically
+from core.worker.files import Files
 from core.worker.supervisor import ComputeSupervisor
-
-log = logging.getLogger(__name__)
 
 WISHES_FILE = "wishes.json"
 
@@ -29,7 +23,7 @@ class Policy:
     """Decides for one worker, and remembers what hysteresis and the user's wishes need.
 
     Args:
-        folder: the data folder.
+        files: those of the data folder.
         settings: the first ones.
         compute: what is told to compute or to stop.
         networked, computes: as in `Machine`.
@@ -40,7 +34,7 @@ class Policy:
 
     def __init__(
         self,
-        folder: Path,
+        files: Files,
         settings: Settings,
         compute: ComputeSupervisor,
         *,
@@ -50,16 +44,16 @@ class Policy:
         pids: Callable[[], Collection[int]],
         counters: Callable[[], tuple[int, int]],
     ) -> None:
-        self.folder = folder
+        self._files = files
         self.settings = settings
         self.usage = Usage()
         """What Hearth itself has used; kept by those who measure it."""
-        self.wishes = _load_wishes(folder)
+        self.wishes = _load_wishes(files)
         self._compute = compute
         self._machine = Machine(cores(), psutil.virtual_memory().total, computes, networked)
         self._held = Held()
         self._hurries: bool | None = None
-        self._watch = Watch(notice, folder, pids, counters)
+        self._watch = Watch(notice, files.folder, pids, counters)
         self.signals = self._watch.read()
         """As last decided by."""
         self.decision = self.decide()
@@ -74,11 +68,16 @@ class Policy:
         self.wishes = self.wishes.at(now)
         self.signals = signals = self._watch.read()
         self._held = hold(signals, self.settings, self._held, now)
+        machine = dataclasses.replace(self._machine, uses_gpus=self._compute.accelerator.present)
         self.decision = decision = decide(
-            signals, self.settings, self.wishes, self._view(), self.usage, self._held, now, self._machine
+            signals, self.settings, self.wishes, self._view(now), self.usage, self._held, now, machine
         )
-        self._compute.want(decision.train, _cause(decision, signals) if cause is None else cause)
-        hurries = decision.train and self.settings.idle_only
+        self._compute.want(decision.train, _cause(decision, signals, "cpu") if cause is None else cause)
+        if decision.train:
+            share = self.settings.gpu_memory_percent / 100
+            self._compute.accelerator.want(decision.device, share, _cause(decision, signals, "gpu"))
+        gpu_leaves = decision.device != "cpu" and not self.settings.gpu_in_use
+        hurries = decision.train and (self.settings.idle_only or gpu_leaves)
         if hurries != self._hurries:
             self._hurries = hurries
             self._watch.hurry(hurries)
@@ -122,12 +121,10 @@ class Policy:
     def _wish(self, wishes: Wishes, cause: float) -> None:
         self.wishes = wishes
         self.decide(cause)
-        try:
-            write_atomically(self.folder / WISHES_FILE, msgspec.json.encode(wishes))
-        except DataFolderError as error:
-            log.warning("Your choice holds, but only until Hearth ends: %s", error)
+        self._files.notes.pop(WISHES_FILE, None)  # the user has chosen anew
+        self._files.save(WISHES_FILE, wishes, "Your choice holds, but only until Hearth ends.")
 
-    def _view(self) -> Compute:
+    def _view(self, now: float) -> Compute:
         compute = self._compute
         return Compute(
             compute.phase,
@@ -139,23 +136,20 @@ class Policy:
             compute.asking is None or compute.asking.reachable,
             compute.trains,
             compute.measuring,
+            compute.accelerator.device,
+            compute.measured.devices if compute.measured else {},
+            {device: failure.until for device, failure in compute.accelerator.failures(now).items()},
         )
 
 
-def _cause(decision: Decision, signals: Signals) -> float:
-    """When the user came back, if that is what stops compute; else now."""
-    stopping = next((rule.rule for rule in decision.rules if "cpu" in rule.stops), None)
-    idle = signals.idle_s.value if stopping == "user" else None
+def _cause(decision: Decision, signals: Signals, resource: Resource) -> float:
+    """When the user came back, if that is what stops compute there; else now."""
+    stopping = next((rule.rule for rule in decision.rules if resource in rule.stops), None)
+    idle = signals.idle_s.value if stopping in ("user", "gpu_user") else None
     return time.monotonic() - (idle or 0.0)
 
 
-def _load_wishes(folder: Path) -> Wishes:
-    """A pause outlives a restart; a damaged file means no pause."""
-    try:
-        wishes = msgspec.json.decode((folder / WISHES_FILE).read_bytes(), type=Wishes)
-    except FileNotFoundError:
-        return Wishes()
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
-        log.warning("%s could not be read (%s): nothing is paused.", WISHES_FILE, error)
-        return Wishes()
+def _load_wishes(files: Files) -> Wishes:
+    """A pause outlives a restart."""
+    wishes = files.read(WISHES_FILE, Wishes, "Nothing is paused.")
     return dataclasses.replace(wishes, start_now_until=None, quitting=False)

@@ -1,18 +1,16 @@
-"""What is known of a run while no compute process is there to ask: figures and the curve, kept in the run's folder."""
+"""What is known of a run while no compute process is there to ask: figures and the curve, kept in the run's folder.
 
-import logging
+These are the run's, also what others did for it; what this PC did is in the ledger (`core.community.ledger`).
+"""
+
 import math
-import time
-from pathlib import Path
 
 import msgspec
 
 from core.control.messages import Count, CurvePoint, ExpertStatus, Share
-from core.settings_file import write_atomically
-
-log = logging.getLogger(__name__)
 
 FILE = "progress.json"
+"""In the run's folder."""
 CURVE_POINTS = 2000
 """When there are more, every other one is dropped: the file stays under 100 KB for ever."""
 
@@ -47,28 +45,3 @@ class Progress(msgspec.Struct):
         self.accuracy = self.curve[-1].accuracy if self.curve else None
         if not self.curve:
             self.loss = None
-
-
-def load(folder: Path) -> Progress:
-    """The figures in a run's folder; a damaged file is set aside, since compute knows all but the curve."""
-    path = folder / FILE
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=Progress)
-    except FileNotFoundError:
-        return Progress()
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
-        log.warning("%s could not be read and was set aside: %s", path, error)
-        try:
-            path.replace(path.with_name(f"progress.bad-{time.strftime('%Y%m%d-%H%M%S')}.json"))
-        except OSError:
-            pass
-        return Progress()
-
-
-def save(folder: Path, progress: Progress) -> None:
-    """Write the figures.
-
-    Raises:
-        DataFolderError: the disk is full or the folder cannot be written.
-    """
-    write_atomically(folder / FILE, msgspec.json.encode(progress))

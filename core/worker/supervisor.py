@@ -11,7 +11,7 @@ import logging
 import math
 import signal
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -31,6 +31,7 @@ from core.compute.messages import (
     LogText,
     Measure,
     Measured,
+    Placed,
     Predicted,
     Quit,
     Ready,
@@ -48,6 +49,7 @@ from core.compute.messages import (
     ToCompute,
     ToWorker,
     Train,
+    Work,
 )
 from core.compute.messages import Progress as ComputeProgress
 from core.control.messages import CurvePoint, Prediction, PredictParams
@@ -55,11 +57,12 @@ from core.errors import CallRefused, ComputeError, ProtocolError
 from core.experts.grid import Grid, Uid
 from core.manifest import Manifest
 from core.policy.facts import Phase
+from core.worker.accelerator import Accelerator
 from core.worker.orders import Orders
 from core.worker.progress import Progress
 from core.worker.questions import Questions
 from core.worker.serving import Visitors
-from core.worker.yields import Yields
+from core.worker.yields import Yields, recent
 
 if TYPE_CHECKING:  # a worker that is alone loads nothing of the network
     from core.worker.asking import Asking
@@ -79,8 +82,6 @@ SILENT_S = 15.0
 """... as long as there is a life sign."""
 SHARE_STEP = 0.005
 """A smaller change of the share of time is not worth a message."""
-CAUSE_S = 5.0
-"""Nobody returns without being noticed for so long: an older cause is none."""
 BACK_OFF_S = (1.0, 60.0)
 FOR_PEERS = Served | Refused | Ask | Forget | Locate | FindSuffixes
 """What compute says to other peers."""
@@ -140,6 +141,7 @@ class ComputeSupervisor:
         self._noticed = self._told = 0.0
         self._link: ComputeLink | None = None
         self._wake = asyncio.Event()
+        self.accelerator = Accelerator(yields, self._wake.set)
         self._stops = itertools.count(1)
         self._questions = Questions(self._wake.set)
         self.visitors = Visitors(self._serve)
@@ -153,6 +155,13 @@ class ComputeSupervisor:
         self._to_measure = False
         self.saved: Callable[[Mapping[str, SavedPart]], None] = lambda parts: None
         """Told of the files of each checkpoint."""
+        self.worked: Callable[[str, Work], None] = lambda device, work: None
+        """Told what each device has done since it was told last."""
+        self._work: dict[str, Work] = {}
+        self.admit: Callable[[int], Awaitable[None]] = _nothing
+        """Awaited with the pid of each process before it is told anything: until then it takes next to no memory."""
+        self.explain: Callable[[int], str | None] = lambda code: None
+        """Why a process ended with this code, if that is known better than here."""
         self.saving = False
         """Whether compute has stopped, and not saved yet what it had trained."""
         self._threads_sent, self._share_sent = threads, 1.0
@@ -166,8 +175,7 @@ class ComputeSupervisor:
         """Train or not; `cause` is the time.monotonic() of what led to this, for the measured promise."""
         if training != self._wanted:
             self._noticed = time.monotonic()
-            # what ended long ago, such as the last input when the battery is empty, did not cause this
-            self._wanted, self._cause = training, cause if self._noticed - cause < CAUSE_S else self._noticed
+            self._wanted, self._cause = training, recent(cause, self._noticed)
             self._wake.set()
 
     def set_threads(self, threads: int) -> None:
@@ -271,13 +279,14 @@ class ComputeSupervisor:
         """One life of a process, from its start to its end, and the back-off if it ended unasked."""
         self._enter("starting")
         self._failed_text = None
-        born = time.monotonic()
+        born, exhausted = time.monotonic(), self.exhausted
         try:
             self._link = link = await ComputeLink.start()
         except ComputeError as error:
             await self._back_off(str(error), born)
             return
         trouble: str | None = None
+        explained: str | None = None
         link.handle(self._at_once)
         reader = asyncio.create_task(self._read(link), name="compute reader")
         driver = asyncio.create_task(self._drive(link), name="compute driver")
@@ -294,16 +303,21 @@ class ComputeSupervisor:
             asked = self.phase == "leaving"
             code = await link.close(1.0)
             self._link = None
+            if self.phase == "stopping":
+                self._yielded(time.monotonic())
             if self.saving:
                 self.save_error = _unsaved(link.killed)
             self._ended()
         exceeded, self._exceeded = self._exceeded, ""
         if asked and (code == 0 or link.killed):
+            self.accelerator.ended(exceeded)  # its driver takes memory of the PC's, too
             if exceeded and not self._leaving:
                 await self._back_off(exceeded, born)
             return
         if trouble is None or (code != 0 and not link.killed):
-            trouble = self._failed_text or _cause_of_death(code)
+            explained = self.explain(code)
+            trouble = self._failed_text or explained or _cause_of_death(code)
+        self.accelerator.ended("" if explained or self.exhausted > exhausted else trouble)
         await self._back_off(trouble, born)
 
     def _ended(self) -> None:
@@ -333,8 +347,11 @@ class ComputeSupervisor:
 
     async def _drive(self, link: ComputeLink) -> None:
         """Tell the process what to do until it was told to quit and its time for that is over."""
+        await self.admit(link.pid)
         self._threads_sent, self._share_sent = self.threads, 1.0
         self.life += 1
+        self._work = {}
+        self.accelerator.begin()
         networked = self.asking is not None
         experts: list[str] | None = [] if networked else None
         if self.left_out and not networked:
@@ -371,6 +388,7 @@ class ComputeSupervisor:
             or (self.phase == "stopped" and not self._busy() and now >= self._grace_end())
         ):
             self._enter("leaving")
+            link.announce()
             await link.send(Quit())
             return
         if self.threads != self._threads_sent:
@@ -379,6 +397,9 @@ class ComputeSupervisor:
         if self.share != self._share_sent:
             self._share_sent = self.share
             await link.send(SetShare(self.share))
+        if self.measured and (device := self.accelerator.unsent(self.at_work)):  # the processor is measured first
+            link.announce()
+            await link.send(device)
         if self._to_measure:
             self._to_measure = False
             await link.send(Measure())
@@ -389,6 +410,7 @@ class ComputeSupervisor:
             self._enter("stopping")
             self._told = time.monotonic()
             self.visitors.fail("This PC is given back to its user. Ask another peer.")
+            link.announce()
             await link.send(Stop(next(self._stops)))
         for message, tensors in self._questions.unsent():
             await link.send(message, tensors)
@@ -463,6 +485,8 @@ class ComputeSupervisor:
         match message:
             case Ready():
                 self._ready(message)
+            case Placed():
+                self.accelerator.placed(message)
             case Measured():
                 self.measured = message
             case ComputeProgress():
@@ -504,6 +528,7 @@ class ComputeSupervisor:
             log.warning("%s", note)
         self.failure = None
         self.expert_bytes = message.expert_bytes
+        self.accelerator.present = message.gpus
         self.progress.step, self.progress.samples = message.step, message.samples
         self.progress.resume_at(message.step)
         self.answering = not self._wanted
@@ -524,15 +549,24 @@ class ComputeSupervisor:
         self.slowest_step_s = message.slowest_step_s
         self.lost = message.lost
         self.threads_used = message.threads
+        self.accelerator.reported(message)
+        for device, work in message.work.items():
+            before, self._work[device] = self._work.get(device, Work()), work
+            if work != before:
+                self.worked(device, work.since(before))
 
     def _stopped(self, message: Stopped) -> None:
         if self.phase != "stopping":
             return
-        self.yields.add(self._cause, self._noticed, self._told, message.last_kernel_end)
+        self._yielded(message.last_kernel_end)
         self.samples_per_s = self.calls_per_s = 0.0
-        log.info("Compute stopped after %.0f ms.", self.yields.recent[-1].stop_ms)
         self._enter("stopped")
         self._wake.set()
+
+    def _yielded(self, end: float) -> None:
+        """Note how long it took; `end` is that of the last kernel, if need be that of the process."""
+        self.yields.add(self._cause, self._noticed, self._told, end)
+        log.info("Compute stopped after %.0f ms.", self.yields.recent[-1].stop_ms)
 
     def _saved(self, message: Saved) -> None:
         self.save_error = message.error
@@ -551,6 +585,10 @@ class ComputeSupervisor:
         if self.phase == "stopped":
             self._phase_since = time.monotonic()
             self._wake.set()
+
+
+async def _nothing(pid: int) -> None:
+    pass
 
 
 def _end(link: ComputeLink, text: str) -> NoReturn:

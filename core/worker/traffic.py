@@ -1,82 +1,60 @@
-"""Bytes over the network by calendar month, kept over restarts: what a monthly quota is measured by."""
+"""Bytes over the network, by kind for people to read and by calendar month for the quota."""
 
-import logging
-import time
-from pathlib import Path
-from typing import Annotated
+import math
+from collections import Counter
+from collections.abc import Mapping
 
-import msgspec
+from core.community.days import month
+from core.community.ledger import Ledger
+from core.community.messages import Amounts
 
-from core.control.messages import Count
-from core.errors import DataFolderError
-from core.settings_file import write_atomically
-
-log = logging.getLogger(__name__)
-
-FILE = "traffic.json"
-MONTHS = 24
-"""Remembered: a clock that was wrong for a while finds the right month again."""
-SAVE_S = 30.0
-"""Between two times that the file is written; a crash forgets so much."""
-
-Month = Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d{2}$")]
+REST = "other"
+"""What is in no call: headers, acknowledgements, and what is still under way. That is counted where it belongs once its
+call has ended, so this may fall by as much."""
+LAST_S = 2.0
+"""The rest of a month's traffic lasts at least so long each way: what moves between two counts is less than is left."""
+LINE = 250e6
+"""Bytes a second that no line of a volunteer passes."""
+SLOWEST = 50e3
+"""Bytes a second at the very end: a few seconds more, and no call waits for minutes."""
+STEP = 1.25
+"""From one rate to the next: peers are not told of each byte."""
 Moved = tuple[int, int]
 """Bytes received and sent."""
 
 
-class _File(msgspec.Struct):
-    version: int = 1
-    months: Annotated[dict[Month, tuple[Count, Count]], msgspec.Meta(max_length=10 * MONTHS)] = {}
+def brake(left: int) -> float:
+    """Bytes a second, each way, when so many are left of the month's traffic; 0: as many as the line takes."""
+    rate = max(SLOWEST, left / LAST_S)
+    return 0.0 if rate > LINE else STEP ** math.floor(math.log(rate, STEP))
 
 
 class Traffic:
-    """The counts of one data folder. Months are those of the local time zone."""
+    """Counts what this process moves, by kind, in the ledger: experts' calls, copies of checkpoints, the DHT ..."""
 
-    def __init__(self, folder: Path) -> None:
-        """Read the earlier counts; a damaged file is set aside, and counting begins anew."""
-        self._path = folder / FILE
-        self._file = _load(self._path)
-        self._seen: Moved = (0, 0)
-        self._saved = 0.0
-        self._dirty = False
+    def __init__(self, ledger: Ledger, run: str) -> None:
+        """Args: what keeps the counts, and for which run."""
+        self._ledger, self._run = ledger, run
+        self._whole: Moved = (0, 0)
+        self._seen: dict[str, Moved] = {}
 
-    def count(self, moved: Moved, now: float) -> int:
-        """Note what was moved since this process began; the bytes of this month, both ways.
+    def count(self, moved: Moved, by_method: Mapping[str, Moved], now: float) -> int:
+        """Note what was moved since this was asked last; the bytes of this month (local time), both ways.
 
-        Args: bytes since the start, unix time.
+        Args: bytes of the whole transport since the start; of calls by method, such as "expert.forward"; unix time.
         """
-        month = time.strftime("%Y-%m", time.localtime(now))
-        received, sent = (max(0, new - old) for new, old in zip(moved, self._seen, strict=True))
-        self._seen = moved
-        before = self._file.months.get(month, (0, 0))
-        if received or sent:
-            self._file.months[month] = (before[0] + received, before[1] + sent)
-            self._dirty = True
-            for old in sorted(self._file.months)[:-MONTHS]:
-                if old != month:
-                    del self._file.months[old]
-        if self._dirty and abs(time.monotonic() - self._saved) > SAVE_S:
-            self.save()
-        return sum(self._file.months.get(month, (0, 0)))
-
-    def save(self) -> None:
-        """Write the file."""
-        self._saved, self._dirty = time.monotonic(), False
-        try:
-            write_atomically(self._path, msgspec.json.encode(self._file))
-        except DataFolderError as error:
-            log.warning("%s", error)
-
-
-def _load(path: Path) -> _File:
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=_File)
-    except FileNotFoundError:
-        return _File()
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
-        log.warning("%s could not be read and was set aside; this month's traffic counts from now: %s", path, error)
-        try:
-            path.replace(path.with_name(f"traffic.bad-{time.strftime('%Y%m%d-%H%M%S')}.json"))
-        except OSError:
-            pass
-        return _File()
+        self._whole = max(moved[0], self._whole[0]), max(moved[1], self._whole[1])
+        received, sent = Counter[str](), Counter[str]()
+        for method, (into, out) in by_method.items():
+            kind = method.partition(".")[0]
+            received[kind] += into
+            sent[kind] += out
+        kinds = {kind: (received[kind], sent[kind]) for kind in received}
+        kinds[REST] = self._whole[0] - received.total(), self._whole[1] - sent.total()
+        for kind, total in kinds.items():
+            before, self._seen[kind] = self._seen.get(kind, (0, 0)), total
+            if total != before:
+                amounts = Amounts(bytes_in=total[0] - before[0], bytes_out=total[1] - before[1])
+                self._ledger.add(self._run, f"network.{kind}", amounts)
+        this = self._ledger.days.sum(month(now))
+        return this.bytes_in + this.bytes_out

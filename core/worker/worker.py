@@ -8,7 +8,8 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,7 +18,9 @@ import psutil
 
 from core import manifest as manifests
 from core import settings_file
-from core.compute.messages import Generated
+from core.community.ledger import Ledger
+from core.community.messages import Amounts, Yield
+from core.compute.messages import Generated, Measured, Work
 from core.control.messages import (
     PROTOCOL,
     Answer,
@@ -25,6 +28,7 @@ from core.control.messages import (
     Bye,
     Continued,
     GenerateParams,
+    GridStatus,
     LogLine,
     Prediction,
     PredictParams,
@@ -32,16 +36,21 @@ from core.control.messages import (
     Snapshot,
     Status,
 )
-from core.errors import DataFolderError, NetworkError, QuestionError
+from core.errors import DataFolderError, ManifestError, NetworkError, QuestionError
+from core.experts.grid import Grid
 from core.logs import Ring
 from core.policy.decide import Decision
-from core.worker import progress as progress_file
+from core.settings import Settings
 from core.worker.benchmark import Benchmark
 from core.worker.caps import Caps
 from core.worker.devices import Devices
 from core.worker.energy import Energy
+from core.worker.files import Files
+from core.worker.overview import overview
 from core.worker.policy import Policy
+from core.worker.progress import FILE, Progress
 from core.worker.supervisor import ComputeSupervisor
+from core.worker.traffic import Traffic
 from core.worker.yields import Yields
 
 if TYPE_CHECKING:  # a worker that is alone does not pay for the network's modules: 25 MB
@@ -55,7 +64,8 @@ TICK_S = 1.0
 PUBLISH_S = 0.5
 """Listeners get figures no more often; a new state is told at once."""
 
-Listener = Callable[[Literal["status", "curve", "log", "bye"], Any], None]
+Told = Literal["status", "curve", "log", "settings", "bye"]
+Listener = Callable[[Told, Any], None]
 
 
 class Worker:
@@ -67,7 +77,7 @@ class Worker:
         Args: data folder, run (None: that of the settings), recent log lines, network (None: stay alone).
 
         Raises:
-            ManifestError: no such run.
+            ManifestError: `run` is none.
             DataFolderError: the run's folder cannot be made.
             IdentityError: the folder's key cannot be used.
         """
@@ -76,35 +86,42 @@ class Worker:
         self._notes = [note] if note else []
         if note:
             log.warning("%s", note)
-        self.manifest = manifests.load(run or self.settings.run)
-        self._run_folder = folder / "runs" / self.manifest.run
+        self.manifest = manifests.load(run) if run else self._chosen_run()
+        run_folder = folder / "runs" / self.manifest.run
         try:
-            self._run_folder.mkdir(parents=True, exist_ok=True)
+            run_folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise DataFolderError(f"{self._run_folder} cannot be made: {error.strerror}.") from error
+            raise DataFolderError(f"{run_folder} cannot be made: {error.strerror}.") from error
+        self._files = Files(folder)
+        self._progress_file = f"runs/{self.manifest.run}/{FILE}"
+        self.ledger = Ledger(folder)
+        self._changing = asyncio.Lock()
         self._ring = ring
         self._listeners: list[Listener] = []
         self._apps: dict[int, int] = {}
         self._changed = asyncio.Event()
         self._compute = ComputeSupervisor(
             self.manifest,
-            self._run_folder,
+            run_folder,
             self.settings.threads,
-            progress_file.load(self._run_folder),
+            self._files.read(self._progress_file, Progress, "The curve begins anew."),
             self._changed.set,
             lambda point: self._tell("curve", point),
-            Yields(folder),
+            Yields(self.ledger.earlier.yields, self.ledger.earlier.yield_count, self._yielded),
         )
+        self._compute.worked = self._worked
         self._compute.memory_grace_s = self.settings.memory_grace_s
         self._compute.trains = network is None or "train" in network.roles
         self._network = None if network is None else self._networked(network)
         self._told: Decision | None = None
         """The decision that was published last."""
+        self._hosting: tuple[str, Measured | None] = ("", None)
+        """What hosting was told last: the state, and how fast this PC is."""
         self._published = self._saved = 0.0
         self._saved_checkpoint: float | None = None
         self._loop = asyncio.get_running_loop()
         self.policy = Policy(
-            folder,
+            self._files,
             self.settings,
             self._compute,
             networked=network is not None,
@@ -113,13 +130,26 @@ class Worker:
             pids=self._pids,
             counters=self._moved,
         )
-        self._energy = Energy(folder, self._pids)
+        self._energy = Energy(self.ledger, self.manifest.run, self._pids)
         self._benchmark = Benchmark(self.manifest.run)
         self._devices = Devices(psutil.virtual_memory().total)
-        self._caps = Caps(folder, self._compute, self._network, self._memory_beside_compute)
+        traffic = Traffic(self.ledger, self.manifest.run)
+        self._caps = Caps(folder, traffic, self._compute, self._network, self._memory_beside_compute)
         self._meter()
         self.policy.decide()  # also by what was used this month: compute is not started to be stopped
+        self._caps.apply(self.policy.decision, self.policy.signals, self.settings)  # nor the network joined to be left
         ring.listener = lambda line: self._from_any_thread(self._tell, "log", line)
+
+    def _chosen_run(self) -> manifests.Manifest:
+        """That of the settings. One that is no more, as a manifest's file that was moved, must not keep the worker from
+        starting: without it nobody could choose another one."""
+        try:
+            return manifests.load(self.settings.run)
+        except ManifestError as error:
+            usual = manifests.load(Settings().run)
+            self._notes.append(f"{error} Choose a run in Settings; until then this PC trains “{usual.title}”.")
+            log.warning("%s", self._notes[-1])
+            return usual
 
     def _networked(self, options: "NetworkOptions") -> "Network":
         from core.worker.asking import Asking
@@ -133,13 +163,20 @@ class Worker:
         self._compute.asking = Asking(network.node, network.directory, network.grid, self._compute.send)
         return network
 
-    def joined(self) -> contextlib.AbstractAsyncContextManager[object]:
+    @contextlib.asynccontextmanager
+    async def joined(self) -> AsyncIterator[None]:
         """Within it this PC is part of the network that it was made for, if any.
 
         Raises:
             NetworkError: on entering: the address to listen on cannot be used.
         """
-        return self._network or contextlib.nullcontext()
+        try:
+            async with self._network or contextlib.nullcontext():
+                yield
+        finally:
+            self._caps.close()  # leaving moved bytes as well
+            await asyncio.to_thread(self._files.flush)
+            await asyncio.to_thread(self.ledger.close)
 
     async def run(self) -> None:
         """Work until `quit` is called; everything is saved and compute is gone when this returns."""
@@ -152,11 +189,10 @@ class Worker:
                 ticking.cancel()
         finally:
             self.policy.close()
-            self._caps.close()
             self._ring.listener = lambda line: None
             self._save_progress()
-            self._compute.yields.save()
-            self._energy.save()
+            self.ledger.end("quit")
+            await asyncio.to_thread(self._files.flush)
         if self._compute.save_error is None:
             log.info("Hearth has quit; everything is saved.")
         else:
@@ -172,8 +208,11 @@ class Worker:
         idle = self.policy.signals.idle_s
         attention = [
             *self._notes,
+            *self._files.notes.values(),
+            *self.ledger.notes,
             *self._caps.notes,
             *compute.notes,
+            *compute.accelerator.notes(time.time(), len(progress.experts)),
             *([compute.save_error] if compute.save_error else []),
         ]
         return Status(
@@ -198,7 +237,7 @@ class Worker:
             grid=self.manifest.model.grid,
             layers=self.manifest.model.layers,
             processes=self._processes(),
-            device=compute.device or "cpu",
+            device=compute.accelerator.label or compute.device or "cpu",
             threads=compute.threads_used or self.settings.threads or max(1, (os.cpu_count() or 2) // 2),
             idle_only=self.settings.idle_only,
             idle_s=idle.value,
@@ -213,10 +252,9 @@ class Worker:
             why=self.policy.why(),
             cpu=decision.cpu,
             gpu=decision.gpu,
+            start_now=decision.start_now,
             network=decision.network,
-            devices=self._devices.status(
-                decision, self.policy.signals, self.settings, self._energy.load, len(progress.experts)
-            ),
+            devices=self._devices.status(decision, self.policy.signals, self.settings, self._energy.load, compute),
             energy=self._energy.status(self.settings),
         )
 
@@ -283,24 +321,28 @@ class Worker:
                     step = piece.step
         return Continued(count, time.monotonic() - start, step, seed, self._compute.progress.bits)
 
-    def set_settings(self, changes: dict[str, Any]) -> dict[str, Any]:
-        """Apply and save changes; nothing is changed if one is wrong.
+    async def set_settings(self, changes: dict[str, Any]) -> dict[str, Any]:
+        """Save and apply changes; nothing is changed if one is wrong.
 
         Raises:
             SettingsError: an unknown name or a value out of range.
             ManifestError: no such run.
             DataFolderError: the file cannot be written.
         """
-        settings = self.settings.changed(changes)
-        manifests.load(settings.run)
-        settings_file.save(self.folder, settings)
-        self.settings = settings
+        async with self._changing:
+            settings = self.settings.changed(changes)
+            if settings.run != self.settings.run:
+                manifests.load(settings.run)
+            await asyncio.wrap_future(self._files.save(settings_file.FILE, settings_file.encoded(settings)))
+            self.settings = settings
         self.policy.set_settings(settings)
         self._notes.clear()
+        self._files.notes.clear()
         self._compute.memory_grace_s = settings.memory_grace_s
         log.info("Settings changed: %s.", ", ".join(f"{name} = {value}" for name, value in changes.items()))
         self._changed.set()
-        return dataclasses.asdict(settings)
+        self._tell("settings", values := dataclasses.asdict(settings))
+        return values
 
     def network(self) -> "Network":
         """This PC among its peers.
@@ -311,6 +353,14 @@ class Worker:
         if self._network is None:
             raise NetworkError("This worker is alone. Start it with --listen, --bootstrap or --role to join peers.")
         return self._network
+
+    def grid(self, layer: int) -> GridStatus:
+        """The hosted experts of a layer, as far as this PC knows."""
+        model, compute = self.manifest.model, self._compute
+        calls = compute.visitors.calls + (compute.asking.calls if compute.asking else Counter())
+        directory = None if self._network is None else self._network.directory
+        grid = Grid(self.manifest.run, model.layers, model.grid)
+        return overview(grid, layer, compute.progress.experts, compute.load, calls, directory)
 
     def benchmark(self, again: bool) -> BenchmarkStatus:
         """How fast this PC is, as measured last; `again`: measure anew as soon as it may compute."""
@@ -348,18 +398,19 @@ class Worker:
         """Decide and publish whenever something changed, and once a second."""
         while True:
             now = time.monotonic()
-            decision = self.policy.decide()
             self._meter()
-            usage = self._caps.apply(decision, self.policy.signals, self.settings, self.policy.usage)
-            self.policy.usage = usage
+            decision = self.policy.decide()
+            self._keep_ledger(decision)
+            self._caps.apply(decision, self.policy.signals, self.settings)
             before, self._told = self._told, decision
             if before is None or decision.state != before.state:
                 log.info("%s: %s %s", decision.state, decision.reason, decision.until)
-                if self._network:
-                    self._network.look()
                 self._publish(now)
             elif now - self._published >= PUBLISH_S:
                 self._publish(now)
+            before_hosting, self._hosting = self._hosting, (decision.state, self._compute.measured)
+            if self._network and self._hosting != before_hosting:  # how much can be hosted here has changed
+                self._network.look()
             if self._compute.progress.checkpoint_time != self._saved_checkpoint and now - self._saved > 1.0:
                 self._saved_checkpoint = self._compute.progress.checkpoint_time
                 self._save_progress()
@@ -376,15 +427,32 @@ class Worker:
         if self._network is not None:
             self._benchmark.moved(self._network.node.moved(), time.monotonic())
         works = self._compute.at_work or self._compute.answering
-        self._energy.step(works, self.policy.signals, self.settings)
-        self.policy.usage = dataclasses.replace(self.policy.usage, kwh_month=self._energy.kwh_month)
+        self._energy.step(works, self.policy.signals, self.settings, self._compute.accelerator.device)
+        usage = dataclasses.replace(self.policy.usage, kwh_month=self._energy.kwh_month)
+        self.policy.usage = self._caps.measure(usage)
+
+    def _keep_ledger(self, decision: Decision) -> None:
+        if self._compute.at_work:
+            self.ledger.begin(self.manifest.run)
+        else:
+            self.ledger.end(_why_ended(decision))
+        self.ledger.tick()
+
+    def _worked(self, device: str, work: Work) -> None:
+        text = self.manifest.asks == "text"
+        samples, tokens = (0, work.samples) if text else (work.samples, 0)
+        calls = work.calls, work.peer_calls, work.rows, work.passes
+        self.ledger.add(self.manifest.run, device, Amounts(samples, tokens, *calls, work.seconds))
+
+    def _yielded(self, measured: Yield) -> None:
+        self.ledger.yielded(self.manifest.run, measured)
 
     def _publish(self, now: float) -> None:
         self._published = now
         if self._listeners:
             self._tell("status", self.status())
 
-    def _tell(self, event: Literal["status", "curve", "log", "bye"], data: Any) -> None:
+    def _tell(self, event: Told, data: Any) -> None:
         for listener in list(self._listeners):
             listener(event, data)
 
@@ -395,10 +463,7 @@ class Worker:
             pass
 
     def _save_progress(self) -> None:
-        try:
-            progress_file.save(self._run_folder, self._compute.progress)
-        except DataFolderError as error:
-            log.warning("%s", error)
+        self._files.save(self._progress_file, self._compute.progress)
 
     def _pids(self) -> list[int]:
         """Of Hearth's own processes; asked from other threads."""
@@ -429,3 +494,10 @@ class Worker:
             except psutil.Error:
                 pass
         return found
+
+
+def _why_ended(decision: Decision) -> str:
+    """What stopped computing, as `core.community.messages.Session.why` names it."""
+    if decision.state in ("paused", "leaving"):
+        return "paused" if decision.state == "paused" else "quit"
+    return next((rule.rule for rule in decision.rules if "cpu" in rule.stops), "failed")

@@ -8,15 +8,32 @@ from typing import Any
 
 import msgspec
 
-from tests.bench import alone, convergence, idle, latency_throughput, machine, moe, network, scaling, text, yields
+from tests.bench import (
+    alone,
+    convergence,
+    desktop,
+    devices,
+    idle,
+    latency_throughput,
+    ledger,
+    machine,
+    moe,
+    network,
+    scaling,
+    text,
+    yields,
+)
 from tests.workers import ROOT
 
 OUT = ROOT / "build" / "bench"
 BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "alone": lambda o: alone.measure(o.quick),
     "convergence": lambda o: convergence.measure(o.quick, o.data, o.seeds, o.out),
+    "desktop": lambda o: desktop.measure(o.quick),
+    "devices": lambda o: devices.measure(o.quick),
     "idle": lambda o: idle.measure(o.quick),
     "latency_throughput": lambda o: latency_throughput.measure(o.quick, o.out),
+    "ledger": lambda o: ledger.measure(o.quick),
     "moe": lambda o: moe.measure(o.quick, o.against, o.anchors, o.only),
     "network": lambda o: network.measure(o.quick, o.against, o.anchors),
     "scaling": lambda o: scaling.measure(o.quick),

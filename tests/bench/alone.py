@@ -52,26 +52,26 @@ def _start(env: dict[str, str], number: int) -> dict[str, Any]:
     """One start of the app with an empty data folder, then a second one; times from the start of the process."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        with _app(folder, env) as (process, start):
+        with app(folder, env) as (process, start):
             found: dict[str, Any] = {
-                f"first_{key}": value for key, value in _landmarks(folder, env, process, start).items()
+                f"first_{key}": value for key, value in landmarks(folder, env, process, start).items()
             }
-            _wait(folder, lambda status: (status.accuracy or 0) >= GOOD, "an accuracy of 0.95")
+            wait(folder, lambda status: (status.accuracy or 0) >= GOOD, "an accuracy of 0.95")
             found["first_accuracy_095_s"] = time.monotonic() - start
-            found["memory_mb"] = _memory(folder)
+            found["memory_mb"] = memory(folder)
             found["idle_app_core_share"] = _idle_share(folder, process) if number == 0 else 0.0
-        with _app(folder, env) as (process, start):
-            found |= {f"again_{key}": value for key, value in _landmarks(folder, env, process, start).items()}
+        with app(folder, env) as (process, start):
+            found |= {f"again_{key}": value for key, value in landmarks(folder, env, process, start).items()}
     progress(f"start {number + 1}: {found}")
     return found
 
 
 @contextlib.contextmanager
-def _app(folder: Path, env: dict[str, str]) -> Iterator[tuple[subprocess.Popen[bytes], float]]:
+def app(folder: Path, env: dict[str, str]) -> Iterator[tuple[subprocess.Popen[bytes], float]]:
     """The app as `make run` starts it, and time.monotonic() of that; ended by `hearth quit`."""
     never_busy(folder)
     start = time.monotonic()
-    command = [str(Path(sys.executable).parent / "hearth"), "--data-dir", str(folder)]
+    command = [sys.executable, "-m", "core", "--data-dir", str(folder)]
     process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=sys.stderr)
     try:
         yield process, start
@@ -82,7 +82,7 @@ def _app(folder: Path, env: dict[str, str]) -> Iterator[tuple[subprocess.Popen[b
         process.wait()
 
 
-def _landmarks(folder: Path, env: dict[str, str], process: subprocess.Popen[bytes], start: float) -> dict[str, float]:
+def landmarks(folder: Path, env: dict[str, str], process: subprocess.Popen[bytes], start: float) -> dict[str, float]:
     """When the window and the tray icon were on the screen and when a batch was trained."""
     screen = display.Display(env["DISPLAY"])
     try:
@@ -92,8 +92,8 @@ def _landmarks(folder: Path, env: dict[str, str], process: subprocess.Popen[byte
         tray = time.monotonic() - start
     finally:
         screen.close()
-    before = _wait(folder, lambda status: True, "the worker").step
-    _wait(folder, lambda status: status.samples_per_s > 0 and status.step > before, "the first batch")
+    before = wait(folder, lambda status: True, "the worker").step
+    wait(folder, lambda status: status.samples_per_s > 0 and status.step > before, "the first batch")
     return {"window_s": window, "tray_s": tray, "batch_s": time.monotonic() - start}
 
 
@@ -111,7 +111,7 @@ def _shown(screen: display.Display, pid: int, mark: str) -> bool:
     return False
 
 
-def _wait(folder: Path, condition: Any, what: str) -> Status:
+def wait(folder: Path, condition: Any, what: str) -> Status:
     def check() -> Status | None:
         with contextlib.suppress(NotRunning), ControlClient(folder) as client:
             status = client.call("status", {}, Status)
@@ -122,7 +122,7 @@ def _wait(folder: Path, condition: Any, what: str) -> Status:
     return status
 
 
-def _memory(folder: Path) -> dict[str, dict[str, float]]:
+def memory(folder: Path) -> dict[str, dict[str, float]]:
     """Of each process, MiB: resident, and its share of what is shared."""
     with ControlClient(folder) as client:
         pids = {process.name: process.pid for process in client.call("status", {}, Status).processes}
@@ -136,7 +136,7 @@ def _memory(folder: Path) -> dict[str, dict[str, float]]:
 def _idle_share(folder: Path, process: subprocess.Popen[bytes]) -> float:
     """Processor time of the app while nothing is trained and nobody touches it, as a share of one core."""
     assert hearth(folder, "pause").returncode == 0
-    _wait(folder, lambda status: len(status.processes) == 2, "the end of the compute process")
+    wait(folder, lambda status: len(status.processes) == 2, "the end of the compute process")
     app = psutil.Process(process.pid)
     before = app.cpu_times()
     time.sleep(IDLE_S)

@@ -19,9 +19,8 @@ from typing import Any
 
 from tests.bench import anchor, beam, codec, server
 from tests.bench.machine import progress
-from tests.workers import RunningWorker, hearth, wait_until, worker
+from tests.workers import HERE, RunningWorker, hearth, wait_until, worker
 
-HERE = "127.0.0.1:0"
 WIDTHS = (64, 512)
 BATCH, K = 64, 4
 IN_FLIGHT = (1, 16)
@@ -68,14 +67,14 @@ def measure(
 
 
 def manifest(folder: Path, width: int, in_flight: int) -> Path:
-    """A run of one DMoE layer of 4 x 4 experts."""
+    """A run of one DMoE layer of 4 x 4 experts of the anchor's kind: width -> 4 width -> width."""
     model = {
         "kind": "ffn_dmoe",
         "layers": 1,
         "grid": [4, 4],
         "width": width,
         "hidden": 4 * width,
-        "expert": "ffn",
+        "expert": "transformer_ffn",
         "k": K,
     }
     training = {

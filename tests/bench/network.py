@@ -1,9 +1,10 @@
 """The network's figures, under the names that the drivers of the hivemind anchor use; and those beside ours.
 
 Servers and peers are processes of their own on loopback. `tiny_nop` and `transfer`: a peer whose method returns its
-payload. `tiny_ffn`: an expert of `hearth worker --role host`, with its compute process, otherwise idle as the anchor's
-is; `tiny_ffn_training`: the same while it also trains. `dht`: a process for each peer; unlike the anchor's, its memory
-leaves out the process that measures.
+payload. `tiny_floor`: one that has a bare process run an expert of the anchor's kind (64 -> 256 -> 64), with no check;
+what `tiny_ffn` takes beyond it is Hearth's own. `tiny_ffn`: such an expert of `hearth worker --role host`, with its
+compute process, otherwise idle as the anchor's is; `tiny_ffn_training`: one of the run `digits` on a worker that also
+trains. `dht`: a process for each peer; unlike the anchor's, its memory leaves out the process that measures.
 """
 
 import asyncio
@@ -16,7 +17,7 @@ import tempfile
 import time
 import uuid
 from array import array
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +26,15 @@ from core.identity import Identity, PeerId
 from core.net.addresses import parse_address
 from core.net.messages import PeerAddress
 from core.net.rpc import RpcNode
-from tests.bench import anchor
+from tests.bench import anchor, server
 from tests.bench.anchor import memory, milliseconds
 from tests.bench.machine import progress
 from tests.bench.network_peer import RUN, Empty
-from tests.workers import ROOT, RunningWorker, hearth, worker
+from tests.workers import HERE, ROOT, RunningWorker, hearth, worker
 
-HERE = "127.0.0.1:0"
 WIDTH = 64
 UID = "digits.0.1.3"
+"""Of an expert of the run that a worker trains by itself."""
 SIDE, EXPERTS = 32, 512
 SIZES = (0.0625, 1.0, 4.0, 16.0)
 """MiB."""
@@ -58,17 +59,22 @@ def _latency(quick: bool) -> dict[str, Any]:
     with _peers() as started:
         address = started().ask("join", [])
         figures = asyncio.run(_nops(parse_address(address), calls, transfers))
-    for name, role in (("tiny_ffn", "host"), ("tiny_ffn_training", "host,train")):
-        with tempfile.TemporaryDirectory() as folder, worker(Path(folder), "--listen", HERE, "--role", role) as running:
-            running.until(lambda status: UID in {expert.uid for expert in status.experts}, "the expert")
-            if name == "tiny_ffn_training":
-                running.until(lambda status: status.step > 0, "training")
-            figures[name] = asyncio.run(_experts(running, calls))
+    with _peers() as started:
+        address = started("network_floor").ask("address")
+        figures["tiny_floor"] = asyncio.run(_floor(parse_address(address), calls))
+    with server.server(WIDTH, 4) as (running, _):
+        figures["tiny_ffn"] = asyncio.run(_experts(running, f"{server.RUN}.0.0", calls))
+    with tempfile.TemporaryDirectory() as folder, worker(Path(folder), "--listen", HERE) as running:
+        running.until(lambda status: UID in {expert.uid for expert in status.experts}, "the expert")
+        running.until(lambda status: status.step > 0, "training")
+        figures["tiny_ffn_training"] = asyncio.run(_experts(running, UID, calls))
     progress(f"latency: {figures}")
     return figures
 
 
-async def _nops(server: PeerAddress, calls: int, transfers: int) -> dict[str, Any]:
+@contextlib.asynccontextmanager
+async def _nop_of(server: PeerAddress) -> AsyncIterator[Callable[[bytes], Awaitable[None]]]:
+    """Calls its method that returns as many bytes as it is given."""
     async with RpcNode(Identity.generate(), listen=(HERE,)) as node:
         node.learn(server)
 
@@ -78,6 +84,16 @@ async def _nops(server: PeerAddress, calls: int, transfers: int) -> dict[str, An
             )
             assert len(answer) == len(payload)
 
+        yield call
+
+
+async def _floor(server: PeerAddress, calls: int) -> dict[str, Any]:
+    async with _nop_of(server) as call:
+        return await _forward(lambda: call(bytes(4 * WIDTH)), calls)
+
+
+async def _nops(server: PeerAddress, calls: int, transfers: int) -> dict[str, Any]:
+    async with _nop_of(server) as call:
         tiny = bytes(4 * WIDTH)
 
         async def both() -> None:
@@ -103,10 +119,10 @@ async def _nops(server: PeerAddress, calls: int, transfers: int) -> dict[str, An
     return {"tiny_nop": figures, "transfer": rates}
 
 
-async def _experts(running: RunningWorker, calls: int) -> dict[str, Any]:
+async def _experts(running: RunningWorker, uid: str, calls: int) -> dict[str, Any]:
     server = parse_address(hearth(running.folder, "address").stdout.strip())
     inputs = array("f", [0.5] * WIDTH).tobytes()
-    request = ExpertRequest((UID,), (1,), (WIDTH,))
+    request = ExpertRequest((uid,), (1,), (WIDTH,))
     async with RpcNode(Identity.generate(), listen=(HERE,)) as node:
         node.learn(server)
 
@@ -123,12 +139,16 @@ async def _experts(running: RunningWorker, calls: int) -> dict[str, Any]:
         return await _tiny(lambda: call("forward"), both, calls)
 
 
+async def _forward(call: Callable[[], Awaitable[None]], calls: int) -> dict[str, Any]:
+    [first] = await _times(call, 1)
+    await _times(call, 20)
+    return {"first_call_ms": round(first * 1000, 2), "forward_ms": milliseconds(await _times(call, calls))}
+
+
 async def _tiny(
     forward: Callable[[], Awaitable[None]], both: Callable[[], Awaitable[None]], calls: int
 ) -> dict[str, Any]:
-    [first] = await _times(forward, 1)
-    await _times(forward, 20)
-    figures = {"first_call_ms": round(first * 1000, 2), "forward_ms": milliseconds(await _times(forward, calls))}
+    figures = await _forward(forward, calls)
     await _times(both, 20)
     figures["forward_backward_ms"] = milliseconds(await _times(both, calls // 2))
     return figures
@@ -149,8 +169,8 @@ async def _times(call: Callable[[], Awaitable[None]], count: int) -> list[float]
 class Process:
     """A peer in a process of its own."""
 
-    def __init__(self) -> None:
-        command = [sys.executable, "-m", "tests.bench.network_peer"]
+    def __init__(self, module: str) -> None:
+        command = [sys.executable, "-m", f"tests.bench.{module}"]
         pipe = subprocess.PIPE
         self.popen = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
 
@@ -171,12 +191,12 @@ class Process:
 
 
 @contextlib.contextmanager
-def _peers() -> Iterator[Callable[[], Process]]:
+def _peers() -> Iterator[Callable[..., Process]]:
     """Starts peers; they end with the block."""
     made: list[Process] = []
 
-    def start() -> Process:
-        made.append(Process())
+    def start(module: str = "network_peer") -> Process:
+        made.append(Process(module))
         return made[-1]
 
     try:

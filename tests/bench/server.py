@@ -22,14 +22,18 @@ import psutil
 from tests.bench import pauses
 from tests.bench.anchor import memory, milliseconds
 from tests.bench.machine import progress
-from tests.bench.network import HERE
-from tests.workers import ROOT, RunningWorker, hearth, wait_until, worker
+from tests.workers import HERE, ROOT, RunningWorker, hearth, wait_until, worker
 
 RUN = "bench"
 CLIENTS, EXPERTS, IN_FLIGHT = 4, 4, 2
 TARGET = 512
-CASES = ((256, 64, "fp32"), (1024, 512, "fp32"), (1024, 512, "fp16"))
-"""Width, batch, codec."""
+CASES: tuple[tuple[int, int, str, str], ...] = (
+    (256, 64, "fp32", "fp32"),
+    (1024, 512, "fp32", "fp32"),
+    (1024, 512, "fp16", "fp32"),
+    (1024, 512, "fp16", "bf16"),
+)
+"""Width, batch, codec and products, as in a manifest."""
 LONG_S = 3600.0
 THREADS = os.cpu_count() or 1
 """Of the server, as many as the anchor's has: torch's default."""
@@ -40,10 +44,8 @@ def throughputs(quick: bool) -> list[dict[str, Any]]:
     """Samples/s of each case, the middle of the repeats."""
     seconds, repeats = (2.0, 1) if quick else (5.0, 3)
     figures = []
-    for width, batch, encoding in CASES:
-        runs = sorted(
-            (_throughput(width, batch, encoding, seconds) for _ in range(repeats)), key=lambda run: run["samples_per_s"]
-        )
+    for case in CASES:
+        runs = sorted((_throughput(*case, seconds) for _ in range(repeats)), key=lambda run: run["samples_per_s"])
         figures.append(runs[len(runs) // 2] | {"samples_per_s_runs": [run["samples_per_s"] for run in runs]})
         progress(f"throughput: {figures[-1]}")
     return figures
@@ -56,7 +58,7 @@ def starts(quick: bool) -> list[dict[str, Any]]:
 
 
 @contextlib.contextmanager
-def server(width: int, experts: int) -> Iterator[tuple[RunningWorker, float]]:
+def server(width: int, experts: int, products: str = "fp32") -> Iterator[tuple[RunningWorker, float]]:
     """A host of so many experts that serves them all, and the seconds from its start until it did."""
     manifest = {
         "version": 1,
@@ -85,6 +87,7 @@ def server(width: int, experts: int) -> Iterator[tuple[RunningWorker, float]]:
             "in_flight": 1,
             "evaluate_every": 1_000_000,
             "seed": 1,
+            "products": products,
         },
     }
     with tempfile.TemporaryDirectory() as folder:
@@ -104,14 +107,17 @@ def _serving(running: RunningWorker) -> int:
     return len(status.experts) if status.state == "contributing" else 0
 
 
-def _throughput(width: int, batch: int, encoding: str, seconds: float) -> dict[str, Any]:
-    with server(width, EXPERTS) as (running, _), _clients(running, width, batch, encoding, seconds) as clients:
+def _throughput(width: int, batch: int, encoding: str, products: str, seconds: float) -> dict[str, Any]:
+    with (
+        server(width, EXPERTS, products) as (running, _),
+        _clients(running, width, batch, encoding, seconds) as clients,
+    ):
         results = [_line(client) for client in clients]
         used = memory(processes(running))
     return {
         "hid_dim": width,
         "batch_size": batch,
-        "codec": encoding,
+        "codec": encoding if products == "fp32" else f"{encoding}, products in {products}",
         "clients": CLIENTS,
         "experts": EXPERTS,
         "samples_per_s": round(sum(result["samples"] / result["elapsed"] for result in results), 1),
@@ -143,8 +149,8 @@ def _clients(
 
 def yields(quick: bool) -> dict[str, Any]:
     """How fast the machine is given back while the largest experts of `CASES` are served."""
-    width, batch, encoding = CASES[-1]
-    with server(width, EXPERTS) as (running, _), _clients(running, width, batch, encoding, LONG_S):
+    width, batch, encoding, products = CASES[-1]
+    with server(width, EXPERTS, products) as (running, _), _clients(running, width, batch, encoding, LONG_S):
         return {"hid_dim": width, "batch_size": batch, **pauses.measure(running, 8 if quick else 20)}
 
 

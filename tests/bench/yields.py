@@ -13,8 +13,9 @@ from unittest.mock import patch
 
 import psutil
 
+from core.community.messages import Yield
 from tests.bench.machine import progress, spread
-from tests.returns import GRACE_S, User, recorded, returns, yielding_worker
+from tests.returns import GRACE_S, Return, User, recorded, returns, yielding_worker
 from tests.virtual_screen import desktop
 
 RETURNS = 50
@@ -22,6 +23,8 @@ WAIT_S = 8.0
 """The longest time that is trained before a return: longer than coming back takes."""
 IDLE_S = 30.0
 """Over which the policy's cost is taken."""
+SLOWEST = 5
+"""Returns that are told one by one."""
 
 
 def measure(quick: bool, count: int | None) -> dict[str, Any]:
@@ -40,20 +43,32 @@ def measure(quick: bool, count: int | None) -> dict[str, Any]:
             core_percent = _cost(running.process.pid)
         kept = recorded(folder)
     whole = [1000 * (y.time - back.input) + y.stop_ms for back, y in zip(seen, kept, strict=True)]
+    stages = [_stages(back, found) for back, found in zip(seen, kept, strict=True)]
+    slowest = sorted(zip(whole, stages, seen, strict=True), key=lambda one: -one[0])[:SLOWEST]
     p95 = spread(whole)["p95"]
     return {
         "input_to_last_kernel_ms": spread(whole),
         "within_250_ms": p95 <= 250,
-        "parts_ms": {
-            "xdotool_to_input": spread([1000 * (y.time - back.input) for back, y in zip(seen, kept, strict=True)]),
-            "input_to_noticed": spread([y.noticed_ms for y in kept]),
-            "noticed_to_told": spread([y.told_ms - y.noticed_ms for y in kept]),
-            "told_to_last_kernel": spread([max(0.0, y.stop_ms - y.told_ms) for y in kept]),
-        },
+        "parts_ms": {name: spread([parts[name] for parts in stages]) for name in stages[0]},
+        "slowest": [
+            {"ms": round(ms, 1), "parts_ms": parts, "input": back.command, "load": round(back.load, 1)}
+            for ms, parts, back in slowest
+        ],
         "memory_gone_after_grace_s": spread([back.gone_s - GRACE_S for back in seen]),
         "input_to_training_again_s": spread([back.resumed_s for back in seen if back.resumed_s]),
         "policy_core_percent_at_rest": core_percent,
     }
+
+
+def _stages(back: Return, found: Yield) -> dict[str, float]:
+    """Milliseconds of each part of a return, one after the other."""
+    parts = {
+        "xdotool_to_input": 1000 * (found.time - back.input),
+        "input_to_noticed": found.noticed_ms,
+        "noticed_to_told": found.told_ms - found.noticed_ms,
+        "told_to_last_kernel": max(0.0, found.stop_ms - found.told_ms),
+    }
+    return {name: round(ms, 1) for name, ms in parts.items()}
 
 
 def _cost(pid: int) -> float:

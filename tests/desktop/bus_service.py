@@ -3,8 +3,9 @@
 Each line of its input is a JSON object, each is answered by a line. `{"own": NAME}`: take a name on the bus;
 `{"answer": [PATH, INTERFACE, METHOD], "signature": S, "body": [...]}`, the same with `"hang": true`;
 `{"emit": [PATH, INTERFACE, SIGNAL], "signature": S, "body": [...], "times": N}`;
-`{"calls": [PATH, INTERFACE, METHOD]}`: how often it was called. In a body `{"struct": [...]}` is one. Properties are
-answers of org.freedesktop.DBus.Properties' `Get`, by its two arguments too.
+`{"calls": [PATH, INTERFACE, METHOD]}`: how often it was called; `{"said": ...}`: with which arguments last.
+In a body `{"struct": [...]}` is one. Properties are answers of org.freedesktop.DBus.Properties' `Get`, by its two
+arguments too.
 """
 
 import json
@@ -45,6 +46,7 @@ def serve() -> None:
     connection = open_dbus_connection(os.environ["DBUS_SESSION_BUS_ADDRESS"])
     answers: dict[Key, dict[str, Any]] = {}
     calls: dict[Key, int] = {}
+    said: dict[Key, Any] = {}
     sending = threading.Lock()
 
     def send(message: Message) -> None:
@@ -58,6 +60,7 @@ def serve() -> None:
                 continue
             key = key_of(message)
             calls[key] = calls.get(key, 0) + 1
+            said[key] = message.body
             answer = answers.get(key)
             if answer is None:
                 send(new_error(message, "org.freedesktop.DBus.Error.UnknownMethod"))
@@ -77,7 +80,8 @@ def serve() -> None:
                 send(new_signal(emitter, signal, command["signature"], tuple(value(command["body"]))))
         elif "answer" in command:
             answers[tuple(command["answer"])] = command
-        print(json.dumps(calls.get(tuple(command.get("calls", ())), 0)), flush=True)
+        asked = tuple(command.get("said", ()))
+        print(json.dumps(said[asked] if asked else calls.get(tuple(command.get("calls", ())), 0)), flush=True)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ import msgspec
 import pytest
 from PySide6.QtNetwork import QHostAddress, QTcpServer, QTcpSocket
 
+from core.community.messages import ListParams, SeriesParams
+from core.community.reading import Reader, read_only
 from core.control import messages as wire
 from core.settings import Settings
 
@@ -104,9 +106,11 @@ class ToyWorker:
             ),
             "status": lambda params: make_status(),
             "log": lambda params: [wire.LogLine(time.time(), "info", "worker", "started")],
+            "benchmark": lambda params: wire.BenchmarkStatus("digits", "CPU", 2, None, [], None, None, None, None),
             "predict": lambda params: make_prediction(),
             "set_settings": self._set_settings,
         }
+        self.tell_of(read_only(folder / "no ledger"))
         self.silent: set[str] = set()
         """Methods that get no answer."""
         self.sockets: list[QTcpSocket] = []
@@ -114,6 +118,12 @@ class ToyWorker:
         self._server.newConnection.connect(self._accept)
         assert self._server.listen(QHostAddress(QHostAddress.SpecialAddress.LocalHost), 0)
         self.write_address()
+
+    def tell_of(self, ledger: Reader) -> None:
+        """Answer as a worker with this ledger does."""
+        self.answers["totals"] = lambda params: ledger.totals(time.time())
+        self.answers["series"] = lambda params: ledger.series(msgspec.convert(params, SeriesParams))
+        self.answers["sessions"] = lambda params: ledger.sessions(msgspec.convert(params, ListParams))
 
     def write_address(self, token: str = TOKEN) -> None:
         address = wire.Address(wire.PROTOCOL, self._server.serverPort(), token, os.getpid())

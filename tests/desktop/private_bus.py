@@ -69,7 +69,11 @@ class Service:
         self.emit(event, "PropertiesChanged", "sa{sv}as", target.interface, [], [], times=times)
 
     def calls(self, target: Object, method: str) -> int:
-        return self._tell(calls=[target.path, target.interface, method])
+        return int(self._tell(calls=[target.path, target.interface, method]))
+
+    def said(self, target: Object, method: str) -> Any:
+        """The arguments of the last call; structs and tuples are lists."""
+        return self._tell(said=[target.path, target.interface, method])
 
     def end(self) -> None:
         self._process.kill()
@@ -83,10 +87,10 @@ class Service:
     def _get(target: Object, name: str) -> list[str]:
         return [target.path, PROPERTIES, "Get", target.interface, name]
 
-    def _tell(self, **command: Any) -> int:
+    def _tell(self, **command: Any) -> Any:
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None and stdout is not None
         stdin.write(json.dumps(command) + "\n")
         stdin.flush()
         assert select.select([stdout], [], [], DEADLINE_S)[0], "the service does not answer"
-        return int(json.loads(stdout.readline()))
+        return json.loads(stdout.readline())

@@ -22,9 +22,11 @@ from Xlib.xobject.drawable import Window
 
 from app.actions import Actions
 from app.instance import socket_name
+from app.pages.experts import ExpertsPage
 from app.pages.home import HomePage
 from app.pages.log import LogPage
 from app.pages.model import ModelPage
+from app.pages.network import NetworkPage
 from app.pages.settings import SettingsPage
 from app.theme import LIGHT, theme
 from app.window.main_window import DEFAULT, MainWindow
@@ -34,7 +36,7 @@ from core.control.messages import Snapshot, Status
 from core.errors import HearthError
 from tests import virtual_screen
 from tests.desktop.conftest import make_status
-from tests.workers import never_busy
+from tests.workers import agreed, never_busy
 
 DEADLINE_S = 60.0
 Environment = dict[str, str]
@@ -80,6 +82,7 @@ class App:
     def start(self) -> "App":
         """Start the app and wait for its window and its worker."""
         never_busy(self.folder)
+        agreed(self.folder)
         self.process = subprocess.Popen(
             [sys.executable, "-m", "core", "--data-dir", str(self.folder)],
             env=self.environment,
@@ -210,7 +213,10 @@ class Plan:
         theme()
         client, actions = WorkerClient(folder, "0.1.0"), Actions()
         self.home, self.model = HomePage(actions), ModelPage(client)
-        self.window = MainWindow([self.home, self.model, SettingsPage(client), LogPage(folder)], actions)
+        self.window = MainWindow(
+            [self.home, self.model, NetworkPage(client), ExpertsPage(client), SettingsPage(client), LogPage(folder)],
+            actions,
+        )
         self.window.resize(*DEFAULT)
         self.window.set_connected(True, "")
         self.window.update_status(make_status(reason="This PC is training 32 experts."))

@@ -15,6 +15,7 @@ from app.supervision import Phase
 from app.theme import theme
 from core.control import messages as wire
 from tests.desktop.conftest import ToyWorker, make_status
+from tests.workers import agreed
 
 Start = Callable[..., Desktop]
 
@@ -31,6 +32,7 @@ def has_tray(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 def start(qtbot: QtBot, folder: Path, toy: ToyWorker, has_tray: list[bool]) -> Iterator[Start]:
     """Starts the app in this process, as often as wanted, each after the other's end."""
     running: list[tuple[Desktop, Instance]] = []
+    agreed(folder)
 
     def end() -> None:
         while running:
@@ -70,7 +72,7 @@ def test_the_first_picture_is_complete(qtbot: QtBot, start: Start, toy: ToyWorke
     assert desktop.settings_page.values == toy.settings
     assert desktop.tray.icon.toolTip() == "Hearth: Contributing\nTraining runs on 1 thread."
     qtbot.waitUntil(lambda: any(line.text == "started" for line in desktop.log_page.model.lines))
-    assert any(line.part == "app" and "window shown" in line.text for line in desktop.log_page.model.lines)
+    assert any(line.part == "app" and "app ready" in line.text for line in desktop.log_page.model.lines)
 
 
 def test_what_is_asked_for_reaches_the_worker(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:
@@ -86,6 +88,13 @@ def test_what_is_asked_for_reaches_the_worker(qtbot: QtBot, start: Start, toy: T
         "start_now",
         "set_settings",
     ]
+
+
+def test_the_window_follows_settings_that_somebody_else_changed(start: Start, qtbot: QtBot, toy: ToyWorker) -> None:
+    desktop = start()
+    toy.tell("settings", {**toy.settings, "theme": "dark", "threads": 3})
+    qtbot.waitUntil(lambda: theme().dark)
+    assert desktop.settings_page.values["threads"] == 3
 
 
 def test_a_refusal_is_told_in_the_window(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:

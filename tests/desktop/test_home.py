@@ -17,10 +17,11 @@ from app.pages.home import UNKNOWN, HomePage
 from app.theme import STATE_TONE, theme
 from app.tray_icons import SHAPES, TRAY_SIZES, app_icon, tray_color, tray_icon, tray_pixmap
 from app.window.buttons import Button
-from app.window.curve_plot import MAX_POINTS, CurvePlot, thin, ticks
+from app.window.curve_plot import MAX_POINTS, CurvePlot, thin
 from app.window.expert_grid import ExpertGrid
 from app.window.fire import ROWS, Fire
 from app.window.main_window import MainWindow
+from app.window.plot import ticks
 from app.window.sidebar import STATE_WORD
 from core.control.messages import CurvePoint, EnergyStatus, EnergyUse, ExpertStatus, State
 from tests.desktop.conftest import make_status
@@ -68,6 +69,7 @@ def test_state_reason_and_what_ends_it_stand_together(home: tuple[MainWindow, Ho
     [
         ("contributing", "Pause", "pause"),
         ("waiting", "Start now", "start_now"),
+        ("yielding", "Start now", "start_now"),
         ("paused", "Resume", "resume"),
         ("limited", "Change rule", "open_page"),
         ("leaving", "Quit now", "quit"),
@@ -78,7 +80,8 @@ def test_each_state_offers_its_action(
     qtbot: QtBot, home: tuple[MainWindow, HomePage, Actions], state: State, word: str, signal: str
 ) -> None:
     window, page, actions = home
-    window.update_status(make_status(state=state))
+    window.update_status(make_status(state=state, start_now=signal == "start_now"))
+    assert ("Start now" in buttons(page.hero)) == (signal == "start_now")
     with qtbot.waitSignal(getattr(actions, signal)):
         buttons(page.hero)[word].click()
 
@@ -190,6 +193,12 @@ class PaintCounter(QObject):
             self.count += 1
         return False
 
+    def within(self, ms: int) -> int:
+        """What is painted in so many milliseconds."""
+        before = self.count
+        QTest.qWait(ms)
+        return self.count - before
+
 
 def test_nothing_is_painted_while_nothing_changes(
     qtbot: QtBot, qapp: QApplication, home: tuple[MainWindow, HomePage, Actions]
@@ -200,9 +209,10 @@ def test_nothing_is_painted_while_nothing_changes(
     for second in range(70):
         window.update_curve(points)
         window.update_status(make_status(state="paused", calls_per_s=0.0, time=NOW + second))
-    QTest.qWait(50)
     counter = PaintCounter()
     qapp.installEventFilter(counter)
+    qtbot.waitUntil(lambda: not counter.within(300), timeout=30_000)  # plots draw later than they are told
+    counter.count = 0
     for second in range(70, 80):
         window.update_curve(points)
         window.update_status(make_status(state="paused", calls_per_s=0.0, time=NOW + second))
@@ -250,7 +260,10 @@ def test_each_expert_is_reached_by_arrow_keys(qtbot: QtBot) -> None:
     for key in (Qt.Key.Key_Down, Qt.Key.Key_Right, Qt.Key.Key_Right, Qt.Key.Key_Right):
         QTest.keyClick(grid, key)
     assert told == ["No expert is hosted in this cell"] * 2 + ["digits.1.1.2: 1,204 updates, 38,211 samples"]
-    assert "digits.1.0.0: 5 updates, 40 samples" in grid.accessibleDescription()
+    assert grid.accessibleDescription() == "digits.1.1.2: 1,204 updates, 38,211 samples"
+    grid.clearFocus()
+    grid._pick(None)
+    assert grid.accessibleDescription().startswith("2 of 6 cells have an expert")
 
 
 def test_grids_of_other_shapes_show_the_hosted_experts(qtbot: QtBot) -> None:

@@ -8,10 +8,10 @@ from typing import Annotated
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QFileDialog, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.pages.controls import ChoiceControl, NumberControl, SwitchControl, TextControl, bounds
+from app.pages.controls import ChoiceControl, NumberControl, RunControl, SwitchControl, TextControl, bounds
 from app.pages.settings import SettingsPage
 from app.theme import theme
 from app.window.words import duration, seconds_of
@@ -22,7 +22,14 @@ from tests.desktop.conftest import ToyWorker
 
 
 @pytest.fixture
-def page(qtbot: QtBot, folder: Path, toy: ToyWorker) -> Iterator[SettingsPage]:
+def config(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the desktop keeps what starts at login."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+    return folder / "config"
+
+
+@pytest.fixture
+def page(qtbot: QtBot, folder: Path, toy: ToyWorker, config: Path) -> Iterator[SettingsPage]:
     theme()
     client = WorkerClient(folder, "0.1.0")
     page = SettingsPage(client)
@@ -243,6 +250,94 @@ def test_a_profile_is_taken_back_with_all_that_it_brought(qtbot: QtBot, page: Se
 def test_without_a_worker_nothing_can_be_changed(page: SettingsPage) -> None:
     page.set_connected(False, "Worker stopped.")
     assert not any(row.isEnabled() for row in page.rows.values())
+    assert page.notice.accessibleName() == "Worker stopped. Settings can be changed as soon as the worker answers."
+    page.set_connected(True, "")
+    assert not page.notice.isVisible()
+
+
+def test_starting_at_login_is_what_the_system_says(page: SettingsPage, config: Path) -> None:
+    control = page.login.control
+    assert isinstance(control, SwitchControl) and not control.switch.isChecked()
+    click(control.switch)
+    entry = config / "autostart" / "hearth.desktop"
+    assert entry.exists() and control.switch.isChecked()
+    entry.unlink()  # as the desktop's own settings do
+    page.hide()
+    page.show()
+    assert not control.switch.isChecked()
+    entry.parent.rmdir()
+    entry.parent.write_text("in the way")
+    click(control.switch)
+    assert "could not be changed" in page.login.error and not control.switch.isChecked()
+
+
+def shown(page: SettingsPage) -> list[str]:
+    return [name for name, row in page.rows.items() if row.isVisible()]
+
+
+def test_the_search_finds_labels_explanations_and_groups(page: SettingsPage) -> None:
+    page.search.setFocus()
+    QTest.keyClicks(page.search, "GPU MEMORY used")
+    assert shown(page) == ["gpu_memory_percent"]
+    assert [title for title, group in page.groups.items() if group.isVisible()] == ["Devices"]
+    page.search.setText("gamemode")  # only in an explanation
+    assert shown(page) == ["game_is"]
+    page.search.setText("schedule")
+    assert set(shown(page)) >= {"compute_hours", "network_hours"}
+    page.search.setText("unheard of")
+    assert shown(page) == [] and "unheard of" in page.nothing.text() and page.nothing.isVisible()
+    QTest.keyClick(page.search, Qt.Key.Key_Escape)
+    assert len(shown(page)) == len(page.rows) and not page.nothing.isVisible()
+
+
+def test_a_group_is_reset_as_a_whole_and_alone(qtbot: QtBot, page: SettingsPage, toy: ToyWorker) -> None:
+    group = page.groups["Network"]
+    assert not group.reset.isVisible()
+    page.apply({"upload_kb_s": 500, "quota_mb": 30, "theme": "dark"})
+    qtbot.waitUntil(group.reset.isVisible)
+    click(group.reset)
+    qtbot.waitUntil(lambda: (toy.settings["upload_kb_s"], toy.settings["quota_mb"]) == (0, 0))
+    qtbot.waitUntil(lambda: not group.reset.isVisible())
+    assert toy.settings["theme"] == "dark"
+
+
+def run_choice(page: SettingsPage) -> RunControl:
+    control = page.rows["run"].control
+    assert isinstance(control, RunControl)
+    return control
+
+
+def test_a_run_is_chosen_and_counts_from_the_next_start_on(qtbot: QtBot, page: SettingsPage, toy: ToyWorker) -> None:
+    row, choice = page.rows["run"], run_choice(page).choice
+    assert choice.currentText() == "Handwritten digits" and not row.restart.isVisible()
+    choice.setFocus()
+    QTest.keyClick(choice, Qt.Key.Key_Down)
+    qtbot.waitUntil(lambda: toy.settings["run"] == "text")
+    qtbot.waitUntil(row.restart.isVisible)
+    with qtbot.waitSignal(page.restart_asked):
+        click(row.restart)
+    page.set_connected(False, "")
+    page.set_values(dict(toy.settings))  # as the new worker tells them
+    assert not row.restart.isVisible() and choice.currentText() == "Python's reference"
+
+
+def test_a_manifests_file_is_chosen_in_a_dialog(qtbot: QtBot, page: SettingsPage, toy: ToyWorker, folder: Path) -> None:
+    path = folder / "garden.json"
+    path.write_text("{}")
+    choice = run_choice(page).choice
+    choice.activated.emit(choice.count() - 1)
+    dialog = page.findChild(QFileDialog)
+    assert dialog is not None
+    dialog.fileSelected.emit(str(path))
+    dialog.reject()
+    qtbot.waitUntil(lambda: toy.settings["run"] == str(path))
+    qtbot.waitUntil(lambda: choice.currentText() == "File garden.json")
+    toy.answers["set_settings"] = lambda params: wire.ErrorInfo("manifest", "The manifest cannot be used.")
+    run_choice(page).chosen.emit("text")
+    qtbot.waitUntil(lambda: page.rows["run"].error == "The manifest cannot be used.")
+    assert choice.currentText() == "File garden.json"
+    page.set_values({**page.values, "run": "digits"})
+    assert choice.currentText() == "Handwritten digits"
 
 
 def test_the_page_tells_what_is_in_force(qtbot: QtBot, page: SettingsPage) -> None:

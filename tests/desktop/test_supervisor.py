@@ -56,6 +56,20 @@ def test_starts_one_if_none_runs() -> None:
     assert phase(plan) is Phase.RUNNING
 
 
+def test_a_restart_waits_for_the_old_workers_end_and_no_longer() -> None:
+    plan = running()
+    assert plan.restart(10.0) and phase(plan) is Phase.RESTARTING
+    assert plan.unreachable(11.0, "It ended.", refused=False, ours=True) is Do.NOTHING  # it still saves
+    assert plan.tick(11.2) is Do.DIAL
+    assert plan.exited(11.3, 0, "") is Do.NOTHING
+    assert plan.unreachable(11.3, "Nobody.", refused=False, ours=False) is Do.START
+    plan.connected(12.0)
+    assert plan.restart(13.0)
+    assert plan.exited(13.1, 1, "The disk is gone.") is Do.NOTHING
+    assert "The disk is gone" in plan.report(13.1).sentence
+    assert not looking().restart(0.0)
+
+
 def test_a_killed_worker_is_started_again_after_a_countdown() -> None:
     plan = running()
     plan.exited(5.0, -9, "")
@@ -225,6 +239,15 @@ def test_a_killed_worker_comes_back_and_the_reason_is_told(qtbot: QtBot, watched
         os.kill(first, signal.SIGKILL)
     assert "Worker stopped: it was killed (signal 9). Restarting in 1 s." in watched.sentences
     assert watched.client.pid != first
+    watched.leave(qtbot)
+
+
+def test_a_restart_ends_the_worker_in_the_friendly_way_and_starts_another(qtbot: QtBot, watched: Watched) -> None:
+    first = watched.start(qtbot)
+    with qtbot.waitSignal(watched.client.connected, timeout=30_000):
+        watched.supervisor.restart()
+    assert watched.client.pid != first and gone(first)
+    assert not watched.ended and not any("stopped" in sentence for sentence in watched.sentences)
     watched.leave(qtbot)
 
 

@@ -112,6 +112,13 @@ def test_resume_is_offered_only_while_paused(qtbot: QtBot, tray: Tray, actions: 
         entry(tray.menu, "Resume").trigger()
 
 
+def test_start_now_is_offered_where_it_would_start_anything(qtbot: QtBot, tray: Tray, actions: Actions) -> None:
+    tray.show_state("yielding", "Other programs use 60% of the processor.", True)
+    assert shown(tray.menu) == ["Yielding", "Open Hearth", "Start now", "Pause", "Try the model", "Quit"]
+    with qtbot.waitSignal(actions.start_now):
+        entry(tray.menu, "Start now").trigger()
+
+
 def test_a_click_opens_the_window(qtbot: QtBot, tray: Tray) -> None:
     with qtbot.waitSignal(tray.open_asked):
         tray.icon.activated.emit(QSystemTrayIcon.ActivationReason.Trigger)

@@ -49,7 +49,9 @@ def wait_until(condition: Callable[[], object]) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("command", [("mousemove_relative", "5", "5"), ("key", "a"), ("click", "1")])
+@pytest.mark.parametrize(
+    "command", [("mousemove_relative", "5", "5"), ("key", "a"), ("click", "1"), ("mousemove", "70", "30")]
+)
 def test_the_first_touch_after_a_pause_is_told_at_once(screen: str, command: tuple[str, ...]) -> None:
     told_at: list[float] = []
     source = XScreenSaver(lambda: told_at.append(time.monotonic()))
@@ -71,6 +73,24 @@ def test_somebody_who_works_is_not_followed_touch_by_touch(screen: str) -> None:
         touch("mousemove_relative", "1", "1")
     wait_until(lambda: source.read() > AWAY_S + 0.2)
     assert len(told) == 1
+    source.close()
+
+
+def test_a_change_of_the_keyboards_map_is_no_touch_and_hides_none(screen: str) -> None:
+    """Programs that type, xdotool too, map a key to a letter and press it at once."""
+    told: list[None] = []
+    source = XScreenSaver(lambda: told.append(None))
+    wait_until(lambda: source.read() > AWAY_S + 0.2)
+    with contextlib.closing(display.Display(screen)) as other:
+        other.change_keyboard_mapping(200, other.get_keyboard_mapping(200, 1))
+        other.sync()
+        source.read()  # by then the server has told of the change
+        time.sleep(0.05)
+        assert told == []
+        other.xtest_fake_input(X.KeyPress, 38)
+        other.xtest_fake_input(X.KeyRelease, 38)
+        other.sync()
+        wait_until(lambda: told)
     source.close()
 
 

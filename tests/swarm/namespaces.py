@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
-Nat = Literal["cone", "symmetric"]
+Nat = Literal["full", "restricted", "cone", "symmetric"]
 ROOT = Path(__file__).parents[2]
 PUBLIC = "203.0.113"
 PUBLIC6 = "2001:db8:1"
@@ -28,13 +28,24 @@ PUBLIC6 = "2001:db8:1"
 
 ROUTER_RULES = """
 table ip hearth {{
+    set written {{
+        type ipv4_addr
+        flags dynamic,timeout
+        timeout 5m
+    }}
+    chain inbound {{
+        type nat hook prerouting priority dstnat;
+        {forwards}
+    }}
     chain outbound {{
         type nat hook postrouting priority srcnat;
         oifname "outside" masquerade {random};
     }}
     chain forwarded {{
         type filter hook forward priority filter; policy drop;
+        oifname "outside" update @written {{ ip daddr }}
         ct state established,related accept
+        ct status dnat accept
         iifname "inside" accept
     }}
     chain arriving {{
@@ -47,7 +58,12 @@ table ip hearth {{
 """A home router. It must drop stray packets in silence: one that answers them remembers them, and that changes the
 mapping of the packet sent towards them a moment later, so that no hole opens. Linux keeps a port where it can and
 lets in only whom the host has written to: a port-restricted cone. With `random` each destination sees another port:
-symmetric."""
+symmetric. With `forwards` the first host gets what comes to its port: from everywhere (full), or from all ports of the
+hosts that were written to (restricted)."""
+FORWARDS = {
+    "full": 'iifname "outside" udp dport 4000 dnat to {host}',
+    "restricted": 'iifname "outside" ip saddr @written udp dport 4000 dnat to {host}',
+}
 
 
 class NamespaceError(Exception):
@@ -195,7 +211,8 @@ class Router(Node):
         self.plug("inside", self.lan, self.inside_address)
         self.inside("sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward")
         random = "fully-random" if nat == "symmetric" else ""
-        self.inside("nft", "-f", "-", text=ROUTER_RULES.format(random=random))
+        forwards = FORWARDS.get(nat, "").format(host=f"{self.prefix}.2")
+        self.inside("nft", "-f", "-", text=ROUTER_RULES.format(random=random, forwards=forwards))
 
     def next_address(self) -> str:
         self.used += 1

@@ -54,6 +54,7 @@ async def obey(order: dict[str, Any], node: RpcNode, reach: Reach) -> dict[str, 
             "relays": [relay.hex() for relay in address.relays],
             "paths": {info.peer.hex(): path_text(node, info.peer) for info in node.peers()},
             "known": [peer.hex() for peer in node.pool.book],
+            "helpers": sorted(peer.hex() for peer in reach.helpers()),
             "relayed_bytes": reach.relay.figures().bytes,
         }
     return {}

@@ -9,7 +9,7 @@ import time
 
 from core.compute import link
 
-FSYNC_S = 1.0
+FSYNC_S = float(os.environ.get("FSYNC_S", "1.0"))
 
 
 def _command() -> list[str]:

@@ -6,12 +6,15 @@ import signal
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 from PIL import Image
 
+from core.community.messages import Series, Session, Yield
 from core.control.messages import Status
+from core.errors import ProtocolError
 from tests.workers import RunningWorker, hearth, wait_until, worker
 
 
@@ -156,6 +159,47 @@ def test_quit_and_start_goes_on_where_it_was(tmp_path: Path) -> None:
         assert again.step >= kept["step"]
         updates = {expert["uid"]: expert["updates"] for expert in kept["experts"]}
         assert all(expert.updates >= updates[expert.uid] for expert in again.experts)
+
+
+def test_what_was_contributed_is_told_with_and_without_a_worker(tmp_path: Path) -> None:
+    def stats() -> dict[str, Any]:
+        done = hearth(tmp_path, "stats", "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)["all"]  # type: ignore[no-any-return]
+
+    def work(told: dict[str, Any]) -> dict[str, float]:
+        """Without electricity, which is measured for some seconds more."""
+        return {metric: amount for metric, amount in told["amounts"].items() if not metric.startswith("kwh")}
+
+    assert "Nothing yet" in hearth(tmp_path, "stats").stdout
+    with worker(tmp_path) as running:
+        running.until(lambda status: status.samples > 2000, "training")
+        assert stats()["amounts"]["samples"] > 2000
+        running.call("pause")
+        status = running.until(lambda status: status.yields.count and status.checkpoint_step == status.step, "a stop")
+        told = stats()
+        assert told["amounts"]["samples"] == told["runs"]["digits"]["samples"] == status.samples
+        cpu = told["devices"]["cpu"]
+        assert cpu["samples"] == status.samples and cpu["seconds"] > 0
+        assert cpu["calls"] >= cpu["passes"] > 0 and cpu["rows"] > cpu["samples"] and cpu["peer_calls"] == 0
+        assert told["amounts"]["yields"] == 1
+        (session,) = running.ask("sessions", {}, list[Session])
+        assert session.why == "paused" and session.run == "digits" and session.end > session.start
+        (measured,) = running.ask("yields", {"limit": 10}, list[Yield])
+        assert measured.stop_ms == pytest.approx(status.yields.last_ms)
+        asked = {"metric": "samples", "start": status.time - 60, "end": status.time + 60, "resolution": "hour"}
+        series = running.ask("series", asked, Series)
+        assert sum(series.values[""]) == status.samples
+        with pytest.raises(ProtocolError):
+            running.ask("series", {**asked, "metric": "x; DROP TABLE amounts"}, Series)
+        with pytest.raises(ProtocolError):
+            running.ask("series", {**asked, "end": 0}, Series)
+    assert work(stats()) == work(told) and stats()["devices"]["cpu"]["kwh"] > 0
+    words = hearth(tmp_path, "stats").stdout
+    assert "Run digits" in words and f"{status.samples:,}" in words and "Given back to you" in words
+    with worker(tmp_path) as again:
+        assert again.status().yields == status.yields
+        assert work(stats()) == work(told)
 
 
 def test_a_damaged_checkpoint_is_told_and_the_one_before_it_used(tmp_path: Path) -> None:

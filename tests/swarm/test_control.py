@@ -12,15 +12,18 @@ import sys
 import time
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
+from core.community.messages import Amounts
 from core.control.client import ControlClient
 from core.control.messages import ADDRESS_FILE, MAX_LINE, PROTOCOL, Address, Hello, Snapshot
 from core.errors import HearthError, ManifestError, NotRunning, PictureError, ProtocolError, SettingsError
-from tests.workers import PATIENCE_S, ROOT, RunningWorker, hearth, start_paused, wait_until, worker
+from tests.workers import PATIENCE_S, ROOT, RunningWorker, contributed, hearth, start_paused, wait_until, worker
 
 
 @pytest.fixture
@@ -63,6 +66,8 @@ def all_lines(connection: socket.socket) -> list[dict[str, object]]:
 
 def test_the_command_line_pauses_resumes_and_tells(paused: RunningWorker) -> None:
     assert json.loads(hearth(paused.folder, "status", "--json").stdout)["state"] == "paused"
+    assert "Started for 30 min, until" in hearth(paused.folder, "start", "--for", "30m").stdout
+    assert "at most 1d" in hearth(paused.folder, "start", "--for", "2d").stderr
     assert "Paused for 1 h, until" in hearth(paused.folder, "pause", "--for", "1h").stdout
     status = paused.status()
     assert status.until_time is not None and abs(status.until_time - status.time - 3600) < 60
@@ -79,13 +84,12 @@ def test_status_has_what_scripts_rely_on(paused: RunningWorker) -> None:
     assert status["devices"][0]["id"] == "cpu" and not status["devices"][0]["on"] and status["devices"][0]["why"]
     assert status["energy"]["today"] == {"kwh": 0.0, "measured": 1.0, "cost": None, "co2_kg": None}
     words = hearth(paused.folder, "devices").stdout
-    assert "(cpu): off. You paused" in words and "0.00 Wh today" in words
+    assert "(cpu): off. You paused" in words and "0 Wh today" in words
 
 
 def test_a_month_whose_energy_is_used_computes_no_more(tmp_path: Path) -> None:
     (tmp_path / "settings.json").write_text(json.dumps({"version": 2, "energy_budget_kwh": 2}))
-    used = {time.strftime("%Y-%m-01"): {"cpu": {"measured": 3.6e6, "estimated": 3.7e6}}}
-    (tmp_path / "energy.json").write_text(json.dumps({"version": 1, "days": used}))
+    contributed(tmp_path, Amounts(kwh=2.03, kwh_measured=1.0))
     with worker(tmp_path) as running:
         status = running.status()
         assert status.state == "limited" and "2 kWh" in status.reason and running.compute() is None
@@ -178,6 +182,41 @@ def test_what_cannot_be_written_ends_nothing(tmp_path: Path) -> None:
     assert running.process.returncode == 0
 
 
+def test_a_disk_that_writes_nothing_holds_up_no_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stuck, wishes = tmp_path / "stuck", tmp_path / "wishes.json"
+    monkeypatch.setenv("STUCK", str(stuck))
+    start_paused(tmp_path)
+    with worker(tmp_path, program="tests.swarm.stuck_disk") as running, ThreadPoolExecutor(1) as other_client:
+        stuck.touch()
+        running.call("pause", {"seconds": 3600})
+        changing = other_client.submit(running.call, "set_settings", {"changes": {"idle_only": True}})
+        assert running.status().until_time is not None  # answered, and told to nobody that it is on the disk
+        assert "until" not in wishes.read_text() and not changing.done()
+        stuck.unlink()
+        assert changing.result()["idle_only"] is True and running.status().idle_only
+        stuck.touch()
+        running.call("pause", {"seconds": 1800})
+        running.call("quit")
+        wait_until(lambda: (tmp_path / "wishes.json.partial").exists(), "the last of its files")
+        assert running.status().state == "leaving"  # it does not end before all is written
+        stuck.unlink()
+        assert running.process.wait(PATIENCE_S) == 0
+    assert 0 < json.loads(wishes.read_text())["paused_until"] - time.time() <= 1800
+    assert json.loads((tmp_path / "settings.json").read_text())["idle_only"] is True
+
+
+def test_a_damaged_file_is_told_until_the_user_has_chosen_anew(tmp_path: Path) -> None:
+    (tmp_path / "wishes.json").write_text('{"paused": 7}')
+    (tmp_path / "ledger.db").write_text("[]")
+    with worker(tmp_path) as running:
+        words = " ".join(running.status().attention)
+        assert "wishes.json could not be read" in words and "Nothing is paused." in words
+        assert "ledger.bad-" in words and "counted from zero" in words
+        assert "Nothing is paused." in hearth(tmp_path, "status").stdout
+        running.call("pause", {"seconds": None})
+        assert "wishes" not in " ".join(running.status().attention)
+
+
 def test_an_impossible_end_of_a_pause_means_until_resumed(tmp_path: Path) -> None:
     (tmp_path / "wishes.json").write_text('{"paused": true, "paused_until": 1e308}')
     with worker(tmp_path) as running:
@@ -267,6 +306,26 @@ def test_settings_are_applied_saved_and_validated(paused: RunningWorker) -> None
         paused.call("set_settings", {"changes": {"run": "nothing"}})
     assert paused.status().idle_only
     assert json.loads((paused.folder / "settings.json").read_text())["idle_only"] is True
+
+
+def test_everybody_is_told_of_changed_settings(paused: RunningWorker) -> None:
+    with ControlClient(paused.folder) as window, ControlClient(paused.folder) as other:
+        window.call("subscribe", {}, dict)
+        other.call("set_settings", {"changes": {"theme": "dark"}}, dict)
+        told: list[Any] = []
+        window.call("status", {}, dict, each=told.append)
+        assert [data["theme"] for data in told if "idle_only" in data and "theme" in data] == ["dark"]
+
+
+def test_a_manifest_that_has_gone_does_not_keep_the_worker_from_starting(tmp_path: Path) -> None:
+    start_paused(tmp_path)
+    (tmp_path / "settings.json").write_text(json.dumps({"version": 2, "run": str(tmp_path / "gone.json")}))
+    with worker(tmp_path) as running:
+        (sentence,) = running.status().attention
+        assert "gone.json cannot be read" in sentence and "Choose a run in Settings" in sentence
+        assert running.status().run == "digits"
+        running.call("set_settings", {"changes": {"theme": "dark"}})  # no other choice suffers from it
+        assert running.call("set_settings", {"changes": {"run": "text"}})["run"] == "text"
 
 
 @pytest.mark.parametrize(

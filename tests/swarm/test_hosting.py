@@ -133,6 +133,24 @@ async def test_who_leaves_is_waited_for_until_its_newest_versions_are_saved(
         assert [adopted[uid] for uid in left] == [1] * len(left), "an expert lost its training"
 
 
+async def test_a_host_whose_user_returns_while_it_hands_over_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FSYNC_S", "0.05")  # so that it takes a while
+    network = ["--listen", HERE, "--role"]
+    with worker(tmp_path / "giver", *network, "host,backbone", program="tests.swarm.slow_disk") as giver:
+        wait_until(lambda: len(hosted(giver)) == len(UIDS), "all experts")
+        await train(giver)
+        with worker(tmp_path / "taker", *network, "host", "--bootstrap", address(giver)) as taker:
+            giver.until(lambda status: len(status.experts) < len(UIDS), "the hand-over")
+            giver.call("pause")
+            stopped = giver.until(lambda status: status.yields.count == 1, "a measured stop")
+            assert stopped.yields.last_ms is not None and stopped.yields.last_ms < 2000.0
+            wait_until(lambda: len(hosted(taker)) == len(UIDS), "adoption")
+            assert set(hosted(taker).values()) == {1}, "an expert lost its training"
+            assert not giver.status().attention
+
+
 @pytest.mark.timeout(300)
 def test_all_off_and_on_again_goes_on_from_the_checkpoints(tmp_path: Path) -> None:
     """Two trainers, one of them the backbone peer, and a host: the whole swarm."""

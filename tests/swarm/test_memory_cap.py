@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import os
+import signal
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -14,6 +16,8 @@ from core import manifest
 from core.control.messages import ExpertStatus
 from core.experts.grid import Uid
 from core.worker import memory
+from core.worker.bounds import Bounds
+from core.worker.cgroups import group_of
 from core.worker.memory import Memory, least_needed
 from core.worker.progress import Progress
 from core.worker.supervisor import ComputeSupervisor
@@ -27,13 +31,13 @@ DEADLINE_S = 60.0
 class Capped:
     """A supervisor of compute and the cap around it, applied as the worker does."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, bounds: Bounds | None = None) -> None:
         run = manifest.load("digits")
         model = msgspec.structs.replace(run.model, width=128, hidden=1024)  # 32 experts of 21 MB
         run = msgspec.structs.replace(run, model=model)
         self.failures: list[str] = []
-        self.compute = ComputeSupervisor(run, folder, 1, Progress(), lambda: None, lambda point: None, Yields(folder))
-        self.memory = Memory(self.compute, None, lambda: 0)
+        self.compute = ComputeSupervisor(run, folder, 1, Progress(), lambda: None, lambda point: None, Yields())
+        self.memory = Memory(self.compute, None, lambda: 0, bounds)
         self.cap = ROOMY
 
     @property
@@ -52,8 +56,8 @@ class Capped:
 
 
 @contextlib.asynccontextmanager
-async def training(folder: Path) -> AsyncIterator[Capped]:
-    capped = Capped(folder)
+async def training(folder: Path, bounds: Bounds | None = None) -> AsyncIterator[Capped]:
+    capped = Capped(folder, bounds)
     capped.compute.want(True, time.monotonic())
     running = asyncio.create_task(capped.compute.run())
     try:
@@ -103,6 +107,58 @@ async def test_a_process_that_is_over_its_cap_ends_with_a_sentence_and_loses_not
         capped.cap = ROOMY
         await capped.until(lambda: compute.at_work and compute.progress.step > step, "training again")
         assert compute.failure is None and len(compute.progress.experts) < 32
+
+
+def bounded_by(pid: int, words: str) -> int:
+    """Bytes beyond which the system steps in, by its own account."""
+    if "control group" in words:
+        return int((group_of(pid) / "memory.max").read_text())
+    assert "RLIMIT_DATA" in words
+    return psutil.Process(pid).rlimit(psutil.RLIMIT_DATA)[0]
+
+
+async def test_the_system_bounds_each_process_from_its_start_and_follows_the_cap(tmp_path: Path) -> None:
+    async with training(tmp_path) as capped:
+        compute, bounds = capped.compute, capped.memory.bounds
+        assert compute.pid is not None and bounds.words
+        before = bounded_by(compute.pid, bounds.words)
+        assert ROOMY < before < 1.4 * ROOMY
+        capped.cap = 6144 * MB
+        await capped.until(lambda: compute.pid and bounded_by(compute.pid, bounds.words) < before, "the new bound")
+        assert 6144 * MB < bounded_by(compute.pid, bounds.words) < 1.4 * 6144 * MB
+
+
+class Ending:
+    """A bound by which the system ends a process; the test ends it."""
+
+    def __init__(self, pid: int, left: int) -> None:
+        self.pid = pid
+
+    def keep(self, left: int) -> None:
+        pass
+
+    def words(self) -> str:
+        return "the test ends compute"
+
+    def overran(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        pass
+
+
+async def test_a_process_that_the_system_ended_comes_back_smaller_from_its_start(tmp_path: Path) -> None:
+    async with training(tmp_path, Bounds([[Ending]])) as capped:
+        compute = capped.compute
+        await capped.until(lambda: compute.progress.step > 2, "some steps")
+        assert compute.pid is not None
+        os.kill(compute.pid, signal.SIGKILL)
+        await capped.until(lambda: compute.failure, "the end of the process")
+        assert "far more memory than the 8.0 GB" in str(compute.failure)
+        assert len(compute.left_out) == 10  # of 32
+        life = compute.life
+        await capped.until(lambda: compute.life > life and compute.at_work and compute.progress.experts, "its return")
+        await capped.until(lambda: len(compute.progress.experts) == 22, "fewer experts")
 
 
 def test_the_least_trained_experts_of_the_fullest_layers_are_parked() -> None:

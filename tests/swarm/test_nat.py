@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from core.identity import Identity
+from core.net.nat import NOT_CERTAIN
 from tests.swarm.namespaces import ROOT, Host, Internet, impossible
 from tests.swarm.nat_workers import WorkerPeer
 from tests.workers import wait_until
@@ -102,6 +103,40 @@ def test_two_port_restricted_nats_are_punched(internet: Internet) -> None:
     assert right.echo(left)["path"] == "direct"
     assert right.name[:8] in left.until("what worked", step=f"met peer {right.name[:8]} by hole punching")["step"]
     assert public.do("state")["relayed_bytes"] == 0
+
+
+@pytest.fixture
+def backbones(internet: Internet) -> list[Peer]:
+    """Two, on hosts of their own, that know each other."""
+    first = Peer(internet.host("first"), backbone=True)
+    second = Peer(internet.host("second"), backbone=True, bootstrap=[first])
+    first.until("the other one", helpers=[second.name])
+    second.until("the other one", helpers=[first.name])
+    return [first, second]
+
+
+def test_who_is_let_in_only_from_known_hosts_is_not_called_reachable(internet: Internet, backbones: list[Peer]) -> None:
+    router = internet.router("a", nat="restricted")
+    inside = Peer(internet.host("inside", router), bootstrap=backbones[:1])
+    state = inside.until("its verdict", kind="punchable", nat="cone", relays=[backbones[0].name])
+    assert state["step"] == "the router shows everybody the same address"  # no word of being reachable
+
+
+def test_a_forwarded_port_is_called_reachable(internet: Internet, backbones: list[Peer]) -> None:
+    router = internet.router("a", nat="full")
+    inside = Peer(internet.host("inside", router), bootstrap=backbones[:1])
+    state = inside.until("its verdict", kind="reachable", nat="cone", relays=[])
+    assert state["step"] == "a backbone peer that this PC had not written to dialled it"
+    stranger = Peer(internet.host("stranger"))
+    stranger.meet(inside)
+    assert stranger.echo(inside)["path"] == "direct"
+
+
+@pytest.mark.parametrize("nat", ["full", "restricted"])
+def test_without_a_stranger_it_is_not_certain(internet: Internet, backbones: list[Peer], nat: Any) -> None:
+    inside = Peer(internet.host("inside", internet.router("a", nat=nat)), bootstrap=backbones)
+    state = inside.until("its verdict", kind="punchable", helpers=sorted(peer.name for peer in backbones))
+    assert state["step"] == NOT_CERTAIN and state["relays"]
 
 
 def test_a_symmetric_nat_is_reached_through_a_willing_relay(internet: Internet) -> None:

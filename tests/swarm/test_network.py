@@ -1,6 +1,6 @@
 """Real workers find each other, tell what they host, and serve each other's calls."""
 
-import json
+import socket
 import time
 from array import array
 from collections.abc import Iterator
@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from core import manifest
+from core.community.reading import read_only
 from core.control.messages import DhtRecord, NetworkStatus
 from core.errors import CallRefused, RemoteFault
 from core.experts.calls import METHODS, ExpertReply, ExpertRequest
@@ -68,7 +69,7 @@ def test_peers_find_each_other_and_each_others_experts(tmp_path: Path, backbone:
 async def test_the_manifest_names_peers_to_join_through(tmp_path: Path, backbone: RunningWorker) -> None:
     run = msgspec.structs.replace(manifest.load("digits"), bootstrap=(address(backbone),))
 
-    compute = ComputeSupervisor(run, tmp_path, 1, Progress(), lambda: None, lambda point: None, Yields(tmp_path))
+    compute = ComputeSupervisor(run, tmp_path, 1, Progress(), lambda: None, lambda point: None, Yields())
     async with Network(tmp_path, run, NetworkOptions((HERE,)), compute, 1 << 20, 1 << 20) as joining:
         await until(lambda: joining.dht.contacts(), "the peer that the manifest names")
         assert joining.status().peers[0].peer == network(backbone).peer
@@ -104,6 +105,10 @@ async def test_every_expert_can_be_called_from_outside(tmp_path: Path) -> None:
             a.call("pause")
             with pytest.raises((CallRefused, RemoteFault), match=r"does not compute|given back"):
                 await node.call(host, METHODS["forward"], request, ExpertReply, inputs, deadline_s=10.0)
+    kept = read_only(tmp_path / "a").totals(time.time()).all
+    assert kept.amounts.peer_calls == 3 < kept.amounts.calls
+    experts = kept.devices["network.expert"]
+    assert experts.bytes_in > 3 * len(inputs) and experts.bytes_out > 2 * len(inputs)
 
 
 def test_a_user_who_forbids_the_network_is_left_alone_and_joins_again(tmp_path: Path, backbone: RunningWorker) -> None:
@@ -125,8 +130,9 @@ def test_a_user_who_forbids_the_network_is_left_alone_and_joins_again(tmp_path: 
         b.until(lambda status: status.step > begun, "training with what is here")
         b.call("set_settings", {"changes": {"network_hours": ""}})
         wait_until(lambda: any(peer.peer == me for peer in network(a).peers), "b among a's peers again")
-    months = json.loads((tmp_path / "b" / "traffic.json").read_text())["months"]
-    assert sum(map(sum, months.values())) > 10_000
+    kept = read_only(tmp_path / "b").totals(time.time()).all
+    assert kept.amounts.bytes_in + kept.amounts.bytes_out > 10_000
+    assert {"network.dht", "network.other"} <= kept.devices.keys()
 
 
 def test_a_key_is_kept_and_restored_by_its_words(tmp_path: Path) -> None:
@@ -140,11 +146,30 @@ def test_a_key_is_kept_and_restored_by_its_words(tmp_path: Path) -> None:
         assert network(again).peer == name
 
 
+def test_a_worker_that_is_alone_makes_the_key_that_it_has_among_peers(tmp_path: Path) -> None:
+    assert "There is no key" in hearth(tmp_path, "identity", "show").stderr
+    start_paused(tmp_path)
+    with worker(tmp_path):
+        name = hearth(tmp_path, "identity", "show").stdout.strip()
+    with worker(tmp_path, "--listen", HERE) as joined:
+        assert network(joined).peer == name
+
+
 def test_bad_words_on_the_command_line_are_explained(tmp_path: Path) -> None:
     alone = hearth(tmp_path, "worker", "--role", "king")
     assert alone.returncode == 2 and "backbone, host, train" in alone.stderr
     stranger = hearth(tmp_path, "worker", "--bootstrap", "nobody@127.0.0.1:1")
-    assert stranger.returncode == 11 and "does not name a peer" in stranger.stderr
+    assert stranger.returncode == 2 and "--bootstrap: 'nobody' does not name a peer" in stranger.stderr
+    nowhere = hearth(tmp_path, "worker", "--bootstrap", f"{Identity.generate().peer.hex()}@foo")
+    assert nowhere.returncode == 2 and "--bootstrap: 'foo' is no network address" in nowhere.stderr
+    foo = hearth(tmp_path, "worker", "--listen", "foo")
+    assert foo.returncode == 2 and "--listen: 'foo' is no network address" in foo.stderr
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+        other.bind(("127.0.0.1", 0))
+        port = other.getsockname()[1]
+        taken = hearth(tmp_path, "worker", "--listen", f"127.0.0.1:{port}")
+        assert taken.returncode == 6
+        assert f"127.0.0.1:{port} is in use by another program. Choose another port, or 0" in taken.stderr
     start_paused(tmp_path)
     with worker(tmp_path) as running:
         lonely = hearth(running.folder, "peers")

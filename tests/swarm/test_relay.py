@@ -11,8 +11,9 @@ import pytest
 from core.errors import HearthError, PeerUnreachable
 from core.identity import Identity
 from core.net import relay as limits
+from core.net.dial_back import DialBack, DialledBack
 from core.net.link import Payload
-from core.net.messages import DialBack, DialledBack, PeerAddress
+from core.net.messages import PeerAddress
 from core.net.paths import path_text
 from core.net.punching import Meeting, Punch
 from core.net.reach import Reach

@@ -265,5 +265,5 @@ def test_the_advice_follows_the_cause(code: int, advice: str) -> None:
 
 async def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(CheckpointError, match="Training goes on"):
+    with pytest.raises(CheckpointError, match="The older checkpoint stays"):
         await CheckpointStore(tmp_path / "file" / "checkpoints", "digits").save(1, 1, parts(1))

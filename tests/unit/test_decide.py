@@ -8,6 +8,7 @@ import pytest
 from core.policy.decide import Decision, decide
 from core.policy.facts import Compute, Machine, Phase, Usage, Wishes
 from core.policy.hold import Held, hold
+from core.policy.signals.reading import UNKNOWN as NOT_YET
 from core.policy.signals.reading import Front, Gpu, Power, Reading, Signals
 from core.policy.words import countdown, duration, listed, size
 from core.settings import Settings
@@ -82,6 +83,8 @@ def test_unknown_idle_time_follows_the_users_choice_and_is_shown() -> None:
     assert (waits.train, waits.state, waits.reason) == (False, "attention", f"{OBSTACLE} {UNKNOWN}")
     runs = choose(signals(None), dataclasses.replace(IDLE_ONLY, idle_unknown="run"))
     assert runs.train and UNKNOWN in runs.reason
+    begins = choose(dataclasses.replace(signals(), idle_s=dataclasses.replace(NOT_YET, age_s=0.2)), IDLE_ONLY)
+    assert (begins.train, begins.state) == (False, "preparing") and "is being measured" in begins.reason
     for decision in (waits, runs):
         assert next(rule for rule in decision.rules if rule.rule == "user").unknown
 
@@ -215,7 +218,7 @@ def test_use_up_what_a_month_allows_and_the_next_one_is_waited_for() -> None:
     spent = choose(settings=Settings(energy_budget_kwh=5), kwh_month=5.0)
     assert (spent.state, spent.train) == ("limited", False)
     assert spent.until_time is not None and spent.until_time > NOW
-    traffic = choose(settings=Settings(quota_gb=1), network_bytes_month=10**9, networked=True)
+    traffic = choose(settings=Settings(quota_mb=1000), network_bytes_month=10**9, networked=True)
     assert (traffic.train, traffic.network) == (True, False)
     assert "It works without other peers: the 1 GB of traffic" in traffic.reason
 
@@ -251,6 +254,58 @@ def test_the_gpu_waits_while_the_user_reads_mail() -> None:
     assert (decision.cpu, decision.gpu) == (True, False)
 
 
+def cards(first: float | None, second: float | None = None) -> Signals:
+    """Two cards, the second one larger, of which others use so much."""
+    return signals(gpus=(Gpu("GPU-1", "A", 8 << 30, others=first), Gpu("GPU-2", "B", 12 << 30, others=second)))
+
+
+def test_the_gpu_gives_way_to_other_programs_that_use_it() -> None:
+    held = Held()
+    for second in (0, 2, 4):
+        held = hold(cards(0.6, 0.9), Settings(), held, NOW + second)
+        decision = choose(cards(0.6, 0.9), Settings(), held=held, now=NOW + second, uses_gpus=True)
+        assert decision.cpu and decision.gpu == (second < 3)
+    assert decision.device == "cpu"
+    (rule,) = (rule for rule in decision.rules if rule.rule == "gpu_busy")
+    assert (rule.live, rule.wants) == ("60%, 90% of it", "Stops above 25%") and rule.stops == {"gpu"}
+    for load, chosen in ((cards(0.2, 0.9), Settings()), (cards(None, 0.9), Settings())):
+        assert not hold(load, chosen, Held(), NOW + 9).on("gpu_busy")
+    assert choose(cards(0.6, 0.9), Settings(busy_cpu_percent=0), held=held, uses_gpus=True).gpu
+
+
+def test_the_gpu_that_computes_goes_on_while_others_leave_it_free() -> None:
+    def chosen(first: float | None, second: float | None, device: str, **facts: Any) -> str:
+        compute = Compute("training", device=device, **facts)
+        return choose(cards(first, second), Settings(), compute=compute, uses_gpus=True).device
+
+    assert chosen(0.0, 0.0, "cpu") == "GPU-2"  # the largest
+    assert chosen(0.0, 0.0, "GPU-1") == "GPU-1"
+    assert chosen(0.0, 0.9, "cpu") == chosen(0.0, 0.9, "GPU-2") == "GPU-1"
+    assert chosen(None, None, "GPU-1") == "GPU-1"
+    assert chosen(0.0, 0.0, "GPU-2", failed={"GPU-2": NOW + 60}) == "GPU-1"
+
+
+def test_the_processor_computes_what_it_computes_faster() -> None:
+    """The experts of a small run are too small for a GPU."""
+    slow, fast = {"cpu": 2000.0, "GPU-2": 1000.0}, {"cpu": 2000.0, "GPU-2": 9000.0}
+    for speeds, device in ((slow, "cpu"), (fast, "GPU-2"), ({"cpu": 2000.0}, "GPU-2"), ({"GPU-2": 1.0}, "GPU-2")):
+        decision = choose(cards(0.0, 0.0), Settings(), compute=Compute("training", speeds=speeds), uses_gpus=True)
+        assert (decision.cpu, decision.gpu, decision.device) == (True, True, device)
+    hot = choose(
+        cards(0.0, 0.0), Settings(), compute=Compute("training", speeds=slow), uses_gpus=True, heat_stop_cpu=True
+    )
+    assert (hot.cpu, hot.device) == (False, "GPU-2")
+
+
+def test_a_gpu_that_failed_is_left_alone_and_tried_again() -> None:
+    failed = Compute("training", failed={"GPU-1": NOW + 120, "GPU-2": NOW + 60})
+    decision = choose(cards(0.0, 0.0), Settings(), compute=failed, uses_gpus=True)
+    assert (decision.cpu, decision.gpu, decision.device) == (True, False, "cpu")
+    (rule,) = (rule for rule in decision.rules if rule.rule == "gpu")
+    assert rule.live == "A (failed), B (failed)" and rule.reason == "The graphics processor failed."
+    assert rule.until_time == NOW + 60 and rule.until.startswith("It is tried again at ")
+
+
 def test_heat_stops_the_device_that_is_hot() -> None:
     both = signals(gpus=GPUS)
     decision = choose(both, heat_stop_cpu=True, uses_gpus=True)
@@ -260,6 +315,34 @@ def test_heat_stops_the_device_that_is_hot() -> None:
     decision = choose(both, heat_stop_gpu=True, uses_gpus=True)
     assert (decision.cpu, decision.gpu) == (True, False)
     assert choose(both, Settings(cpu_celsius=0), heat_stop_cpu=True).train
+
+
+def test_a_mac_that_says_it_is_too_hot_rests_until_it_was_cool_for_a_minute() -> None:
+    hot, cool = signals(celsius=None, watts=None, hot=True), signals(celsius=None, watts=None, hot=False)
+    decision = choose(hot, compute=Compute())
+    assert (decision.state, decision.reason) == ("limited", "The system says that this PC is too hot.")
+    held = hold(hot, Settings(), Held(), NOW)
+    for second in (1, 30, 61):
+        held = hold(cool, Settings(), held, NOW + second)
+        assert choose(cool, held=held, now=NOW + second).train == (second == 61)
+    row = next(rule for rule in choose(cool).rules if rule.rule == "heat_cpu")
+    assert row.live == "Not too hot, as the system says" and "85" not in row.wants and not row.unknown
+    assert choose(hot, Settings(cpu_celsius=0)).train
+
+
+def test_graphics_processors_that_hearth_does_not_use_are_listed_and_judged_no_further() -> None:
+    def told(gpus: tuple[Gpu, ...] | None, chosen: Settings = IDLE_ONLY, **more: Any) -> dict[str, tuple[str, str]]:
+        rules = choose(signals(2.0, gpus=gpus), chosen, **more).rules
+        return {rule.rule: (rule.live, rule.wants) for rule in rules if "gpu" in rule.rule}
+
+    listed, unused = "RTX 4070, GTX 1080", "Hearth computes on the processor only"
+    assert told(GPUS) == {"gpu": (listed, unused)} and told(()) == {"gpu": ("None found", unused)}
+    assert told((), uses_gpus=True) == {"gpu": ("None found", "There is none to use")}
+    broken = {"gpu": ("No gpus here", "Uses those that you have not switched off")}
+    assert told(None, uses_gpus=True) == broken
+    assert told(GPUS, uses_gpus=True).keys() == {"gpu_user", "gpu_programs", "gpu_busy", "heat_gpu", "gpu"}
+    off = Settings(gpus_off=("GPU-1", "GPU-2"))
+    assert told(GPUS, off, uses_gpus=True).keys() == {"gpu"}
 
 
 def test_start_now_lifts_neither_what_protects_the_pc_nor_what_was_chosen_by_name() -> None:
@@ -272,6 +355,18 @@ def test_start_now_lifts_neither_what_protects_the_pc_nor_what_was_chosen_by_nam
     assert not choose(signals(2.0), settings, wishes, heat_stop_cpu=True).train
     rules = {rule.rule: rule for rule in choose(signals(2.0), settings, wishes).rules}
     assert not rules["user"].stops and rules["user"].wants.startswith("Lifted until")
+
+
+def test_start_now_is_offered_where_it_would_start_anything() -> None:
+    settings = Settings(compute_hours="0:00-0:01", idle_only=True)
+    busy = hold(signals(cpu_others=0.9), settings, Held(), NOW - 5)
+    for measured, held in ((signals(2.0), Held()), (signals(400.0, cpu_others=0.9), busy)):
+        assert choose(measured, settings, held=held).start_now
+        assert not choose(measured, settings, Wishes(start_now_until=NOW + 600), held=held).start_now, "it runs"
+    assert not choose(signals(400.0), Settings()).start_now, "it runs"
+    for measured in (signals(2.0, power=Power(False)), signals(2.0, front=Front("game"))):
+        assert not choose(measured, settings).start_now, "it would not start"
+    assert not choose(signals(2.0), settings, Wishes(paused=True)).start_now
 
 
 def test_the_first_reason_in_boincs_order_is_told() -> None:
@@ -292,6 +387,10 @@ def test_what_may_be_used_depends_on_who_is_here() -> None:
     assert choose(settings=Settings(), cores=8).threads == 4
     unknown = choose(signals(None), Settings(idle_unknown="run"), memory_bytes=1000)
     assert unknown.memory_bytes == 500
+    told = choose(signals(2.0), memory_bytes=8 << 30, own_memory_bytes=460 << 20, memory_bound="the kernel sees to it")
+    row = next(rule for rule in told.rules if rule.rule == "own_memory")
+    assert (row.live, row.wants) == ("460 MB used; the kernel sees to it", "At most 2.0 GB while you are here")
+    assert not row.stops
 
 
 def test_a_server_without_a_desktop_gives_what_is_allowed_while_nobody_is_here() -> None:

@@ -67,6 +67,25 @@ async def test_local_experts_are_known_at_once_and_come_first(trio: list[Peer]) 
         assert (await other.hosts([UIDS[0]]))[UIDS[0]] == [LOCAL, peer_text(trio[0].id)]
 
 
+async def test_what_is_taken_over_is_announced_before_the_next_round(
+    trio: list[Peer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dht_directory, "ANNOUNCE_S", 1e6)  # no round comes while this runs
+    async with (
+        directory(trio[0], UIDS[0], UIDS[1]) as giver,
+        directory(trio[1], UIDS[2]) as taker,
+        directory(trio[2]) as other,
+    ):
+        await giver.withdraw([UIDS[0]])
+        taker.host_here({UIDS[0]: HostState()})
+
+        async def hosts() -> list[bytes]:
+            return [info.peer for info in (await other.read_hosts([UIDS[0]]))[UIDS[0]].living]
+
+        await until(hosts, "the announcement")
+        assert await hosts() == [trio[1].id]
+
+
 async def test_a_leaving_host_is_gone_at_once(trio: list[Peer]) -> None:
     async with directory(trio[1]) as other, directory(trio[2], UIDS[1]):
         async with directory(trio[0], *UIDS):

@@ -7,22 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from core.community.ledger import Ledger
 from core.manifest import load
-from core.policy.decide import decide
-from core.policy.facts import Compute, Usage, Wishes
-from core.policy.hold import Held
-from core.policy.signals.reading import Signals
-from core.settings import Settings
+from core.policy.facts import Usage
 from core.worker.caps import Caps, _size
 from core.worker.progress import Progress
 from core.worker.supervisor import ComputeSupervisor
+from core.worker.traffic import Traffic
 from core.worker.yields import Yields
 
 
 def caps(folder: Path) -> Caps:
     progress = Progress()
-    compute = ComputeSupervisor(load("digits"), folder, 1, progress, lambda: None, lambda point: None, Yields(folder))
-    return Caps(folder, compute, None, lambda: 0)
+    compute = ComputeSupervisor(load("digits"), folder, 1, progress, lambda: None, lambda point: None, Yields())
+    return Caps(folder, Traffic(Ledger(folder), "digits"), compute, None, lambda: 0)
 
 
 def test_a_folder_that_vanishes_while_it_is_measured_counts_for_nothing(
@@ -51,12 +49,10 @@ def test_a_slow_disk_holds_up_no_decision(tmp_path: Path, monkeypatch: pytest.Mo
         return lstat(path)
 
     monkeypatch.setattr(Path, "lstat", slow)
-    now, used = time.time(), Usage()
-    decision = decide(Signals(), Settings(), Wishes(), Compute(), used, Held(), now)
-    measured = caps(tmp_path)
-    assert measured.apply(decision, Signals(), Settings(), used).disk_bytes == 0  # and it has returned
+    used, measured = Usage(), caps(tmp_path)
+    assert measured.measure(used).disk_bytes == 0  # and it has returned
     spins.set()
     end = time.monotonic() + 10
-    while not (used := measured.apply(decision, Signals(), Settings(), used)).disk_bytes:
+    while not (used := measured.measure(used)).disk_bytes:
         assert time.monotonic() < end
     assert used.disk_bytes >= 8192

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import DataFolderError, IdentityError
-from core.identity import FILE, WORD_COUNT, Identity, parse_peer, peer_text, verify
+from core.identity import WORD_COUNT, Identity, parse_peer, peer_text, verify
+from core.key_file import FILE
 
 SEED = bytes(range(32))
 PEER = "03a107bff3ce10be1d70dd18e74bc09967e4d6309ba50d5f1ddc8664125531b8"
@@ -63,6 +64,12 @@ def test_a_damaged_key_is_an_error_and_stays_as_it_is(tmp_path: Path, content: b
     with pytest.raises(IdentityError, match=r"identity\.key cannot be used.*left as it is.*hearth identity import"):
         Identity.load_or_create(tmp_path)
     assert (tmp_path / FILE).read_bytes() == content
+
+
+def test_a_key_that_is_not_there_yet_is_told_in_words(tmp_path: Path) -> None:
+    with pytest.raises(IdentityError, match=r"There is no key in .* yet\. The first start") as told:
+        Identity.load(tmp_path)
+    assert "left as it is" not in str(told.value) and not list(tmp_path.iterdir())
 
 
 def test_a_key_that_is_a_folder_is_an_error(tmp_path: Path) -> None:

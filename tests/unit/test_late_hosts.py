@@ -98,7 +98,7 @@ class Setup:
             _, passed = await self.layer.forward(self.x)
             await self.layer.backward(passed, self.gradient)
         for backend in self.backends.values():
-            backend.pending = 0
+            backend.pending, backend.gathered = 0, torch.zeros(0)
 
     def autograd(self, passed: Passed) -> tuple[Tensor, Tensor, list[Tensor], dict[Uid, Tensor]]:
         """What was mixed, computed densely: the mixture and its gradients by x, the gate and each expert."""

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from core.net import limits
 from core.net.limits import Backoff, Bans, TokenBucket
+from core.policy.words import counted, electricity
 
 
 def test_every_limit_is_explained() -> None:
@@ -86,3 +87,10 @@ def test_a_backoff_doubles_up_to_its_longest_and_starts_again() -> None:
     assert backoff.wait_s(now=100.0) == 0.0
     backoff.failed(now=100.0)
     assert backoff.wait_s(now=100.4) == pytest.approx(0.6)
+
+
+def test_electricity_is_told_in_figures_that_people_read() -> None:
+    told = {8.75e-07: "0 Wh", 0.0042: "4.2 Wh", 0.0999: "99.9 Wh", 0.1: "0.1 kWh", 1234.567: "1234.57 kWh"}
+    for kwh, words in told.items():
+        assert electricity(kwh) == words
+    assert [counted(number, "peer") for number in (0, 1, 2500)] == ["0 peers", "1 peer", "2,500 peers"]

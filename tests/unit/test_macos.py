@@ -1,12 +1,13 @@
 """macOS' signals over recorded answers of its functions. Not run on macOS yet."""
 
 import ctypes
+import platform
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from core.policy.signals import macos
+from core.policy.signals import macos, plausible
 from core.policy.signals.foreign import Table
 from core.policy.signals.macos_api import SIGNATURES, Rect
 from core.policy.signals.reading import Front, Power, SourceError
@@ -287,4 +288,15 @@ def test_heat(core: CoreFoundation, level: int, hot: bool | None) -> None:
 
 def test_a_rectangle_is_as_large_as_on_64_bit_macos_and_every_signal_has_a_source(core: CoreFoundation) -> None:
     assert ctypes.sizeof(Rect) == 32
-    assert set(macos.sources(table(core))) == {"idle_s", "locked", "front", "power", "hot"}
+    assert set(macos.sources(table(core))) == {"idle_s", "locked", "front", "power", "hot", "gpus"}
+
+
+def test_apples_own_chips_have_a_graphics_processor_and_others_are_asked_of_nvml(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: "arm64")
+    found = macos.AppleGpu().read()
+    assert [gpu.id for gpu in found] == ["mps"] and plausible.gpus(found)
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    with pytest.raises(SourceError, match="no processor of Apple's"):
+        macos.AppleGpu()

@@ -1,5 +1,6 @@
 """Manifests: those that come with Hearth, and an organiser's own file."""
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -7,6 +8,10 @@ import pytest
 
 from core import manifest
 from core.errors import ManifestError
+from core.experts import modules
+from core.training import datasets
+from core.training.models import registry
+from tests.workers import hearth
 
 
 def test_a_run_is_named_or_is_the_path_of_its_manifest(tmp_path: Path) -> None:
@@ -45,3 +50,37 @@ def test_what_cannot_be_a_manifest_is_refused_with_its_name(tmp_path: Path) -> N
         manifest.load(str(path))
     with pytest.raises(ManifestError, match=r"Known runs: digits.*\.json"):
         manifest.load("nobody")
+
+
+def test_what_may_never_end_is_not_read(tmp_path: Path) -> None:
+    pipe, device = tmp_path / "pipe.json", tmp_path / "device.json"
+    os.mkfifo(pipe)
+    device.symlink_to("/dev/zero")
+    for path in (pipe, device):
+        with pytest.raises(ManifestError, match="no file"):
+            manifest.load(str(path))
+
+
+def test_what_a_manifest_may_name_is_what_the_registries_hold() -> None:
+    assert sorted(manifest.MODELS) == registry.kinds()
+    shipped = {name for name, kind in modules.KINDS.items() if kind.build.__module__.startswith("core.")}
+    assert set(manifest.EXPERTS) == shipped  # a benchmark adds one of its own
+    assert set(manifest.DATA) == set(datasets.DATASETS)
+
+
+@pytest.mark.parametrize(
+    ("place", "field", "what"),
+    [("model", "kind", "kind of model"), ("model", "expert", "kind of expert"), ("", "data", "data set")],
+)
+def test_what_no_registry_holds_is_refused_before_compute_starts(
+    tmp_path: Path, place: str, field: str, what: str
+) -> None:
+    document = msgspec.to_builtins(manifest.load("digits"))
+    (document[place] if place else document)[field] = "mystery"
+    path = tmp_path / "strange.json"
+    path.write_bytes(msgspec.json.encode(document))
+    with pytest.raises(ManifestError, match=f"has no {what} named 'mystery', only"):
+        manifest.load(str(path))
+    if field == "kind":
+        refused = hearth(tmp_path / "data", "worker", "--run", str(path))
+        assert refused.returncode == 2 and "'mystery'" in refused.stderr

@@ -15,7 +15,9 @@ from core.compute import benchmark
 from core.compute.benchmark import FILE, Benchmark
 from core.manifest import Manifest
 from core.runtime.crew import crew
+from core.runtime.device import CPU, open_device
 from core.runtime.switch import Switch
+from tests.unit.fake_cuda import ID, FakeCuda
 
 DIGITS = manifests.load("digits")
 LARGE = msgspec.structs.replace(DIGITS, model=msgspec.structs.replace(DIGITS.model, width=256, hidden=1024))
@@ -46,7 +48,7 @@ def test_what_is_measured_is_kept_and_holds_at_the_next_start(tmp_path: Path) ->
     first = Benchmark(tmp_path, DIGITS, _on())
     assert not first.holds(1) and first.time == 0.0
     asyncio.run(first.measure(1))
-    assert first.holds(1) and first.samples_per_s(1) > 0
+    assert first.holds(1) and first.by_device(1)["cpu"] > 0
     again = Benchmark(tmp_path, DIGITS, Switch())
     assert again.holds(1) and again.speeds == first.speeds and again.time == first.time
 
@@ -55,9 +57,9 @@ def test_small_experts_are_measured_on_one_thread_and_large_ones_on_several(tmp_
     assert [speed.threads for speed in measured(tmp_path / "s", threads=3).speeds] == [1]
     large = measured(tmp_path / "l", LARGE, threads=3)
     assert [speed.threads for speed in large.speeds] == [1, 2, 3]
-    assert large.samples_per_s(3) == large.speeds[-1].samples_per_s
-    assert not large.holds(4) and large.samples_per_s(8) == large.speeds[-1].samples_per_s
-    assert large.samples_per_s(1) < measured(tmp_path / "s", threads=1).samples_per_s(1)
+    assert large.by_device(3)["cpu"] == large.speeds[-1].samples_per_s
+    assert not large.holds(4) and large.by_device(8)["cpu"] == large.speeds[-1].samples_per_s
+    assert large.by_device(1)["cpu"] < measured(tmp_path / "s", threads=1).by_device(1)["cpu"]
 
 
 def test_the_runs_random_numbers_go_on_as_if_nothing_had_been_measured(tmp_path: Path) -> None:
@@ -146,3 +148,57 @@ def test_a_damaged_file_is_measured_anew(tmp_path: Path, spoilt: bytes) -> None:
     assert not found.holds(1)
     asyncio.run(found.measure(1))
     assert Benchmark(tmp_path, DIGITS, Switch()).holds(1)
+
+
+async def _measure_card(found: Benchmark, switch: Switch) -> None:
+    switch.device = open_device(ID)
+    await asyncio.wait_for(found.measure(4), 60)
+
+
+def test_each_device_is_measured_by_itself(tmp_path: Path) -> None:
+    with FakeCuda() as card:
+        switch = _on()
+        found = Benchmark(tmp_path, LARGE, switch)
+        asyncio.run(found.measure(2))
+        asyncio.run(_measure_card(found, switch))
+        assert found.holds(2) and found.holds(4), "threads mean nothing to a card"
+        assert card.operations > 0 and card.used == 0
+        again = Benchmark(tmp_path, LARGE, switch)
+        assert again.holds(1) and again.speeds == found.speeds
+    assert [(speed.device, speed.threads, speed.label) for speed in found.speeds] == [
+        (ID, 1, "Fake RTX"),
+        ("cpu", 1, ""),
+        ("cpu", 2, ""),
+    ]
+    assert found.by_device(2).keys() == {"cpu", ID}
+    switch.device = CPU
+    assert found.holds(2) and not found.holds(4)
+
+
+def test_a_device_that_is_given_back_is_not_measured_further(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(benchmark, "EACH_S", 0.2)
+    with FakeCuda() as card:
+        switch = _on()
+        found, asked = Benchmark(tmp_path, DIGITS, switch), 0
+
+        def come_back() -> None:
+            nonlocal asked
+            asked += 1
+            if asked == 7:
+                switch.leave("cpu")
+                operations.append(card.operations)
+
+        operations: list[int] = []
+        switch.look = come_back
+        asyncio.run(_measure_card(found, switch))
+        assert operations == [card.operations], "a kernel began on a card that had been given back"
+    assert {speed.device for speed in found.speeds} == {"cpu"}
+
+
+def test_where_a_card_has_no_room_the_processor_is_measured(tmp_path: Path) -> None:
+    with FakeCuda() as card:
+        switch = _on()
+        found = Benchmark(tmp_path, LARGE, switch)
+        card.total = 1 << 20
+        asyncio.run(_measure_card(found, switch))
+    assert [speed.device for speed in found.speeds] == ["cpu"]

@@ -18,16 +18,17 @@ from core.control.messages import DhtGetParams, DhtRecord, DhtStatus, NetworkSta
 from core.dht import messages as dht
 from core.dht.node import DHTNode
 from core.dht.store import load_state
-from core.errors import HearthError, IdentityError, PeerUnreachable
+from core.errors import HearthError, IdentityError, PeerUnreachable, SettingsError
 from core.experts.calls import ExpertReply, ExpertRequest, payload_size
 from core.experts.dht_directory import _HostRecord
-from core.identity import FILE, Identity
-from core.net import punching, relay
-from core.net.addresses import address_text, parse_address
+from core.identity import Identity
+from core.key_file import FILE
+from core.net import dial_back, punching, relay
+from core.net.addresses import address_text, check_socket, parse_address
 from core.net.endpoint import ReceiveStream
 from core.net.lan import ADDRESSES, SERVICE, read_hint
 from core.net.limits import SEALED
-from core.net.messages import DialledBack, Observed, PeerAddress
+from core.net.messages import Observed, PeerAddress
 from core.net.nat import is_address
 from core.net.relayed import RelayedConnection
 from core.net.rpc import RpcNode
@@ -44,7 +45,8 @@ PEERS = st.binary(min_size=32, max_size=32)
 SPOKEN = st.lists(st.text(max_size=64), max_size=8).map(tuple)
 CALLS = [
     *(dht.Ping, dht.Pong, dht.FindNode, dht.Nodes, dht.FindValue, dht.Values, dht.Store, dht.Stored),
-    *(Observed, DialledBack, punching.Punch, punching.Meet, punching.Met, punching.Meeting),
+    *(Observed, dial_back.DialBack, dial_back.DialFor, dial_back.DialledBack),
+    *(punching.Punch, punching.Meet, punching.Met, punching.Meeting),
     *(relay.Open, relay.Offer, relay.Piece, relay.Closed, PeerAddress, _HostRecord, ExpertRequest, ExpertReply),
 ]
 CONTROL: list[Any] = [DhtGetParams, NetworkStatus, list[DhtRecord], DhtStatus]
@@ -257,3 +259,16 @@ def test_a_host_record_has_numbers_of_this_world(load: float, version: int, addr
     except (msgspec.MsgspecError, OverflowError):
         return
     assert 0.0 <= record.load <= 1e6 and math.isfinite(record.load) and 0 <= record.version < 2**53
+
+
+@pytest.mark.parametrize("text", ["0.0.0.0:4401", "127.0.0.1:0", "[::]:0", "[2001:db8::1]:65535"])
+def test_a_socket_is_an_ip_and_a_port(text: str) -> None:
+    assert check_socket(text) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["", "foo", "localhost:1", "127.0.0.1", "1.2.3.4:65536", "::1:1", "[1.2.3.4]:1", "1.2.3.4:²"]
+)
+def test_what_is_no_socket_is_refused(text: str) -> None:
+    with pytest.raises(SettingsError, match="is no network address"):
+        check_socket(text)

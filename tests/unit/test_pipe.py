@@ -76,7 +76,7 @@ async def test_a_stop_is_heard_between_two_kernels(message: ToCompute, monkeypat
     monkeypatch.setattr(os, "_exit", lambda code: None)
     ends, switch = Ends(), Switch()
     here = Pipe((ends.theirs, ends.back))
-    here.stop, switch.look = switch.off, here.look
+    here.urgent, switch.look = (lambda message: switch.off()), here.look
     switch.on()
     assert switch.may_start()
     ends.say(SetThreads(1), message)

@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections.abc import Collection
 from typing import Any, get_args
 
 from hypothesis import given, settings
@@ -39,6 +40,7 @@ all_signals = st.builds(
     disk_free=reading(st.integers(-5, 4 << 30)),
     gpus=reading(st.lists(gpus, max_size=2).map(tuple)),
     celsius=reading(odd),
+    hot=reading(st.booleans()),
     watts=reading(odd),
     metered=reading(st.booleans()),
     network_others=reading(odd),
@@ -56,7 +58,7 @@ all_settings = st.builds(
     on_metered=st.booleans(),
     compute_hours=st.sampled_from(["", "8:00-20:00", "20:00-8:00", "mo,we"]),
     network_hours=st.sampled_from(["", "9:00-21:00", "su"]),
-    quota_gb=st.sampled_from([0, 1]),
+    quota_mb=st.sampled_from([0, 1000]),
     busy_cpu_percent=st.sampled_from([0, 25, 100]),
     exclusive_programs=chosen_programs,
     exclusive_gpu_programs=chosen_programs,
@@ -83,6 +85,9 @@ all_computes = st.builds(
     answering=st.booleans(),
     reachable=st.booleans(),
     trains=st.booleans(),
+    device=st.sampled_from(["cpu", "a", "b"]),
+    speeds=st.dictionaries(st.sampled_from(["cpu", "a", "b"]), st.floats(1, 1e6)),
+    failed=st.sampled_from([{}, {"a": NOW + 60}, {"a": NOW + 60, "b": NOW + 90}]),
 )
 all_usages = st.builds(
     Usage,
@@ -106,7 +111,7 @@ def short(free: int | None, limit_mb: int) -> bool:
 
 
 def forbidden(
-    signals: Signals, chosen: Settings, wishes: Wishes, usage: Usage, machine: Machine
+    signals: Signals, chosen: Settings, wishes: Wishes, usage: Usage, machine: Machine, failed: Collection[str] = ()
 ) -> dict[str, frozenset[Resource]]:
     """What the user's settings forbid, in a line or two a rule, from the words of the settings' form alone."""
     idle, power = signals.idle_s.value, signals.power.value
@@ -120,7 +125,9 @@ def forbidden(
     front = signals.front.value.kind if signals.front.value and not signals.locked.value else "window"
     game = front == "game" or (chosen.game_is == "fullscreen" and front != "window")
     blender = "blender" in (signals.programs.value or frozenset())
-    cards = signals.gpus.value
+    cards = machine.uses_gpus and [one.id for one in signals.gpus.value or ()]
+    used = cards and not set(cards) <= {*chosen.gpus_off, *failed}
+    hot = bool(signals.hot.value)
     forbids = {
         "choice": wishes.quitting or paused,
         "role": not machine.computes,
@@ -129,22 +136,22 @@ def forbidden(
         "hours": not schedule.parse(chosen.compute_hours).on(NOW) and not pressed,
         "programs": blender and bool(chosen.exclusive_programs),
         "game": game and chosen.game_stops != "nothing",
-        "heat_cpu": usage.heat_stop_cpu and chosen.cpu_celsius > 0,
+        "heat_cpu": (hot or usage.heat_stop_cpu) and chosen.cpu_celsius > 0,
         "memory": short(signals.memory_free.value, chosen.memory_free_mb),
         "disk": short(signals.disk_free.value, chosen.disk_free_mb),
         "energy": 0 < chosen.energy_budget_kwh <= usage.kwh_month,
         "metered": bool(signals.metered.value) and not chosen.on_metered,
         "network_hours": not schedule.parse(chosen.network_hours).on(NOW),
-        "quota": 0 < chosen.quota_gb * 10**9 <= usage.network_bytes_month,
-        "gpu_user": here and signals.desktop.value is not False and not chosen.gpu_in_use and cards != (),
-        "gpu_programs": blender and bool(chosen.exclusive_gpu_programs) and cards != (),
-        "heat_gpu": usage.heat_stop_gpu and chosen.gpu_celsius > 0 and cards != (),
-        "gpu": bool(cards) and all(one.id in chosen.gpus_off for one in cards or ()),
+        "quota": 0 < chosen.quota_mb * 10**6 <= usage.network_bytes_month,
+        "gpu_user": used and here and signals.desktop.value is not False and not chosen.gpu_in_use,
+        "gpu_programs": used and blender and bool(chosen.exclusive_gpu_programs),
+        "heat_gpu": used and usage.heat_stop_gpu and chosen.gpu_celsius > 0,
+        "gpu": bool(cards) and not used,
     }
     what: dict[str, frozenset[Resource]] = dict.fromkeys(forbids, COMPUTE)
     what |= dict.fromkeys(["metered", "network_hours", "quota"], NETWORK)
     what |= dict.fromkeys(["gpu_user", "gpu_programs", "heat_gpu", "gpu"], GPU)
-    what |= {"heat_cpu": CPU, "game": GPU if chosen.game_stops == "gpu" else COMPUTE}
+    what |= {"heat_cpu": COMPUTE if hot else CPU, "game": GPU if chosen.game_stops == "gpu" else COMPUTE}
     return {rule: what[rule] for rule, forbidden in forbids.items() if forbidden}
 
 
@@ -168,12 +175,14 @@ def test_every_case_has_a_state_a_reason_and_an_end_and_obeys_the_user(
 ) -> None:
     decision = decide(signals, chosen, wishes, compute, usage, Held(), NOW, machine)
     check_words(decision)
-    forbids = forbidden(signals, chosen, wishes, usage, machine)
+    forbids = forbidden(signals, chosen, wishes, usage, machine, compute.failed)
     assert {rule.rule: rule.stops for rule in decision.rules if rule.stops} == forbids  # nor does one stop for nothing
     stopped = frozenset[str]().union(*forbids.values())
     assert (decision.cpu, decision.network) == ("cpu" not in stopped, "network" not in stopped)
-    usable = any(one.id not in chosen.gpus_off for one in signals.gpus.value or ())
-    assert decision.gpu == (machine.uses_gpus and usable and "gpu" not in stopped)
+    usable = {one.id for one in signals.gpus.value or ()} - {*chosen.gpus_off, *compute.failed}
+    assert decision.gpu == (machine.uses_gpus and bool(usable) and "gpu" not in stopped)
+    allowed = (usable if decision.gpu else set()) | ({"cpu"} if decision.cpu else set())
+    assert decision.device in (allowed or {"cpu"})
     assert decision.train == (decision.cpu or decision.gpu)
     if decision.train:
         assert decision.state in ("contributing", "preparing", "attention", "limited")

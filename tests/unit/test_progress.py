@@ -2,11 +2,9 @@
 
 from pathlib import Path
 
-import pytest
-
 from core.control.messages import CurvePoint, ExpertStatus
-from core.worker import progress
-from core.worker.progress import CURVE_POINTS, Progress
+from core.worker.files import Files
+from core.worker.progress import CURVE_POINTS, FILE, Progress
 
 
 def point(step: int, accuracy: float = 0.5) -> CurvePoint:
@@ -26,8 +24,9 @@ def test_the_curve_keeps_its_ends_and_stays_bounded() -> None:
 def test_figures_come_back(tmp_path: Path) -> None:
     kept = Progress(step=3, samples=96, loss=0.5, experts=[ExpertStatus("digits.0.0.0", 1, 2)])
     kept.add(point(3, 0.75))
-    progress.save(tmp_path, kept)
-    assert progress.load(tmp_path) == kept
+    files = Files(tmp_path)
+    files.save(FILE, kept).result()
+    assert files.read(FILE, Progress, "") == kept
 
 
 def test_figures_after_the_step_that_compute_resumed_at_are_forgotten() -> None:
@@ -37,10 +36,3 @@ def test_figures_after_the_step_that_compute_resumed_at_are_forgotten() -> None:
     kept.resume_at(25)
     assert [kept_point.step for kept_point in kept.curve] == [10, 20]
     assert kept.accuracy == 0.2
-
-
-@pytest.mark.parametrize("damage", [b"{broken", b'{"step": -5}', b'{"samples": 1e30}', b'{"curve": [[1, 1, 0.5, 7]]}'])
-def test_a_damaged_file_is_set_aside(tmp_path: Path, damage: bytes) -> None:
-    (tmp_path / progress.FILE).write_bytes(damage)
-    assert progress.load(tmp_path) == Progress()
-    assert len(list(tmp_path.glob("progress.bad-*.json"))) == 1

@@ -1,10 +1,10 @@
 """Coming back in steps, and the record of yields."""
 
 import math
-from pathlib import Path
 
 import pytest
 
+from core.community.messages import Yield
 from core.policy.ramp import RISE_S, SHORT_RISE_S, Ramp, follow
 from core.worker.yields import KEPT, Yields
 
@@ -35,24 +35,14 @@ def test_the_first_start_is_no_coming_back() -> None:
     assert follow(Ramp(), True, True, 5.0).share(5.0) == 1.0
 
 
-def test_yields_are_kept_over_restarts(tmp_path: Path) -> None:
-    yields = Yields(tmp_path)
+def test_the_promise_is_measured_over_the_last_yields() -> None:
+    noted: list[Yield] = []
+    yields = Yields(note=noted.append)
     assert (yields.status().count, yields.status().last_ms, yields.status().p95_ms) == (0, None, None)
     for number in range(KEPT + 20):
         yields.add(100.0, 100.01, 100.02, 100.0 + number / 1000)
-    yields.save()
-    again = Yields(tmp_path)
-    assert again.recent == yields.recent and len(again.recent) == KEPT
-    assert again.status().count == KEPT + 20
-    assert again.status().last_ms == pytest.approx(219) and again.status().p95_ms == pytest.approx(209)
-    assert again.recent[-1].noticed_ms == pytest.approx(10) and again.recent[-1].told_ms == pytest.approx(20)
-
-
-@pytest.mark.parametrize("damage", [b"", b"\xff", b'{"count": -1}', b'{"yields": [[1, -5]]}', b"[" * 5000])
-def test_a_damaged_file_of_yields_is_set_aside(tmp_path: Path, damage: bytes) -> None:
-    (tmp_path / "yields.json").write_bytes(damage)
-    yields = Yields(tmp_path)
-    yields.add(0.0, 0.0, 0.0, 0.05)
-    yields.save()
-    assert Yields(tmp_path).status().count == 1
-    assert [*tmp_path.glob("yields.bad-*")]
+    assert list(yields.recent) == noted[-KEPT:] and yields.status().count == len(noted) == KEPT + 20
+    assert yields.status().last_ms == pytest.approx(219) and yields.status().p95_ms == pytest.approx(209)
+    assert noted[-1].noticed_ms == pytest.approx(10) and noted[-1].told_ms == pytest.approx(20)
+    again = Yields(noted[-KEPT:], len(noted))
+    assert again.status() == yields.status()

@@ -8,7 +8,7 @@ import pytest
 from core.errors import HearthError, PeerUnreachable, ProtocolError
 from core.identity import Identity, PeerId
 from core.net.limits import SEALED
-from core.net.nat import is_address, judge, may_punch, nat_kind
+from core.net.nat import NOT_CERTAIN, as_public, is_address, judge, may_punch, nat_kind
 from core.net.relay import CLIENT_BYTES_PER_S, WINDOW, Pace
 from core.net.relayed import Pipe, RelayEnds
 from core.net.rpc import RpcNode
@@ -35,13 +35,19 @@ def test_the_nat_is_told_by_what_others_see(seen: list[str], local: list[str], n
 
 def test_reachability_says_the_best_step_that_worked() -> None:
     peer = ALICE.peer
-    assert judge("cone", True, None, ())[0] == "reachable"
-    assert judge("cone", False, None, ())[0] == "punchable"
-    assert judge("unknown", False, peer, ()) == ("punchable", f"met peer {peer.hex()[:8]} by hole punching")
-    assert judge("symmetric", False, None, {peer}) == ("relayed", f"peer {peer.hex()[:8]} relays")
-    assert judge("symmetric", False, None, ())[0] == "dial-out only"
-    assert judge("none", False, None, ())[0] == "dial-out only"  # a firewall, not a NAT
-    assert judge("unknown", False, None, ())[0] == "unknown"
+    assert judge("cone", "stranger", None, ())[0] == judge("symmetric", "stranger", None, ())[0] == "reachable"
+    assert judge("cone", "nobody", None, ())[0] == "punchable"
+    assert judge("unknown", "nobody", peer, ()) == ("punchable", f"met peer {peer.hex()[:8]} by hole punching")
+    assert judge("symmetric", "nobody", None, {peer}) == ("relayed", f"peer {peer.hex()[:8]} relays")
+    assert judge("symmetric", "nobody", None, ())[0] == "dial-out only"
+    assert judge("none", "nobody", None, ())[0] == "dial-out only"  # a firewall, not a NAT
+    assert judge("unknown", "nobody", None, ())[0] == "unknown"
+
+
+def test_that_an_acquaintance_gets_in_is_no_proof_behind_a_router() -> None:
+    assert judge("cone", "acquaintance", None, ()) == ("punchable", NOT_CERTAIN)
+    assert judge("none", "acquaintance", None, ()) == ("reachable", NOT_CERTAIN)
+    assert judge("symmetric", "acquaintance", None, ())[0] == "dial-out only"
 
 
 def test_a_symmetric_nat_meets_only_the_open() -> None:
@@ -66,6 +72,25 @@ def test_a_symmetric_nat_meets_only_the_open() -> None:
 )
 def test_only_addresses_of_hosts_are_dialled_on_anothers_word(text: str, right: bool) -> None:
     assert is_address(text) is right
+
+
+@pytest.mark.parametrize(
+    ("address", "asker", "right"),
+    [
+        ("1.1.1.1:4000", "9.9.9.9:4000", True),
+        ("192.168.1.2:4000", "9.9.9.9:4000", False),
+        ("100.64.1.2:4000", "9.9.9.9:4000", False),
+        ("127.0.0.1:4000", "192.168.1.3:4000", False),
+        ("192.168.1.2:4000", "192.168.1.3:4000", True),
+        ("127.0.0.2:4000", "127.0.0.1:4000", True),
+        ("[2a00::1]:4000", "[2a01::1]:4000", True),
+        ("[fd00::1]:4000", "[2a01::1]:4000", False),
+        ("[2a00::1]:4000", "9.9.9.9:4000", True),
+        ("192.168.1.2:4000", "[2a00::1]:4000", False),
+    ],
+)
+def test_nobody_has_a_peer_dial_into_its_own_network(address: str, asker: str, right: bool) -> None:
+    assert as_public(address, asker) is right
 
 
 def test_a_relay_gives_each_client_its_rate_and_no_more() -> None:

@@ -393,7 +393,7 @@ async def test_either_family_will_do(alice: RpcNode, bob: RpcNode, family: int) 
     address = bob.endpoint.sockets[family]
     alice.learn(PeerAddress(bob.peer, (address, "127.0.0.1:9")))
     assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=5))[0].value == 2
-    assert alice.peers()[0].address == address
+    assert alice.peers()[0].address in bob.endpoint.sockets  # the transport may move to the better one
 
 
 async def test_two_that_dial_each_other_at_once_keep_one_connection(start: Start) -> None:
@@ -472,8 +472,10 @@ async def test_peers_and_figures_are_shown(alice: RpcNode, bob: RpcNode) -> None
     assert peer.bytes_out > 20_000
     assert abs(peer.since - time.time()) < 30
     mine, theirs = alice.metrics()["echo"], bob.metrics()["echo"]
-    assert (mine.calls, mine.errors, mine.bytes_in, mine.bytes_out) == (20, 1, 20_000, 20_000)
-    assert (theirs.served, theirs.refused, theirs.bytes_in) == (20, 1, 20_000)
+    size = 20 * (1000 + len(msgspec.msgpack.encode(Number(1))))
+    assert (mine.calls, mine.errors, mine.bytes_in, mine.bytes_out) == (20, 1, size, size)
+    assert (theirs.served, theirs.refused, theirs.bytes_in, theirs.bytes_out) == (20, 1, size, size)
+    assert alice.moved_by_method()["echo"] == (size, size)
     assert mine.mean_ms > 0
     assert mine.p95_ms > 0
 
@@ -655,11 +657,19 @@ async def test_a_flood_of_calls_is_outlived_with_bounded_memory(bob: RpcNode, st
 
 async def test_a_flood_of_pings_from_a_peer_that_never_reads_is_bounded(bob: RpcNode, mallory: Connection) -> None:
     stream = await mallory.open()
-    pings = frame(Ping()) * 20_000
-    task = asyncio.create_task(stream.write(pings * 3))
-    await within(5, lambda: bob.pool.links)
+    await within(30, lambda: bob.pool.links)
     link_there = next(iter(bob.pool.links.values()))
-    await within(10, lambda: bob._service._quotas and next(iter(bob._service._quotas.values())).calls.tokens < 5000)
+    taken = 0
+    spend = bob._service.spend
+
+    def count(*charge: Any) -> float:
+        nonlocal taken
+        taken += 1
+        return spend(*charge)
+
+    bob._service.spend = count  # type: ignore[method-assign, assignment]
+    task = asyncio.create_task(stream.write(frame(Ping()) * 60_000))
+    await within(60, lambda: taken > 20_000)
     assert link_there._queued <= limits.OUTGOING + 1000
     task.cancel()
 

@@ -332,6 +332,14 @@ async def test_what_is_too_late_is_dropped() -> None:
     assert setup.book == [(A, "forward", 3)]
 
 
+async def test_the_version_of_an_expert_is_told_whether_or_not_calls_wait_for_it() -> None:
+    setup = Setup()
+    async with setup.serving():
+        await setup.ask(Call(A, rows(8), rows(8)), direction="backward")
+        assert (setup.runtime.version(A), setup.runtime.version(B)) == (1, 0)
+    assert setup.runtime.version(Uid("test", 0, (1, 1))) == 0, "it is not here"
+
+
 async def test_stale_gradients_count_less_and_too_stale_ones_not_at_all() -> None:
     setup = Setup(msgspec.structs.replace(TRAINING, target_samples=1000, max_staleness=3))
     backend = setup.experts[A]
@@ -394,7 +402,9 @@ async def test_nobody_suffers_for_what_another_sent() -> None:
 
 async def test_a_pass_is_as_long_as_giving_the_machine_back_may_wait_whatever_the_size_of_the_expert() -> None:
     setup = Setup()
-    setup.switch.load.pace = PASS_S / (16 * setup.experts[A].weights)  # so slow that 16 samples take all the time
+    setup.switch.load.paces["cpu"] = PASS_S / (
+        16 * setup.experts[A].weights
+    )  # so slow that 16 samples take all the time
     requests = [setup.ask(Call(A, rows(n))) for n in (10, 6, 40)]
     await asyncio.sleep(0)
     async with setup.serving():

@@ -210,7 +210,7 @@ async def test_wrong_requests_are_refused_with_a_reason() -> None:
 
 async def test_while_given_back_or_with_too_much_work_it_says_busy_at_once() -> None:
     host = Host()
-    host.switch.load.pace = 1e-3
+    host.switch.load.paces["cpu"] = 1e-3
     host.send("forward", [rows(8)])
     assert (await host.refusal(host.send("forward", [rows(8)]))).code == "busy"
     assert (await host.refusal(host.send("forward", [rows(8)], peer=OTHER))).code == "busy"

@@ -60,6 +60,15 @@ def test_a_file_of_version_1_is_brought_to_the_newest(tmp_path: Path, version: d
     assert settings_file.load(tmp_path) == (Settings(), None)
 
 
+def test_a_quota_in_gb_is_one_in_mb(tmp_path: Path) -> None:
+    for quota, expected in ((20, 20_000), (0, 0)):
+        (tmp_path / settings_file.FILE).write_text(json.dumps({"version": 2, "quota_gb": quota}))
+        assert settings_file.load(tmp_path) == (Settings(quota_mb=expected), None)
+    (tmp_path / settings_file.FILE).write_text(json.dumps({"version": 2, "quota_gb": "much", "idle_only": True}))
+    loaded, sentence = settings_file.load(tmp_path)
+    assert loaded == Settings(idle_only=True) and sentence is not None and "“Monthly traffic”" in sentence
+
+
 def test_there_is_a_migration_from_every_old_version() -> None:
     assert list(settings_file.MIGRATIONS) == list(range(1, settings_file.VERSION))
 

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from core.community.ledger import Ledger
+from core.community.reading import read_only
 from core.worker.awake import Awake
-from core.worker.traffic import FILE, MONTHS, Traffic
+from core.worker.traffic import Traffic
 
 
 def moment(text: str) -> float:
@@ -15,32 +17,46 @@ def moment(text: str) -> float:
 
 
 def test_bytes_count_for_the_month_in_which_they_moved(tmp_path: Path) -> None:
-    traffic = Traffic(tmp_path)
-    assert traffic.count((100, 50), moment("2026-01-31 23:59")) == 150
-    assert traffic.count((100, 50), moment("2026-02-01 00:01")) == 0
-    assert traffic.count((110, 70), moment("2026-02-01 00:02")) == 30
-    traffic.save()
-    again = Traffic(tmp_path)  # a new process counts from zero again
-    assert again.count((7, 0), moment("2026-02-05 10:00")) == 37
-    assert again.count((7, 0), moment("2026-01-20 10:00")) == 150  # a clock set back finds its month again
-    assert again.count((0, 0), moment("2026-02-05 10:00")) == 37  # nothing moves backwards
+    now = 0.0
+
+    def begin() -> tuple[Ledger, Traffic]:
+        ledger = Ledger(tmp_path, lambda: now)
+        return ledger, Traffic(ledger, "digits")
+
+    def count(moved: tuple[int, int], text: str) -> int:
+        nonlocal now
+        now = moment(text)
+        return traffic.count(moved, {}, now)
+
+    ledger, traffic = begin()
+    assert count((100, 50), "2026-01-31 23:59") == 150
+    assert count((100, 50), "2026-02-01 00:01") == 0
+    assert count((110, 70), "2026-02-01 00:02") == 30
+    ledger.close()
+    ledger, traffic = begin()  # a new process counts from zero again
+    assert count((7, 0), "2026-02-05 10:00") == 37
+    assert count((7, 0), "2026-01-20 10:00") == 150  # a clock set back finds its month again
+    assert count((0, 0), "2026-02-05 10:00") == 37  # nothing moves backwards
+    assert count((8, 0), "2026-02-05 10:00") == 38
+    ledger.close()
 
 
-def test_the_file_stays_small_and_the_present_month_stays_in_it(tmp_path: Path) -> None:
-    traffic = Traffic(tmp_path)
-    for number in range(60):
-        traffic.count((number + 1, 0), moment(f"{2030 + number // 12}-{number % 12 + 1:02}-15 12:00"))
-    assert traffic.count((61, 0), moment("2026-01-01 12:00")) == 1  # the oldest of all
-    traffic.save()
-    assert (tmp_path / FILE).read_bytes().count(b"-") <= MONTHS + 1
-
-
-@pytest.mark.parametrize("damage", [b"", b"{", b'{"months": {"2026-01": [-1, 0]}}', b'{"months": {"x": [1, 2]}}'])
-def test_a_damaged_file_is_set_aside(tmp_path: Path, damage: bytes) -> None:
-    (tmp_path / FILE).write_bytes(damage)
-    traffic = Traffic(tmp_path)
-    assert traffic.count((1, 1), moment("2026-01-01 12:00")) == 2
-    assert next(tmp_path.glob("traffic.bad-*")).read_bytes() == damage
+def test_every_byte_is_counted_once_by_its_kind_or_as_the_rest(tmp_path: Path) -> None:
+    now = time.time()
+    ledger = Ledger(tmp_path, lambda: now)
+    traffic = Traffic(ledger, "digits")
+    assert traffic.count((50, 70), {}, now) == 120  # a call is under way
+    ended = {"expert.forward": (30, 40), "expert.backward": (5, 5), "dht.store": (0, 9)}
+    for _ in range(2):
+        assert traffic.count((60, 80), ended, now) == 140
+    ledger.close()
+    kept = read_only(tmp_path).totals(now).all
+    assert (kept.amounts.bytes_in, kept.amounts.bytes_out) == (60, 80)
+    assert {device: (amounts.bytes_in, amounts.bytes_out) for device, amounts in kept.devices.items()} == {
+        "network.expert": (35, 45),
+        "network.dht": (0, 9),
+        "network.other": (25, 26),
+    }
 
 
 class Lock:

@@ -3,17 +3,24 @@
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from core.control.messages import EnergyStatus
+from core import manifest
+from core.community.ledger import Ledger
+from core.compute.messages import Placed, SetDevice
+from core.control.messages import DeviceStatus, EnergyStatus, ExpertStatus
 from core.policy.decide import decide
-from core.policy.facts import Compute, Usage, Wishes
+from core.policy.facts import Compute, Machine, Usage, Wishes
 from core.policy.hold import Held
 from core.policy.signals.reading import Gpu, Reading, Signals
 from core.settings import Settings
 from core.worker.devices import Devices
-from core.worker.energy import SAVE_S, STEP_S, Energy
+from core.worker.energy import STEP_S, Energy
+from core.worker.progress import Progress
+from core.worker.supervisor import ComputeSupervisor
+from core.worker.yields import Yields
 
 SIGNALS = Signals(
     cpu_others=Reading(0.0, "test"),
@@ -43,7 +50,7 @@ def run(meter: Energy, clock: Clock, seconds: float, works: bool, settings: Sett
 
 def test_work_is_metered_and_rest_is_not(tmp_path: Path) -> None:
     clock = Clock()
-    meter = Energy(tmp_path, lambda: [os.getpid()], clock)
+    meter = Energy(Ledger(tmp_path), "digits", lambda: [os.getpid()], clock)
     run(meter, clock, 20, works=False)
     assert meter.kwh_month == 0.0
     run(meter, clock, 200, works=True)
@@ -58,36 +65,57 @@ def test_work_is_metered_and_rest_is_not(tmp_path: Path) -> None:
 
 def test_money_and_carbon_dioxide_follow_what_the_user_told(tmp_path: Path) -> None:
     clock, settings = Clock(), Settings(price_kwh=0.5, co2_g_kwh=400)
-    meter = Energy(tmp_path, lambda: [os.getpid()], clock)
+    meter = Energy(Ledger(tmp_path), "digits", lambda: [os.getpid()], clock)
     run(meter, clock, 50, works=True)
     month = meter.status(settings).month
     assert month.cost == pytest.approx(month.kwh * 0.5) and month.co2_kg == pytest.approx(month.kwh * 0.4)
 
 
-def test_the_book_is_written_rarely_and_read_again(tmp_path: Path) -> None:
-    clock = Clock()
-    meter = Energy(tmp_path, lambda: [os.getpid()], clock)
-    meter.save()
-    assert not list(tmp_path.iterdir())  # nothing was used
-    run(meter, clock, SAVE_S - STEP_S, works=True)
-    assert not list(tmp_path.iterdir())
-    run(meter, clock, 2 * STEP_S, works=True)
-    assert [path.name for path in tmp_path.iterdir()] == ["energy.json"]
+def test_what_was_used_is_kept_by_the_ledger(tmp_path: Path) -> None:
+    clock, ledger = Clock(), Ledger(tmp_path)
+    meter = Energy(ledger, "digits", lambda: [os.getpid()], clock)
     run(meter, clock, 60, works=True)
-    meter.save()
-    again = Energy(tmp_path, lambda: [], clock)
+    ledger.close()
+    kept = Ledger(tmp_path)
+    again = Energy(kept, "text", lambda: [], clock)
+    kept.close()
     assert again.kwh_month == pytest.approx(meter.kwh_month) and again.kwh_month > 0
-    assert isinstance(again.status(Settings()), EnergyStatus)
+    status = again.status(Settings())
+    assert isinstance(status, EnergyStatus) and status.month.measured == 1.0
 
 
-def test_every_device_says_why_it_is_used_or_not() -> None:
+async def test_every_device_says_why_it_is_used_or_not(tmp_path: Path) -> None:
     settings = Settings(gpus_off=("GPU-2",))
+    run = manifest.load("digits")
+    compute = ComputeSupervisor(run, tmp_path, 1, Progress(), lambda: None, lambda point: None, Yields())
+    compute.progress.experts, compute.device = [ExpertStatus(f"digits.0.0.{n}", 0, 0) for n in range(32)], "CPU"
+
+    def status(paused: bool = False, **facts: Any) -> list[DeviceStatus]:
+        machine = Machine(uses_gpus=compute.accelerator.present)
+        wishes, known = Wishes(paused=paused), Compute("training", **facts)
+        decision = decide(SIGNALS, settings, wishes, known, Usage(), Held(), 1.8e9, machine)
+        return Devices(16 << 30).status(decision, SIGNALS, settings, 0.25, compute)
+
     for paused in (False, True):
-        decision = decide(SIGNALS, settings, Wishes(paused=paused), Compute("training"), Usage(), Held(), 1.8e9)
-        cpu, first, second = Devices(16 << 30).status(decision, SIGNALS, settings, 0.25, 32)
+        cpu, first, second = status(paused)
         assert (cpu.id, cpu.kind, cpu.on, cpu.celsius, cpu.watts) == ("cpu", "cpu", not paused, 61.0, 90.0)
         assert (cpu.load, cpu.experts, cpu.memory_bytes) == (0.25, 32, 16 << 30)
         assert bool(cpu.why) == paused
         assert (first.name, first.on, first.celsius, first.memory_bytes) == ("Card A", False, 44.0, 8 << 30)
         assert "processor only" in first.why and "switched it off" in second.why
         assert second.celsius is None and second.watts is None
+    compute.accelerator.present = True
+    _, first, second = status()
+    assert "yours while you are here" in first.why and not first.on
+    settings = Settings(gpus_off=("GPU-2",), gpu_in_use=True)
+    _, first, second = status()
+    assert first.on and not first.why and not second.on
+    compute.accelerator.want("GPU-1", 0.8, 0.0)
+    assert compute.accelerator.unsent(True) == SetDevice(1, "GPU-1", 0.8)
+    compute.accelerator.placed(Placed(1, "GPU-1", "Card A", 0.0))
+    cpu, first, _ = status()
+    assert (cpu.experts, first.experts) == (0, 32)
+    compute.accelerator.ended("Compute was killed (signal 6, SIGABRT).")
+    cpu, first, _ = status(failed={"GPU-1": 1.9e9})
+    assert (cpu.experts, first.experts, first.on) == (32, 0, False)
+    assert first.why == "Compute was killed (signal 6, SIGABRT)."

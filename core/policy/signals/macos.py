@@ -1,4 +1,4 @@
-"""macOS: idle time, lock, what is in front, power, heat. Not yet run on macOS.
+"""macOS: idle time, lock, what is in front, power, heat, Apple's graphics processor. Not yet run on macOS.
 
 By ctypes alone, and importable everywhere: `core.policy.signals.foreign.Table` finds the functions. Whether the network
 is expensive is not told: only Network.framework knows, by blocks, which ctypes cannot make safely.
@@ -6,11 +6,12 @@ is expensive is not told: only Network.framework knows, by blocks, which ctypes 
 
 import ctypes
 import math
+import platform
 from typing import Any
 
 from core.policy.signals.foreign import Table
 from core.policy.signals.macos_api import I32, U32, U64, Core, Rect, system
-from core.policy.signals.reading import Front, Open, Power, SourceError
+from core.policy.signals.reading import Front, Gpu, Open, Power, SourceError
 
 
 def sources(table: Table | None = None) -> dict[str, list[Open[Any]]]:
@@ -22,6 +23,7 @@ def sources(table: Table | None = None) -> dict[str, list[Open[Any]]]:
         "front": [lambda notice: InFront(find)],
         "power": [lambda notice: PowerSource(find)],
         "hot": [lambda notice: Pressure(find)],
+        "gpus": [lambda notice: AppleGpu()],
     }
 
 
@@ -167,7 +169,7 @@ HEAVY, SLEEPING = 2, 4
 
 
 class Pressure:
-    """Whether macOS slows this Mac down because it is hot."""
+    """Whether macOS slows this Mac down because it is hot (`core.policy.limits.heat_cpu` stops then)."""
 
     name = "thermal pressure"
 
@@ -185,3 +187,20 @@ class Pressure:
 
     def close(self) -> None:
         self._find("System.notify_cancel")(self._token.value)
+
+
+class AppleGpu:
+    """The graphics processor of Apple's own chips: there always is one. Who uses it is told to no program that does not
+    run as root."""
+
+    name = "Apple's chip"
+
+    def __init__(self) -> None:
+        if platform.machine() != "arm64":
+            raise SourceError("This Mac has no processor of Apple's.")
+
+    def read(self) -> tuple[Gpu, ...]:
+        return (Gpu("mps", "Apple GPU"),)
+
+    def close(self) -> None:
+        pass

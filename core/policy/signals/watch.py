@@ -90,7 +90,9 @@ def system_sources(
     folder: Path, pids: Callable[[], Collection[int]], counters: Callable[[], tuple[int, int]]
 ) -> dict[str, list[Open[Any]]]:
     """What this system offers for each signal, best first."""
-    return {**_desktop(), **portable.sources(folder, pids, counters), **hardware.sources(), **nvml.sources(pids)}
+    desktop, others = _desktop(), {**portable.sources(folder, pids, counters), **hardware.sources()}
+    gpus = [*desktop.get("gpus", []), *nvml.sources(pids)["gpus"]]
+    return {**desktop, **others, "gpus": gpus}
 
 
 def _desktop() -> dict[str, list[Open[Any]]]:

@@ -1,6 +1,7 @@
 """What a kind of model declares: a trunk that is cut into segments at its DMoE layers, and how its outputs are judged.
 
-A kind is one file of this package; its `KIND` is found under the file's name, which is what manifests call it.
+A kind is one file of this package; its `KIND` is found under the file's name, which is what manifests call it
+and `core.manifest.MODELS` lists.
 """
 
 from collections.abc import Callable

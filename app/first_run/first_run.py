@@ -1,0 +1,253 @@
+"""The first run: what Hearth does, consent, what to lend, a speed test, the key, starting at login.
+
+It fills the main window until it is done. Nothing runs before consent; the worker starts after the step behind it.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtGui import QFont, QKeySequence, QPainter, QPaintEvent, QPen, QShortcut
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+
+from app import theme as look
+from app.first_run.speed import SpeedTest
+from app.first_run.step import Step
+from app.first_run.steps import AtLogin, BackUp, Consent, Lend, Welcome
+from app.icons import paint_icon
+from app.theme import theme
+from app.tray_icons import paint_app_icon
+from app.window.buttons import Button
+from app.window.widgets import Label
+from app.worker_client import WorkerClient
+from core.errors import HearthError
+
+SIDE, ROW, DOT = 224, 44, 22
+NOTHING_YET = "Nothing runs and nothing is sent until you agree."
+AGREED = "You have agreed. Quit ends everything at any time."
+
+
+class StepList(QWidget):
+    """The steps by number; those that are done have a check."""
+
+    def __init__(self, titles: list[str]) -> None:
+        super().__init__()
+        self._titles, self._at = titles, 0
+        self.setFixedHeight(theme().px(ROW) * len(titles))
+
+    def set_current(self, at: int) -> None:
+        self._at = at
+        self.setAccessibleName(f"Step {at + 1} of {len(self._titles)}: {self._titles[at]}")
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        colors, painter = theme(), QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        row, side = colors.px(ROW), colors.px(DOT)
+        for number, title in enumerate(self._titles):
+            top = number * row + (row - side) / 2
+            dot = QRectF(1, top, side, side)
+            done, now = number < self._at, number == self._at
+            if number:
+                line = QRectF(side / 2, top - (row - side), 2, row - side)
+                painter.fillRect(line, colors.color("ok" if number <= self._at else "border"))
+            painter.setPen(QPen(colors.color("ok" if done else "ember" if now else "line"), 2 if now else 1))
+            painter.setBrush(colors.color("ok" if done else "surface"))
+            painter.drawEllipse(dot)
+            if done:
+                paint_icon(painter, "check", dot.adjusted(4, 4, -4, -4), colors.color("surface"))
+            else:
+                painter.setFont(colors.font("micro_strong"))
+                painter.setPen(colors.color("ember" if now else "text2"))
+                painter.drawText(dot, int(Qt.AlignmentFlag.AlignCenter), str(number + 1))
+            font = QFont(colors.font("body"))
+            font.setWeight(QFont.Weight.DemiBold if now else QFont.Weight.Normal)
+            painter.setFont(font)
+            painter.setPen(colors.color("text" if now else "text2"))
+            words = QRectF(side + colors.px(12), number * row, self.width(), row)
+            painter.drawText(words, int(Qt.AlignmentFlag.AlignVCenter), title)
+
+
+class _Side(QWidget):
+    def __init__(self, titles: list[str]) -> None:
+        super().__init__()
+        self.setFixedWidth(theme().px(SIDE))
+        self.steps = StepList(titles)
+        self.note = Label(NOTHING_YET, "cap", "text3", wrap=True)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(28, 28, 20, 28)
+        mark = _Mark()
+        column.addWidget(mark)
+        column.addSpacing(look.S)
+        column.addWidget(Label("Hearth", "title"))
+        column.addSpacing(look.XL)
+        column.addWidget(self.steps)
+        column.addStretch(1)
+        column.addWidget(self.note)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), theme().color("sidebar"))
+        painter.fillRect(self.width() - 1, 0, 1, self.height(), theme().color("border"))
+
+
+class _Mark(QWidget):
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFixedSize(theme().px(44), theme().px(44))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        paint_app_icon(QPainter(self), QRectF(self.rect()))
+
+
+class FirstRun(QWidget):
+    """All steps, with Back and Next.
+
+    Args:
+        folder: the data folder.
+        client: the worker, once it runs.
+    """
+
+    declined = Signal()
+    """Not now: nothing was stored or started."""
+    agreed = Signal()
+    start_worker = Signal()
+    """All is chosen that the worker needs for its start."""
+    restart_worker = Signal()
+    """Another run was chosen while it runs."""
+    finished = Signal()
+
+    def __init__(self, folder: Path, client: WorkerClient) -> None:
+        super().__init__()
+        self._client = client
+        self.has_agreed = False
+        self.welcome, self.consent, self.lend = Welcome(), Consent(folder), Lend(folder)
+        self.speed, self.back_up, self.at_login = SpeedTest(client), BackUp(folder), AtLogin(folder)
+        self.steps: list[Step] = [self.welcome, self.consent, self.lend, self.speed, self.back_up, self.at_login]
+        self._side = _Side([step.title for step in self.steps])
+        self.stack = QStackedWidget()
+        for step in self.steps:
+            self.stack.addWidget(_scrolling(step))
+        self.decline = Button("Not now", "plain")
+        self.back = Button("Back", "plain")
+        self.next = Button("Next", "primary")
+        self.decline.clicked.connect(self.declined)
+        self.back.clicked.connect(self.go_back)
+        self.next.clicked.connect(self.go_on)
+        self._build()
+        for keys, slot in (("Alt+Right", self._key_on), ("Alt+Left", self.go_back)):
+            shortcut = QShortcut(QKeySequence(keys), self)
+            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            shortcut.activated.connect(slot)
+        self._show(0)
+
+    def _build(self) -> None:
+        foot = QHBoxLayout()
+        foot.setContentsMargins(32, look.M, 32, look.XL)
+        foot.setSpacing(look.S)
+        foot.addWidget(self.back)
+        foot.addStretch(1)
+        foot.addWidget(self.decline)
+        foot.addWidget(self.next)
+        column = QVBoxLayout()
+        column.setSpacing(0)
+        column.addWidget(self.stack, 1)
+        column.addLayout(foot)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        row.addWidget(self._side)
+        row.addLayout(column, 1)
+
+    @property
+    def current(self) -> Step:
+        return self.steps[self.stack.currentIndex()]
+
+    def _show(self, at: int) -> None:
+        step = self.steps[at]
+        step.notice.set_text("")
+        self.stack.setCurrentIndex(at)
+        self._side.steps.set_current(at)
+        self.back.setVisible(at > 0)
+        asks = step is self.consent and not self.has_agreed
+        self.decline.setVisible(step in (self.welcome, self.consent) and not self.has_agreed)
+        self.next.setText("I agree" if asks else "Open Hearth" if step is self.at_login else "Next")
+        self.next.set_icon("check" if asks else "")
+        step.heading.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def go_back(self) -> None:
+        if self.stack.currentIndex() > 0:
+            self._show(self.stack.currentIndex() - 1)
+
+    def _key_on(self) -> None:
+        if self.current is not self.consent or self.has_agreed:  # nobody agrees by a key that means "on"
+            self.go_on()
+
+    def go_on(self) -> None:
+        """Do what the step is for, and show the next one if that succeeded."""
+        step = self.current
+        try:
+            if step is self.consent and not self.has_agreed:
+                self.consent.agree()
+                self.has_agreed = True
+                self._side.note.setText(AGREED)
+                self.agreed.emit()
+                self.lend.load()
+            elif step is self.lend:
+                self._take_choices()
+                return
+        except HearthError as error:
+            step.notice.set_text(str(error))
+            return
+        self._advance()
+
+    def _advance(self) -> None:
+        if self.current is self.at_login:
+            self.finished.emit()
+        else:
+            self._show(self.stack.currentIndex() + 1)
+
+    def _take_choices(self) -> None:
+        """What was chosen goes to the worker if there is one, else to the file that it will read.
+
+        Raises:
+            HearthError: the file cannot be written.
+        """
+        changes = dict(self.lend.changes)
+        if not self._client.is_connected:
+            self.lend.save()
+            self.start_worker.emit()
+            self._advance()
+        elif not changes:
+            self._advance()
+        else:
+            self.next.setEnabled(False)
+            self._client.set_settings(changes, lambda values: self._taken(changes, values), self._refused)
+
+    def _taken(self, changes: dict[str, Any], values: dict[str, Any]) -> None:
+        self.next.setEnabled(True)
+        self.lend.show_values(values)
+        if "run" in changes:
+            self.restart_worker.emit()
+        self._advance()
+
+    def _refused(self, error: HearthError) -> None:
+        self.next.setEnabled(True)
+        self.lend.notice.set_text(str(error))
+
+
+def _scrolling(step: Step) -> QScrollArea:
+    """A step that scrolls where the window is too small for it."""
+    area = QScrollArea()
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setWidgetResizable(True)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    canvas = QWidget()
+    canvas.setProperty("canvas", "true")
+    column = QVBoxLayout(canvas)
+    column.setContentsMargins(32, 28, 32, look.S)
+    step.setMaximumWidth(theme().px(760))
+    column.addWidget(step)
+    area.setWidget(canvas)
+    return area

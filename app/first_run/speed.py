@@ -1,0 +1,196 @@
+"""The speed test: the worker measures this PC before it trains; here one waits for it and sees the figures."""
+
+import time
+from typing import Any
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from app import theme as look
+from app.first_run.step import Step
+from app.supervision import Phase, Report
+from app.window.buttons import Button
+from app.window.widgets import Bar, Card, Figure, Label
+from app.window.words import number
+from app.worker_client import WorkerClient
+from core.control import messages as wire
+from core.errors import HearthError
+from core.policy.words import size
+
+POLL_MS = 500
+LENT_S = 60.0
+"""For how long it may compute for the test although the user is here."""
+WAITING = "The worker is starting."
+OFFER = "A few seconds of computing, also while you are here. It decides how many experts this PC hosts."
+
+
+class SpeedTest(Step):
+    retry_asked = Signal()
+    """The worker could not run; somebody wants to try again."""
+
+    def __init__(self, client: WorkerClient) -> None:
+        super().__init__(
+            "Speed test",
+            "How fast is this PC?",
+            "You can skip this: it is measured anyway as soon as this PC may compute.",
+        )
+        self._client = client
+        self._status: wire.Status | None = None
+        self._began: float | None = None
+        self._before: float | None = None
+        self.bar = Bar(height=8)
+        self.bar.setAccessibleName("Progress of the speed test")
+        self.words = Label(WAITING, "body", "text2", wrap=True)
+        self.start = Button("Start the test", "plain", "play")
+        self.start.clicked.connect(self.begin)
+        self.retry = Button("Try again", "plain", "refresh")
+        self.retry.clicked.connect(self.retry_asked)
+        self.figures = QWidget()
+        self.speed, self.threads, self.memory = (
+            Figure("One expert"),
+            Figure("Fastest with"),
+            Figure("Memory of an expert"),
+        )
+        self._device = Label("", "body", "text2", wrap=True)
+        self._timer = QTimer(self, interval=POLL_MS)
+        self._timer.timeout.connect(self._poll)
+        self._build()
+        self._show_words(WAITING)
+        client.connected.connect(self._connected)
+        client.status.connect(self._take_status)
+
+    def _build(self) -> None:
+        row = QHBoxLayout(self.figures)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(look.XL)
+        for figure in (self.speed, self.threads, self.memory):
+            row.addWidget(figure)
+        row.addStretch(1)
+        card = Card("Speed test")
+        buttons = QHBoxLayout()
+        buttons.addWidget(self.start)
+        buttons.addWidget(self.retry)
+        buttons.addStretch(1)
+        column = QVBoxLayout()
+        column.setSpacing(look.M)
+        for widget in (self._device, self.figures, self.words, self.bar):
+            column.addWidget(widget)
+        column.addLayout(buttons)
+        card.body.addLayout(column)
+        self.body.addWidget(card)
+        self.body.addStretch(1)
+        self.figures.hide()
+        self._device.hide()
+        self.retry.hide()
+
+    @property
+    def is_running(self) -> bool:
+        return self._began is not None
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self._client.is_connected and not self.is_running:
+            self._ask()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._stop()
+
+    def show_report(self, report: Report) -> None:
+        """What the supervisor of the worker tells."""
+        if self._client.is_connected:
+            return
+        fault = report.phase in (Phase.FAILED, Phase.WAITING)
+        self.notice.set_text(report.sentence if fault else "")
+        self.retry.setVisible(fault)
+        self._stop()
+        self.start.setEnabled(False)
+        self._show_words("" if fault else report.sentence or WAITING)
+
+    def begin(self) -> None:
+        """Let it compute for the test, and wait for figures."""
+        self._began = time.monotonic()
+        self.start.setEnabled(False)
+        self.bar.show()
+        self._show_words("Compute is starting.", 0.1)
+        self._client.request("start_now", wire.StartNowParams(LENT_S), failed=self._failed)
+        if self._before is not None:
+            self._client.request("benchmark", wire.BenchmarkParams(again=True), failed=self._failed)
+        self._timer.start()
+
+    def _connected(self, snapshot: wire.Snapshot) -> None:
+        self.notice.set_text("")
+        self.retry.hide()
+        self._status = snapshot.status
+        if self.isVisible() and not self.is_running:
+            self._ask()
+
+    def _take_status(self, status: wire.Status) -> None:
+        self._status = status
+
+    def _ask(self) -> None:
+        self._client.request("benchmark", None, wire.BenchmarkStatus, self._show_first, self._failed)
+
+    def _show_first(self, answer: wire.BenchmarkStatus) -> None:
+        self.start.setEnabled(True)
+        self._show_figures(answer)
+        self._show_words("" if answer.time is not None else OFFER)
+
+    def _poll(self) -> None:
+        self._client.request("benchmark", None, wire.BenchmarkStatus, self._look, self._failed)
+
+    def _look(self, answer: wire.BenchmarkStatus) -> None:
+        if self._began is None:
+            return
+        if answer.time is not None and answer.time != self._before:
+            self._stop()
+            self.start.setEnabled(True)
+            self._show_figures(answer)
+            self._show_words("Measured.")
+            return
+        seconds = time.monotonic() - self._began
+        computes = self._status is not None and any(process.name == "compute" for process in self._status.processes)
+        if self._status is not None and not self._status.cpu and seconds > 2:
+            self._show_words(
+                f"It is measured as soon as this PC may compute. {self._status.reason} {self._status.until}", 0.1
+            )
+        elif computes:
+            self._show_words(f"Measuring, for {seconds:.0f} s so far.", 0.6)
+        else:
+            self._show_words(f"Compute is starting, for {seconds:.0f} s so far.", 0.3)
+        if seconds > LENT_S:
+            self._stop()
+            self.start.setEnabled(True)
+            self._show_words("It takes longer than usual. Go on: it is measured as soon as this PC may compute.")
+
+    def _failed(self, error: HearthError) -> None:
+        self._stop()
+        self.start.setEnabled(self._client.is_connected)
+        self._show_words(str(error))
+
+    def _stop(self) -> None:
+        self._began = None
+        self._timer.stop()
+        self.bar.hide()
+
+    def _show_words(self, words: str, share: float = 0.0) -> None:
+        self.words.setText(words)
+        self.words.setVisible(bool(words))
+        self.bar.setVisible(self.is_running)
+        self.bar.set_value(share)
+        self.bar.setAccessibleDescription(words)
+
+    def _show_figures(self, answer: wire.BenchmarkStatus) -> None:
+        self._before = answer.time
+        self._device.setText(f"{answer.device}, {answer.cores} core{'' if answer.cores == 1 else 's'}")
+        self._device.show()
+        self.start.setText("Start the test" if answer.time is None else "Measure again")
+        fastest = max(answer.speeds, key=lambda speed: speed.samples_per_s, default=None)
+        self.figures.setVisible(fastest is not None)
+        if fastest is not None:
+            self.speed.set(number(fastest.samples_per_s), "samples/s")
+            self.threads.set(number(fastest.threads), "thread" if fastest.threads == 1 else "threads")
+            self.memory.setVisible(answer.expert_bytes is not None)
+            parts: list[Any] = size(answer.expert_bytes or 0).rsplit(" ", 1)
+            self.memory.set(*parts)

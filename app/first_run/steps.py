@@ -1,0 +1,245 @@
+"""The steps of the first run that need no worker: what Hearth is, consent, what to lend, the key, starting at login."""
+
+import dataclasses
+import typing
+from pathlib import Path
+from typing import Any
+
+from app.first_run.step import Facts, Step
+from app.pages.recovery import RecoveryWords
+from app.pages.setting_row import LoginRow, Row, row_of
+from app.window.widgets import Card, Label, Pair
+from core import consent, settings_file
+from core import manifest as manifests
+from core.errors import ManifestError
+from core.settings import Settings, profile_values
+
+OFFERED = ("run", "profile", "idle_only")
+"""Settings that are asked for; all others have their page."""
+
+
+class Welcome(Step):
+    def __init__(self) -> None:
+        super().__init__(
+            "Welcome",
+            "One network, many PCs",
+            "Volunteers train one neural network together that is too large for any of their PCs.",
+        )
+        self.body.addWidget(
+            Facts(
+                "How it works",
+                "ember",
+                [
+                    ("experts", "Each PC hosts a few experts", "Small networks, of which the large one is made."),
+                    ("person", "You come first", "The moment you need this PC, Hearth gives it back."),
+                    ("model", "What you train is yours to try", "Ask the model at any time, and see who answered."),
+                ],
+            )
+        )
+        self.body.addWidget(
+            Label(
+                "The next steps take about two minutes. Alt+Right and Alt+Left go on and back.",
+                "cap",
+                "text3",
+                wrap=True,
+            )
+        )
+        self.body.addStretch(1)
+
+
+class Consent(Step):
+    """What happens with the user's leave, and what never does."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            "Your consent",
+            "Lend this PC while you are away?",
+            "Nothing has been started or sent so far. Here is what it means if you agree.",
+        )
+        self._folder = folder
+        does = Facts(
+            "What your PC does",
+            "ember",
+            [
+                (
+                    "cpu",
+                    "Computes, while you are away",
+                    "Matrix arithmetic for a neural network. It stops as soon as you are back, unless you choose "
+                    "otherwise in the next step.",
+                ),
+                (
+                    "energy",
+                    "Uses power",
+                    "Home shows how much, and what it costs. You set the limit.",
+                ),
+            ],
+        )
+        leaves = Facts(
+            "What leaves your PC",
+            "peer",
+            [
+                (
+                    "up",
+                    "Tensors, encrypted on the way",
+                    "Numbers that result from the computation, to peers of the same run. None on metered networks.",
+                ),
+                (
+                    "globe",
+                    "Your address and public key",
+                    "Peers you work with see your internet address and your key. No name is asked for.",
+                ),
+            ],
+        )
+        never = Facts(
+            "What never happens",
+            "ok",
+            [
+                (
+                    "lock",
+                    "Your files and keystrokes are not read",
+                    "Hearth asks how long ago the last input was, not what it was, and which programs run, to give way "
+                    "to them. That stays on this PC.",
+                ),
+                (
+                    "shield",
+                    "No code from others is run",
+                    "Peers exchange tensors only. The program is the one you installed.",
+                ),
+            ],
+        )
+        self.pair = Pair(does, leaves)
+        self.body.addWidget(self.pair)
+        self.body.addWidget(never)
+        stored = Label(
+            f"Settings, logs and what is trained are stored on this PC, in {folder}.", "cap", "text3", wrap=True
+        )
+        self.body.addWidget(stored)
+        self.body.addStretch(1)
+
+    def agree(self) -> None:
+        """Keep the consent; whoever has chosen nothing yet lends only while away, as they were told.
+
+        Raises:
+            DataFolderError: it cannot be written.
+        """
+        if not (self._folder / settings_file.FILE).exists():
+            settings_file.save(self._folder, Settings(idle_only=True))
+        consent.give(self._folder, "app")
+
+
+class Lend(Step):
+    """The run, the profile with its limits, and when."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            "What you lend", "What do you lend?", "You can change all of this at any time, and much more, in Settings."
+        )
+        self._folder = folder
+        self.values: dict[str, Any] = {}
+        self.changes: dict[str, Any] = {}
+        self.rows: dict[str, Row] = {}
+        types = typing.get_type_hints(Settings, include_extras=True)
+        fields = {field.name: field for field in dataclasses.fields(Settings)}
+        self.limits = Label("", "cap", "text2", wrap=True)
+        for name in OFFERED:
+            row = self.rows[name] = row_of(fields[name], types[name])
+            row.divider.hide()
+            row.marks = False
+            row.chosen.connect(lambda value, name=name: self._choose(name, value))
+            card = Card(fields[name].metadata["group"])
+            card.body.addWidget(row)
+            if name == "profile":
+                card.body.addWidget(self.limits)
+            self.body.addWidget(card)
+        self.body.addStretch(1)
+
+    def load(self) -> None:
+        """Show what the data folder's file says; only while no worker owns it."""
+        settings, note = settings_file.load(self._folder)
+        self.notice.set_text(note or "")
+        self.show_values(dataclasses.asdict(settings))
+
+    def show_values(self, values: dict[str, Any]) -> None:
+        """Show settings as they are in force."""
+        self.values, self.changes = values, {}
+        self._show()
+
+    def _choose(self, name: str, value: Any) -> None:
+        if name == "run":
+            try:
+                manifests.load(value)
+            except ManifestError as error:
+                self.rows["run"].show_value(self._now("run"), str(error))
+                return
+        self.changes[name] = value
+        self._show()
+
+    def _now(self, name: str) -> Any:
+        return self.changes.get(name, self.values[name])
+
+    def _show(self) -> None:
+        for name, row in self.rows.items():
+            row.show_value(self._now(name))
+        profile = self._now("profile")
+        brought = self.values if profile == "own" or "profile" not in self.changes else profile_values(profile)
+        self.limits.setText(limits({**self.values, **brought}))
+
+    def save(self) -> None:
+        """Write what was chosen to the file; only while no worker owns it.
+
+        Raises:
+            HearthError: a value cannot be, or the file not be written.
+        """
+        settings = settings_file.load(self._folder)[0].changed(self.changes)
+        settings_file.save(self._folder, settings)
+        self.show_values(dataclasses.asdict(settings))
+
+
+class BackUp(Step):
+    """The recovery words."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            "Back up identity",
+            "Keep your key safe",
+            "You can skip this: the words are in Settings, under Identity, whenever you want them.",
+        )
+        card = Card("Recovery words")
+        self.words = RecoveryWords(folder)
+        card.body.addWidget(self.words)
+        self.body.addWidget(card)
+        self.body.addStretch(1)
+
+
+class AtLogin(Step):
+    """The last question, and what happens now."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            "Start at login",
+            "Ready",
+            "Closing the window leaves Hearth in the tray, where the desktop has one; Quit ends it.",
+        )
+        card = Card("When this PC starts")
+        self.row = LoginRow(folder)
+        self.row.divider.hide()
+        self.row.marks = False
+        card.body.addWidget(self.row)
+        self.body.addWidget(card)
+        self.body.addStretch(1)
+
+
+def limits(values: dict[str, Any]) -> str:
+    """What these settings allow, in a sentence or two."""
+    heat = values["cpu_celsius"]
+    threads = values["threads"]
+    parts = [
+        f"Processor: {values['cpu_share_in_use']}% of the time while you are here, {values['cpu_share_idle']}% while "
+        f"away, on {'half of the cores' if not threads else f'{threads} thread' + 's' * (threads > 1)}",
+        f"no hotter than {heat} °C" if heat else "",
+    ]
+    memory = (
+        f"Memory: {values['memory_in_use_percent']}% while you are here, {values['memory_idle_percent']}% while away."
+    )
+    gpu = "GPU: also while you are here." if values["gpu_in_use"] else "GPU: only while you are away."
+    return f"{', '.join(part for part in parts if part)}. {memory} {gpu}"

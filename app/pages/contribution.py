@@ -1,0 +1,267 @@
+"""Contribution: what this PC did today, this week and ever, and its history as the worker's ledger tells it."""
+
+import time
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QGuiApplication, QHideEvent, QImage, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QFileDialog, QGridLayout
+
+from app import theme as look
+from app.pages import share_card
+from app.pages.contribution_cards import ASKING, NOTHING_HERE, HistoryCard, SharesCard, TotalCard, WeekCard
+from app.pages.exporting import METRICS, Saver, table
+from app.pages.history import BY, GROUPS, KINDS, RANGES, Answer, By, bars, day_name, last_week, question, shares
+from app.theme import theme
+from app.window.buttons import Button, Segmented
+from app.window.menu import Menu
+from app.window.page import Page
+from app.window.widgets import Label, Notice, Pair, set_tone
+from app.window.words import clock
+from app.worker_client import WorkerClient
+from core.community.messages import LISTED, ListParams, Totals
+from core.control.messages import Status
+from core.errors import HearthError
+
+EVERY_MS = 10_000
+"""Between two looks at the ledger, while the page is seen."""
+TOLD_MS = 8000
+NOTHING_YET = "Nothing yet. Bars appear within a minute after this PC has begun to compute."
+MEASURED = 0.99
+"""Energy of which less was measured is an estimate."""
+FOUR_ABREAST = 700
+"""Pages narrower than this have two cards of totals in a row."""
+
+
+class _Look:
+    """Some questions to the ledger whose answers are of use together only."""
+
+    def __init__(self, done: Callable[["_Look"], None]) -> None:
+        self._done, self._open = done, 0
+        self.answers: dict[str, Any] = {}
+
+    def expect(self, name: str) -> Callable[[Any], None]:
+        """What is to be called with the answer to a question; after the last one all are told to be there."""
+        self._open += 1
+
+        def came(answer: Any) -> None:
+            self.answers[name] = answer
+            self._open -= 1
+            if not self._open:
+                self._done(self)
+
+        return came
+
+
+class ContributionPage(Page):
+    """Looks at the ledger while it is seen."""
+
+    def __init__(self, client: WorkerClient) -> None:
+        super().__init__("contribution", "Contribution", "chart", "Contribution", ASKING)
+        self._client = client
+        self.range = Segmented(RANGES, "Time")
+        self.range.set_value("month")
+        self.export = Button("Export", "plain", "download")
+        self.export.clicked.connect(self._open_menu)
+        self._told = Label("", "cap", "text2", wrap=True)
+        self._told.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.head.addWidget(self._told, 1)
+        self.head.addWidget(self.range)
+        self.head.addWidget(self.export)
+        self.notice = Notice()
+        self.lent, self.trained = TotalCard("Time of computing", "clock"), TotalCard("Samples trained", "model")
+        self.calls, self.energy = TotalCard("Expert calls served", "experts"), TotalCard("Energy", "energy")
+        self._cards = (self.lent, self.trained, self.calls, self.energy)
+        self._totals_grid = QGridLayout()
+        self._totals_grid.setSpacing(look.CARD_GAP)
+        self.history, self.week, self.shares = HistoryCard(), WeekCard(), SharesCard()
+        self.body.addWidget(self.notice)
+        self.body.addLayout(self._totals_grid)
+        self.body.addWidget(self.history, 3)
+        self.body.addWidget(Pair(self.week, self.shares), 2)
+        self._abreast = 0
+        self._place_totals(4)
+        self._status: Status | None = None
+        self._names: dict[str, str] = {}
+        self._look: _Look | None = None
+        self._shown: _Look | None = None
+        self._seen_at = 0.0
+        self._timer = QTimer(self, interval=EVERY_MS)
+        self._timer.timeout.connect(self.look)
+        self._told_timer = QTimer(self, singleShot=True, interval=TOLD_MS)
+        self._told_timer.timeout.connect(self._told.clear)
+        self.saver = Saver(self)
+        self.saver.told.connect(self._tell)
+        self.history.kind.currentIndexChanged.connect(self.look)
+        self.history.group.chosen.connect(self._draw)
+        self.range.chosen.connect(self.look)
+        self.export.setEnabled(False)
+
+    # what the window tells
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._timer.start()
+        self.look()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._timer.stop()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place_totals(2 if self.width() < theme().px(FOUR_ABREAST) else 4)
+
+    def update_status(self, status: Status) -> None:
+        self._status = status
+        names = {device.id: device.name for device in status.devices}
+        if names != self._names:
+            self._names = names
+            self._draw()
+
+    def set_connected(self, connected: bool, sentence: str) -> None:
+        old = f"The figures are from {clock(datetime.fromtimestamp(self._seen_at))}." if self._shown else ""
+        self.notice.set_text("" if connected else f"{sentence.rstrip('.')}. {old}".strip())
+        self._set_stale(not connected)
+        self._look = None
+        if connected and self.isVisible():
+            self.look()
+
+    def _set_stale(self, stale: bool) -> None:
+        for card in self._cards:
+            set_tone(card.value, "text3" if stale else "text")
+        self.history.plot.set_stale(stale)
+        self.week.map.set_stale(stale)
+
+    def _place_totals(self, abreast: int) -> None:
+        if abreast != self._abreast:
+            self._abreast = abreast
+            for at, card in enumerate(self._cards):
+                self._totals_grid.addWidget(card, at // abreast, at % abreast)
+                self._totals_grid.setColumnStretch(at, int(at < abreast))
+
+    # asking
+
+    def look(self) -> None:
+        """Ask the ledger for all that is shown."""
+        if not self._client.is_connected or not self.isVisible():
+            return
+        client, now, chosen = self._client, time.time(), self.range.value()
+        this = self._look = _Look(self._take)
+
+        def failed(error: HearthError) -> None:
+            if this is self._look:
+                self.notice.set_text(f"{error} The page asks again in {EVERY_MS // 1000} s.")
+
+        client.totals(this.expect("totals"), failed)
+        client.series(last_week(now), this.expect("week"), failed)
+        client.sessions(ListParams(LISTED), this.expect("sessions"), failed)
+        for metric, _, _ in self.history.chosen_kind().metrics:
+            for by in BY:
+                client.series(question(metric, chosen, now, by), this.expect(f"{metric} by {by}"), failed)
+
+    def _take(self, this: _Look) -> None:
+        if this is self._look:
+            self._shown, self._seen_at = this, time.time()
+            self.notice.set_text("")
+            self.export.setEnabled(True)
+            self._draw()
+
+    def _draw(self) -> None:
+        if self._shown is None:
+            return
+        answers = self._shown.answers
+        kind, chosen = self.history.chosen_kind(), self.range.value()
+        if any(f"{metric} by run" not in answers for metric, _, _ in kind.metrics):
+            return  # another figure was chosen, whose answers are on their way
+        series = [Answer(answers[f"{metric} by run"], answers[f"{metric} by device"]) for metric, _, _ in kind.metrics]
+        totals: Totals = answers["totals"]
+        self._show_totals(totals)
+        shown = bars(kind, series, self.history.group.value(), chosen, self._names, answers["sessions"])
+        empty = NOTHING_HERE if totals.since else NOTHING_YET
+        whole = sum(shown.sums())
+        summary = f"{kind.write(whole)} in {RANGES[chosen]}" if whole else ""
+        self.history.show_bars(shown, empty, summary)
+        self.week.map.set_hours(answers["week"])
+        headings = {**GROUPS, "device": "Kinds"} if kind is KINDS["bytes"] else GROUPS
+        groups = {headings[by]: shares(series, by, self._names) for by in BY}
+        self.shares.show_shares(kind, groups, RANGES[chosen])
+
+    def _show_totals(self, totals: Totals) -> None:
+        since = "Nothing is known yet." if totals.since is None else f"Since {day_name(totals.since)}."
+        self.subtitle.setText(since)
+        each = [period.amounts for period in (totals.today, totals.week, totals.all)]
+        text = each[2].tokens > 0 and (each[0].tokens > 0 or not each[2].samples)
+        trained = KINDS["tokens" if text else "samples"]
+        estimates = [amounts.kwh_measured < MEASURED * amounts.kwh for amounts in each]
+        for card, kind, metric in (
+            (self.lent, KINDS["seconds"], "seconds"),
+            (self.trained, trained, "tokens" if text else "samples"),
+            (self.calls, KINDS["calls"], "calls"),
+        ):
+            card.set(kind, [getattr(amounts, metric) for amounts in each])
+        self.energy.set(KINDS["kwh"], [amounts.kwh for amounts in each], estimates)
+
+    # exporting
+
+    def _open_menu(self) -> None:
+        menu = Menu()
+        menu.addAction("History as a table (CSV)").triggered.connect(self._ask_csv)
+        menu.addAction("Share card (PNG)").triggered.connect(self._ask_png)
+        menu.addAction("Copy the share card").triggered.connect(self._copy_card)
+        menu.setParent(self, menu.windowFlags())
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(self.export.mapToGlobal(self.export.rect().bottomLeft()))
+
+    def _ask_csv(self) -> None:
+        name, _ = QFileDialog.getSaveFileName(self, "Save the history", "hearth-history.csv", "Tables (*.csv)")
+        if name:
+            self.save_csv(Path(name))
+
+    def _ask_png(self) -> None:
+        name, _ = QFileDialog.getSaveFileName(self, "Save the share card", "hearth.png", "Pictures (*.png)")
+        if name:
+            self.saver.save(Path(name), self.card())
+
+    def _copy_card(self) -> None:
+        QGuiApplication.clipboard().setImage(self.card())
+        self._tell("Copied the share card.")
+
+    def save_csv(self, path: Path) -> None:
+        """Write all metrics of the chosen range, told apart as the bars are; the worker is asked for them first."""
+        group, now, chosen = self.history.group.value(), time.time(), self.range.value()
+        by: By = "run" if group == "run" else "device"
+        whole = _Look(lambda this: self.saver.save(path, table(this.answers, by)))
+        for metric in METRICS:
+            self._client.series(
+                question(metric, chosen, now, by), whole.expect(metric), lambda error: self._tell(str(error))
+            )
+
+    def card(self) -> QImage:
+        """The share card as of now."""
+        assert self._shown is not None
+        totals: Totals = self._shown.answers["totals"]
+        ever = totals.all.amounts
+        figures = [("seconds", "of computing"), ("samples", "samples trained"), ("tokens", "of text trained")]
+        figures += [("calls", "expert calls served"), ("kwh", "of electricity")]
+        told = [
+            (KINDS[metric].short(getattr(ever, metric)), words) for metric, words in figures if getattr(ever, metric)
+        ]
+        since = "" if totals.since is None else f" since {day_name(totals.since)}"
+        return share_card.paint(
+            share_card.Shared(
+                f"This PC has lent its idle time to a neural network of volunteers{since}.",
+                tuple(told[:4]),
+                self.history.plot.bars,
+                f"{self.history.chosen_kind().title}, {RANGES[self.range.value()]}.",
+                datetime.now().strftime("%d %B %Y").lstrip("0"),
+            )
+        )
+
+    def _tell(self, sentence: str) -> None:
+        self._told.setText(sentence)
+        self._told.setAccessibleName(sentence)
+        self._told_timer.start()

@@ -1,0 +1,216 @@
+"""The experts: the run's whole grid with what happens in it, those hosted here, and loss and load over time."""
+
+import time
+from collections import deque
+from datetime import datetime
+
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
+
+from app import theme as look
+from app.pages.grid_card import EVERY_MS, LAYERS, GridCard, uid_of
+from app.theme import theme
+from app.window.curve_plot import CurvePlot
+from app.window.page import Page
+from app.window.table import Column, Table, TableModel
+from app.window.widgets import Card, Label, Notice, Pair
+from app.window.words import clock, number, rate, short
+from app.worker_client import WorkerClient
+from core.control.messages import CellStatus, CurvePoint, ExpertStatus, GridStatus, Status
+from core.errors import HearthError
+
+HISTORY_S = 1800.0
+NONE_HERE = "No expert is hosted on this PC now. It takes some on when it may compute."
+
+
+class Hosted(ExpertStatus, frozen=True):
+    """An expert of this PC with what the grid tells of it."""
+
+    calls: int = 0
+    load: float | None = None
+
+
+COLUMNS = (
+    Column[Hosted](
+        "Expert",
+        lambda e: e.uid.partition(".")[2],  # all are of one run
+        lambda e: [int(u) for u in e.uid.split(".")[1:]],
+        mono=True,
+        tip=lambda e: e.uid,
+    ),
+    Column[Hosted]("Updates", lambda e: number(e.updates), lambda e: e.updates, True),
+    Column[Hosted]("Samples", lambda e: number(e.samples), lambda e: e.samples, True),
+    Column[Hosted]("Calls", lambda e: number(e.calls), lambda e: e.calls, True),
+    Column[Hosted](
+        "Load", lambda e: "\N{EN DASH}" if e.load is None else f"{number(e.load * 100)}%", lambda e: e.load or 0.0, True
+    ),
+)
+
+
+class HostedCard(Card):
+    """The experts of this PC as a table."""
+
+    def __init__(self) -> None:
+        super().__init__("Hosted on this PC")
+        self._count = Label("", "cap", "text2")
+        self.head.addWidget(self._count)
+        self.model = TableModel[Hosted](COLUMNS, lambda expert: expert.uid)
+        self.table = Table(self.model, "Experts hosted on this PC")
+        self.table.set_widths((90, 72, 78, 58, 62))
+        self.table.setMinimumHeight(theme().px(170))
+        self.empty = Label("Shown as soon as the worker answers.", "body", "text2", wrap=True)
+        self.body.addWidget(self.empty)
+        self.body.addWidget(self.table, 1)
+        self.body.addStretch(0)
+        self.table.hide()
+
+    def show_experts(self, experts: list[Hosted]) -> None:
+        self.model.set_rows(experts)
+        self._count.setText(f"{number(len(experts))} experts" if len(experts) != 1 else "1 expert")
+        self.empty.setText(NONE_HERE)
+        self.empty.setVisible(not experts)
+        self.table.setVisible(bool(experts))
+
+
+class HistoryCard(Card):
+    """Loss over the steps, and calls served over the last half hour that this window has seen."""
+
+    def __init__(self) -> None:
+        super().__init__("Loss and load")
+        self.loss = CurvePlot(
+            "Loss",
+            "peer",
+            lambda value: number(value, 3),
+            short,
+            None,
+            "Not measured yet. The first point follows soon.",
+        )
+        self._times: deque[tuple[float, float]] = deque()
+        self.load = CurvePlot(
+            "Calls per second",
+            "ember",
+            lambda value: f"{rate(value)} calls per second",
+            short,
+            None,
+            "Noted from now on, while this window is open.",
+            self._clock,
+        )
+        row = QHBoxLayout()
+        row.setSpacing(look.XL)
+        for word, plot in (("Loss on unseen samples", self.loss), ("Calls served here per second", self.load)):
+            column = QVBoxLayout()
+            column.addWidget(Label(word, "cap", "text2", wrap=True))
+            column.addWidget(plot, 1)
+            row.addLayout(column, 1)
+        self.body.addLayout(row, 1)
+
+    def _clock(self, seconds: float) -> str:
+        start = self._times[0][0] if self._times else time.time()
+        return clock(datetime.fromtimestamp(start + seconds))
+
+    def note(self, moment: float, calls_per_s: float) -> None:
+        """Remember a figure; drawn by `draw`."""
+        if self._times and moment <= self._times[-1][0]:
+            return  # the clock was set back
+        self._times.append((moment, calls_per_s))
+        while moment - self._times[0][0] > HISTORY_S:
+            self._times.popleft()
+
+    def draw(self) -> None:
+        if len(self._times) > 1:
+            start = self._times[0][0]
+            self.load.set_points([(round(moment - start), value) for moment, value in self._times])
+
+    def set_stale(self, stale: bool) -> None:
+        for plot in (self.loss, self.load):
+            plot.set_stale(stale)
+
+
+class ExpertsPage(Page):
+    """Looks at the grid every other second while it is seen, a layer at a time."""
+
+    def __init__(self, client: WorkerClient) -> None:
+        super().__init__(
+            "experts", "Experts", "experts", "Experts", "Who hosts which part of the model, and what it does."
+        )
+        self._client = client
+        self.notice = Notice()
+        self.grid, self.hosted, self.history = GridCard(), HostedCard(), HistoryCard()
+        self.body.addWidget(self.notice)
+        self.body.addWidget(self.grid, 3)
+        self.body.addWidget(Pair(self.hosted, self.history), 2)
+        self._asking = False
+        self._status: Status | None = None
+        self._points: list[CurvePoint] = []
+        self._timer = QTimer(self, interval=EVERY_MS)
+        self._timer.timeout.connect(self._look)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._timer.start()
+        self._draw()
+        self._look()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._timer.stop()
+
+    def update_status(self, status: Status) -> None:
+        if self._status is not None and self._status.run != status.run:
+            self.grid.layers.clear()
+        first = self._status is None
+        self._status, self.grid.run = status, status.run
+        if first and self.isVisible():
+            self._draw()
+        self.history.note(status.time, status.calls_per_s if status.state == "contributing" else 0.0)
+
+    def update_curve(self, points: list[CurvePoint]) -> None:
+        self._points = points
+
+    def set_connected(self, connected: bool, sentence: str) -> None:
+        self.notice.set_text("" if connected else f"{sentence.rstrip('.')}. What is shown here is from before.")
+        self.grid.set_stale(not connected)
+        self.history.set_stale(not connected)
+        if not connected:
+            self._asking = False
+        elif self.isVisible():
+            self._look()
+
+    def _look(self) -> None:
+        if not self._asking and self._client.is_connected:
+            self._asking = True
+            self._client.grid(0, self._take, self._failed)
+            self._draw()
+
+    def _take(self, grid: GridStatus) -> None:
+        self.notice.set_text("")
+        self.grid.show_layer(grid)
+        if grid.layer + 1 < min(grid.layers, LAYERS) and self.isVisible():
+            self._client.grid(grid.layer + 1, self._take, self._failed)
+        else:
+            self._asking = False
+
+    def _failed(self, error: HearthError) -> None:
+        self._asking = False
+        if self._client.is_connected:
+            self.notice.set_text(str(error))
+
+    def _draw(self) -> None:
+        """The figures of the status and the curves."""
+        self.history.draw()
+        self.history.loss.set_points([(point.step, point.loss) for point in self._points])
+        if self._status is not None:
+            told = {
+                uid_of(self._status.run, number_, place, layer.shape): cell
+                for number_, layer in self.grid.layers.items()
+                for place, cell in layer.cells.items()
+                if cell.here
+            }
+            self.hosted.show_experts([_with(expert, told.get(expert.uid)) for expert in self._status.experts])
+
+
+def _with(expert: ExpertStatus, cell: CellStatus | None) -> Hosted:
+    if cell is None:
+        return Hosted(expert.uid, expert.updates, expert.samples)
+    return Hosted(expert.uid, expert.updates, expert.samples, cell.calls, cell.load)

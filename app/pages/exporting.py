@@ -1,0 +1,60 @@
+"""The history as a table for other programs, and files written beside the window's thread."""
+
+import csv
+import io
+import threading
+from collections.abc import Mapping
+from datetime import datetime
+from itertools import pairwise
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QImage
+
+from core.community.messages import Amounts, Metric, Series
+
+METRICS: tuple[Metric, ...] = Amounts.__struct_fields__  # type: ignore[assignment]
+CSV_SUFFIX, PNG_SUFFIX = ".csv", ".png"
+
+
+def table(answers: Mapping[str, Series], by: str) -> str:
+    """All metrics of a range as comma-separated values, a row for each stretch of time and each of `by`.
+
+    Args:
+        answers: the series of each metric, over the same time.
+        by: heading of the column that tells them apart, such as "device".
+    """
+    times = next(iter(answers.values())).times
+    keys = sorted({key for series in answers.values() for key in series.values}) or [""]
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(["start", "end", by, *answers])
+    for at, (start, end) in enumerate(pairwise(times)):
+        moments = [datetime.fromtimestamp(moment).astimezone().isoformat() for moment in (start, end)]
+        for key in keys:
+            amounts = [series.values[key][at] if key in series.values else 0 for series in answers.values()]
+            if any(amounts):
+                writer.writerow([*moments, key, *amounts])
+    return text.getvalue()
+
+
+class Saver(QObject):
+    """Writes a file without holding up the window."""
+
+    told = Signal(str)
+    """A sentence about how it went."""
+
+    def save(self, path: Path, content: str | QImage) -> None:
+        """Write text or a picture (PNG); `told` says when that is done."""
+        threading.Thread(target=self._save, args=(path, content), name="export", daemon=True).start()
+
+    def _save(self, path: Path, content: str | QImage) -> None:
+        try:
+            if isinstance(content, str):
+                path.write_text(content, encoding="utf-8", newline="")
+            elif not content.save(str(path), "PNG"):  # type: ignore[call-overload]
+                raise OSError("is the disk full, or the folder read-only?")
+        except OSError as error:
+            self.told.emit(f"{path.name} could not be written: {error.strerror or error}.")
+        else:
+            self.told.emit(f"Saved as {path}.")

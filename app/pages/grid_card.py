@@ -1,0 +1,251 @@
+"""The grid of the run on the experts page: every layer, coloured by a figure, lit where something happens."""
+
+import math
+from collections.abc import Callable
+
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QWidget
+
+from app import theme as look
+from app.theme import theme
+from app.window.buttons import Button, Segmented
+from app.window.expert_grid import HOLLOW, NOBODY, SHADES, ExpertGrid
+from app.window.widgets import Card, Label
+from app.window.words import number, percent
+from core.control.messages import CellStatus, GridStatus
+
+EVERY_MS = 2000
+"""Between two looks at the grid, while the page is seen."""
+SIDES = (5, 7, 9, 12, 16, 22, 30)
+"""Sides of a cell that one can choose, pixels."""
+LAYERS = 32
+"""Layers that are shown; the others are told in a sentence."""
+WHOLE = 4096
+"""Cells of a layer that are shown as its grid; of a larger one, mostly empty, only the experts."""
+ASKING = "Asking the worker for the grid."
+NO_EXPERTS = "No expert is hosted yet. They appear as soon as a PC of this run computes."
+CHOICES = {"version": "Updates", "load": "Load", "calls": "Calls"}
+MEANS = {"version": "took more updates", "load": "are busier", "calls": "answered more calls"}
+
+
+class Layer:
+    """The newest answer about a layer, and what has changed since the one before."""
+
+    def __init__(self) -> None:
+        self.cells: dict[int, CellStatus] = {}
+        self.places: list[int] = []
+        """Cells of the grid in the order in which they are drawn; empty: all, in their own order."""
+        self.lit: frozenset[int] = frozenset()
+        self.shape: tuple[int, ...] = ()
+
+    def take(self, grid: GridStatus) -> None:
+        new = {cell.cell: cell for cell in grid.cells}
+        old, self.cells, self.shape = self.cells, new, grid.shape
+        self.places = sorted(new) if math.prod(grid.shape) > WHOLE else []
+        active = [
+            number_
+            for number_, cell in new.items()
+            if (before := old.get(number_)) is not None
+            and (
+                before.calls != cell.calls
+                or (None not in (before.version, cell.version) and before.version != cell.version)
+            )
+        ]
+        index = {place: at for at, place in enumerate(self.places)} if self.places else None
+        self.lit = frozenset(active if index is None else (index[place] for place in active))
+
+    def at(self, drawn: int) -> int:
+        """The cell of the grid that is drawn at a place."""
+        return self.places[drawn] if self.places else drawn
+
+    @property
+    def columns(self) -> int:
+        if self.places or len(self.shape) == 1:
+            return max(1, math.ceil(math.sqrt(self.count)))
+        return self.shape[-1]
+
+    @property
+    def count(self) -> int:
+        return len(self.places) or math.prod(self.shape)
+
+
+def uid_of(run: str, layer: int, cell: int, shape: tuple[int, ...]) -> str:
+    """ "text.0.3.14" of a cell's number."""
+    coords: list[int] = []
+    for size in reversed(shape):
+        cell, u = divmod(cell, size)
+        coords.append(u)
+    return ".".join((run, str(layer), *map(str, reversed(coords))))
+
+
+def words_about(uid: str, cell: CellStatus | None) -> str:
+    """All that is known of a cell."""
+    if cell is None:
+        return f"{uid}: {NOBODY.lower()}."
+    parts = ["hosted here"] if cell.here else []
+    if cell.hosts:
+        parts.append(f"hosted by {number(cell.hosts)} other peer{'' if cell.hosts == 1 else 's'}")
+    if not parts:
+        parts.append("hosted by another peer")
+    parts.append("version not told yet" if cell.version is None else f"{number(cell.version)} updates")
+    if cell.load is not None:
+        parts.append(f"{percent(cell.load)} load")
+    if cell.calls:
+        parts.append(f"{number(cell.calls)} calls")
+    return f"{uid}: {', '.join(parts)}"
+
+
+class GridCard(Card):
+    """Every layer's grid, as large as one likes."""
+
+    def __init__(self) -> None:
+        super().__init__("The grid of the run")
+        self.run = ""
+        self.by = Segmented(CHOICES, "Colour by")
+        self.by.chosen.connect(lambda value: self._show_all())
+        self.smaller, self.larger = Button("", "plain", "zoom-out"), Button("", "plain", "zoom-in")
+        for button, name, step in ((self.smaller, "Smaller cells", -1), (self.larger, "Larger cells", 1)):
+            button.setAccessibleName(name)
+            button.setToolTip(name)
+            button.clicked.connect(lambda _=False, step=step: self._zoom(step))
+        for widget in (self.by, self.smaller, self.larger):
+            self.head.addWidget(widget)
+        self.layers: dict[int, Layer] = {}
+        self.grids: list[ExpertGrid] = []
+        self._titles: list[Label] = []
+        self._side: int | None = None
+        self._legend = ""
+        self.words = Label("", "cap", "text2", wrap=True)
+        self.words.setMinimumHeight(2 * self.words.fontMetrics().height())
+        content = QWidget()
+        content.setProperty("canvas", "true")
+        self._flow = QGridLayout(content)
+        self._flow.setContentsMargins(4, 4, 4, 4)
+        self._flow.setHorizontalSpacing(look.XL)
+        self._flow.setVerticalSpacing(look.S)
+        self._area = QScrollArea()
+        self._area.setFrameShape(QFrame.Shape.NoFrame)
+        self._area.setWidgetResizable(True)
+        self._area.setWidget(content)
+        self._area.setMinimumHeight(theme().px(236))
+        self.empty = Label(ASKING, "body", "text2", wrap=True)
+        self.body.addWidget(self.empty)
+        self.body.addWidget(self._area, 1)
+        self.body.addWidget(self.words)
+        self._area.hide()
+
+    def show_layer(self, grid: GridStatus) -> None:
+        """Show the newest answer about a layer."""
+        self.layers.setdefault(grid.layer, Layer()).take(grid)
+        self._make_grids(min(grid.layers, LAYERS))
+        if grid.layer < len(self.grids):
+            self._show(grid.layer, self._most())
+        any_hosted = any(layer.cells for layer in self.layers.values())
+        self.empty.setText(NO_EXPERTS)
+        self.empty.setVisible(not any_hosted)
+        self._area.setVisible(any_hosted)
+        self._tell_all(grid)
+
+    def _make_grids(self, count: int) -> None:
+        for layer in range(len(self.grids), count):
+            grid, title = ExpertGrid(layer), Label(f"Layer {layer}", "cap", "text2")
+            grid.picked.connect(lambda words: self.words.setText(words or self._legend))
+            self.grids.append(grid)
+            self._titles.append(title)
+            self._place()
+
+    def _place(self) -> None:
+        """Layers side by side, as many as fit."""
+        side = self._side or self._fitting()
+        wide = 0
+        for grid in self.grids:
+            grid.set_side(side)
+            wide = max(wide, grid.sizeHint().width())
+        fit = max(1, (self._area.viewport().width() + look.XL) // (wide + look.XL))
+        for number_, (title, grid) in enumerate(zip(self._titles, self.grids, strict=True)):
+            row, column = divmod(number_, fit)
+            self._flow.addWidget(title, 2 * row, column)
+            self._flow.addWidget(grid, 2 * row + 1, column)
+            title.show()
+            grid.show()
+        for column in range(self._flow.columnCount()):
+            self._flow.setColumnStretch(column, 0)
+        self._flow.setColumnStretch(fit, 1)
+        self._flow.setRowStretch(self._flow.rowCount(), 1)
+
+    def _fitting(self) -> int:
+        """The largest cells of which a layer, or two where there are more, fit side by side."""
+        columns = max((layer.columns for layer in self.layers.values()), default=1)
+        room = self._area.viewport().width() / min(2, max(1, len(self.grids))) - look.XL
+        sides = [side for side in SIDES if columns * (side + 3) <= room]
+        return max(sides, default=SIDES[0])
+
+    def _zoom(self, step: int) -> None:
+        now = self._side or self._fitting()
+        place = min(len(SIDES) - 1, max(0, SIDES.index(now) + step))
+        self._side = SIDES[place]
+        self.smaller.setEnabled(place > 0)
+        self.larger.setEnabled(place < len(SIDES) - 1)
+        self._place()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self.grids:
+            self._place()
+
+    def _value(self) -> Callable[[CellStatus], float]:
+        key = self.by.value()
+        return lambda cell: getattr(cell, key) or 0.0
+
+    def _most(self) -> float:
+        if self.by.value() == "load":
+            return 1.0
+        value = self._value()
+        return max((value(cell) for layer in self.layers.values() for cell in layer.cells.values()), default=0.0) or 1.0
+
+    def _show_all(self) -> None:
+        most = self._most()
+        for layer in self.layers:
+            if layer < len(self.grids):
+                self._show(layer, most)
+
+    def _show(self, number_: int, most: float) -> None:
+        layer, grid, value = self.layers[number_], self.grids[number_], self._value()
+        shape_before = grid.sizeHint()
+        if layer.places:
+            shades = [min(SHADES, int(SHADES * value(layer.cells[place]) / most)) for place in layer.places]
+            own = frozenset(at for at, place in enumerate(layer.places) if layer.cells[place].here)
+        else:
+            shades = [HOLLOW] * layer.count
+            for place, cell in layer.cells.items():
+                if place < len(shades):  # a worker of another version may tell anything
+                    shades[place] = min(SHADES, int(SHADES * value(cell) / most))
+            own = frozenset(place for place, cell in layer.cells.items() if cell.here)
+
+        def words(drawn: int) -> str:
+            place = layer.at(drawn)
+            return words_about(uid_of(self.run, number_, place, layer.shape), layer.cells.get(place))
+
+        grid.set_cells(layer.columns, shades, words, own, layer.lit)
+        if grid.sizeHint() != shape_before:
+            self._place()
+
+    def _tell_all(self, grid: GridStatus) -> None:
+        word = "Brighter" if theme().dark else "Darker"
+        hosted = sum(len(layer.cells) for layer in self.layers.values())
+        here = sum(cell.here for layer in self.layers.values() for cell in layer.cells.values())
+        some = not grid.whole and hosted < grid.layers * math.prod(grid.shape)
+        whole = " Only what this PC knows of is shown." if some else ""
+        more = "" if grid.layers <= LAYERS else f" The first {LAYERS} of {number(grid.layers)} layers are shown."
+        legend = (
+            f"{number(hosted)} experts, {number(here)} of them here (outlined). {word} cells {MEANS[self.by.value()]}; "
+            f"lit ones answered a call or took an update in the last {EVERY_MS // 1000} s.{whole}{more}"
+        )
+        if self.words.text() in ("", self._legend):
+            self.words.setText(legend)
+        self._legend = legend
+
+    def set_stale(self, stale: bool) -> None:
+        """Grey: the figures are old."""
+        for grid in self.grids:
+            grid.set_stale(stale)

@@ -1,0 +1,266 @@
+"""What the contribution page shows of the ledger's answers: metrics, ranges, and bars made of series. No widget."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Literal, NamedTuple
+
+from PySide6.QtCore import QDate
+
+from app.window.bar_plot import Bars, Part
+from app.window.words import clock, data_size, locale, number
+from core.community.messages import Metric, Resolution, Series, SeriesParams, Session
+from core.policy.words import electricity
+
+By = Literal["run", "device"]
+BY: tuple[By, ...] = ("device", "run")
+RANGES: dict[str, str] = {"day": "24 hours", "week": "7 days", "month": "30 days", "year": "1 year"}
+GROUPS: dict[str, str] = {"all": "All", "device": "Devices", "run": "Runs"}
+BACK: dict[str, tuple[Resolution, timedelta]] = {
+    "day": ("hour", timedelta(hours=23)),
+    "week": ("day", timedelta(days=6)),
+    "month": ("day", timedelta(days=29)),
+    "year": ("day", timedelta(days=363)),
+}
+"""From the begin of the first bar to now, and what the ledger is asked by."""
+WEEK, LEAST = 7, 12
+"""Days of a bar of the year, and its bars at least."""
+PARTS = (0.85, 0.5, 0.25)
+"""Heat of what a bar is made of, the largest first: all of it is this PC's, so none is in the colour of others."""
+REST = "All else"
+MINUTE = 60
+GAP = 2
+"""So many bars without anything ask why."""
+
+
+class Kind(NamedTuple):
+    """A figure that one can choose."""
+
+    title: str
+    metrics: tuple[tuple[Metric, str, str], ...]
+    """What it is the sum of: the ledger's metric, its name, its colour role where they are told apart."""
+    write: Callable[[float], str]
+    """An amount with its unit."""
+    scale: Callable[[float], tuple[float, str]]
+    """For the greatest amount: by what the axis divides, and its unit."""
+    usual: float = 1.0
+    """An amount of which nothing has the unit."""
+    work: bool = True
+    """Whether there is none of it while this PC does not compute."""
+
+    def short(self, amount: float) -> str:
+        """An amount in three figures: "1.24 M", "54 min"."""
+        by, unit = self.scale(amount or self.usual)
+        whole = amount / by
+        if whole >= 100 or (by == 1 and whole == round(whole)) or not amount or unit in ("s", "min"):
+            return f"{number(whole)} {unit}".rstrip()
+        return f"{number(whole, 1 if whole >= 10 or unit == 'h' else 2)} {unit}".rstrip()
+
+
+def _hours(seconds: float) -> str:
+    minutes = round(seconds / MINUTE)
+    if minutes < 1:
+        return f"{number(seconds, 0 if seconds >= 10 or not seconds else 1)} s"
+    hours, rest = divmod(minutes, MINUTE)
+    return " ".join([f"{number(hours)} h"] * bool(hours) + [f"{rest} min"] * bool(rest))
+
+
+def _count(word: str, one: str) -> Callable[[float], str]:
+    return lambda amount: f"{number(amount)} {one if amount == 1 else word}"
+
+
+def _energy(kwh: float) -> str:
+    return electricity(kwh, lambda value: number(value, 2 if value else 0))
+
+
+def _by_size(*steps: tuple[float, float, str]) -> Callable[[float], tuple[float, str]]:
+    """Args: from which amount on it is divided by what, and the unit then; the smallest first."""
+    return lambda most: next((step[1:] for step in reversed(steps) if most >= step[0]), steps[0][1:])
+
+
+PLAIN = _by_size((0, 1, ""), (1e5, 1e3, "k"), (1e6, 1e6, "M"), (1e9, 1e9, "bn"))
+SIZE = _by_size((0, 1, "B"), (1e3, 1e3, "kB"), (1e6, 1e6, "MB"), (1e9, 1e9, "GB"), (1e12, 1e12, "TB"))
+TIME = _by_size((0, 1, "s"), (MINUTE, MINUTE, "min"), (3600, 3600, "h"))
+ENERGY = _by_size((0, 1e-3, "Wh"), (0.1, 1, "kWh"))
+KINDS: dict[str, Kind] = {
+    "seconds": Kind("Time of computing", (("seconds", "", ""),), _hours, TIME, MINUTE),
+    "samples": Kind("Samples trained", (("samples", "", ""),), _count("samples", "sample"), PLAIN),
+    "tokens": Kind("Text trained", (("tokens", "", ""),), data_size, SIZE),
+    "calls": Kind("Expert calls served", (("calls", "", ""),), _count("calls", "call"), PLAIN),
+    "bytes": Kind(
+        "Traffic with peers",
+        (("bytes_out", "sent", "ember_fill"), ("bytes_in", "received", "peer")),
+        data_size,
+        SIZE,
+        work=False,
+    ),
+    "kwh": Kind("Energy", (("kwh", "", ""),), _energy, ENERGY),
+    "yields": Kind("Times given back to you", (("yields", "", ""),), _count("times", "time"), PLAIN, work=False),
+}
+TRAFFIC = {
+    "expert": "Expert calls",
+    "blob": "Copies of checkpoints",
+    "dht": "Directory of experts",
+    "host": "Sharing out experts",
+    "relay": "Passed on for others",
+    "reach": "Ways between peers",
+    "other": "Headers and the rest",
+}
+WHY = {
+    "paused": "paused",
+    "user": "in use",
+    "quit": "off",
+    "lost": "off",
+    "battery": "on battery",
+    "hours": "by schedule",
+    "failed": "trouble",
+}
+"""What ended a session, as a note between bars; whatever is not here: "stopped"."""
+
+
+def question(metric: Metric, chosen: str, now: float, by: By | None) -> SeriesParams:
+    """What the ledger is asked. Args: metric, range, unix time, told apart by what."""
+    resolution, back = BACK[chosen]
+    return SeriesParams(metric, now - back.total_seconds(), now, resolution, by)
+
+
+def last_week(now: float) -> SeriesParams:
+    """What the ledger is asked for the hours of the last seven days."""
+    start = datetime.fromtimestamp(now).replace(hour=0, minute=0, second=0) - BACK["week"][1]
+    return SeriesParams("seconds", start.timestamp(), now, "hour")
+
+
+def device_name(device: str, names: Mapping[str, str]) -> str:
+    """A device or kind of traffic in words. Args: its key in the ledger, and the names of devices by their id."""
+    kind = device.removeprefix("network.")
+    if kind != device:
+        return TRAFFIC.get(kind, kind)
+    return names.get(device, device.upper() if device == "cpu" else device) if device else "This PC"
+
+
+def _date(moment: float, form: str) -> str:
+    local = datetime.fromtimestamp(moment)
+    return locale().toString(QDate(local.year, local.month, local.day), form)
+
+
+def day_name(moment: float) -> str:
+    """ "4 September 2026"."""
+    return _date(moment, "d MMMM yyyy")
+
+
+def _names(times: Sequence[int], chosen: str) -> tuple[list[str], list[str]]:
+    """Short and full words for the stretches between `times`."""
+    starts = list(times[:-1])
+    if chosen == "day":
+        clocks = [clock(datetime.fromtimestamp(moment)) for moment in times]
+        full = [
+            f"{_date(start, 'ddd')} {clocks[at]} to {clocks[at + 1] if at + 2 < len(times) else 'now'}"
+            for at, start in enumerate(starts)
+        ]
+        return [*clocks[: len(starts) - 1], "Now"], full
+    full = [_date(start, "ddd d MMM") for start in starts]
+    if chosen == "year":
+        full = [f"week from {_date(start, 'd MMM yyyy')}" for start in starts]
+        return [*(_date(start, "d MMM") for start in starts[:-1]), "This week"], full
+    labels = [_date(start, "ddd" if chosen == "week" else "d MMM") for start in starts]
+    return [*labels[:-1], "Today"], [*full[:-1], "today"]
+
+
+def _weekly(times: Sequence[int], values: Sequence[float]) -> tuple[list[int], list[float]]:
+    """Days summed up by sevens, counted from the last one."""
+    first = (len(values)) % WEEK
+    starts = [*([0] if first else []), *range(first, len(values), WEEK)]
+    ends = [*starts[1:], len(values)]
+    return [*(times[start] for start in starts), times[-1]], [
+        sum(values[start:end]) for start, end in zip(starts, ends, strict=True)
+    ]
+
+
+class Answer(NamedTuple):
+    """The series of one metric."""
+
+    by_run: Series
+    by_device: Series
+
+
+def bars(
+    kind: Kind, answers: Sequence[Answer], group: str, chosen: str, names: Mapping[str, str], ended: Sequence[Session]
+) -> Bars:
+    """What the plot shows.
+
+    Args:
+        kind: the figure.
+        answers: in the order of its metrics.
+        group: what bars are made of.
+        chosen: the range.
+        names: of devices, by their id.
+        ended: sessions, oldest first, to tell why nothing was done.
+    """
+    times = answers[0].by_run.times
+    rows: dict[str, list[float]] = {}
+    tones: dict[str, str] = {}
+    for (_, name, tone), answer in zip(kind.metrics, answers, strict=True):
+        series = answer.by_run if group in ("all", "run") else answer.by_device
+        for key, values in series.values.items():
+            word = name.capitalize() if group == "all" else device_name(key, names) if group == "device" else key
+            rows[word] = [one + other for one, other in zip(rows.get(word, [0.0] * len(values)), values, strict=True)]
+            if group == "all" and tone:
+                tones[word] = tone
+    if group != "all":
+        rows = _largest(rows)
+    stretches: list[int] = list(times)
+    if chosen == "year":
+        for word, values in rows.items():
+            stretches, rows[word] = _weekly(times, values)
+        if not rows:
+            stretches, _ = _weekly(times, [0.0] * (len(times) - 1))
+        empty = next((at for at, each in enumerate(zip(*rows.values(), strict=True)) if any(each)), 0)
+        empty = min(empty, len(stretches) - 1 - LEAST)  # before the first work there is nothing to be seen
+        stretches, rows = stretches[empty:], {word: values[empty:] for word, values in rows.items()}
+    labels, full = _names(stretches, chosen)
+    parts = [
+        Part(word, tones.get(word) or _tone(at, word, len(rows)), values)
+        for at, (word, values) in enumerate(rows.items())
+    ]
+    found = Bars(labels, full, parts)
+    return found._replace(notes=_notes(stretches, found.sums(), ended)) if rows and kind.work else found
+
+
+def _tone(at: int, word: str, count: int) -> str | float:
+    return "ember_fill" if count == 1 else "peer_rest" if word == REST else PARTS[at]
+
+
+def _largest(rows: dict[str, list[float]]) -> dict[str, list[float]]:
+    """The greatest few, the first at the foot; all else as one."""
+    order = sorted(rows, key=lambda word: -sum(rows[word]))
+    kept = {word: rows[word] for word in order[: len(PARTS)]}
+    others = [rows[word] for word in order[len(PARTS) :]]
+    if others:
+        kept[REST] = [sum(values) for values in zip(*others, strict=True)]
+    return kept
+
+
+def _notes(times: Sequence[int], sums: Sequence[float], ended: Sequence[Session]) -> list[tuple[int, int, str]]:
+    """Why there is nothing in bars that follow each other: what ended the last session before them."""
+    notes: list[tuple[int, int, str]] = []
+    start: int | None = None
+    for at in range(len(sums) + 1):
+        empty = at < len(sums) and not sums[at]
+        if empty and start is None:
+            start = at
+        elif not empty and start is not None:
+            before = next((one for one in reversed(ended) if one.end <= times[start] + 1), None)
+            if at - start >= GAP and before is not None:
+                notes.append((start, at, WHY.get(before.why, "stopped")))
+            start = None
+    return notes
+
+
+def shares(answers: Sequence[Answer], by: By, names: Mapping[str, str]) -> list[tuple[str, float]]:
+    """Who did how much of it, the most first."""
+    found: dict[str, float] = {}
+    for answer in answers:
+        series = answer.by_run if by == "run" else answer.by_device
+        for key, values in series.values.items():
+            word = key if by == "run" else device_name(key, names)
+            found[word] = found.get(word, 0.0) + sum(values)
+    return sorted(((word, amount) for word, amount in found.items() if amount > 0), key=lambda one: -one[1])

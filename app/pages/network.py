@@ -1,0 +1,425 @@
+"""The network: how this PC is reached, who it is connected to, and what a check of all that finds."""
+
+import time
+from typing import NamedTuple
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QGuiApplication, QHideEvent, QShowEvent
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+
+from app import theme as look
+from app.icons import Icon
+from app.theme import theme
+from app.window.buttons import Button
+from app.window.page import Page
+from app.window.table import Column, Table, TableModel
+from app.window.widgets import Card, ElidedLabel, Figure, Label, Notice, Pair, set_tone
+from app.window.words import data_size, duration, milliseconds, number
+from app.worker_client import WorkerClient
+from core.control.messages import Finding, NetworkStatus, PeerStatus
+from core.errors import HearthError
+
+EVERY_MS = 2000
+"""Between two looks at the peers, while the page is seen."""
+COPIED_MS = 4000
+ASKING = "Asking the worker for its peers."
+NO_PEERS = (
+    "No peer is connected yet. Hearth looks for some by itself; give the address above to a friend, "
+    "or check the connection to see what is missing."
+)
+ALONE = (
+    "Hearth trains alone on this PC. Joining other peers from the app comes with a later version; an organiser can "
+    "start a worker for it by hand."
+)
+NO_PEERS_ALONE = "Nobody else takes part. The run on this PC goes on all the same."
+NO_CHECK = "There is no connection to check while Hearth trains alone."
+CHECKS = "Checks port, other peers, outside address, NAT, clock and disk."
+NO_FIT = "No peer fits this filter."
+VERDICTS = {
+    True: ("check", "ok", "good"),
+    False: ("alert", "warn", "needs a look"),
+    None: ("info", "text2", "not known yet"),
+}
+"""Icon, its tone and the word for each `Finding.good`."""
+
+
+class Meaning(NamedTuple):
+    """What a kind of reachability means for the user."""
+
+    icon: str
+    tone: str
+    word: str
+    means: str
+    do: str
+
+
+MEANINGS = {
+    "reachable": Meaning("check", "ok", "Yes, direct", "Other peers can call this PC by themselves.", "Nothing to do."),
+    "punchable": Meaning(
+        "check",
+        "ok",
+        "Yes, by appointment",
+        "Your router hides this PC, but peers that a third one introduces get through.",
+        "Nothing to do.",
+    ),
+    "relayed": Meaning(
+        "info",
+        "warn",
+        "Through a relay",
+        "Your router keeps others out, so another peer passes the sealed traffic on. That is slower.",
+        "Forward a UDP port to this PC in your router, and start Hearth with that port, to be called directly.",
+    ),
+    "dial-out only": Meaning(
+        "info",
+        "warn",
+        "No, it calls out only",
+        "Nobody can call this PC. It calls others and works over these connections.",
+        "Let Hearth through your firewall, or forward a UDP port to this PC in your router.",
+    ),
+    "unknown": Meaning(
+        "question",
+        "text2",
+        "Not known yet",
+        "No backbone peer has told yet how this PC is seen from outside.",
+        "It is measured as soon as a backbone peer is connected.",
+    ),
+}
+WAITING = Meaning("question", "text2", "Not known yet", "Shown as soon as the worker answers.", "")
+
+
+def _route(peer: PeerStatus) -> str:
+    return peer.path[0].upper() + peer.path[1:] if peer.path else "Unknown"
+
+
+COLUMNS = (
+    Column[PeerStatus]("Peer", lambda p: p.peer[:12], lambda p: p.peer, mono=True, tip=lambda p: p.peer),
+    Column[PeerStatus]("Reachable", lambda p: p.reach.capitalize(), lambda p: p.reach, tip=lambda p: p.address),
+    Column[PeerStatus]("Path", _route, lambda p: p.path),
+    Column[PeerStatus]("Round trip", lambda p: milliseconds(p.rtt_ms), lambda p: p.rtt_ms, True),
+    Column[PeerStatus]("In", lambda p: data_size(p.bytes_in), lambda p: p.bytes_in, True),
+    Column[PeerStatus]("Out", lambda p: data_size(p.bytes_out), lambda p: p.bytes_out, True),
+    Column[PeerStatus](
+        "Faults",
+        lambda p: number(p.faults, 1) if p.faults >= 0.05 else "none",
+        lambda p: p.faults,
+        True,
+        tip=lambda p: "At 10 a peer is banned for a time.",
+    ),
+)
+WIDTHS = (128, 116, 150, 88, 80, 80, 66)
+
+
+class _Copied(QWidget):
+    """A value with its name and a button that copies it; not seen while there is no value."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = name
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(look.S)
+        row.addWidget(Label(name, "body", "text2"))
+        self.value = ElidedLabel("", "cap")
+        self.value.setFont(theme().mono())
+        row.addWidget(self.value, 1)
+        self.button = Button("Copy", "link", "copy")
+        self.button.setAccessibleName(f"Copy: {name}")
+        self.button.clicked.connect(self._copy)
+        row.addWidget(self.button)
+        self.hide()
+        self._timer = QTimer(self, singleShot=True, interval=COPIED_MS)
+        self._timer.timeout.connect(lambda: self._word("Copy"))
+
+    def set(self, value: str) -> None:
+        if value != self.value.text():
+            self.value.setText(value)
+            self.value.setAccessibleName(f"{self._name}: {value}")
+            self.value.update()
+            self.setVisible(bool(value))
+
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(self.value.text())
+        self._word("Copied")
+        self._timer.start()
+
+    def _word(self, word: str) -> None:
+        self.button.setText(word)
+        self.button.setAccessibleName(f"{word}: {self._name}")
+
+
+class ReachCard(Card):
+    """Whether others can call this PC, what that means, what to do; and its own name and address."""
+
+    def __init__(self) -> None:
+        super().__init__("This PC")
+        self._icon = Icon("question", "text2", 20)
+        self.word = Label("", "num")
+        self._means, self._do = Label("", "body", wrap=True), Label("", "body", "text2", wrap=True)
+        self._step = Label("", "cap", "text3", wrap=True)
+        top = QHBoxLayout()
+        top.setSpacing(look.S)
+        top.addWidget(self._icon)
+        top.addWidget(self.word, 1)
+        self._asks = Label("Reachable from outside", "cap", "text2")
+        self.body.addWidget(self._asks)
+        self.body.addLayout(top)
+        for label in (self._means, self._do, self._step):
+            self.body.addWidget(label)
+        self.body.addStretch(1)
+        self.peer, self.address = _Copied("Peer id"), _Copied("Address")
+        self.body.addWidget(self.peer)
+        self.body.addWidget(self.address)
+        self._show(WAITING, "")
+
+    def show_network(self, network: NetworkStatus) -> None:
+        self._asks.show()
+        self._show(MEANINGS.get(network.reachability, MEANINGS["unknown"]), network.step)
+        self.peer.set(network.peer)
+        self.address.set(network.address)
+
+    def set_alone(self) -> None:
+        """This worker has no network."""
+        self._show(Meaning("info", "text2", "Alone", ALONE, ""), "")
+        self._asks.hide()
+        self.word.setAccessibleName("Alone")
+        self.peer.set("")
+        self.address.set("")
+
+    def _show(self, meaning: Meaning, step: str) -> None:
+        self._icon.set(meaning.icon, meaning.tone)
+        self.word.setText(meaning.word)
+        self.word.setAccessibleName(f"Reachable from outside: {meaning.word}")
+        self._means.setText(meaning.means)
+        self._do.setText(meaning.do)
+        self._do.setVisible(bool(meaning.do))
+        self._step.setText(f"What showed it: {step}." if step else "")
+        self._step.setVisible(bool(step))
+
+
+class DoctorCard(Card):
+    """Asks the worker for all that a peer needs, and shows what it found with what to do."""
+
+    def __init__(self, client: WorkerClient) -> None:
+        super().__init__("Check of the connection")
+        self._client = client
+        self.check = Button("Check now", "plain", "refresh")
+        self.check.clicked.connect(self.run)
+        self.said = Label(CHECKS, "body", "text2", wrap=True)
+        self.rows: list[QWidget] = []
+        self._grid = QVBoxLayout()
+        self._grid.setSpacing(look.S)
+        self.body.addWidget(self.said)
+        self.body.addLayout(self._grid)
+        self.body.addStretch(1)
+        self.body.addWidget(self.check)
+
+    def set_able(self, connected: bool, alone: bool) -> None:
+        """Whether there is a worker to ask, and whether it has no network that could be checked."""
+        self.check.setEnabled(connected and not alone)
+        if alone:
+            self._clear()
+            self.said.setText(NO_CHECK)
+        elif self.said.text() == NO_CHECK:
+            self.said.setText(CHECKS)
+
+    def run(self) -> None:
+        """Ask; the answer comes later."""
+        self.check.setEnabled(False)
+        self.said.setText("Checking.")
+        self._client.doctor(self._found, self._failed)
+
+    def _failed(self, error: HearthError) -> None:
+        self.check.setEnabled(True)
+        self.said.setText(str(error))
+
+    def _found(self, findings: list[Finding]) -> None:
+        self.check.setEnabled(True)
+        wrong = sum(finding.good is False for finding in findings)
+        said = f"{number(wrong)} of {number(len(findings))} need a look." if wrong else "All is as it should be."
+        self.said.setText(f"{said} Checked at {time.strftime('%H:%M')}.")
+        self._clear()
+        self.rows = [_finding(finding) for finding in findings]
+        for row in self.rows:
+            self._grid.addWidget(row)
+            row.show()
+
+    def _clear(self) -> None:
+        for row in self.rows:
+            self._grid.removeWidget(row)
+            row.hide()
+            row.deleteLater()
+        self.rows = []
+
+
+def _finding(finding: Finding) -> QWidget:
+    """One finding: mark, name, what was found, what to do."""
+    row = QWidget()
+    grid = QGridLayout(row)
+    grid.setContentsMargins(0, 0, 0, 0)
+    grid.setHorizontalSpacing(look.S)
+    grid.setVerticalSpacing(1)
+    icon, tone, verdict = VERDICTS[finding.good]
+    grid.addWidget(Icon(icon, tone, 16), 0, 0)
+    title = f"{finding.name[:1].upper()}{finding.name[1:]}"
+    name, what = Label(title, "strong"), Label(finding.what, "cap", "text2", wrap=True)
+    name.setMinimumWidth(theme().px(108))
+    what.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+    grid.addWidget(name, 0, 1)
+    grid.addWidget(what, 0, 2)
+    grid.setColumnStretch(2, 1)
+    if not finding.good:
+        grid.addWidget(Label(finding.remedy, "cap", "text", wrap=True), 1, 1, 1, 2)
+    row.setAccessibleName(f"{title}: {verdict}")
+    row.setAccessibleDescription(f"{finding.what}. {'' if finding.good else finding.remedy}".strip())
+    return row
+
+
+class PeersCard(Card):
+    """The connected peers, to sort and filter."""
+
+    def __init__(self) -> None:
+        super().__init__("Connected peers")
+        self.model = TableModel[PeerStatus](
+            COLUMNS, lambda p: p.peer, lambda p: f"{p.peer} {p.reach} {p.path} {p.address}".casefold()
+        )
+        self.table = Table(self.model, "Connected peers")
+        self.table.set_widths(WIDTHS)
+        self.table.setMinimumHeight(theme().px(190))
+        self.filter = QLineEdit()
+        self.filter.setPlaceholderText("Filter peers")
+        self.filter.setAccessibleName("Filter peers")
+        self.filter.setClearButtonEnabled(True)
+        self.filter.setFixedWidth(theme().px(200))
+        self.filter.textChanged.connect(self._filter)
+        self.head.addWidget(self.filter)
+        self._figures = {
+            name: Figure(name) for name in ("Connected", "Direct", "Received", "Sent", "Connected longest")
+        }
+        self.figures = QWidget()
+        figures = QHBoxLayout(self.figures)
+        figures.setContentsMargins(0, 0, 0, 0)
+        figures.setSpacing(look.XL)
+        for figure in self._figures.values():
+            figure.set("\N{EN DASH}")
+            figures.addWidget(figure)
+        figures.addStretch(1)
+        self.empty = Label(ASKING, "body", "text2", wrap=True)
+        self.body.addWidget(self.figures)
+        self.body.addWidget(self.empty)
+        self.body.addWidget(self.table, 100)
+        self.body.addStretch(1)
+        self._peers: list[PeerStatus] = []
+        self._set_empty(ASKING)
+
+    def show_peers(self, peers: list[PeerStatus]) -> None:
+        """Show all connected peers."""
+        self._peers = peers
+        self.model.set_rows(peers)
+        self._set_figured(True)
+        direct = received = sent = 0
+        for peer in peers:  # one pass: there may be thousands
+            direct += peer.path == "direct"
+            received += peer.bytes_in
+            sent += peer.bytes_out
+        self._figures["Connected"].set(number(len(peers)), "peer" if len(peers) == 1 else "peers")
+        self._figures["Direct"].set(number(direct), f"of {number(len(peers))}")
+        self._figures["Received"].set(data_size(received))
+        self._figures["Sent"].set(data_size(sent))
+        longest = time.time() - min((peer.since for peer in peers), default=time.time())
+        minutes = max(0, int(longest)) // 60 * 60
+        self._figures["Connected longest"].set(
+            duration(minutes) if minutes else "under 1 min" if peers else "\N{EN DASH}"
+        )
+        self._set_empty(NO_PEERS)
+
+    def set_alone(self) -> None:
+        """There are no peers to count or to filter."""
+        self.model.set_rows([])
+        self._peers = []
+        self._set_figured(False)
+        self._set_empty(NO_PEERS_ALONE)
+
+    def _set_figured(self, figured: bool) -> None:
+        self.figures.setVisible(figured)
+        self.filter.setVisible(figured)
+
+    def set_stale(self, stale: bool) -> None:
+        """Grey: the figures are old."""
+        for figure in self._figures.values():
+            set_tone(figure.value, "text3" if stale else "text")
+        self.table.setEnabled(not stale)
+
+    def _filter(self, text: str) -> None:
+        self.model.set_filter(text)
+        self._set_empty(NO_PEERS)
+
+    def _set_empty(self, sentence: str) -> None:
+        none = not self.model.shown
+        self.empty.setText(NO_FIT if self._peers else sentence)
+        self.empty.setVisible(none)
+        self.table.setVisible(not none)
+
+
+class NetworkPage(Page):
+    """Looks at the peers every other second while it is seen, a page of peers at a time."""
+
+    def __init__(self, client: WorkerClient) -> None:
+        super().__init__(
+            "network", "Network", "network", "Network", "Who this PC works with, and how they reach each other."
+        )
+        self._client = client
+        self.reach, self.doctor, self.peers = ReachCard(), DoctorCard(client), PeersCard()
+        self.notice = Notice()
+        self.body.addWidget(self.notice)
+        self.body.addWidget(Pair(self.reach, self.doctor))
+        self.body.addWidget(self.peers, 1)
+        self._got: list[PeerStatus] = []
+        self._asking = self._alone = False
+        self._timer = QTimer(self, interval=EVERY_MS)
+        self._timer.timeout.connect(self._look)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._timer.start()
+        self._look()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._timer.stop()
+
+    def set_connected(self, connected: bool, sentence: str) -> None:
+        self.notice.set_text("" if connected else f"{sentence.rstrip('.')}. What is shown here is from before.")
+        self.peers.set_stale(not connected)
+        self.doctor.set_able(connected, self._alone)
+        if connected and self.isVisible():
+            self._look()
+
+    def _look(self) -> None:
+        if not self._asking and self._client.is_connected:
+            self._asking, self._got = True, []
+            self._client.network(0, self._take, self._failed)
+
+    def _take(self, network: NetworkStatus) -> None:
+        if not self._got:
+            self.reach.show_network(network)
+            if self._alone:
+                self._alone = False
+                self.doctor.set_able(True, False)
+        self._got += network.peers
+        if network.peers and len(self._got) < network.connected:
+            self._client.network(len(self._got), self._take, self._failed)
+            return
+        self._asking = False
+        self.notice.set_text("")
+        # Between two pages some came and others went: each is listed once.
+        self.peers.show_peers(list({peer.peer: peer for peer in self._got}.values()))
+
+    def _failed(self, error: HearthError) -> None:
+        self._asking = False
+        if error.code == "network":  # started without a network: not a fault
+            self._alone = True
+            self.reach.set_alone()
+            self.doctor.set_able(True, True)
+            self.peers.set_alone()
+        elif self._client.is_connected:
+            self.notice.set_text(str(error))

@@ -1,0 +1,201 @@
+"""A row of the settings: label and explanation at the left, the control at the right, a refusal below."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QPainter, QPaintEvent, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from app import theme as look
+from app.pages.controls import Control, SwitchControl, make_control
+from app.start_at_login import start_at_login
+from app.theme import theme
+from app.window.buttons import Button
+from app.window.widgets import Card, Divider, Label
+from core.errors import HearthError
+from core.settings import Settings, cores
+
+DEFAULTS = dataclasses.asdict(Settings())
+LOGIN = "Start Hearth when I log in"
+LOGIN_HELP = "It starts in the tray, without opening its window. Your system keeps this; it can be changed there too."
+PENDING = "Chosen, but not in force yet: the worker reads it when it starts."
+
+
+class Row(QWidget):
+    """One setting.
+
+    Args:
+        label, explanation: what is shown, and searched in.
+        control: changes the value.
+        default: the standard value.
+    """
+
+    chosen = Signal(object)
+    """The user wants this value."""
+    restart_asked = Signal()
+    """The worker shall start anew, so that the value is in force."""
+
+    def __init__(self, label: str, explanation: str, control: Control, default: Any) -> None:
+        super().__init__()
+        self.label, self.explanation, self.control, self.default = label, explanation, control, default
+        self.marks = True
+        """Whether a value that is not the standard one is marked, and can be reset."""
+        self._value = default
+        control.chosen.connect(self.chosen.emit)
+        self.reset = Button("Reset", "link")
+        self.reset.setAccessibleName(f"Reset {label}")
+        self.reset.clicked.connect(lambda: self.chosen.emit(self.default))
+        keep = self.reset.sizePolicy()
+        keep.setRetainSizeWhenHidden(True)
+        self.reset.setSizePolicy(keep)
+        self._dot = _Dot()
+        self._error = Label("", "cap", "bad", wrap=True)
+        self._error.hide()
+        self.restart = Button("Start the worker anew", "link", "refresh")
+        self.restart.setAccessibleName(f"Start the worker anew for {label}")
+        self.restart.clicked.connect(self.restart_asked)
+        self._pending = Label(PENDING, "cap", "warn", wrap=True)
+        self.divider = Divider()
+        self._build()
+        self.set_pending(False)
+        self.show_value(default)
+
+    def _build(self) -> None:
+        title = QHBoxLayout()
+        title.setSpacing(6)
+        title.addWidget(Label(self.label, "strong"))
+        title.addWidget(self._dot)
+        title.addStretch(1)
+        texts = QVBoxLayout()
+        texts.setSpacing(2)
+        texts.addLayout(title)
+        texts.addWidget(Label(self.explanation, "cap", "text2", wrap=True))
+        texts.addWidget(self._error)
+        texts.addWidget(self._pending)
+        texts.addWidget(self.restart)
+        row = QHBoxLayout()
+        row.setContentsMargins(0, 2, 0, 2)
+        row.setSpacing(look.L)
+        row.addLayout(texts, 1)
+        row.addWidget(self.reset)
+        row.addWidget(self.control)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(look.S)
+        column.addWidget(self.divider)
+        column.addLayout(row)
+        self.setMinimumHeight(theme().px(44))
+
+    def show_value(self, value: Any, error: str = "") -> None:
+        """Show a value, and a sentence if another one was refused."""
+        self._value = value
+        self.control.show_value(value)
+        changed = self.is_changed and self.marks
+        self._dot.setVisible(changed)
+        self.reset.setVisible(changed)
+        self._error.setText(error)
+        self._error.setVisible(bool(error))
+
+    def set_pending(self, pending: bool) -> None:
+        """Whether the value counts only once the worker has started anew."""
+        self._pending.setVisible(pending)
+        self.restart.setVisible(pending)
+
+    def fits(self, words: list[str]) -> bool:
+        """Whether each word stands in the label or the explanation; `words` are in lower case."""
+        text = f"{self.label} {self.explanation}".casefold()
+        return all(word in text for word in words)
+
+    @property
+    def error(self) -> str:
+        return self._error.text()
+
+    @property
+    def is_changed(self) -> bool:
+        return bool(self._value != self.default)
+
+
+def row_of(field: "dataclasses.Field[Any]", kind: Any) -> Row:
+    """The row of a declared setting."""
+    explanation = field.metadata["help"]
+    if field.name == "threads":
+        explanation += f" This PC has {cores()} core{'' if cores() == 1 else 's'}."
+    return Row(field.metadata["label"], explanation, make_control(field, kind), DEFAULTS[field.name])
+
+
+class LoginRow(Row):
+    """Whether Hearth starts at login, which the system keeps.
+
+    Args:
+        folder: the data folder that it starts with.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(LOGIN, LOGIN_HELP, SwitchControl(LOGIN), False)
+        self._folder = folder
+        self.chosen.connect(self.set)
+
+    def set(self, wish: bool) -> None:
+        """Ask the system for it; a refusal is told."""
+        try:
+            self.show_value(start_at_login(self._folder, wish))
+        except HearthError as error:
+            self.show_value(start_at_login(self._folder), str(error))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.show_value(start_at_login(self._folder))  # somebody may have changed it elsewhere
+
+
+class Group(Card):
+    """A card of rows under one title, with one reset for all of them."""
+
+    reset_asked = Signal(list)
+    """Rows whose standard value is wanted."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__(title)
+        self.rows: list[Row] = []
+        self.reset = Button("Reset all of these", "link")
+        self.reset.setAccessibleName(f"Reset all of {title}")
+        self.reset.clicked.connect(lambda: self.reset_asked.emit([row for row in self.rows if row.is_changed]))
+        self.head.addWidget(self.reset)
+        self.look()
+
+    def add(self, row: Row) -> None:
+        self.rows.append(row)
+        self.body.addWidget(row)
+        self.look()
+
+    def look(self) -> None:
+        """Offer to reset where more than one value is another than the standard one."""
+        self.reset.setVisible(sum(row.is_changed for row in self.rows) > 1)
+
+    def search(self, words: list[str]) -> bool:
+        """Show the rows that fit, all of them if the group's title does; whether there are any."""
+        whole = all(word in self.title.text().casefold() for word in words)
+        shown = [row for row in self.rows if whole or row.fits(words)]
+        for row in self.rows:
+            row.setVisible(row in shown)
+            row.divider.setVisible(row is not (shown[0] if shown else None))
+        self.setVisible(bool(shown))
+        return bool(shown)
+
+
+class _Dot(QWidget):
+    """Says that a value is not the standard one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFixedSize(theme().px(8), theme().px(8))
+        self.setToolTip("Changed from the standard value")
+        self.setAccessibleName("Changed from the standard value")
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(theme().color("ember"))
+        painter.drawEllipse(self.rect().adjusted(1, 1, -1, -1))

@@ -1,0 +1,133 @@
+"""Whether Hearth starts when the user logs in. The system keeps it, and may have been told otherwise: it is asked."""
+
+import configparser
+import contextlib
+import importlib
+import os
+import plistlib
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from xml.parsers.expat import ExpatError
+
+from core.errors import HearthError
+from core.settings_file import data_path, write_atomically
+
+NAME = "Hearth"
+RUN_KEY = r"Software\Microsoft\Windows\CurrentVersion\Run"
+APPROVED_KEY = r"Software\Microsoft\Windows\CurrentVersion\Explorer\StartupApproved\Run"
+"""Where Windows notes what was switched off in its Task Manager: the first byte is odd then."""
+LABEL = "hearth.app"
+
+
+def start_at_login(folder: Path, wish: bool | None = None) -> bool:
+    """Whether Hearth starts at login, in the tray and with this data folder.
+
+    Linux: an XDG autostart entry. Windows: a value of the registry's Run key. macOS: a LaunchAgent.
+
+    Args:
+        folder: the data folder that it starts with.
+        wish: switch it on or off; None: only look.
+
+    Returns:
+        What the system says, after the change if one was wished.
+
+    Raises:
+        HearthError: the system does not take the change.
+    """
+    systems = {"win32": _registry, "darwin": _launch_agent}
+    try:
+        return systems.get(sys.platform, _xdg)(command(folder), wish)
+    except OSError as error:
+        raise HearthError(
+            f"What starts at login could not be changed: {error.strerror or error}"
+            f"{f' ({error.filename})' if error.filename else ''}. Change it in the system's own settings."
+        ) from error
+
+
+def command(folder: Path) -> list[str]:
+    """The program and its arguments, as they can be run from any folder."""
+    script = Path(sys.executable).with_name("hearth.exe" if sys.platform == "win32" else "hearth")
+    start = [sys.executable, "-m", "core"]
+    if getattr(sys, "frozen", False):
+        start = [sys.executable]
+    elif script.exists():
+        start = [str(script)]
+    return [*start, "--in-tray", *([] if folder == data_path(None) else ["--data-dir", str(folder)])]
+
+
+def _xdg(arguments: list[str], wish: bool | None) -> bool:
+    config = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    path = config / "autostart" / "hearth.desktop"
+    if wish:
+        entry = {
+            "Type": "Application",
+            "Name": NAME,
+            "Comment": "Lends this PC to the training of a large neural network",
+            "Exec": " ".join(_quoted(argument) for argument in arguments),
+            "TryExec": arguments[0].replace("\\", "\\\\"),
+            "Icon": "hearth",
+            "Terminal": "false",
+        }
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lines = [f"{key}={value}" for key, value in entry.items()]
+        write_atomically(path, "\n".join(["[Desktop Entry]", *lines, ""]).encode())
+    elif wish is False:
+        path.unlink(missing_ok=True)
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    try:
+        parser.read_string(path.read_text(encoding="utf-8"))
+        found = parser["Desktop Entry"]
+    except (OSError, UnicodeDecodeError, configparser.Error, KeyError):
+        return False
+    # KDE and others switch an entry off by Hidden, GNOME by a key of its own.
+    return found.get("Hidden", "false") != "true" and found.get("X-GNOME-Autostart-enabled", "true") != "false"
+
+
+def _quoted(argument: str) -> str:
+    """As the Desktop Entry Specification wants it: quoted for Exec, then escaped as any string value."""
+    for sign in '\\"`$':
+        argument = argument.replace(sign, "\\" + sign)
+    return f'"{argument}"'.replace("\\", "\\\\").replace("%", "%%")
+
+
+def _registry(arguments: list[str], wish: bool | None) -> bool:
+    winreg: Any = importlib.import_module("winreg")
+
+    def value(key: str) -> Any:
+        with contextlib.suppress(FileNotFoundError), winreg.OpenKey(winreg.HKEY_CURRENT_USER, key) as opened:
+            return winreg.QueryValueEx(opened, NAME)[0]
+        return None
+
+    def delete(key: str) -> None:
+        with (
+            contextlib.suppress(FileNotFoundError),
+            winreg.OpenKey(winreg.HKEY_CURRENT_USER, key, 0, winreg.KEY_SET_VALUE) as opened,
+        ):
+            winreg.DeleteValue(opened, NAME)
+
+    if wish is not None:
+        delete(APPROVED_KEY)
+    if wish:
+        with winreg.CreateKey(winreg.HKEY_CURRENT_USER, RUN_KEY) as opened:
+            winreg.SetValueEx(opened, NAME, 0, winreg.REG_SZ, subprocess.list2cmdline(arguments))
+    elif wish is False:
+        delete(RUN_KEY)
+    approved = value(APPROVED_KEY)
+    return value(RUN_KEY) is not None and not (isinstance(approved, bytes) and approved[:1] and approved[0] & 1)
+
+
+def _launch_agent(arguments: list[str], wish: bool | None) -> bool:
+    path = Path.home() / "Library" / "LaunchAgents" / f"{LABEL}.plist"
+    if wish:
+        agent = {"Label": LABEL, "ProgramArguments": arguments, "RunAtLoad": True, "ProcessType": "Interactive"}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, plistlib.dumps(agent))
+    elif wish is False:
+        path.unlink(missing_ok=True)
+    try:
+        found = plistlib.loads(path.read_bytes())
+    except (OSError, plistlib.InvalidFileException, ExpatError, ValueError):
+        return False
+    return isinstance(found, dict) and bool(found.get("RunAtLoad")) and not found.get("Disabled")

@@ -1,0 +1,296 @@
+"""Amounts over time as bars, each a stack of what it is made of."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from PySide6.QtCore import QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QFocusEvent, QFontMetrics, QKeyEvent, QPainter, QPainterPath, QPen, QResizeEvent
+from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
+
+from app.theme import theme
+from app.window.plot import Plot, ticks
+from app.window.words import short
+
+WIDTH = 0.82
+"""Of a bar, where 1 is the distance of two."""
+RADIUS = 3.0
+ROOM = 1.08
+"""Above the greatest bar."""
+SEAM = 1.0
+"""Between the parts of a bar, pixels."""
+
+
+class Part(NamedTuple):
+    """What bars are made of, from the foot up."""
+
+    name: str
+    tone: str | float
+    """A colour role, or heat from 0 to 1."""
+    values: Sequence[float]
+    """One a bar."""
+
+
+class Bars(NamedTuple):
+    """What is shown."""
+
+    labels: Sequence[str]
+    """Short words under each bar; as many are shown as fit, the last one always."""
+    names: Sequence[str]
+    """The same in full, for tips."""
+    parts: Sequence[Part]
+    notes: Sequence[tuple[int, int, str]] = ()
+    """Words in the place of bars that are nothing: the first of them, the one after the last, and why."""
+
+    def sums(self) -> list[float]:
+        return [sum(part.values[at] for part in self.parts) for at in range(len(self.labels))]
+
+
+NOTHING = Bars((), (), ())
+
+
+def color_of(tone: str | float) -> QColor:
+    """The colour of a `Part`."""
+    return theme().color(tone) if isinstance(tone, str) else theme().heat(tone)
+
+
+class BarPlot(Plot):
+    """Bars from zero. Arrow keys or the mouse choose one.
+
+    Args:
+        name: accessible name.
+        empty: sentence while there is nothing to draw.
+    """
+
+    chosen = Signal(str)
+    """Words about the bar under the mouse or the keyboard; "" for none."""
+
+    def __init__(self, name: str, empty: str) -> None:
+        super().__init__(name, self._axis_words, empty)
+        self.bars = NOTHING
+        self._write: Callable[[float], str] = str
+        self._by, self._unit = 1.0, ""
+        self._stale = False
+        self._at: int | None = None
+        self.setMouseTracking(True)
+
+    def set_bars(
+        self, name: str, bars: Bars, write: Callable[[float], str], scale: Callable[[float], tuple[float, str]]
+    ) -> None:
+        """Show these.
+
+        Args:
+            name: what they are, also the accessible name.
+            write: an amount as text, exactly and with its unit.
+            scale: for the greatest amount: by what the axis divides, and its unit.
+        """
+        self._name, self.bars, self._write = name, bars, write
+        self._by, self._unit = scale(max(bars.sums(), default=0.0))
+        self.setAccessibleName(name)
+        if self._at is not None and self._at >= len(bars.labels):
+            self._at = None
+        self._draw()
+        self._tell()
+
+    def _axis_words(self, value: float) -> str:
+        return f"{short(value / self._by)} {self._unit}".rstrip() if value else "0"
+
+    def set_stale(self, stale: bool) -> None:
+        """Grey: the figures are old."""
+        self._stale = stale
+        self._style()
+
+    def describe(self) -> str:
+        """The bars in words."""
+        sums = self.bars.sums()
+        if not any(sums):
+            return self._empty.text()
+        most = max(range(len(sums)), key=lambda at: sums[at])
+        return (
+            f"{self._name}: {self._write(sum(sums))} in all; the most was {self.bars.names[most]}, "
+            f"{self._write(sums[most])}; the last is {self.bars.names[-1]}, {self._write(sums[-1])}."
+        )
+
+    def words(self, at: int) -> str:
+        """A bar in words."""
+        made_of = [f"{part.name} {self._write(part.values[at])}" for part in self.bars.parts if part.values[at]]
+        of_it = f" ({', '.join(made_of)})" if len(self.bars.parts) > 1 and made_of else ""
+        why = next((f", {note}" for start, end, note in self.bars.notes if start <= at < end), "")
+        return f"{self.bars.names[at]}: {self._write(self.bars.sums()[at])}{of_it}{why}"
+
+    def tone(self, part: int, at: int) -> QColor:
+        """The colour of a part of a bar; of one kind alone, the last bar stands out, as it still grows."""
+        if self._stale:
+            return theme().color("text3")
+        earlier = len(self.bars.parts) == 1 and at < len(self.bars.labels) - 1
+        tone = self.bars.parts[part].tone
+        return color_of("ember_muted" if earlier and tone == "ember_fill" else tone)
+
+    # drawing
+
+    def _fill(self, item: Any) -> None:
+        axis = item.getAxis("bottom")
+        item.showAxis("bottom")
+        self._plain_axis(axis)
+        axis.setStyle(tickTextOffset=4, hideOverlappingLabels=False)
+        axis.setHeight(QFontMetrics(theme().font("cap", tabular=True)).height() + theme().px(6))
+        self._item = _Painted(self)
+        item.addItem(self._item)
+
+    def _style(self) -> None:
+        super()._style()
+        if self._plot is not None:
+            self._plot.getPlotItem().getAxis("bottom").setTextPen(theme().color("text3"))
+            self._item.update()
+
+    def _draw(self) -> None:
+        self.setAccessibleDescription(self.describe())
+        sums = self.bars.sums()
+        self._empty.setVisible(not any(sums))
+        if self._plot is None:
+            return
+        top = max(sums, default=0.0) or 1.0
+        places = [self._by * place for place in ticks(top / self._by)] if any(sums) else [0.0]
+        if not self._unit:  # there is no half of a call
+            places = [place for place in places if place == round(place)]
+        self._set_ticks(places)
+        box = self._plot.getPlotItem().getViewBox()
+        box.setRange(QRectF(-0.5, 0.0, max(1, len(sums)), ROOM * max(top, places[-1])), padding=0)
+        self._item.change(len(sums), top)
+        self._label()
+
+    def _label(self) -> None:
+        """Words under as many bars as fit, counted from the last one."""
+        axis, count = self._plot.getPlotItem().getAxis("bottom"), len(self.bars.labels)
+        if not count:
+            axis.setTicks([[]])
+            return
+        metrics = QFontMetrics(theme().font("cap", tabular=True))
+        widest = max(metrics.horizontalAdvance(label) for label in self.bars.labels) + theme().px(16)
+        item = self._plot.getPlotItem()
+        room = max(1.0, (self._plot.width() - item.getAxis("left").width()) / count)
+        beyond = (metrics.horizontalAdvance(self.bars.labels[-1]) - room) / 2 + 2  # the last one is wider than its bar
+        item.setContentsMargins(0, 0, max(0.0, beyond), 0)
+        every = max(1, -int(-widest // room))
+        shown = range(count - 1, -1, -every)
+        axis.setTicks([[(at, self.bars.labels[at]) for at in shown]])
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self._plot is not None:
+            self._label()
+
+    # choosing
+
+    @property
+    def at(self) -> int | None:
+        """The chosen bar."""
+        return self._at
+
+    def _bar_at(self, x: float) -> int | None:
+        at = round(x) if abs(x) < 1e6 else -1
+        return at if 0 <= at < len(self.bars.labels) else None
+
+    def _words_at(self, x: float) -> str:
+        at = self._bar_at(x)
+        return "" if at is None else self.words(at)
+
+    def _choose(self, at: int | None) -> None:
+        if at != self._at:
+            self._at = at
+            self._tell()
+            if self._plot is not None:
+                self._item.update()
+
+    def _tell(self) -> None:
+        words = "" if self._at is None else self.words(self._at)
+        self.setAccessibleDescription(words or self.describe())
+        self.chosen.emit(words)
+
+    def mouseMoveEvent(self, event: Any) -> None:
+        self._choose(self._bar_at(self._x_of(event.position().toPoint())))
+        super().mouseMoveEvent(event)
+
+    def leaveEvent(self, event: Any) -> None:
+        self._choose(None)
+        super().leaveEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        if event.reason() != Qt.FocusReason.MouseFocusReason and self.bars.labels and self._at is None:
+            self._choose(len(self.bars.labels) - 1)
+        super().focusInEvent(event)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        self._choose(None)
+        super().focusOutEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        last = len(self.bars.labels) - 1
+        here = last if self._at is None else self._at
+        places = {Qt.Key.Key_Left: here - 1, Qt.Key.Key_Right: here + 1, Qt.Key.Key_Home: 0, Qt.Key.Key_End: last}
+        place = places.get(Qt.Key(event.key()))
+        if place is None or last < 0:
+            super().keyPressEvent(event)
+        else:
+            self._choose(min(last, max(0, place)))
+
+
+class _Painted(QGraphicsItem):
+    """The bars: pyqtgraph's own have no round corners."""
+
+    def __init__(self, plot: BarPlot) -> None:
+        super().__init__()
+        self._plot = plot
+        self._rect = QRectF(-0.5, 0, 1, 1)
+
+    def change(self, count: int, top: float) -> None:
+        self.prepareGeometryChange()
+        self._rect = QRectF(-0.5, 0, max(1, count), ROOM * top)
+        self.update()
+
+    def boundingRect(self) -> QRectF:
+        return self._rect
+
+    def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
+        plot = self._plot
+        to_screen = painter.worldTransform()
+        painter.save()
+        painter.resetTransform()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        for at, whole in enumerate(plot.bars.sums()):
+            if whole > 0:
+                self._paint_bar(painter, at, whole, lambda x, y: to_screen.map(QPointF(x, y)))
+        painter.setFont(theme().font("cap"))
+        painter.setPen(theme().color("text3"))
+        for start, end, note in plot.bars.notes:
+            left, right = to_screen.map(QPointF(start - 0.5, 0)), to_screen.map(QPointF(end - 0.5, 0))
+            room = QRectF(left.x(), left.y() - 24, right.x() - left.x(), 20)
+            if painter.fontMetrics().horizontalAdvance(note) <= room.width():
+                painter.drawText(room, int(Qt.AlignmentFlag.AlignCenter), note)
+        painter.restore()
+
+    def _paint_bar(
+        self, painter: QPainter, at: int, whole: float, on_screen: Callable[[float, float], QPointF]
+    ) -> None:
+        plot = self._plot
+        outer = QRectF(on_screen(at - WIDTH / 2, whole), on_screen(at + WIDTH / 2, 0.0))
+        outer.setTop(min(outer.top(), outer.bottom() - 1.5))  # however little it is, it is something
+        shape = QPainterPath()
+        radius = min(RADIUS, outer.width() / 3, outer.height() / 2)
+        shape.addRoundedRect(outer, radius, radius)
+        painter.save()
+        painter.setClipPath(shape)
+        done = 0.0
+        parts = [number for number, part in enumerate(plot.bars.parts) if part.values[at] > 0]
+        for number in parts:
+            low, done = done, done + plot.bars.parts[number].values[at]
+            piece = QRectF(on_screen(at - WIDTH / 2, done), on_screen(at + WIDTH / 2, low))
+            if number == parts[-1]:
+                piece.setTop(outer.top())
+            if low > 0 and piece.height() > 2 * SEAM:
+                piece.setBottom(piece.bottom() - SEAM)
+            painter.fillRect(piece, plot.tone(number, at))
+        painter.restore()
+        if at == plot.at:
+            painter.setPen(QPen(theme().color("text"), 1.5))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(outer.adjusted(0.75, 0.75, -0.75, -0.75), radius, radius)

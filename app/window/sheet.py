@@ -1,0 +1,103 @@
+"""A sheet over the window: a panel at the right over a scrim. It holds the focus and gives it back."""
+
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QWidget
+
+from app.theme import theme
+from app.window.focus import FocusRing
+
+SCRIM = {False: 0.47, True: 0.65}
+"""How much of the window behind is taken away, in the light and in the dark theme."""
+
+
+class Sheet(QWidget):
+    """Put the content into `panel`; Esc or a click beside it closes it.
+
+    Args:
+        window: what it lies over.
+        ring: the window's focus ring.
+        width: of the panel, pixels at the usual text size; a narrower window leaves it less.
+    """
+
+    def __init__(self, window: QWidget, ring: FocusRing, width: int) -> None:
+        super().__init__(window)
+        self._window, self._ring, self._width = window, ring, width
+        self._before: QWidget | None = None
+        self.panel = _Panel(self)
+        self.hide()
+
+    def open(self, first: QWidget) -> None:
+        """Show it and give `first` the focus."""
+        if self.isVisible():
+            return
+        self._before = self._window.focusWidget()
+        self.lie_over()
+        self.show()
+        self.raise_()
+        by_keyboard = self._ring.by_keyboard or self._ring.isVisible()
+        self._ring.by_keyboard, kept = by_keyboard, self._ring.by_keyboard
+        first.setFocus(Qt.FocusReason.PopupFocusReason)
+        self._ring.by_keyboard = kept
+
+    def close_sheet(self) -> None:
+        """Hide it; the focus goes back to where it was."""
+        if not self.isVisible():
+            return
+        before, self._before = self._before, None
+        if before is not None and before.isVisible():
+            before.setFocus(Qt.FocusReason.PopupFocusReason)
+        self.hide()
+
+    def lie_over(self) -> None:
+        """Take the window's whole area."""
+        self.setGeometry(self._window.rect())
+        width = min(theme().px(self._width), self.width() - theme().px(64))
+        self.panel.setGeometry(self.width() - width, 0, width, self.height())
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        """Round among the panel's own controls."""
+        controls = self._controls()
+        if not controls:
+            return True
+        here = self._window.focusWidget()
+        at = controls.index(here) if here in controls else -1 if forward else 0
+        self._ring.by_keyboard = True
+        reason = Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason
+        controls[(at + (1 if forward else -1)) % len(controls)].setFocus(reason)
+        self._ring.by_keyboard = False
+        return True
+
+    def _controls(self) -> list[QWidget]:
+        found: list[QWidget] = []
+        step: QWidget | None = self.nextInFocusChain()
+        while step is not None and step is not self:
+            usable = step.isVisible() and step.isEnabled() and bool(step.focusPolicy() & Qt.FocusPolicy.TabFocus)
+            if usable and self.panel.isAncestorOf(step):
+                found.append(step)
+            step = step.nextInFocusChain()
+        return found
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.close_sheet()
+        else:
+            super().keyPressEvent(event)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if not self.panel.geometry().contains(event.position().toPoint()):
+            self.close_sheet()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        shade = QColor(Qt.GlobalColor.black)
+        shade.setAlphaF(SCRIM[theme().dark])
+        QPainter(self).fillRect(self.rect(), shade)
+
+
+class _Panel(QWidget):
+    """The surface of a sheet."""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), theme().color("surface"))
+        painter.fillRect(QRect(0, 0, 1, self.height()), theme().color("border"))

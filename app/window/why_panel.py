@@ -1,0 +1,326 @@
+""" "Why am I (not) running?": every rule with its live value and verdict, what ends it, and the measured promise."""
+
+import random
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+
+from app import theme as look
+from app.actions import Actions
+from app.icons import Icon, StateGlyph
+from app.theme import theme
+from app.window.buttons import Button
+from app.window.focus import FocusRing
+from app.window.sheet import Sheet
+from app.window.sidebar import STATE_WORD
+from app.window.widgets import Divider, Label, Notice, Panel, set_tone
+from app.window.words import number
+from core.control.messages import RuleStatus, Status, YieldStatus
+from core.control.why import FEW, FINE, PROMISE_MS, UNKNOWN, Why, promise, uses_gpus, verdict, why
+
+WIDTH = 612
+DOTS_HEIGHT = 64
+ICONS = {
+    "choice": "person",
+    "role": "network",
+    "battery": "energy",
+    "user": "clock",
+    "hours": "calendar",
+    "programs": "monitor",
+    "game": "monitor",
+    "cpu_busy": "cpu",
+    "memory": "memory",
+    "heat_cpu": "thermometer",
+    "heat_gpu": "thermometer",
+    "disk": "disk",
+    "energy": "energy",
+    "network_hours": "calendar",
+    "metered": "network",
+    "quota": "network",
+    "gpu_user": "gpu",
+    "gpu_programs": "gpu",
+    "gpu": "gpu",
+}
+"""Of the rules, by `RuleStatus.rule`; others get "info"."""
+MARKS = {FINE: ("check", "ok"), UNKNOWN: ("question", "text3")}
+"""Icon and tone of a verdict; one that stops something gets the cross."""
+
+
+class RuleRow(Panel):
+    """One rule: verdict, name, live value, what the settings ask for; what ends it, if it stops anything."""
+
+    def __init__(self) -> None:
+        super().__init__("surface", "", look.RADIUS_CONTROL)
+        self._shown: tuple[RuleStatus, str, bool] | None = None
+        grid = QGridLayout(self)
+        grid.setContentsMargins(look.M, 6, look.M, 6)
+        grid.setHorizontalSpacing(look.M)
+        grid.setVerticalSpacing(2)
+        self._mark, self._icon = Icon("check", "ok", 16), Icon("info", "text2", 18)
+        self._title = Label("", "strong", wrap=True)
+        self._live = Label("", "body", wrap=True)
+        self._wants = Label("", "cap", "text2", wrap=True)
+        self._wants.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self._until = Label("", "cap", "text2", wrap=True)
+        for column, (widget, stretch) in enumerate(
+            ((self._mark, 0), (self._icon, 0), (self._title, 9), (self._live, 11), (self._wants, 12))
+        ):
+            grid.addWidget(widget, 0, column)
+            grid.setColumnStretch(column, stretch)
+        grid.addWidget(self._until, 1, 2, 1, 3)
+        self.setMinimumHeight(theme().px(32))
+
+    def show_rule(self, rule: RuleStatus, says: str, decides: bool) -> None:
+        """Show a rule.
+
+        Args:
+            says: its verdict, as `core.control.why.verdict` words it.
+            decides: it is the one that decides.
+        """
+        if (rule, says, decides) == self._shown:
+            return
+        self._shown = (rule, says, decides)
+        stops = says not in MARKS
+        self._mark.set(*MARKS.get(says, ("close", "warn")))
+        self._icon.set(ICONS.get(rule.rule, "info"), "text2")
+        self._title.setText(rule.title)
+        self._live.setText(rule.live)
+        self._wants.setText(rule.wants)
+        end = f"{says[0].upper()}{says[1:]}. {rule.until}".strip()
+        self._until.setText(end if stops else "")
+        self._until.setVisible(stops)
+        self.fill = "warn_soft" if decides else "surface"
+        set_tone(self._live, "text" if not rule.unknown else "text2")
+        self.setAccessibleName(f"{rule.title}: {says}")
+        self.setAccessibleDescription(f"{rule.live}. {rule.wants}. {rule.until}".strip())
+        self.update()
+
+    @property
+    def words(self) -> str:
+        """All that it says."""
+        return f"{self.accessibleName()}. {self.accessibleDescription()}"
+
+
+class YieldDots(QWidget):
+    """One dot for each measured yield, on a line from 0 to a little more than the promise."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._yields = YieldStatus(0, None, None)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName("How fast this PC came back to you, each time")
+
+    def sizeHint(self) -> QSize:
+        return QSize(theme().px(300), theme().px(DOTS_HEIGHT))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(theme().px(120), theme().px(DOTS_HEIGHT))
+
+    def set_yields(self, yields: YieldStatus) -> None:
+        if yields != self._yields:
+            self._yields = yields
+            self.setAccessibleDescription(promise(yields))
+            self.setToolTip(promise(yields))
+            self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        colors, times = theme(), self._yields.recent_ms
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        metrics = QFontMetrics(colors.font("cap"))
+        middle = (self.height() - metrics.height() - 2) / 2
+        end = max(PROMISE_MS * 1.18, 1.04 * max(times, default=0.0))
+
+        def at(value: float) -> float:
+            return 3 + (self.width() - 6) * value / end
+
+        painter.setPen(QPen(colors.color("border"), 1))
+        painter.drawLine(QPointF(0, middle), QPointF(self.width(), middle))
+        painter.setPen(Qt.PenStyle.NoPen)
+        chance = random.Random(1)  # the same height for the same dot each time it is drawn
+        for value in times:
+            dot = colors.color("ok" if value <= PROMISE_MS else "bad")
+            dot.setAlphaF(0.6)
+            painter.setBrush(dot)
+            painter.drawEllipse(QPointF(at(value), middle + chance.uniform(-0.5, 0.5) * middle), 3.2, 3.2)
+        marks = [(0.0, "0 ms", "")]
+        p95 = self._yields.p95_ms
+        if p95 is not None and self._yields.count >= FEW:
+            marks.append((p95, f"p95 {number(p95)} ms", "ok" if p95 <= PROMISE_MS else "bad"))
+        marks.append((PROMISE_MS, f"promise {PROMISE_MS} ms", "text2"))
+        painter.setFont(colors.font("cap"))
+        taken = -1.0
+        for value, words, tone in marks:
+            if tone:
+                pen = QPen(colors.color(tone), 1.5, Qt.PenStyle.DashLine if tone == "text2" else Qt.PenStyle.SolidLine)
+                painter.setPen(pen)
+                painter.drawLine(QPointF(at(value), 1), QPointF(at(value), 2 * middle - 1))
+            wide = metrics.horizontalAdvance(words) + 2
+            left = min(max(0.0, at(value) - wide / 2), self.width() - wide)
+            if left > taken:
+                painter.setPen(colors.color("text2"))
+                rect = QRectF(left, self.height() - metrics.height(), wide, metrics.height())
+                painter.drawText(rect, int(Qt.AlignmentFlag.AlignLeft), words)
+                taken = left + wide + 4
+
+
+class WhyPanel(Sheet):
+    """Opened by F1, by the state chip and by Home's question; follows the status while it is open."""
+
+    def __init__(self, window: QWidget, ring: FocusRing, actions: Actions) -> None:
+        super().__init__(window, ring, WIDTH)
+        self.setAccessibleName("Why am I running, or not?")
+        self.rows: list[RuleRow] = []
+        self._status: Status | None = None
+        self._was: str | None = None
+        self._title = Label("Why am I not running?", "title", wrap=True)
+        self._said = Label("", "body", "text2", wrap=True)
+        self.close_button = Button("Close")
+        self.close_button.clicked.connect(self.close_sheet)
+        self.start, self.resume = Button("Start now", icon="play"), Button("Resume", icon="play")
+        self.retry = Button("Try again", icon="refresh")
+        for button, action in (
+            (self.start, actions.start_now),
+            (self.resume, actions.resume),
+            (self.retry, actions.retry),
+        ):
+            button.clicked.connect(action)
+            button.hide()
+        self._glyph, self._word = StateGlyph(24), Label("", "strong")
+        self._reason, self._until = Label("", "body", wrap=True), Label("", "body", "text2", wrap=True)
+        self.notice = Notice()
+        self.dots = YieldDots()
+        self._promise = Label("", "body", "text2", wrap=True)
+        self._rules = QVBoxLayout()
+        self._rules.setSpacing(0)
+        self._build()
+
+    def _build(self) -> None:
+        outer = QVBoxLayout(self.panel)
+        outer.setContentsMargins(look.XL, look.XL, 0, 0)
+        outer.setSpacing(look.M)
+        head = QHBoxLayout()
+        head.setContentsMargins(0, 0, look.XL, 0)
+        texts = QVBoxLayout()
+        texts.setSpacing(2)
+        texts.addWidget(self._title)
+        texts.addWidget(self._said)
+        head.addLayout(texts, 1)
+        head.addWidget(self.close_button, 0, Qt.AlignmentFlag.AlignTop)
+        outer.addLayout(head)
+        content = QWidget()
+        content.setProperty("canvas", "true")
+        column = QVBoxLayout(content)
+        column.setContentsMargins(0, 0, look.XL, look.XL)
+        column.setSpacing(look.M)
+        column.addWidget(self.notice)
+        column.addWidget(self._state_band())
+        column.addLayout(self._rules)
+        column.addWidget(Divider())
+        column.addWidget(Label("How fast this PC comes back to you", "head"))
+        column.addWidget(self._promise)
+        column.addWidget(self.dots)
+        column.addStretch(1)
+        self._area = QScrollArea()
+        self._area.setFrameShape(QFrame.Shape.NoFrame)
+        self._area.setWidgetResizable(True)
+        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._area.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self._area.setAccessibleName("The rules; arrow keys scroll")
+        self._area.setWidget(content)
+        outer.addWidget(self._area, 1)
+
+    def _state_band(self) -> Panel:
+        band = Panel("sunken", "", look.RADIUS_CONTROL)
+        row = QHBoxLayout(band)
+        row.setContentsMargins(look.L, look.M, look.L, look.M)
+        row.setSpacing(look.M)
+        row.addWidget(self._glyph)
+        texts = QVBoxLayout()
+        texts.setSpacing(1)
+        for label in (self._word, self._reason, self._until):
+            texts.addWidget(label)
+        row.addLayout(texts, 1)
+        for button in (self.start, self.resume, self.retry):
+            row.addWidget(button)
+        return band
+
+    def open_panel(self) -> None:
+        """Show it with the newest status."""
+        if self._status is not None:
+            self._show(self._status)
+        else:
+            self._show_nothing()
+        self.open(self.close_button)
+
+    def update_status(self, status: Status) -> None:
+        self._status = status
+        if self.isVisible():
+            self._show(status)
+
+    def set_connected(self, connected: bool, sentence: str) -> None:
+        """While the worker is away the rules shown are those of before."""
+        old = " What is below is what it told last." if self._status is not None else ""
+        self.notice.set_text("" if connected else f"{sentence.rstrip('.')}.{old}")
+        self.retry.setVisible(not connected)
+        if not connected:
+            self.start.hide()
+            self.resume.hide()
+        if self._status is None:
+            self._show_nothing()
+
+    def _show_nothing(self) -> None:
+        self._title.setText("Why am I not running?")
+        self._said.setText("The rules are shown as soon as the worker answers.")
+        self._word.setText(STATE_WORD["preparing"])
+        self._reason.setText("The worker has not answered yet.")
+        self._promise.setText(promise(YieldStatus(0, None, None)))
+
+    def _show(self, status: Status) -> None:
+        answer = why(status)
+        running = answer.cpu or answer.gpu
+        self._title.setText(f"Why am I {'' if running else 'not '}running?")
+        self._said.setText(_summary(answer))
+        self._glyph.set_state(answer.state)
+        self._word.setText(STATE_WORD[answer.state])
+        self.start.setVisible(answer.start_now)
+        self.resume.setVisible(answer.state == "paused")
+        self._reason.setText(answer.reason)
+        self._until.setText(answer.until)
+        self._until.setVisible(bool(answer.until))
+        while len(self.rows) < len(answer.rules):
+            row = RuleRow()
+            self.rows.append(row)
+            self._rules.addWidget(row)
+        gpus = uses_gpus(answer.rules)
+        for place, row in enumerate(self.rows):
+            row.setVisible(place < len(answer.rules))
+            if place < len(answer.rules):
+                rule = answer.rules[place]
+                row.show_rule(rule, verdict(rule, gpus), rule.rule == answer.decides)
+        self._promise.setText(promise(answer.yields))
+        self.dots.set_yields(answer.yields)
+        if self._was not in (None, answer.state):
+            QAccessible.updateAccessibility(
+                QAccessibleAnnouncementEvent(self, f"{STATE_WORD[answer.state]}. {answer.reason}")
+            )
+        self._was = answer.state
+
+
+def _summary(answer: Why) -> str:
+    """ "1 of 11 rules stops the work. Rules are read from top to bottom."."""
+    gpus = uses_gpus(answer.rules)
+    stopping = sum(verdict(rule, gpus) not in MARKS for rule in answer.rules)
+    many = len(answer.rules)
+    if not many:
+        return "The worker told no rules."
+    unknown = sum(verdict(rule, gpus) == UNKNOWN for rule in answer.rules)
+    if stopping:
+        first = f"{number(stopping)} of {number(many)} rules stop{'s' if stopping == 1 else ''} something."
+    elif unknown:
+        are = "is" if unknown == 1 else "are"
+        first = f"No rule stops anything; {number(unknown)} of {number(many)} {are} not known."
+    else:
+        first = f"All {number(many)} rules agree."
+    return f"{first} They are read from top to bottom."

@@ -1,0 +1,41 @@
+"""Stretches of local time, as people read a history: days begin at their midnight, also where one has 23 hours."""
+
+import itertools
+import math
+import time
+
+from core.community.messages import POINTS, Resolution
+from core.errors import ProtocolError
+
+MINUTE, HOUR, DAY = 60, 3600, 86_400
+SECONDS: dict[Resolution, int] = {"minute": MINUTE, "hour": HOUR, "day": DAY}
+
+
+def midnight(moment: float, days: int = 0) -> int:
+    """Unix time at which the local day of `moment` begins, or the one so many days later."""
+    local = time.localtime(moment)
+    return int(time.mktime((local.tm_year, local.tm_mon, local.tm_mday + days, 0, 0, 0, 0, 0, -1)))
+
+
+def borders(start: float, end: float, resolution: Resolution) -> list[int]:
+    """The begins of all stretches that touch [start, end), and the end of the last of them; unix times.
+
+    Raises:
+        ProtocolError: there is nothing between the two, or more than is answered at once.
+    """
+    step = SECONDS[resolution]
+    if end <= start:
+        raise ProtocolError("The end of a history must come after its start.")
+    if (end - start) / step > POINTS - 2:
+        raise ProtocolError(f"There are over {POINTS} {resolution}s between these times. Ask for fewer, or for longer.")
+    if resolution != "day":
+        offset = time.localtime(start).tm_gmtoff
+        first = int((start + offset) // step * step - offset)
+        return [first + step * number for number in range(math.ceil((end - first) / step) + 1)]
+    found = [midnight(start)]
+    for number in itertools.count(1):
+        if found[-1] >= end:
+            break
+        if (border := midnight(start, number)) > found[-1]:  # Samoa had no 30 December 2011
+            found.append(border)
+    return found

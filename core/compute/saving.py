@@ -1,0 +1,112 @@
+"""Checkpoints of what this process trains: read at the start, written again and again."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+from core.compute.hosting import Residents
+from core.compute.messages import Saved, SavedPart
+from core.compute.pipe import Pipe
+from core.errors import CheckpointError
+from core.runtime.backend import ExpertBackend
+from core.runtime.checkpoints import CheckpointStore
+from core.runtime.device import CPU
+from core.runtime.parts import Part
+from core.runtime.switch import Switch
+from core.training.trainer import Trainer
+
+log = logging.getLogger(__name__)
+
+TRUNK = "trunk"
+TURN_S = 0.02
+"""For which an expert is copied at once."""
+SAVE_S = 30.0
+"""Between two checkpoints: the most work that a crash may lose."""
+
+
+class Saving:
+    """Saves experts and trunk, one save at a time."""
+
+    def __init__(
+        self, pipe: Pipe, store: CheckpointStore, residents: Residents, trainer: Trainer, report: Callable[[], None]
+    ) -> None:
+        """Args: who is told, where files are, what is saved, and what to call before a save is told."""
+        self._pipe, self._store, self._residents, self._trainer = pipe, store, residents, trainer
+        self._report = report
+        self._one = asyncio.Lock()
+        self._error: str | None = None
+        self._unsaved = False
+        """Whether a save was asked for since the last one began."""
+
+    def restore(self) -> tuple[str, ...]:
+        """Go on from the newest checkpoint; sentences about what was wrong with it."""
+        owners: dict[str, ExpertBackend | Trainer] = {str(uid): b for uid, b in self._residents.backends.items()}
+        owners[TRUNK] = self._trainer
+
+        def accept(owner: ExpertBackend | Trainer, part: Part) -> None:
+            owner.load_state(part.tensors)
+
+        restored = self._store.restore({name: partial(accept, owner) for name, owner in owners.items()})
+        if restored.checkpoint:
+            log.info("Going on at step %d of the run %s.", self._trainer.step, restored.checkpoint.run)
+        return restored.notes
+
+    async def regularly(self, switch: Switch) -> None:
+        """For ever, while the switch is on."""
+        while True:
+            await asyncio.sleep(SAVE_S)
+            if switch.is_on:
+                await self.save()
+
+    async def save(self, gpu_is_lost: bool = False) -> str | None:
+        """Save what has changed; a failure is told, returned, and tried again at the next occasion.
+
+        Args: whether what is on a graphics processor cannot be read any more; it is left as it was saved last.
+        """
+        self._unsaved = True
+        async with self._one:
+            if not self._unsaved:
+                return self._error  # another that waited here has saved it: a hundred stops need no hundred saves
+            self._unsaved = False
+            trainer, start, error, saved = self._trainer, time.monotonic(), None, {}
+            step = trainer.step
+            backends = {**self._residents.leaving, **self._residents.backends}
+            # What has taken no step is the same anywhere, from the run's seed.
+            parts: dict[str, Part | Callable[[], Awaitable[Part]]] = {
+                str(uid): partial(copied, backend)
+                for uid, backend in backends.items()
+                if backend.version and (backend.device is CPU or not gpu_is_lost)
+            }
+            if trainer.device is CPU or not gpu_is_lost:
+                parts[TRUNK] = Part(trainer.state(), step, trainer.samples)
+            self._pipe.saving.set()
+            try:
+                checkpoint = await self._store.save(step, trainer.samples, parts)
+                saved = {name: SavedPart(b.sha256, b.size, b.version) for name, b in checkpoint.parts.items()}
+            except CheckpointError as failure:
+                error = str(failure)
+            finally:
+                self._pipe.saving.clear()
+            self._error = error
+            self._report()
+            self._pipe.send(Saved(step, time.time(), time.monotonic() - start, error, saved))
+            return error
+
+
+async def copied(backend: ExpertBackend) -> Part:
+    """A copy of an expert, made in turns: the user may come back meanwhile."""
+    await _in_turns(backend.prepare)
+    state = backend.begin_copy()
+    await _in_turns(lambda: "version" not in state and backend.prepare())
+    return Part(state, int(state["version"]), int(state["samples"]))
+
+
+async def _in_turns(go_on: Callable[[], bool]) -> None:
+    """Call it while it returns true, giving way to the loop in between."""
+    end = time.monotonic() + TURN_S
+    while go_on():
+        if time.monotonic() >= end:
+            await asyncio.sleep(0)
+            end = time.monotonic() + TURN_S

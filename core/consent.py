@@ -1,0 +1,47 @@
+"""What the user agreed to, and when. Without it the app starts no worker: nothing computes and nothing is sent."""
+
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+
+from core.settings_file import write_atomically
+
+FILE = "consent.json"
+TERMS = 1
+"""Version of what is agreed to. Whoever agreed to an older one is asked anew."""
+
+
+class Consent(msgspec.Struct, frozen=True):
+    """The file's content."""
+
+    version: Literal[1]
+    terms: Annotated[int, msgspec.Meta(ge=1)]
+    date: datetime
+    """When it was given, UTC."""
+    given: Literal["app", "command line"]
+    """Where: in the window, or by an organiser's starting a worker."""
+    hearth: Annotated[str, msgspec.Meta(max_length=64)]
+    """The version that asked."""
+
+
+def read(folder: Path) -> Consent | None:
+    """The consent of a data folder; None if there is none to these terms, or none that can be read."""
+    try:
+        consent = msgspec.json.decode((folder / FILE).read_bytes(), type=Consent)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return consent if consent.terms >= TERMS else None
+
+
+def give(folder: Path, where: Literal["app", "command line"]) -> Consent:
+    """Keep the consent to what this version does, given now.
+
+    Raises:
+        DataFolderError: it cannot be written.
+    """
+    consent = Consent(1, TERMS, datetime.now(UTC).replace(microsecond=0), where, version("hearth"))
+    write_atomically(folder / FILE, msgspec.json.format(msgspec.json.encode(consent)))
+    return consent

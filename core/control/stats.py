@@ -1,0 +1,86 @@
+"""`hearth stats`: what this PC contributed, from its worker or, while none runs, from the ledger's file."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.community.messages import Amounts, Totals
+from core.control.client import ControlClient
+from core.errors import NotRunning
+from core.policy.words import counted, duration, electricity, size
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+NOTHING = Amounts()
+
+
+def totals(folder: Path) -> Totals:
+    """What was contributed with this data folder.
+
+    Raises:
+        DataFolderError: the ledger cannot be read.
+        ProtocolError: the worker is of another version.
+    """
+    try:
+        with ControlClient(folder) as client:
+            return client.call("totals", {}, Totals)
+    except NotRunning:  # or it hangs, but the file is there
+        from core.community.reading import read_only
+
+        return read_only(folder).totals(time.time())
+
+
+def table(answer: Totals) -> "RenderableType":
+    """All there is, then by run and by device; what is nothing anywhere is not shown."""
+    from rich.table import Table
+
+    if answer.since is None:
+        return "Nothing yet. Figures appear within a minute after this PC has begun to compute."
+    local = time.localtime(answer.since)
+    shown = Table(box=None, pad_edge=False, header_style="dim", show_edge=False)
+    shown.add_column(f"Since {local.tm_mday} {time.strftime('%B %Y', local)}")
+    for name in ("Today", "7 days", "Ever"):
+        shown.add_column(name, justify="right")
+    periods = (answer.today, answer.week, answer.all)
+    groups = [("All", [period.amounts for period in periods])]
+    groups += [(f"Run {run}", [period.runs.get(run, NOTHING) for period in periods]) for run in answer.all.runs]
+    groups += [
+        (_device(device), [period.devices.get(device, NOTHING) for period in periods]) for device in answer.all.devices
+    ]
+    for name, amounts in groups:
+        shown.add_row(name, style="bold")
+        for row in _rows(amounts):
+            shown.add_row(*row)
+    return shown
+
+
+def _device(device: str) -> str:
+    kind = device.removeprefix("network.")
+    return "This PC" if not device else f"Network: {kind}" if kind != device else f"Device {device}"
+
+
+def _rows(amounts: list[Amounts]) -> list[list[str]]:
+    """Label and figures of each line that is not nothing."""
+    lines: list[tuple[str, Callable[[Amounts], float], Callable[[Amounts], str]]] = [
+        ("Samples trained", lambda a: a.samples, lambda a: f"{a.samples:,}"),
+        ("Bytes of text trained", lambda a: a.tokens, lambda a: f"{a.tokens:,}"),
+        ("Expert calls served", lambda a: a.calls, lambda a: f"{a.calls:,}"),
+        ("  of other peers", lambda a: a.peer_calls, lambda a: f"{a.peer_calls:,}"),
+        ("Time of computing", lambda a: a.seconds, lambda a: duration(a.seconds)),
+        ("Received from peers", lambda a: a.bytes_in, lambda a: size(a.bytes_in)),
+        ("Sent to peers", lambda a: a.bytes_out, lambda a: size(a.bytes_out)),
+        ("Electricity", lambda a: a.kwh, _electricity),
+        ("Given back to you", lambda a: a.yields, lambda a: counted(a.yields, "time")),
+    ]
+    return [
+        [f"  {label}", *(words(one) if amount(one) else "-" for one in amounts)]
+        for label, amount, words in lines
+        if any(map(amount, amounts))
+    ]
+
+
+def _electricity(amounts: Amounts) -> str:
+    about = "" if amounts.kwh_measured > 0.99 * amounts.kwh else "about "
+    return f"{about}{electricity(amounts.kwh)}"

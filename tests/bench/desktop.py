@@ -1,0 +1,64 @@
+"""The window: frames of the pages of a large swarm, start, processor time shown and hidden, memory."""
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from tests.bench.alone import app, landmarks, memory, wait
+from tests.bench.machine import progress, spread
+from tests.virtual_screen import desktop
+from tests.workers import ROOT, hearth
+
+FRAMES, QUICK_FRAMES = 400, 80
+STARTS, QUICK_STARTS = 5, 1
+IDLE_S, QUICK_IDLE_S = 60.0, 10.0
+SETTLE_S = 3.0
+
+
+def measure(quick: bool) -> dict[str, Any]:
+    """All sections."""
+    with desktop() as env:
+        command = [sys.executable, "-m", "tests.bench.desktop_pages", str(QUICK_FRAMES if quick else FRAMES)]
+        done = subprocess.run(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True, timeout=300, check=True)
+        pages = json.loads(done.stdout.splitlines()[-1])
+        progress(f"pages: {pages}")
+        starts = []
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            for number in range(QUICK_STARTS if quick else STARTS):
+                with app(folder, env) as (process, start):
+                    starts.append(landmarks(folder, env, process, start)["window_s"])
+                    if number == 0:
+                        idle = _idle(folder, env, process, QUICK_IDLE_S if quick else IDLE_S)
+    return {"pages": pages, "start_to_window_s": spread(starts), **idle}
+
+
+def _idle(folder: Path, env: dict[str, str], process: subprocess.Popen[bytes], seconds: float) -> dict[str, Any]:
+    """The app while this PC is paused, its window shown and then closed to the tray."""
+    assert hearth(folder, "pause").returncode == 0
+    wait(folder, lambda status: len(status.processes) == 2, "the end of the compute process")
+    time.sleep(SETTLE_S)
+    one = psutil.Process(process.pid)
+    shown = _share(one, seconds)
+    used = memory(folder)["app"]
+    subprocess.run(["xdotool", "key", "alt+F4"], env=env, timeout=20, check=True)
+    time.sleep(SETTLE_S)
+    hidden = _share(one, seconds)
+    windows = subprocess.run(
+        ["xdotool", "search", "--onlyvisible", "--name", "^Hearth$"], env=env, capture_output=True, timeout=20
+    )
+    found = {"idle_core_share": {"shown": shown, "hidden": hidden}, "app_memory_mb": used}
+    return found | {"window_was_hidden": not windows.stdout.split()}
+
+
+def _share(process: psutil.Process, seconds: float) -> float:
+    before = process.cpu_times()
+    time.sleep(seconds)
+    after = process.cpu_times()
+    return round((after.user + after.system - before.user - before.system) / seconds, 4)

@@ -1,0 +1,275 @@
+"""Contribution: totals, history, hours and shares as the ledger tells them; states, keyboard, exports."""
+
+import csv
+import io
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication, QImage
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel
+from pytestqt.qtbot import QtBot
+
+from app.actions import Actions
+from app.pages import share_card
+from app.pages.contribution import NOTHING_YET, ContributionPage
+from app.pages.contribution_cards import NOTHING_HERE
+from app.pages.history import KINDS, Answer, bars, question, shares
+from app.theme import theme
+from app.window.main_window import MainWindow
+from app.worker_client import WorkerClient
+from core.community.calendar import DAY, HOUR, midnight
+from core.community.ledger import Ledger
+from core.community.messages import Amounts, SeriesParams, Session
+from core.community.reading import read_only
+from core.control.messages import DeviceStatus, ErrorInfo
+from tests import a_summer
+from tests.desktop.conftest import ToyWorker, make_status
+from tests.desktop.test_widgets import SIZES, misfits
+
+CARD = "NVIDIA GeForce RTX 3060"
+DEVICES = [DeviceStatus("cpu", "A processor", "cpu", True, ""), DeviceStatus("GPU-1", CARD, "gpu", True, "")]
+
+
+@pytest.fixture(scope="module")
+def summer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("summer")
+    a_summer.write(folder, time.time())
+    return folder
+
+
+def shown(qtbot: QtBot, toy: ToyWorker, folder: Path) -> Iterator[tuple[MainWindow, ContributionPage]]:
+    client = WorkerClient(folder, "0.1.0")
+    client.dial()
+    qtbot.waitUntil(lambda: client.is_connected)
+    page = ContributionPage(client)
+    window = MainWindow([page], Actions())
+    qtbot.addWidget(window)
+    window.show()
+    window.update_status(make_status(devices=DEVICES))
+    qtbot.waitUntil(lambda: page.history.plot.loaded)
+    yield window, page
+    window.may_close = True
+    client.hang_up()
+
+
+@pytest.fixture
+def page(qtbot: QtBot, toy: ToyWorker, folder: Path, summer: Path) -> Iterator[tuple[MainWindow, ContributionPage]]:
+    theme().set_mode("light")
+    toy.tell_of(read_only(summer))
+    for window, contribution in shown(qtbot, toy, folder):
+        qtbot.waitUntil(lambda: contribution.export.isEnabled())  # noqa: B023
+        yield window, contribution
+
+
+def texts(widget: Any) -> str:
+    return " | ".join(label.text() for label in widget.findChildren(QLabel) if label.isVisible())
+
+
+def test_it_shows_what_the_ledger_tells(page: tuple[MainWindow, ContributionPage], summer: Path) -> None:
+    _, contribution = page
+    totals = read_only(summer).totals(time.time())
+    assert contribution.subtitle.text().startswith("Since ")
+    ever = KINDS["seconds"].short(totals.all.amounts.seconds)
+    assert f"{ever} ever" in texts(contribution.lent) and "Text trained" in texts(contribution.trained)
+    assert "about" in texts(contribution.energy) and "about" not in texts(contribution.lent)
+    plot = contribution.history.plot
+    assert len(plot.bars.labels) == 30 and plot.bars.labels[-1] == "Today"
+    days = read_only(summer).series(SeriesParams("seconds", time.time() - 29 * DAY, time.time(), "day"))
+    assert plot.bars.sums() == pytest.approx(days.values[""])
+    assert KINDS["seconds"].write(sum(days.values[""])) in texts(contribution.history)
+    assert "paused" in [note for _, _, note in plot.bars.notes]
+    assert CARD in texts(contribution.shares) and "digits" in texts(contribution.shares)
+    assert "in the last seven days; the most was" in contribution.week.map.accessibleDescription()
+    assert plot.accessibleName() == "Time of computing" and "the most was" in plot.accessibleDescription()
+
+
+def test_another_time_figure_and_group_can_be_chosen(
+    qtbot: QtBot, page: tuple[MainWindow, ContributionPage], summer: Path
+) -> None:
+    _, contribution = page
+    plot = contribution.history.plot
+    buttons = contribution.range.findChildren(QAbstractButton)
+    day = next(button for button in buttons if button.accessibleName() == "Time: 24 hours")
+    QTest.mouseClick(day, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: plot.bars.labels[-1:] == ["Now"])
+    assert 24 <= len(plot.bars.labels) <= 25
+    contribution.range._choose("year")
+    qtbot.waitUntil(lambda: plot.bars.labels[-1:] == ["This week"])
+    assert len(plot.bars.labels) == 12  # before that this PC did nothing
+    contribution.history.group._choose("device")
+    names = [part.name for part in plot.bars.parts]
+    assert set(names) == {"A processor", CARD} and names[0] == CARD  # the one that did most is at the foot
+    assert {"A processor", CARD} <= set(texts(contribution.history).split(" | "))  # a legend
+    contribution.history.kind.setCurrentIndex(contribution.history.kind.findData("bytes"))
+    qtbot.waitUntil(lambda: plot.accessibleName() == "Traffic with peers")
+    assert "Expert calls" in [part.name for part in plot.bars.parts]
+    contribution.history.group._choose("all")
+    assert [part.name for part in plot.bars.parts] == ["Sent", "Received"]
+    for key in KINDS:
+        contribution.history.kind.setCurrentIndex(contribution.history.kind.findData(key))
+        qtbot.waitUntil(lambda: plot.accessibleName() == KINDS[key].title)  # noqa: B023
+
+
+def test_bars_and_hours_are_read_by_keyboard(page: tuple[MainWindow, ContributionPage]) -> None:
+    window, contribution = page
+    plot, hours = contribution.history.plot, contribution.week.map
+    window.ring.by_keyboard = True
+    plot.setFocus(Qt.FocusReason.TabFocusReason)
+    assert plot.at == 29 and plot.words(29) in texts(contribution.history)
+    QTest.keyClick(plot, Qt.Key.Key_Left)
+    assert plot.at == 28 and plot.accessibleDescription() == plot.words(28)
+    QTest.keyClick(plot, Qt.Key.Key_Home)
+    QTest.keyClick(plot, Qt.Key.Key_Left)
+    assert plot.at == 0
+    hours.setFocus(Qt.FocusReason.TabFocusReason)
+    assert plot.at is None and plot.words(0) not in texts(contribution.history)
+    told = hours.accessibleDescription()
+    QTest.keyClick(hours, Qt.Key.Key_Up)
+    assert hours.accessibleDescription() != told and hours.accessibleDescription() in texts(contribution.week)
+
+
+def test_nothing_yet_is_said_and_no_figure_is_made_up(
+    qtbot: QtBot, toy: ToyWorker, folder: Path, tmp_path: Path
+) -> None:
+    toy.tell_of(read_only(tmp_path / "none"))
+    for _, contribution in shown(qtbot, toy, folder):
+        qtbot.waitUntil(lambda: contribution.export.isEnabled())  # noqa: B023
+        words = texts(contribution)
+        assert NOTHING_YET in words and NOTHING_HERE in words and "0 min" in words and "0 kWh" in words
+        assert contribution.history.plot.describe() == NOTHING_YET
+
+
+def test_an_error_is_told_and_the_page_asks_again(qtbot: QtBot, toy: ToyWorker, folder: Path, summer: Path) -> None:
+    reader = read_only(summer)
+    toy.tell_of(reader)
+    toy.answers["totals"] = lambda params: ErrorInfo("data_folder", "The history cannot be read: the disk is gone.")
+    for _, contribution in shown(qtbot, toy, folder):
+        qtbot.waitUntil(lambda: "the disk is gone" in texts(contribution.notice))  # noqa: B023
+        assert not contribution.export.isEnabled()
+        toy.answers["totals"] = lambda params: reader.totals(time.time())
+        contribution.look()
+        qtbot.waitUntil(lambda: contribution.export.isEnabled())  # noqa: B023
+        assert not contribution.notice.isVisible()
+
+
+def test_without_a_worker_the_old_figures_stay_grey(page: tuple[MainWindow, ContributionPage]) -> None:
+    window, contribution = page
+    before = texts(contribution.lent)
+    window.set_connected(False, "Worker stopped, restarting in 4 s")
+    assert "Worker stopped" in texts(contribution.notice) and "The figures are from" in texts(contribution.notice)
+    assert texts(contribution.lent) == before and contribution.lent.value.property("tone") == "text3"
+    assert contribution.history.plot.tone(0, 0) == theme().color("text3")
+    window.set_connected(True)
+    assert not contribution.notice.isVisible() and contribution.lent.value.property("tone") == "text"
+
+
+def test_late_answers_to_an_older_question_are_dropped(
+    qtbot: QtBot, toy: ToyWorker, page: tuple[MainWindow, ContributionPage]
+) -> None:
+    _, contribution = page
+    toy.silent.add("sessions")
+    contribution.range._choose("week")
+    qtbot.waitUntil(lambda: toy.methods()[-1] == "series")
+    assert len(contribution.history.plot.bars.labels) == 30
+    toy.silent.clear()
+    contribution.range._choose("day")
+    qtbot.waitUntil(lambda: contribution.history.plot.bars.labels[-1:] == ["Now"])
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("scale", [1.0, 1.5])
+def test_every_text_fits(
+    qtbot: QtBot, toy: ToyWorker, folder: Path, summer: Path, size: tuple[int, int], scale: float
+) -> None:
+    theme().set_scale(scale)
+    try:
+        toy.tell_of(read_only(summer))
+        for window, contribution in shown(qtbot, toy, folder):
+            window.resize(*size)
+            qtbot.waitUntil(lambda: contribution.export.isEnabled())  # noqa: B023
+            contribution.history.group._choose("run")
+            for _ in range(4):
+                QApplication.processEvents()
+            assert misfits(window) == []
+    finally:
+        theme().set_scale(1.0)
+
+
+def test_the_history_is_exported_as_a_table(
+    qtbot: QtBot, tmp_path: Path, page: tuple[MainWindow, ContributionPage], summer: Path
+) -> None:
+    _, contribution = page
+    with qtbot.waitSignal(contribution.saver.told) as told:
+        contribution.save_csv(tmp_path / "history.csv")
+    assert "history.csv" in told.args[0]
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "history.csv").read_text())))
+    assert {row["device"] for row in rows} >= {"cpu", "GPU-1", "network.expert"}
+    days = read_only(summer).series(SeriesParams("calls", time.time() - 29 * DAY, time.time(), "day"))
+    assert sum(float(row["calls"]) for row in rows) == sum(days.values[""])
+    assert datetime.fromisoformat(rows[0]["start"]) < datetime.fromisoformat(rows[-1]["end"])
+    with qtbot.waitSignal(contribution.saver.told) as told:
+        contribution.save_csv(tmp_path / "nowhere" / "history.csv")
+    assert "could not be written" in told.args[0]
+
+
+def test_the_share_card_is_a_picture_that_names_nobody(
+    qtbot: QtBot, tmp_path: Path, page: tuple[MainWindow, ContributionPage]
+) -> None:
+    _, contribution = page
+    with qtbot.waitSignal(contribution.saver.told):
+        contribution.saver.save(tmp_path / "card.png", contribution.card())
+    picture = QImage(str(tmp_path / "card.png"))
+    assert (picture.width(), picture.height()) == share_card.SIZE
+    left, top, width, height = share_card.BARS
+    colors = {picture.pixelColor(left + x, top + height - 2).name() for x in range(width)}
+    assert theme().color("ember_muted").name() in colors
+    assert b"tEXt" not in (tmp_path / "card.png").read_bytes()
+    contribution._copy_card()
+    assert QGuiApplication.clipboard().image().width() == picture.width()
+
+
+# what needs no window
+
+
+def answers(folder: Path, metric: Any, chosen: str, now: float) -> list[Answer]:
+    reader = read_only(folder)
+    by_run, by_device = (reader.series(question(metric, chosen, now, by)) for by in ("run", "device"))
+    return [Answer(by_run, by_device)]
+
+
+@pytest.mark.parametrize("chosen", ["day", "week", "month", "year"])
+@pytest.mark.parametrize("group", ["all", "device", "run"])
+def test_bars_of_any_kind_have_the_same_sum(tmp_path: Path, chosen: str, group: str) -> None:
+    now = time.time()
+    ledger = Ledger(tmp_path, lambda: now)
+    for device in range(9):  # more than have a colour of their own
+        ledger.add(f"run{device}", f"GPU-{device}", Amounts(calls=10 + device))
+    ledger.close()
+    found = bars(KINDS["calls"], answers(tmp_path, "calls", chosen, now), group, chosen, {}, [])
+    assert sum(found.sums()) == found.sums()[-1] == sum(range(10, 19))
+    assert len(found.labels) == len(found.names) == len(found.sums())
+    assert len(found.parts) == (1 if group == "all" else 4)
+    listed = shares(answers(tmp_path, "calls", chosen, now), "run", {})
+    assert listed[0] == ("run8", 18) and len(listed) == 9
+
+
+def test_a_gap_says_what_ended_the_work_before_it(tmp_path: Path) -> None:
+    now = midnight(time.time()) + 12 * HOUR
+    moment = now - 5 * DAY
+    ledger = Ledger(tmp_path, lambda: moment)
+    ledger.add("digits", "cpu", Amounts(seconds=60))
+    moment = now
+    ledger.add("digits", "cpu", Amounts(seconds=60))
+    ledger.close()
+    for why, word in (("battery", "on battery"), ("cpu_busy", "stopped")):
+        sessions = [Session(0, 1, "digits", "user"), Session(now - 6 * DAY, now - 5 * DAY, "digits", why)]
+        found = bars(KINDS["seconds"], answers(tmp_path, "seconds", "week", now), "all", "week", {}, sessions)
+        assert found.notes == [(2, 6, word)]
+    traffic = bars(KINDS["yields"], answers(tmp_path, "seconds", "week", now), "all", "week", {}, sessions)
+    assert not traffic.notes

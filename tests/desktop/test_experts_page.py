@@ -1,0 +1,149 @@
+"""The experts page: a grid of any size in one picture, what is lit, who hosts what, by mouse and keyboard."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from app.pages.experts import ExpertsPage
+from app.pages.grid_card import NO_EXPERTS, Layer, uid_of, words_about
+from app.theme import theme
+from app.worker_client import WorkerClient
+from core.control import messages as wire
+from tests.desktop.conftest import ToyWorker, make_status
+from tests.desktop.test_widgets import misfits
+
+HERE = {0, 17, 2499}
+
+
+def make_grid(layer: int, layers: int = 4, side: int = 50, calls: int = 0) -> wire.GridStatus:
+    """Every cell but each tenth is hosted, three of them here; the first answered `calls`."""
+    cells = [
+        wire.CellStatus(n, n in HERE, n, 0.3, 0 if n in HERE else 2, calls if n == 0 else 5)
+        for n in range(side * side)
+        if n % 10 != 5
+    ]
+    return wire.GridStatus(layer, layers, (side, side), True, cells)
+
+
+@pytest.fixture
+def page(qtbot: QtBot, toy: ToyWorker, folder: Path) -> Iterator[ExpertsPage]:
+    theme().set_mode("light")
+    toy.answers["grid"] = lambda params: make_grid(params["layer"])
+    client = WorkerClient(folder, "0.1.0")
+    page = ExpertsPage(client)
+    qtbot.addWidget(page)
+    page.resize(828, 690)
+    with qtbot.waitSignal(client.connected):
+        client.dial()
+    page.show()
+    qtbot.waitExposed(page)
+    page.update_status(make_status())
+    page.set_connected(True, "")
+    yield page
+    client.hang_up()
+    theme().set_mode("system")
+
+
+def test_all_layers_of_a_large_grid_are_shown(qtbot: QtBot, toy: ToyWorker, page: ExpertsPage) -> None:
+    qtbot.waitUntil(lambda: len(page.grid.layers) == 4 and not page._asking)
+    assert [params["layer"] for method, params in toy.asked if method == "grid"][:4] == [0, 1, 2, 3]
+    assert page.grid.words.text().startswith("9,000 experts, 12 of them here (outlined).")
+    qtbot.waitUntil(lambda: misfits(page) == [])
+
+
+def test_hosted_hollow_and_own_cells_look_different(qtbot: QtBot, page: ExpertsPage) -> None:
+    qtbot.waitUntil(lambda: len(page.grid.layers) == 4)
+    grid = page.grid.grids[0]
+    grid.set_side(12)
+    grid.resize(grid.sizeHint())
+    image = grid.grab().toImage()
+
+    def middle(cell: int) -> str:
+        place = grid._cell(cell).center().toPoint()
+        return image.pixelColor(place).name()
+
+    def edge(cell: int) -> str:
+        place = grid._cell(cell).center().toPoint()
+        return image.pixelColor(QPoint(int(grid._cell(cell).left()) + 1, place.y())).name()
+
+    hot, cold, hollow = middle(2498), middle(1), middle(5)
+    assert len({hot, cold, hollow}) == 3
+    assert edge(2499) != edge(2498)
+
+
+def test_a_cell_is_lit_once_something_happened_in_it() -> None:
+    layer = Layer()
+    layer.take(make_grid(0, calls=5))
+    assert layer.lit == frozenset()
+    layer.take(make_grid(0, calls=7))
+    assert layer.lit == {0}
+    layer.take(make_grid(0, calls=7))
+    assert layer.lit == frozenset()
+
+
+def test_each_cell_is_told_by_keyboard(qtbot: QtBot, page: ExpertsPage) -> None:
+    qtbot.waitUntil(lambda: len(page.grid.layers) == 4 and not page._asking)
+    grid = page.grid.grids[1]
+    grid.setFocus(Qt.FocusReason.TabFocusReason)
+    for key in (Qt.Key.Key_Down, Qt.Key.Key_End, Qt.Key.Key_Left):
+        QTest.keyClick(grid, key)
+    expected = "digits.1.1.48: hosted by 2 other peers, 98 updates, 30.0% load, 5 calls"
+    assert grid.accessibleDescription() == page.grid.words.text() == expected
+    for key in (Qt.Key.Key_Up, Qt.Key.Key_Home):
+        QTest.keyClick(grid, key)
+    assert grid.accessibleDescription().startswith("digits.1.0.0: hosted here, 0 updates")
+
+
+def test_the_mouse_chooses_cells_and_zoom_makes_them_larger(qtbot: QtBot, page: ExpertsPage) -> None:
+    qtbot.waitUntil(lambda: len(page.grid.layers) == 4 and not page._asking)
+    grid = page.grid.grids[0]
+    before = grid.sizeHint().width()
+    page.grid.larger.click()
+    assert grid.sizeHint().width() > before
+    QTest.mouseMove(grid, grid._cell(5).center().toPoint())
+    qtbot.waitUntil(lambda: page.grid.words.text() == "digits.0.0.5: no expert is hosted in this cell.")
+    for _ in range(8):
+        page.grid.smaller.click()
+    assert not page.grid.smaller.isEnabled() and page.grid.larger.isEnabled()
+
+
+def test_a_huge_grid_shows_only_its_experts() -> None:
+    layer = Layer()
+    places = [7, 65_535, 1_000_000]
+    cells = [wire.CellStatus(place, False, None, None, None, 0) for place in places]
+    layer.take(wire.GridStatus(0, 1, (256, 256, 256), False, cells))
+    assert layer.count == 3 and [layer.at(n) for n in range(3)] == places
+    assert uid_of("text", 0, 65_535, (256, 256, 256)) == "text.0.0.255.255"
+    assert words_about("text.0.0.0.7", cells[0]) == "text.0.0.0.7: hosted by another peer, version not told yet"
+
+
+def test_the_hosted_ones_are_listed_with_their_calls(qtbot: QtBot, toy: ToyWorker, page: ExpertsPage) -> None:
+    qtbot.waitUntil(lambda: page.hosted.model.rowCount() == 32)
+    first = [page.hosted.model.index(0, column).data() for column in range(4)]
+    assert first[:3] == ["0.0.0", "900", "28,800"]
+
+
+def test_without_experts_or_worker_there_is_a_sentence(qtbot: QtBot, toy: ToyWorker, page: ExpertsPage) -> None:
+    qtbot.waitUntil(lambda: len(page.grid.layers) == 4 and not page._asking)
+    toy.answers["grid"] = lambda params: wire.GridStatus(params["layer"], 4, (50, 50), False, [])
+    page._look()
+    qtbot.waitUntil(lambda: page.grid.empty.isVisible())
+    assert page.grid.empty.text() == NO_EXPERTS
+    toy.answers["grid"] = lambda params: wire.ErrorInfo("protocol", "The worker has no method 'grid'.")
+    qtbot.waitUntil(lambda: not page._asking)
+    page._look()
+    qtbot.waitUntil(lambda: page.notice.accessibleName() == "The worker has no method 'grid'.")
+    page.set_connected(False, "Worker stopped, restarting in 4 s")
+    assert "What is shown here is from before." in page.notice.accessibleName()
+
+
+def test_calls_over_time_are_told_in_words(page: ExpertsPage) -> None:
+    for second in range(5):
+        page.history.note(2e9 + 30 * second, 10.0 * second)
+    page.history.note(1e9, 99.0)  # the clock was set back
+    page.history.draw()
+    assert page.history.load.accessibleDescription().startswith("Calls per second: 40 calls per second at ")

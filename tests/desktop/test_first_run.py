@@ -1,0 +1,236 @@
+"""The first run: nothing before consent, choices that count, figures, words, and the way to the pages."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.desktop import Desktop
+from app.first_run.first_run import FirstRun
+from app.instance import Instance
+from app.pages.controls import ChoiceControl, RunControl, SwitchControl
+from app.supervision import Phase, Report
+from app.theme import theme
+from core import consent
+from core import manifest as manifests
+from core.control import messages as wire
+from core.identity import Identity
+from tests.desktop.conftest import ToyWorker, make_status
+
+
+@pytest.fixture
+def desktop(qtbot: QtBot, folder: Path, toy: ToyWorker, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desktop]:
+    """The app in a data folder without consent; a toy worker is there to be found."""
+    monkeypatch.setattr(QSystemTrayIcon, "isSystemTrayAvailable", lambda: True)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+    instance = Instance(folder)
+    assert instance.acquire()
+    desktop = Desktop(folder, instance, time.monotonic())
+    qtbot.waitExposed(desktop.window)
+    yield desktop
+    desktop.close()
+    instance.release()
+    desktop.window.may_close = True
+    desktop.window.close()
+    desktop.window.deleteLater()
+    theme().set_mode("system")
+
+
+@pytest.fixture
+def first(desktop: Desktop) -> FirstRun:
+    assert desktop.first_run is not None
+    return desktop.first_run
+
+
+def click(widget: QWidget) -> None:
+    QTest.mouseClick(widget, Qt.MouseButton.LeftButton)
+
+
+def key(widget: QWidget, name: Qt.Key, alt: bool = False) -> None:
+    QTest.keyClick(widget, name, Qt.KeyboardModifier.AltModifier if alt else Qt.KeyboardModifier.NoModifier)
+
+
+def test_nothing_is_looked_for_or_started_before_consent(
+    qtbot: QtBot, desktop: Desktop, first: FirstRun, toy: ToyWorker, folder: Path
+) -> None:
+    assert not desktop.window.sidebar.isVisible() and first.isVisible()
+    click(first.next)
+    assert first.current is first.consent and first.next.text() == "I agree"
+    QTest.qWait(50)
+    assert toy.hellos == [] and desktop.supervisor.process is None
+    assert desktop.supervisor.report.phase is Phase.LOOKING
+    assert not (folder / consent.FILE).exists() and not (folder / "settings.json").exists()
+
+
+def test_not_now_ends_the_app_and_stores_nothing(
+    qtbot: QtBot, desktop: Desktop, first: FirstRun, toy: ToyWorker, folder: Path
+) -> None:
+    with qtbot.waitSignal(desktop.supervisor.ended):
+        click(first.decline)
+    assert toy.hellos == [] and consent.read(folder) is None
+
+
+def test_closing_the_window_before_consent_is_not_now(qtbot: QtBot, desktop: Desktop) -> None:
+    with qtbot.waitSignal(desktop.supervisor.ended):
+        desktop.window.close()
+
+
+def test_enter_and_the_key_for_on_never_agree(desktop: Desktop, first: FirstRun, folder: Path) -> None:
+    desktop.window.activateWindow()
+    first.go_on()
+    assert first.consent.heading.hasFocus()
+    for widget in (first.consent.heading, first.next):
+        widget.setFocus()
+        key(widget, Qt.Key.Key_Return)
+        key(widget, Qt.Key.Key_Right, alt=True)
+    assert first.current is first.consent and consent.read(folder) is None
+    key(first.next, Qt.Key.Key_Space)
+    given = consent.read(folder)
+    assert given is not None and (given.terms, given.given) == (consent.TERMS, "app")
+    assert first.current.title == first.lend.title
+    key(first.lend.heading, Qt.Key.Key_Left, alt=True)
+    assert first.current is first.consent and first.next.text() == "Next"
+
+
+def test_the_whole_way_to_the_pages(
+    qtbot: QtBot, desktop: Desktop, first: FirstRun, toy: ToyWorker, folder: Path
+) -> None:
+    first.go_on()
+    first.go_on()
+    lend = first.lend
+    away, profile, run = (lend.rows[name].control for name in ("idle_only", "profile", "run"))
+    assert isinstance(away, SwitchControl) and isinstance(profile, ChoiceControl) and isinstance(run, RunControl)
+    assert away.switch.isChecked()  # as was said when the user agreed
+    assert "50% of the time" in lend.limits.text()
+    profile.segments._buttons["quiet"].click()
+    assert "25% of the time" in lend.limits.text() and "70 °C" in lend.limits.text()
+    run.choice.setFocus()
+    key(run.choice, Qt.Key.Key_Down)
+    assert toy.hellos == []
+    first.go_on()
+    saved = json.loads((folder / "settings.json").read_text())
+    assert (saved["run"], saved["profile"], saved["cpu_celsius"], saved["idle_only"]) == ("text", "quiet", 70, True)
+    qtbot.waitUntil(lambda: desktop.client.is_connected)
+    assert first.current is first.speed
+    key(first.speed.heading, Qt.Key.Key_Right, alt=True)
+    key(first.back_up.heading, Qt.Key.Key_Right, alt=True)
+    assert first.current.title == first.at_login.title
+    login = first.at_login.row.control
+    assert isinstance(login, SwitchControl) and not login.switch.isChecked()
+    click(login.switch)
+    assert (folder / "config" / "autostart" / "hearth.desktop").exists()
+    click(first.next)
+    assert desktop.first_run is None
+    assert desktop.window.sidebar.isVisible() and desktop.window.current_page().name == "home"
+
+
+def test_a_bad_manifest_is_told_at_once(first: FirstRun, folder: Path) -> None:
+    (folder / "bad.json").write_text('{"version": 1}')
+    first.go_on()
+    first.go_on()
+    first.lend.rows["run"].chosen.emit(str(folder / "bad.json"))
+    assert "bad.json cannot be used" in first.lend.rows["run"].error
+    run = msgspec.to_builtins(manifests.load("digits"))
+    (folder / "strange.json").write_bytes(msgspec.json.encode({**run, "data": "faces"}))
+    first.lend.rows["run"].chosen.emit(str(folder / "strange.json"))
+    assert "no data set named 'faces'" in first.lend.rows["run"].error
+    assert first.lend.changes == {}
+
+
+def test_a_consent_that_cannot_be_kept_starts_nothing(first: FirstRun, desktop: Desktop, folder: Path) -> None:
+    (folder / consent.FILE).mkdir()
+    first.go_on()
+    first.go_on()
+    assert first.current is first.consent and "could not be written" in first.consent.notice.accessibleName()
+    assert not first.has_agreed
+
+
+def test_going_back_changes_what_the_worker_does(
+    qtbot: QtBot, desktop: Desktop, first: FirstRun, toy: ToyWorker
+) -> None:
+    for _ in range(3):
+        first.go_on()
+    qtbot.waitUntil(lambda: desktop.client.is_connected)
+    first.go_back()
+    first.lend.rows["run"].chosen.emit("text")
+    with qtbot.waitSignal(first.restart_worker):
+        first.go_on()
+    assert toy.settings["run"] == "text"
+    assert first.current is first.speed
+
+
+def measured(when: float | None) -> wire.BenchmarkStatus:
+    speeds = [] if when is None else [wire.SpeedStatus(1, 4200.0), wire.SpeedStatus(2, 6100.0)]
+    return wire.BenchmarkStatus("digits", "A processor", 2, when, speeds, 3_400_000, None, None, None)
+
+
+def test_the_speed_test_shows_its_progress_and_figures(
+    qtbot: QtBot, desktop: Desktop, first: FirstRun, toy: ToyWorker
+) -> None:
+    answer = [measured(None)]
+    toy.answers["benchmark"] = lambda params: answer[0]
+    for _ in range(3):
+        first.go_on()
+    speed = first.speed
+    qtbot.waitUntil(speed.start.isEnabled)
+    assert not speed.bar.isVisible()
+    click(speed.start)
+    assert speed.bar.isVisible()
+    qtbot.waitUntil(lambda: ("start_now", {"seconds": 60.0}) in toy.asked)
+    toy.tell("status", make_status(cpu=True, processes=[wire.ProcessStatus("compute", 9, 200.0)]))
+    qtbot.waitUntil(lambda: "Measuring" in speed.words.text())
+    answer[0] = measured(time.time())
+    qtbot.waitUntil(lambda: speed.speed.accessibleName() == "One expert: 6,100 samples/s")
+    assert not speed.bar.isVisible() and speed.threads.accessibleName() == "Fastest with: 2 threads"
+    click(speed.start)
+    qtbot.waitUntil(lambda: ("benchmark", {"again": True}) in toy.asked)
+
+
+def test_a_worker_that_cannot_run_is_told_with_a_way_on(qtbot: QtBot, first: FirstRun) -> None:
+    first.stack.setCurrentIndex(3)
+    first.speed.show_report(Report(Phase.FAILED, "The control port is taken."))
+    assert first.speed.notice.accessibleName() == "The control port is taken."
+    with qtbot.waitSignal(first.speed.retry_asked):
+        click(first.speed.retry)
+
+
+def test_the_recovery_words_are_those_of_the_key(qtbot: QtBot, first: FirstRun, folder: Path) -> None:
+    first.stack.setCurrentIndex(4)
+    words = first.back_up.words
+    click(words.button)
+    qtbot.waitUntil(lambda: len(words.words) == 24, timeout=30_000)
+    assert " ".join(words.words) == Identity.load(folder).words()
+    click(words.copy)
+    assert QGuiApplication.clipboard().text() == " ".join(words.words)
+    first.go_back()
+    assert words.words == []  # not left lying about
+
+
+def test_a_damaged_key_is_told(qtbot: QtBot, first: FirstRun, folder: Path) -> None:
+    (folder / "identity.key").write_text("no key")
+    first.stack.setCurrentIndex(4)
+    click(first.back_up.words.button)
+    notice = first.back_up.words._notice
+    qtbot.waitUntil(lambda: "cannot be used" in notice.accessibleName(), timeout=30_000)
+
+
+def test_every_control_has_a_name_and_comes_after_the_heading(desktop: Desktop, first: FirstRun) -> None:
+    desktop.window.activateWindow()
+    for step in first.steps:
+        first._show(first.steps.index(step))
+        order: list[QWidget] = []
+        widget: QWidget | None = step.heading
+        while widget is not None and widget not in order:
+            order.append(widget)
+            QTest.keyClick(widget, Qt.Key.Key_Tab)
+            widget = QApplication.focusWidget()
+        assert order[0] is step.heading and order[-1] is first.next, step.title
+        assert all(widget.accessibleName() for widget in order), step.title

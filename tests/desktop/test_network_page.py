@@ -1,0 +1,162 @@
+"""The network page: peers by the thousand, reachability in words, the check, and what it says without a worker."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from app.pages.network import NetworkPage
+from app.theme import theme
+from app.worker_client import WorkerClient
+from core.control import messages as wire
+from tests.desktop.conftest import ToyWorker
+from tests.desktop.test_widgets import misfits
+
+
+def make_peers(count: int) -> list[wire.PeerStatus]:
+    return [
+        wire.PeerStatus(
+            f"{number:064x}",
+            "direct" if number % 3 else "relayed via 1a2b3c4d",
+            f"198.51.100.{number % 250}:4433",
+            5.0 + number % 97,
+            number * 1000,
+            number * 10,
+            1_760_000_000.0,
+            0.0,
+            "reachable" if number % 3 else "relayed",
+        )
+        for number in range(count)
+    ]
+
+
+def make_network(peers: list[wire.PeerStatus], first: int = 0, **changes: Any) -> wire.NetworkStatus:
+    figures: dict[str, Any] = {
+        "peer": "ab" * 32,
+        "address": "ab" * 32 + "@203.0.113.7:4433",
+        "reachability": "reachable",
+        "step": "a backbone peer that this PC had not written to dialled it",
+        "nat": "none",
+        "outside": ["203.0.113.7:4433"],
+        "roles": ["host", "train"],
+    }
+    return wire.NetworkStatus(
+        **{**figures, **changes}, peers=peers[first : first + wire.PEERS_PAGE], connected=len(peers)
+    )
+
+
+@pytest.fixture
+def page(qtbot: QtBot, toy: ToyWorker, folder: Path) -> Iterator[NetworkPage]:
+    theme()
+    peers = make_peers(2500)
+    toy.answers["network"] = lambda params: make_network(peers, params["first"])
+    client = WorkerClient(folder, "0.1.0")
+    page = NetworkPage(client)
+    qtbot.addWidget(page)
+    page.resize(828, 690)
+    with qtbot.waitSignal(client.connected):
+        client.dial()
+    page.show()
+    qtbot.waitExposed(page)
+    page.set_connected(True, "")
+    yield page
+    client.hang_up()
+
+
+def test_all_peers_are_fetched_page_by_page(qtbot: QtBot, toy: ToyWorker, page: NetworkPage) -> None:
+    model = page.peers.model
+    qtbot.waitUntil(lambda: model.rowCount() == 2500)
+    assert [params["first"] for method, params in toy.asked if method == "network"][:3] == [0, 1000, 2000]
+    row = [model.index(1, column).data() for column in range(model.columnCount())]
+    assert row == ["000000000000", "Reachable", "Direct", "6.0 ms", "1.0 kB", "10 B", "none"]
+    assert model.index(1, 3).data(Qt.ItemDataRole.AccessibleTextRole) == "Round trip: 6.0 ms"
+    qtbot.waitUntil(lambda: misfits(page) == [])
+
+
+def test_sorting_and_filtering_keep_the_chosen_peer(qtbot: QtBot, page: NetworkPage) -> None:
+    table, model = page.peers.table, page.peers.model
+    qtbot.waitUntil(lambda: model.rowCount() == 2500)
+    table.setCurrentIndex(model.index(7, 0))
+    chosen = table.chosen()
+    assert chosen is not None
+    table.sortByColumn(4, Qt.SortOrder.DescendingOrder)
+    assert model.shown[0].bytes_in == 2_499_000
+    model.set_rows(make_peers(2400))
+    kept = table.chosen()
+    assert kept is not None and kept.peer == chosen.peer
+    page.peers.filter.setText("RELAYED VIA")
+    assert {peer.path for peer in model.shown} == {"relayed via 1a2b3c4d"}
+    page.peers.filter.setText("nobody like that")
+    assert page.peers.empty.text() == "No peer fits this filter." and page.peers.empty.isVisible()
+
+
+@pytest.mark.parametrize(
+    "reachability,word",
+    [("reachable", "Yes, direct"), ("dial-out only", "No, it calls out only"), ("?", "Not known yet")],
+)
+def test_reachability_is_told_with_what_it_means(page: NetworkPage, reachability: str, word: str) -> None:
+    page.reach.show_network(make_network([], reachability=reachability))
+    assert page.reach.word.text() == word
+    assert page.reach._means.text().endswith(".") and page.reach._do.text().endswith(".")
+
+
+def test_own_id_and_address_are_copied_by_keyboard(qtbot: QtBot, page: NetworkPage) -> None:
+    qtbot.waitUntil(page.reach.address.isVisible)
+    QTest.keyClick(page.reach.address.button, Qt.Key.Key_Space)
+    assert QGuiApplication.clipboard().text() == "ab" * 32 + "@203.0.113.7:4433"
+    assert page.reach.address.button.text() == "Copied"
+
+
+def test_the_check_names_what_is_wrong_and_what_to_do(qtbot: QtBot, toy: ToyWorker, page: NetworkPage) -> None:
+    toy.answers["doctor"] = lambda params: [
+        wire.Finding("port", True, "listening at 0.0.0.0:4433", ""),
+        wire.Finding("clock", False, "+91.0 s against other peers", "Set this PC's clock."),
+        wire.Finding("NAT", None, "not known", "A backbone peer measures it."),
+    ]
+    page.doctor.check.click()
+    assert not page.doctor.check.isEnabled()
+    qtbot.waitUntil(lambda: len(page.doctor.rows) == 3)
+    assert page.doctor.said.text().startswith("1 of 3 need a look.")
+    assert page.doctor.rows[1].accessibleName() == "Clock: needs a look"
+    assert "Set this PC's clock." in page.doctor.rows[1].accessibleDescription()
+    assert page.doctor.rows[2].accessibleName() == "NAT: not known yet"
+
+
+def test_a_worker_without_a_network_is_no_fault(qtbot: QtBot, toy: ToyWorker, page: NetworkPage) -> None:
+    alone = "This worker is alone. Start it with --listen, --bootstrap or --role to join peers."
+    toy.answers["network"] = lambda params: wire.ErrorInfo("network", alone)
+    page._look()
+    qtbot.waitUntil(lambda: page.reach.word.text() == "Alone")
+    assert page.peers.empty.isVisible() and not page.notice.isVisible()
+    assert page.reach._means.text().startswith("Hearth trains alone on this PC.")
+    for nothing in (page.reach.peer, page.reach.address, page.reach._asks, page.peers.figures, page.peers.filter):
+        assert not nothing.isVisible()
+    page.set_connected(True, "")
+    assert not page.doctor.check.isEnabled() and "no connection to check" in page.doctor.said.text()
+    toy.answers["network"] = lambda params: make_network([])  # started again, by hand, with a network
+    page._look()
+    qtbot.waitUntil(page.reach.address.isVisible)
+    assert page.doctor.check.isEnabled() and page.peers.figures.isVisible()
+    for figure in page.peers._figures.values():
+        assert figure.height() == figure.sizeHint().height(), "label and figure stay together"
+
+
+def test_no_peer_and_no_worker_each_get_a_sentence(qtbot: QtBot, toy: ToyWorker, page: NetworkPage) -> None:
+    toy.answers["network"] = lambda params: make_network([])
+    page._asking = False
+    page._look()
+    qtbot.waitUntil(lambda: "No peer is connected yet." in page.peers.empty.text())
+    page.set_connected(False, "Worker stopped, restarting in 4 s")
+    assert page.notice.accessibleName() == "Worker stopped, restarting in 4 s. What is shown here is from before."
+    assert not page.doctor.check.isEnabled()
+
+
+def test_nothing_is_asked_while_nobody_looks(qtbot: QtBot, toy: ToyWorker, page: NetworkPage) -> None:
+    qtbot.waitUntil(lambda: page.peers.model.rowCount() == 2500)
+    page.hide()
+    assert not page._timer.isActive()

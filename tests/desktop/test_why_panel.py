@@ -1,0 +1,104 @@
+"""Why am I (not) running: every rule with its value, verdict and end, by keyboard, also without a worker."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from app.actions import Actions
+from app.pages.home import HomePage
+from app.theme import theme
+from app.window.main_window import MainWindow
+from app.window.page import Page
+from core.control.messages import RuleStatus, YieldStatus
+from tests.desktop.conftest import make_status
+from tests.desktop.test_widgets import misfits
+
+RULES = [
+    RuleStatus("choice", "Your choice", "Not paused", "Pause and Start now go before all else"),
+    RuleStatus("battery", "Power", "Unknown: no battery is told", "Stops on battery", unknown=True),
+    RuleStatus(
+        "user", "You are away", "Last input 2 min 50 s ago", "Needs 5 min", ["cpu"], "Starts in 2:10 if you stay away."
+    ),
+    RuleStatus("game", "Games and full screen", "None", "Stops the GPU", ["gpu"]),
+]
+
+
+@pytest.fixture
+def window(qtbot: QtBot) -> MainWindow:
+    theme()
+    actions = Actions()
+    window = MainWindow([HomePage(actions), Page("settings", "Settings", "settings")], actions)
+    window.may_close = True
+    qtbot.addWidget(window)
+    window.show()
+    qtbot.waitExposed(window)
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    window.set_connected(True)
+    return window
+
+
+def waiting(**changes: object) -> object:
+    figures = {"reason": "You used this PC.", "until": "Starts in 2:10.", "why": RULES, "cpu": False, "start_now": True}
+    return make_status(state="waiting", **{**figures, **changes})
+
+
+def test_f1_shows_every_rule_with_verdict_and_end(qtbot: QtBot, window: MainWindow) -> None:
+    window.update_status(waiting(yields=YieldStatus(37, 62.0, 118.0, [40.0, 62.0, 118.0])))  # type: ignore[arg-type]
+    QTest.keyClick(window, Qt.Key.Key_F1)
+    assert window.why.isVisible() and window.why.close_button.hasFocus() and window.ring.isVisible()
+    assert [row.accessibleName() for row in window.why.rows] == [
+        "Your choice: fine",
+        "Power: not known",
+        "You are away: stops CPU",
+        "Games and full screen: fine",  # nobody without a graphics processor is told about one
+    ]
+    assert [row.fill for row in window.why.rows].index("warn_soft") == 2
+    assert "Last input 2 min 50 s ago. Needs 5 min. Starts in 2:10" in window.why.rows[2].words
+    texts = [label.text() for label in window.why.findChildren(QWidget) if label.isVisible() and hasattr(label, "text")]
+    assert "Why am I not running?" in texts
+    assert "1 of 4 rules stops something. They are read from top to bottom." in texts
+    assert any("62 ms" in text and "p95 118 ms" in text and "250 ms" in text for text in texts)
+    assert "62 ms" in window.why.dots.accessibleDescription()
+    assert misfits(window.why.panel) == []
+
+
+def test_the_focus_stays_inside_and_comes_back(window: MainWindow) -> None:
+    window.update_status(waiting())  # type: ignore[arg-type]
+    home = window.current_page()
+    assert isinstance(home, HomePage)
+    home.hero.why.setFocus()
+    QTest.keyClick(home.hero.why, Qt.Key.Key_Space)
+    seen = []
+    for _ in range(5):
+        focused = window.focusWidget()
+        assert window.why.isAncestorOf(focused)
+        seen.append(focused)
+        QTest.keyClick(focused, Qt.Key.Key_Tab)
+    assert len(set(seen)) == 3, "Close, Start now and the rules, round and round"
+    QTest.keyClick(window.focusWidget(), Qt.Key.Key_Escape)
+    assert not window.why.isVisible() and home.hero.why.hasFocus()
+
+
+def test_it_follows_the_status_and_tells_of_a_lost_worker(window: MainWindow) -> None:
+    window.why.open_panel()
+    texts = {label.text() for label in window.why.findChildren(QWidget) if hasattr(label, "text")}
+    assert "The rules are shown as soon as the worker answers." in texts
+    window.update_status(waiting())  # type: ignore[arg-type]
+    assert len(window.why.rows) == 4
+    assert window.why.start.isVisible()
+    window.update_status(waiting(start_now=False))  # type: ignore[arg-type]
+    assert not window.why.start.isVisible()
+    window.update_status(make_status(cpu=True, why=RULES[:2]))
+    assert window.why._title.text() == "Why am I running?"
+    assert window.why._said.text().startswith("No rule stops anything; 1 of 2 is not known.")
+    assert [row.isVisible() for row in window.why.rows] == [True, True, False, False]
+    window.set_connected(False, "Worker stopped, restarting in 4 s")
+    assert window.why.notice.isVisible() and window.why.retry.isVisible()
+    assert window.why.notice.accessibleName() == (
+        "Worker stopped, restarting in 4 s. What is below is what it told last."
+    )
+    window.set_connected(True)
+    assert not window.why.notice.isVisible()

@@ -1,0 +1,42 @@
+"""A peer in a process of its own that fetches a file from another peer again and again, several times at once.
+
+python -m tests.swarm.blob_reader PEER_HEX ADDRESS SHA256      (prints its last error when its input ends)
+"""
+
+import asyncio
+import sys
+
+from core.errors import HearthError
+from core.identity import Identity, PeerId
+from core.net.messages import PeerAddress
+from core.net.rpc import RpcNode
+from core.worker.fetching import CHUNK, CHUNK_S, BlobRead, ReadBlob
+
+AT_ONCE = 4
+
+
+async def main() -> None:
+    peer, address, sha256 = sys.argv[1:]
+    errors = [""]
+    async with RpcNode(Identity.generate(), listen=("0.0.0.0:0",)) as node:
+        node.learn(PeerAddress(bytes.fromhex(peer), (address,)))
+
+        async def read() -> None:
+            while True:
+                try:
+                    request = ReadBlob(sha256, 0, CHUNK)
+                    await node.call(PeerId(bytes.fromhex(peer)), "blob.read", request, BlobRead, deadline_s=CHUNK_S)
+                except HearthError as error:
+                    errors.append(str(error))
+                    await asyncio.sleep(0.2)
+
+        readers = [asyncio.create_task(read()) for _ in range(AT_ONCE)]
+        await asyncio.to_thread(sys.stdin.read)
+        for reader in readers:
+            reader.cancel()
+        await asyncio.gather(*readers, return_exceptions=True)
+    print(errors[-1], flush=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

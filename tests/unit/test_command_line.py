@@ -1,0 +1,106 @@
+"""What commands say, on a worker's recorded answers."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from core import cli
+from core.control.devices import describe
+from core.control.doctor import examine
+from core.control.messages import DeviceStatus, DhtRecord, DhtStatus, Finding, NetworkStatus, PeerStatus
+
+LONELY = NetworkStatus("ab" * 32, "ab@127.0.0.1:1", "unknown", "not measured yet", "unknown", [], ["host"], [], 0)
+PEER = PeerStatus("cd" * 32, "direct", "127.0.0.1:2", 1.0, 0, 0, 0.0, 0, "reachable")
+STATS = DhtStatus(1, 0, 0, 0, 0, 0.0)
+
+
+class Worker:
+    """Answers each method with what it is given."""
+
+    def __init__(self, **answers: list[Any]) -> None:
+        self._answers = answers
+
+    def __enter__(self) -> "Worker":
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def call(self, method: str, params: Any, result: Any, seconds: float = 0.0) -> Any:
+        return self._answers[method].pop(0)
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    def run(*arguments: str, **answers: list[Any]) -> tuple[int, str]:
+        monkeypatch.setattr(cli, "_client", lambda options: Worker(**answers))
+        return cli.main(list(arguments)), capsys.readouterr().out
+
+    return run
+
+
+def verdicts(network: NetworkStatus, folder: Path) -> dict[str, bool | None]:
+    return {finding.name: finding.good for finding in examine(network, STATS, folder)}
+
+
+def test_what_nobody_measured_is_no_fault(tmp_path: Path, said: Any) -> None:
+    network = msgspec.structs.replace(LONELY, peers=[PEER], connected=1)
+    findings = examine(network, STATS, tmp_path)
+    assert [f.name for f in findings if f.good is None] == ["outside address", "NAT", "reachability"]
+    code, text = said("doctor", doctor=[findings])
+    assert code == 0 and "LOOK" not in text and "cannot dial" not in text
+    assert text.count("Nobody has measured it yet; a connected backbone peer does.") == 3
+
+
+def test_what_was_measured_is_judged(tmp_path: Path, said: Any) -> None:
+    shut = msgspec.structs.replace(LONELY, reachability="dial-out only", nat="symmetric", outside=["203.0.113.7:1"])
+    found = verdicts(shut, tmp_path)
+    assert (found["outside address"], found["NAT"], found["reachability"]) == (True, False, False)
+    assert verdicts(LONELY, tmp_path)["other peers"] is False
+    code, text = said("doctor", doctor=[[Finding("NAT", False, "symmetric", "Use a relay.")]])
+    assert code == 1 and "LOOK" in text and "Use a relay." in text
+
+
+def test_a_key_that_nobody_stored_is_named(said: Any) -> None:
+    assert said("dht", "get", "bogus", dht_get=[[]]) == (0, "Nobody has stored bogus.\n")
+    stored = DhtRecord("", "ff", 1, 2e9, "ab" * 32)
+    assert "Nobody" not in said("dht", "get", "known", dht_get=[[stored]])[1]
+
+
+@pytest.mark.parametrize(
+    ("offset", "words"),
+    [(-0.04, "the same as this PC's"), (2.0, "2.0 s ahead"), (-3.5, "3.5 s behind")],
+)
+def test_clocks_are_ahead_or_behind(said: Any, offset: float, words: str) -> None:
+    stats = msgspec.structs.replace(STATS, clock_offset_s=offset)
+    assert said("dht", "stats", dht_stats=[stats])[1].endswith(f"other clocks are {words}\n")
+
+
+class State(msgspec.Struct):
+    state: str
+    reason: str
+    until: str = ""
+
+
+def test_resume_says_what_comes_of_it(said: Any) -> None:
+    busy = State("yielding", "Other programs use 99%.", "Goes on when they are calm.")
+    _, text = said("resume", status=[busy, busy], resume=[{}])
+    assert text == "It was not paused. Now yielding: Other programs use 99%. Goes on when they are calm.\n"
+    _, text = said("resume", status=[State("paused", "You paused."), State("starting", "It loads.")], resume=[{}])
+    assert text == "Resumed. Now starting: It loads.\n"
+
+
+def test_a_time_below_nothing_is_refused_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["pause", "--for", "-5m"])
+    assert "--for: a value must follow, and must not begin with a minus" in capsys.readouterr().err
+
+
+def test_shares_of_a_processor_are_no_more_than_all_of_it() -> None:
+    class Of(msgspec.Struct):
+        devices: list[DeviceStatus]
+        energy: None = None
+
+    cpu = DeviceStatus("cpu", "Processor", "cpu", True, "", load=0.12, others=0.99)
+    assert "12% used by Hearth, 88% by other programs" in describe(Of([cpu]))  # type: ignore[arg-type]

@@ -1,0 +1,166 @@
+"""Compute follows the worker to a graphics processor and back, on the stand-in for a card."""
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import cast
+
+import pytest
+import torch
+
+from core.compute import placing
+from core.compute.hosting import Residents
+from core.compute.messages import Placed, SetDevice, ToWorker, Work
+from core.compute.pipe import Pipe
+from core.compute.placing import Placing
+from core.runtime.checkpoints import CheckpointStore
+from core.runtime.crew import crew
+from core.runtime.device import CPU, Device
+from tests.unit import test_trainer
+from tests.unit.fake_cuda import ID, FakeCuda
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    threads = crew.threads
+    crew.resize(1)
+    yield
+    crew.resize(threads)
+
+
+@pytest.fixture
+def card(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCuda]:
+    async def here(call: Callable[[], Device]) -> Device:
+        return call()
+
+    monkeypatch.setattr(placing, "_in_a_thread_of_its_own", here)  # the stand-in is of this thread
+    with FakeCuda() as card:
+        yield card
+
+
+class Compute:
+    """What `Session` puts together, as far as devices are concerned; it is also the pipe."""
+
+    def __init__(self, folder: Path) -> None:
+        manifest = test_trainer.digits(batch=8, in_flight=2, evaluate_every=1000)
+        self.setup = test_trainer.Setup(manifest)
+        residents = Residents(manifest, (), CheckpointStore(folder, manifest.run))
+        residents.backends.update(self.setup.backends)
+        self.switch, self.trainer = self.setup.switch, self.setup.trainer
+        self.said: list[ToWorker] = []
+        self.changes = 0
+        self.placing = Placing(cast(Pipe, self), self.switch, residents, self.trainer, self.count)
+        self.placing.changed = self._changed
+
+    def count(self) -> Work:
+        return Work(samples=self.trainer.trained, calls=self.setup.runtime.calls)
+
+    def send(self, message: ToWorker, tensors: Sequence[object] = ()) -> None:
+        self.said.append(message)
+
+    def _changed(self) -> None:
+        self.changes += 1
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[asyncio.TaskGroup]:
+        async with self.setup.running(), asyncio.TaskGroup() as group:
+            self.switch.on()
+            yield group
+            self.switch.off()
+
+    async def steps(self, count: int) -> None:
+        end = self.trainer.step + count
+        await self.setup.until(lambda: self.trainer.step >= end)
+
+    async def placed(self, number: int) -> Placed:
+        """The answer to a `SetDevice`."""
+
+        def answers() -> list[Placed]:
+            return [message for message in self.said if isinstance(message, Placed) and message.id == number]
+
+        await self.setup.until(lambda: bool(answers()))
+        return answers()[0]
+
+
+async def test_compute_goes_to_the_card_and_back_while_it_trains(card: FakeCuda, tmp_path: Path) -> None:
+    compute = Compute(tmp_path)
+    async with compute.running() as group:
+        await compute.steps(3)
+        compute.placing.begin(SetDevice(1, ID, 0.5), group)
+        there = await compute.placed(1)
+        assert (there.device, there.label, there.why) == (ID, "Fake RTX", "") and card.share == 0.5
+        assert compute.changes == 1 and compute.switch.device.id == ID
+        await compute.steps(3)
+        assert card.used > 0 and compute.placing.left_behind == 0
+
+        told = time.monotonic()
+        compute.switch.leave("cpu")  # as soon as the message is read
+        operations = card.operations
+        compute.placing.begin(SetDevice(2, "cpu"), group)
+        back = await compute.placed(2)
+        assert back.device == "cpu" and back.last_kernel_end <= told
+        assert card.operations == operations, "a kernel began on a card that had been given back"
+        assert card.used == 0 and card.emptied > 0
+        await compute.steps(3)
+        work = compute.placing.work()
+        assert work.keys() == {"cpu", ID} and all(done.samples >= 16 and done.calls > 0 for done in work.values())
+        assert sum(done.samples for done in work.values()) == compute.trainer.trained
+
+
+async def test_a_device_that_is_not_there_leaves_compute_on_the_processor(card: FakeCuda, tmp_path: Path) -> None:
+    compute = Compute(tmp_path)
+    async with compute.running() as group:
+        compute.placing.begin(SetDevice(1, "GPU-other", 0.5), group)
+        answer = await compute.placed(1)
+        assert answer.device == "cpu" and "GPU-other" in answer.why
+        await compute.steps(1)
+
+
+async def test_a_smaller_share_of_its_memory_is_kept_at_once(card: FakeCuda, tmp_path: Path) -> None:
+    compute = Compute(tmp_path)
+    async with compute.running() as group:
+        compute.placing.begin(SetDevice(1, ID, 1.0), group)
+        await compute.placed(1)
+        await compute.steps(6)
+        card.total, half = 2 * card.used, card.used // 2
+        compute.placing.begin(SetDevice(2, ID, 0.25), group)
+        assert (await compute.placed(2)).device == ID
+        await compute.steps(3)
+        assert 0 < card.used <= half and 0 < compute.placing.left_behind < 32
+        assert any(backend.device is not CPU for backend in compute.setup.backends.values())
+
+
+async def test_the_newest_order_counts(card: FakeCuda, tmp_path: Path) -> None:
+    compute = Compute(tmp_path)
+    async with compute.running() as group:
+        await compute.steps(2)
+        for number in range(1, 6):
+            compute.placing.begin(SetDevice(number, ID if number % 2 else "cpu"), group)
+            await asyncio.sleep(0)
+        assert (await compute.placed(5)).device == ID
+        await compute.steps(2)
+        assert compute.placing.left_behind == 0 and compute.trainer.device.id == ID
+
+
+async def test_a_driver_that_hangs_or_fails_does_not_hold_compute_up() -> None:
+    def broken() -> Device:
+        raise torch.AcceleratorError("CUDA error: no device")
+
+    with pytest.raises(torch.AcceleratorError):
+        await placing._in_a_thread_of_its_own(broken)
+    assert await placing._in_a_thread_of_its_own(lambda: CPU) is CPU
+    end = threading.Event()
+
+    def hangs() -> Device:
+        end.wait()
+        return CPU
+
+    waiting = asyncio.create_task(placing._in_a_thread_of_its_own(hangs))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    end.set()

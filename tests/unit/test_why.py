@@ -1,0 +1,40 @@
+"""`hearth why`: the table of rules as it is printed."""
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from core.control.messages import RuleStatus, YieldStatus
+from core.control.why import Why, panel
+
+
+def printed(*rules: RuleStatus) -> str:
+    decides = next((rule.rule for rule in rules if "cpu" in rule.stops), None)
+    answer = Why(
+        "yielding", "A game is in front.", "Goes on when it has left the screen.", None,
+        decides is None, False, False, True, list(rules), decides, YieldStatus(0, None, None), 0.0,
+    )  # fmt: skip
+    text = io.StringIO()
+    Console(file=text, width=140).print(panel(answer))
+    return text.getvalue()
+
+
+def rule(name: str, *stops: Any) -> RuleStatus:
+    return RuleStatus(name, name, "now", "wanted", list(stops), "Goes on." if stops else "", None, False)
+
+
+@pytest.mark.parametrize(
+    ("rules", "allowed", "verdict"),
+    [
+        ([rule("game", "cpu", "gpu"), rule("gpu")], "CPU off, network on.", "stops CPU\n"),
+        ([rule("game", "gpu"), rule("gpu")], "CPU on, network on.", "fine\n"),
+        ([rule("game", "cpu", "gpu"), rule("gpu_user"), rule("gpu")], "CPU off, GPU off, network on.", "CPU, GPU\n"),
+    ],
+)
+def test_a_gpu_is_named_only_where_one_is_used(rules: list[RuleStatus], allowed: str, verdict: str) -> None:
+    text = printed(*rules)
+    assert f"Allowed now: {allowed}" in text
+    (row,) = [line.rstrip() + "\n" for line in text.splitlines() if "game" in line and "wanted" in line]
+    assert row.endswith(verdict)
