@@ -44,7 +44,7 @@ SLOWEST_OF_S = 60
 QUEUE = 0.25
 """Of its patience, how long a batch's calls may wait at the experts' peers before fewer batches are on the way."""
 LOST_DELAY_S = 0.5
-"""Pause after a batch that was lost, so that a network without experts is asked twice a second, not for ever."""
+"""Pause after a batch to which nobody answered: a network without experts is asked twice a second, not for ever."""
 
 
 class Trainer(Movable):
@@ -248,7 +248,7 @@ class Trainer(Movable):
         tape: list[tuple[Tensor, Passed]] = []
         for segment, layer in zip(self._network.segments, self._layers, strict=False):
             x = await run(segment, h)
-            y, passed = await layer.forward(x.flatten(0, -2), run)
+            y, passed = await self._forward(layer, x.flatten(0, -2))
             tape.append((h, passed))
             h, alive = y.view_as(x), alive & passed.alive
         if not self.batch_bytes:
@@ -270,6 +270,22 @@ class Trainer(Movable):
 
         await run(self._step, gradients, int(alive.sum()))
         self._losses.append(loss)
+
+    async def _forward(self, layer: DMoELayer, x: Tensor) -> tuple[Tensor, Passed]:
+        """Through a layer; where nobody at all answered, once more: so far nothing was done that would be lost, and
+        peers that were all too slow or too busy just now have fewer batches to serve then.
+
+        Raises:
+            ComputeError: no sample was answered by any expert.
+        """
+        y, passed = await layer.forward(x, self._run)
+        if not passed.alive.any():
+            self._adapt(lost=True)
+            await asyncio.sleep(LOST_DELAY_S)
+            y, passed = await layer.forward(x, self._run)
+        if not passed.alive.any():
+            raise ComputeError("no expert answered for any of its samples.")
+        return y, passed
 
     def _step(self, gradients: dict[nn.Parameter, Tensor], samples: int) -> None:
         flat = torch.cat([gradients[p].to(p.device).flatten() for p in self._adam.parameters])

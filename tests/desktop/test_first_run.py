@@ -83,8 +83,9 @@ def test_closing_the_window_before_consent_is_not_now(qtbot: QtBot, desktop: Des
         desktop.window.close()
 
 
-def test_enter_and_the_key_for_on_never_agree(desktop: Desktop, first: FirstRun, folder: Path) -> None:
+def test_enter_and_the_key_for_on_never_agree(qtbot: QtBot, desktop: Desktop, first: FirstRun, folder: Path) -> None:
     desktop.window.activateWindow()
+    qtbot.waitUntil(desktop.window.isActiveWindow)
     first.go_on()
     assert first.consent.heading.hasFocus()
     for widget in (first.consent.heading, first.next):
@@ -222,8 +223,9 @@ def test_a_damaged_key_is_told(qtbot: QtBot, first: FirstRun, folder: Path) -> N
     qtbot.waitUntil(lambda: "cannot be used" in notice.accessibleName(), timeout=30_000)
 
 
-def test_every_control_has_a_name_and_comes_after_the_heading(desktop: Desktop, first: FirstRun) -> None:
+def test_every_control_has_a_name_and_comes_after_the_heading(qtbot: QtBot, desktop: Desktop, first: FirstRun) -> None:
     desktop.window.activateWindow()
+    qtbot.waitUntil(desktop.window.isActiveWindow)
     for step in first.steps:
         first._show(first.steps.index(step))
         order: list[QWidget] = []

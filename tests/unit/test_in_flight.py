@@ -1,6 +1,7 @@
 """Hundreds of batches on the way: what they keep is bounded, and known."""
 
 import asyncio
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
@@ -45,6 +46,22 @@ class Far:
         return await self.runtime.backward(calls, passage)
 
 
+class Busy(Far):
+    """The Runtime, too busy for every second call."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        super().__init__(runtime)
+        self.near.set()
+        self.refused = 0
+        self._count = itertools.count()
+
+    async def forward(self, calls: Sequence[Call], passage: int, inference: bool = False) -> list[Output | None]:
+        if next(self._count) % 2 == 0:
+            self.refused += 1
+            return [None] * len(calls)
+        return await super().forward(calls, passage, inference)
+
+
 async def until(condition: Callable[[], bool]) -> None:
     while not condition():  # noqa: ASYNC110  (the conditions are no events)
         await asyncio.sleep(0.01)
@@ -76,6 +93,26 @@ async def held(in_flight: int, expected: int) -> tuple[Trainer, int]:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     return trainer, taken
+
+
+async def test_a_batch_that_everybody_is_too_busy_for_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trainer_module, "LOST_DELAY_S", 0.001)
+    manifest = manifests.load("digits")
+    training = msgspec.structs.replace(manifest.training, in_flight=1, evaluate_every=1_000_000)
+    manifest = msgspec.structs.replace(manifest, training=training)
+    experts = {backend.uid: backend for backend in all_experts(manifest)}
+    switch = Switch()
+    runtime = Runtime(experts, switch)
+    busy = Busy(runtime)
+    trainer = Trainer(manifest, {LOCAL: busy}, LocalDirectory(experts), switch)
+    tasks = [asyncio.create_task(runtime.run()), asyncio.create_task(trainer.run())]
+    switch.on()
+    async with asyncio.timeout(60):
+        await until(lambda: trainer.step >= 5 or trainer.lost > 0)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert trainer.lost == 0 and busy.refused >= 10
 
 
 async def test_256_batches_on_the_way_take_what_is_said_of_them() -> None:
