@@ -11,14 +11,13 @@ run: $(VENV)/.system-run $(VENV)/.packages-run
 
 PYTEST := $(BIN)/python -m tests.virtual_screen $(BIN)/python -m pytest
 
-# All of them: those of swarms wait for other processes most of the time, so they run beside the rest.
+# All of them: those of swarms wait for other processes half of the time, so two files of them run side by side.
 test: $(VENV)/.system-test $(VENV)/.packages-test
 ifdef ARGS
 	@exec $(PYTEST) $(ARGS)
 else
-	@mkdir -p build; $(PYTEST) tests/swarm >build/swarm-tests.txt 2>&1 & swarm=$$!; failed=0; \
-	$(PYTEST) tests/desktop tests/unit || failed=1; \
-	wait $$swarm || failed=1; cat build/swarm-tests.txt; exit $$failed
+	@failed=0; $(PYTEST) tests/desktop tests/unit || failed=1; \
+	$(PYTEST) -n 2 --dist loadfile tests/swarm || failed=1; exit $$failed
 endif
 
 check: $(VENV)/.system-test $(VENV)/.packages-test
