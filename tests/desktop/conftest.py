@@ -14,6 +14,8 @@ from typing import Any
 import msgspec
 import pytest
 from PySide6.QtNetwork import QHostAddress, QTcpServer, QTcpSocket
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
 
 from core.community.messages import ListParams, SeriesParams
 from core.community.reading import Reader, read_only
@@ -24,6 +26,21 @@ if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")  # `make test` brings a screen; without one Qt would abort
 
 TOKEN = "0123456789abcdef" * 4
+
+
+class PatientBot(QtBot):
+    """Waits for as long as a busy machine needs, not for 5 s."""
+
+    def waitUntil(self, callback: Callable[[], bool | None], *, timeout: int = 30_000) -> None:
+        super().waitUntil(callback, timeout=timeout)
+
+    def waitSignal(self, *arguments: Any, timeout: int = 30_000, **keywords: Any) -> Any:
+        return super().waitSignal(*arguments, timeout=timeout, **keywords)
+
+
+@pytest.fixture
+def qtbot(qapp: QApplication, request: pytest.FixtureRequest) -> QtBot:
+    return PatientBot(request)
 
 
 def make_status(**changes: Any) -> wire.Status:
