@@ -213,6 +213,10 @@ class Settings:
         "system", "Appearance", "Theme", "System follows your desktop's light or dark setting.",
         choices={"system": "System", "light": "Light", "dark": "Dark"},
     )  # fmt: skip
+    language: Literal["system", "en", "de"] = setting(
+        "system", "Appearance", "Language", "System follows your desktop's language.",
+        choices={"system": "System", "en": "English", "de": "Deutsch"},
+    )  # fmt: skip
     control_port: Annotated[int, msgspec.Meta(ge=0, le=65_535)] = setting(
         0, "Advanced", "Control port",
         "Loopback port that this window and the command line use to reach the worker; 0 picks a free one. "

@@ -87,7 +87,9 @@ def hours_rule(case: Case, rule: str, title: str, text: str, stops: frozenset[Re
     table = schedule.parse(text)
     on, change = table.on(case.now), table.next_change(case.now)
     at = "" if change is None else clock(change, case.now)
-    live = "Any time" if table.always else f"{'On' if on else 'Off'}{at and f' until {at}'}"
+    live = "Any time"
+    if not table.always:
+        live = (f"On until {at}" if at else "On") if on else (f"Off until {at}" if at else "Off")
     row = Verdict(rule, title, live, text or "Any time", until_time=None)
     if on:
         return row
@@ -104,7 +106,8 @@ def programs_rule(case: Case, rule: str, title: str, chosen: tuple[str, ...], st
     if chosen:
         known = None if case.signals.programs.value is None else f"{runs} runs" if runs else "None of them runs"
         live, unknown = value_words(case.signals.programs, known)
-    wants = f"{'Stops' if stops is COMPUTE else 'The GPU stops'} for {listed(list(names(chosen).values()))}"
+    named = listed(list(names(chosen).values()))
+    wants = f"Stops for {named}" if stops is COMPUTE else f"The GPU stops for {named}"
     row = Verdict(rule, title, live, wants if chosen else "Stops for programs that you choose", unknown=unknown)
     if not chosen or not case.stops(rule):
         return row

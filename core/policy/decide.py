@@ -150,7 +150,9 @@ def _contributing(case: Case) -> tuple[str, str, float | None]:
         return hosts, f"Goes on until {at}, or until you press Pause." if at else "Goes on until you press Pause.", end
     idle = number(case.signals.idle_s)
     if idle is None:
-        until = f"Goes on until {at + ', or until ' if at else ''}you press Pause, since your return cannot be noticed."
+        until = "Goes on until you press Pause, since your return cannot be noticed."
+        if at:
+            until = f"Goes on until {at}, or until you press Pause, since your return cannot be noticed."
         return f"{case.idle_obstacle} You chose to compute anyway. {hosts}", until, end
     otherwise = f", otherwise at {at}" if at else ""
     away = f"You have been away for {duration(case.idle_s or idle)}."

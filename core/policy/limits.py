@@ -15,7 +15,7 @@ CPU: frozenset[Resource] = frozenset({"cpu"})
 
 
 def _heat(
-    rule: str, what: str, celsius: Reading[float], watts: Reading[float], target: int, limit: int, stop: bool
+    rule: str, name: str, what: str, celsius: Reading[float], watts: Reading[float], target: int, limit: int, stop: bool
 ) -> Verdict:
     resource: frozenset[Resource] = CPU if rule == "heat_cpu" else GPU
     hot, power = number(celsius, -50, 200), number(watts, 0, 1e5)
@@ -25,7 +25,7 @@ def _heat(
     wants = " and ".join(filter(None, wanted))
     row = Verdict(
         rule,
-        f"{what[0].upper()}{what[1:]} temperature",
+        name,
         live,
         f"Stays below {wants}" if wants else "No target",
         unknown=unknown,
@@ -33,7 +33,7 @@ def _heat(
     if not stop or not wants:
         return row
     measured = "" if unknown else f": {live}"
-    reason = f"The {what} is too hot or takes too much power{measured}."
+    reason = f"{what} is too hot or takes too much power{measured}."
     return dataclasses.replace(row, stops=resource, until="Goes on when it has cooled down.", reason=reason)
 
 
@@ -41,7 +41,8 @@ def heat_cpu(case: Case) -> Verdict:
     signals, settings, told = case.signals, case.settings, case.signals.hot.value
     row = _heat(
         "heat_cpu",
-        "processor",
+        "Processor temperature",
+        "The processor",
         signals.celsius,
         signals.watts,
         settings.cpu_celsius,
@@ -171,7 +172,8 @@ def heat_gpu(case: Case) -> Verdict:
     source = signals.gpus.source if signals.gpus.value is None else "No GPU tells its temperature"
     return _heat(
         "heat_gpu",
-        "GPU",
+        "GPU temperature",
+        "The GPU",
         Reading(max(hot, default=None), source),
         Reading(max(watts, default=None), source),
         settings.gpu_celsius,

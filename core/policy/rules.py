@@ -67,8 +67,8 @@ def battery(case: Case) -> Verdict:
     words = None
     if power is not None:
         charge = number(Reading(power.charge, ""), 0, 1)
-        left = "" if charge is None else f", {charge:.0%} {'charged' if power.mains else 'left'}"
-        words = f"On {'mains' if power.mains else 'battery'}{left}"
+        left = "" if charge is None else f", {charge:.0%} charged" if power.mains else f", {charge:.0%} left"
+        words = f"On mains{left}" if power.mains else f"On battery{left}"
     live, unknown = value_words(case.signals.power, words)
     limit = settings.battery_percent
     wants = f"Stops on battery below {limit}%" if settings.on_battery else "Stops on battery"
@@ -138,9 +138,9 @@ def game(case: Case) -> Verdict:
         program = f" ({front.program})" if front.program else ""
         words = f"{kinds[front.kind]}{program}" if front.kind in kinds else "None"
     live, unknown = value_words(case.signals.front, words)
-    what = "Games stop" if settings.game_is == "game" else "Games and full screens stop"
     effect = {"all": "all", "gpu": "the GPU", "nothing": "nothing"}[settings.game_stops]
-    row = Verdict("game", "Games and full screen", live, f"{what} {effect}", unknown=unknown)
+    wants = f"Games stop {effect}" if settings.game_is == "game" else f"Games and full screens stop {effect}"
+    row = Verdict("game", "Games and full screen", live, wants, unknown=unknown)
     if settings.game_stops == "nothing" or not case.stops("game"):
         return row
     until, moment = case.gone("game", "Goes on when it has left the screen.")
