@@ -16,6 +16,7 @@ from PySide6.QtGui import QGuiApplication  # noqa: E402
 from PySide6.QtWidgets import QApplication, QMessageBox  # noqa: E402
 
 from app.instance import Instance  # noqa: E402
+from app.language import speak, told  # noqa: E402
 from core.errors import AlreadyRunning, HearthError  # noqa: E402
 from core.settings_file import data_folder  # noqa: E402
 
@@ -64,7 +65,8 @@ def _show_fault(sentence: str) -> None:
         print(f"hearth: {sentence}", file=sys.stderr)  # noqa: T201
     else:
         app = QApplication(["hearth"])
-        QMessageBox.critical(None, "Hearth", sentence)
+        speak("system")
+        QMessageBox.critical(None, "Hearth", told(sentence))
         app.quit()
 
 

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.actions import Actions
 from app.instance import Instance
+from app.language import mark, speak, told, tr
 from app.supervision import Phase, Report
 from app.supervisor import Supervisor
 from app.theme import Mode, theme
@@ -36,6 +37,8 @@ LOG_BYTES = 500_000
 VIEW_FILE = "window.ini"
 """In the data folder: what the window remembers; no setting of the worker's."""
 LOG_LINES = 1000
+BUSY_MS = 50
+"""The window is built anew when nobody waits for an answer of the worker's."""
 CURVE_POINTS = 4000
 STATES: dict[Phase, State] = {
     Phase.LOOKING: "preparing",
@@ -48,11 +51,11 @@ STATES: dict[Phase, State] = {
     Phase.ENDED: "leaving",
     Phase.RUNNING: "preparing",
 }
-ASKING = "Nothing runs until you have agreed to it."
-LEAVING = "Hearth is leaving; the worker saves its work."
-LEAVING_ENDS = "Ends by itself, in 10 s at the latest."
-IN_TRAY = "Hearth goes on in the tray. Its icon opens the window again; Quit ends it."
-NO_TRAY = "This desktop shows no tray, so the window is minimised instead. Ctrl+Q ends Hearth."
+ASKING = mark("Nothing runs until you have agreed to it.")
+LEAVING = mark("Hearth is leaving; the worker saves its work.")
+LEAVING_ENDS = mark("Ends by itself, in 10 s at the latest.")
+IN_TRAY = mark("Hearth goes on in the tray. Its icon opens the window again; Quit ends it.")
+NO_TRAY = mark("This desktop shows no tray, so the window is minimised instead. Ctrl+Q ends Hearth.")
 
 
 class Desktop(QObject):
@@ -75,11 +78,14 @@ class Desktop(QObject):
             self.supervisor.start()  # first, so that the worker starts while the window is built
         self.view = QSettings(str(folder / VIEW_FILE), QSettings.Format.IniFormat)
         theme().set_mode(_mode(self.view.value("theme")))
+        self._language = str(self.view.value("language", "system"))
+        speak(self._language)
         self.actions = Actions()
         self._curve: list[CurvePoint] = []
         self._last: Status | None = None
         self.first_run: FirstRun | None = None
         self._build_window()
+        self._wire_window()
         self.tray = Tray(self.actions, self)
         self._wire(instance)
         if not agreed:
@@ -147,27 +153,32 @@ class Desktop(QObject):
     def _end_first_run(self) -> None:
         self.first_run = None
         self.window.uncover()
+        self._settings_applied(self.settings_page.values)
+
+    def _wire_window(self) -> None:
+        """What ends with the window and its pages."""
+        client, actions = self.client, self.actions
+        client.log.connect(self.log_page.add)
+        client.settings.connect(self.settings_page.set_values)
+        actions.change_settings.connect(self.settings_page.apply)
+        self.settings_page.applied.connect(self._settings_applied)
+        self.settings_page.restart_asked.connect(self.supervisor.restart)
+        self.window.close_requested.connect(self._close_window)
+        QShortcut(QKeySequence("Ctrl+Q"), self.window).activated.connect(actions.quit)
 
     def _wire(self, instance: Instance) -> None:
         client, actions, app = self.client, self.actions, QGuiApplication.instance()
         client.connected.connect(self._connected)
         client.status.connect(self._status)
         client.curve.connect(self._point)
-        client.log.connect(self.log_page.add)
-        client.settings.connect(self.settings_page.set_values)
         client.bye.connect(self._bye)
         self.supervisor.changed.connect(self._show_report)
         self.supervisor.ended.connect(self._exit)
         actions.pause.connect(lambda seconds: client.pause(seconds, self._refused))
         actions.resume.connect(lambda: client.resume(self._refused))
         actions.start_now.connect(lambda: client.start_now(self._refused))
-        actions.change_settings.connect(self.settings_page.apply)
         actions.retry.connect(self.supervisor.retry)
         actions.quit.connect(self._quit)
-        self.settings_page.applied.connect(self._settings_applied)
-        self.settings_page.restart_asked.connect(self.supervisor.restart)
-        self.window.close_requested.connect(self._close_window)
-        QShortcut(QKeySequence("Ctrl+Q"), self.window).activated.connect(actions.quit)
         self.tray.open_asked.connect(self.raise_window)
         self.tray.available_changed.connect(self._tray_changed)
         instance.raise_asked.connect(self.raise_window)
@@ -179,7 +190,7 @@ class Desktop(QObject):
         """The app's own lines go to its page and to a small file; the worker's log is the worker's."""
         root = logging.getLogger()
         root.setLevel(logging.INFO)
-        self._log_handler = PageHandler(self.log_page.add)
+        self._log_handler = PageHandler(lambda line: self.log_page.add(line))
         root.addHandler(self._log_handler)
         path = self.folder / LOG_FILE
         path.parent.mkdir(exist_ok=True)
@@ -205,7 +216,7 @@ class Desktop(QObject):
         self._last = status
         if self.supervisor.report.phase is Phase.LEAVING:
             status = msgspec.structs.replace(
-                status, state="leaving", reason=LEAVING, until=LEAVING_ENDS, start_now=False
+                status, state="leaving", reason=tr(LEAVING), until=tr(LEAVING_ENDS), start_now=False
             )
         self._drop_lost_work(status.step)
         self.window.update_status(status)
@@ -231,7 +242,7 @@ class Desktop(QObject):
         if self.first_run:
             self.first_run.speed.show_report(report)
             if self.supervisor.report.phase is Phase.LOOKING:
-                self.tray.show_state("waiting", ASKING)
+                self.tray.show_state("waiting", tr(ASKING))
                 return
         if self.client.is_connected:
             if report.phase is Phase.LEAVING and self._last is not None:
@@ -239,16 +250,49 @@ class Desktop(QObject):
             return
         state = STATES[report.phase]
         if state == "attention" or self._last is not None:
-            self.window.set_connected(False, report.sentence)
-        self.tray.show_state(state, report.sentence)
+            self.window.set_connected(False, told(report.sentence))
+        self.tray.show_state(state, told(report.sentence))
 
     def _refused(self, error: HearthError) -> None:
-        self.window.tell(str(error))
+        self.window.tell(told(str(error)))
 
     def _settings_applied(self, values: dict[str, object]) -> None:
         mode = _mode(values.get("theme"))
         theme().set_mode(mode)
         self.view.setValue("theme", mode)
+        language = str(values.get("language"))
+        if language != self._language and self.first_run is None:
+            self._language = language
+            self.view.setValue("language", language)
+            QTimer.singleShot(0, self, self._speak)
+
+    def _speak(self) -> None:
+        if self.client.is_busy:
+            QTimer.singleShot(BUSY_MS, self, self._speak)
+        elif speak(self._language):
+            self.build_anew()
+
+    def build_anew(self) -> None:
+        """Another language: all texts are in the widgets of the window, so there is another window in its place."""
+        old, settings, log = self.window, self.settings_page, self.log_page
+        self.view.setValue("geometry", old.saveGeometry())
+        self._build_window()
+        self._wire_window()
+        self.tray.speak()
+        self.log_page.take_over(log)
+        if self._last is not None:
+            self._status(self._last)
+            self.window.update_curve(self._curve)
+        if self.client.is_connected:
+            self.window.set_connected(True)
+            self.settings_page.take_over(settings)
+        else:
+            self._show_report(self.supervisor.report)
+        self.window.open_page(old.current_page().name)
+        self.window.resize(old.size())
+        self.window.setVisible(old.isVisible())
+        old.hide()
+        old.deleteLater()
 
     # the window, the tray and the end
 
@@ -268,16 +312,16 @@ class Desktop(QObject):
             self.window.hide()
             if self.view.value("told_about_tray") is None:
                 self.view.setValue("told_about_tray", "yes")
-                self.tray.tell(IN_TRAY)
+                self.tray.tell(tr(IN_TRAY))
         else:
-            self.window.tell(NO_TRAY)
+            self.window.tell(tr(NO_TRAY))
             self.window.showMinimized()
 
     def _tray_changed(self, available: bool) -> None:
         if available:
-            self.window.note.take_back(NO_TRAY)
+            self.window.note.take_back(tr(NO_TRAY))
         elif not self.window.isVisible():
-            self.window.tell(NO_TRAY)
+            self.window.tell(tr(NO_TRAY))
             self.window.showMinimized()
 
     def _quit(self) -> None:

@@ -14,6 +14,9 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.theme import STATE_TONE, theme
 
+POINTS = ("chevron-right", "undo")
+"""Icons that point along the line."""
+
 
 @lru_cache(maxsize=256)
 def _renderer(name: str, color: str) -> QSvgRenderer:
@@ -23,7 +26,21 @@ def _renderer(name: str, color: str) -> QSvgRenderer:
 
 def paint_icon(painter: QPainter, name: str, rect: QRectF, color: QColor) -> None:
     """Draw an icon of `resources/icons` into `rect`."""
-    _renderer(name, color.name()).render(painter, rect)
+    if name in POINTS and painter.layoutDirection() is Qt.LayoutDirection.RightToLeft:
+        painter.save()
+        painter.translate(2 * rect.center().x(), 0)
+        painter.scale(-1, 1)
+        _renderer(name, color.name()).render(painter, rect)
+        painter.restore()
+    else:
+        _renderer(name, color.name()).render(painter, rect)
+
+
+def placed(widget: QWidget, rect: QRectF) -> QRectF:
+    """A place of a widget that is counted from where its lines begin: from the right edge where one reads that way."""
+    if widget.layoutDirection() is Qt.LayoutDirection.LeftToRight:
+        return QRectF(rect)
+    return QRectF(widget.width() - rect.right(), rect.top(), rect.width(), rect.height())
 
 
 def hairline(painter: QPainter, rect: QRectF, color: QColor) -> QRectF:

@@ -8,6 +8,7 @@ from PySide6.QtGui import QGuiApplication, QIcon, Qt
 from PySide6.QtWidgets import QMenu, QSystemTrayIcon
 
 from app.actions import Actions
+from app.language import tr
 from app.theme import theme
 from app.tray_icons import tray_icon
 from app.window.pause import fill_pause_menu
@@ -44,12 +45,13 @@ class Tray(QObject):
         self._state: State = "preparing"
         self._drawn: tuple[State, bool] | None = None
         self.menu = QMenu()
+        self.menu.aboutToShow.connect(self._fill_pauses)
         self._build_menu()
         self.icon = QSystemTrayIcon(self)
         self.icon.setContextMenu(self.menu)
         self.icon.activated.connect(self._activated)
         self.icon.messageClicked.connect(self.open_asked)
-        self.show_state("preparing", "The worker is starting.")
+        self.show_state("preparing", tr("The worker is starting."))
         theme().changed.connect(self._draw)
         self._poll = QTimer(self, interval=POLL_MS)
         self._poll.timeout.connect(self.look)
@@ -68,12 +70,12 @@ class Tray(QObject):
         """The icon is drawn anew only if the state is another one; `start_now` is that of the status."""
         self._state = state
         self._draw()
-        tooltip = f"Hearth: {STATE_WORD[state]}\n{reason}"
+        tooltip = f"Hearth: {tr(STATE_WORD[state])}\n{reason}"
         if len(tooltip) > TOOLTIP_CHARACTERS:
             tooltip = tooltip[: TOOLTIP_CHARACTERS - 1] + "…"
         if tooltip != self.icon.toolTip():
             self.icon.setToolTip(tooltip)
-        self._headline.setText(f"{STATE_WORD[state]}")
+        self._headline.setText(tr(STATE_WORD[state]))
         self._start.setVisible(start_now)
         self._resume.setVisible(state == "paused")
         self._pause.menuAction().setVisible(state not in ("paused", "leaving"))
@@ -82,6 +84,11 @@ class Tray(QObject):
         """A notification by the desktop, for what happens while no window is seen."""
         if self.available:
             self.icon.showMessage("Hearth", text, self._icon_now(), 8000)
+
+    def speak(self) -> None:
+        """Another language is spoken; `show_state` is called next."""
+        self.menu.clear()
+        self._build_menu()
 
     def hide(self) -> None:
         self._poll.stop()
@@ -101,14 +108,13 @@ class Tray(QObject):
         self._headline = menu.addAction("")
         self._headline.setEnabled(False)
         menu.addSeparator()
-        menu.addAction("Open Hearth", self.open_asked.emit)
-        self._start = menu.addAction("Start now", actions.start_now.emit)
-        self._pause = menu.addMenu("Pause")
-        self._resume = menu.addAction("Resume", actions.resume.emit)
-        menu.addAction("Try the model", self._try_model)
+        menu.addAction(tr("Open Hearth"), self.open_asked.emit)
+        self._start = menu.addAction(tr("Start now"), actions.start_now.emit)
+        self._pause = menu.addMenu(tr("Pause"))
+        self._resume = menu.addAction(tr("Resume"), actions.resume.emit)
+        menu.addAction(tr("Try the model"), self._try_model)
         menu.addSeparator()
-        menu.addAction("Quit", actions.quit.emit)
-        menu.aboutToShow.connect(self._fill_pauses)
+        menu.addAction(tr("Quit"), actions.quit.emit)
         self._fill_pauses()
 
     def _fill_pauses(self) -> None:

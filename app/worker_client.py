@@ -15,6 +15,7 @@ import msgspec
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtNetwork import QAbstractSocket, QHostAddress, QNetworkProxy, QTcpSocket
 
+from app.language import told
 from core.community import messages as ledger
 from core.control import messages as wire
 from core.errors import ERRORS_BY_CODE, HearthError, NotRunning, ProtocolError
@@ -113,6 +114,11 @@ class WorkerClient(QObject):
         self._hello_timer.timeout.connect(lambda: self._drop("The worker did not say hello in 5 s."))
         self._silence_timer = QTimer(self, interval=int(SILENCE_S * 1000))
         self._silence_timer.timeout.connect(self._check_silence)
+
+    @property
+    def is_busy(self) -> bool:
+        """Somebody waits for an answer."""
+        return bool(self._asked)
 
     def dial(self) -> None:
         """Read where the worker is and connect; does nothing while a connection is up or on its way."""
@@ -282,7 +288,7 @@ class WorkerClient(QObject):
         self._hello_timer.stop()
         self._dialling, self.is_connected = False, True
         self._silence_timer.start()
-        self.connected.emit(snapshot)
+        self.connected.emit(msgspec.structs.replace(snapshot, status=_told(snapshot.status)))
 
     def _take_event(self, name: str, data: Any) -> None:
         if not self.is_connected:
@@ -294,7 +300,7 @@ class WorkerClient(QObject):
                 asked.each(data)
             return
         signal: Any = getattr(self, name)
-        signal.emit(data)
+        signal.emit(_told(data) if isinstance(data, wire.Status) else data)
 
     def _finish(self, number: int, raw: msgspec.Raw | None = None, error: HearthError | None = None) -> None:
         asked = self._asked.pop(number, None)
@@ -320,7 +326,7 @@ class WorkerClient(QObject):
                 "status",
                 None,
                 wire.Status,
-                self.status.emit,
+                lambda status: self.status.emit(_told(status)),
                 failed=lambda error: self._drop(hung),
                 deadline_s=DEADLINE_S,
             )
@@ -349,3 +355,21 @@ def _as_error(info: wire.ErrorInfo | None) -> HearthError | None:
     if info is None:
         return None
     return ERRORS_BY_CODE.get(info.code, HearthError)(info.message)
+
+
+def _told(status: wire.Status) -> wire.Status:
+    """A status whose sentences are in the window's language; errors and log lines stay as the worker wrote them."""
+    change = msgspec.structs.replace
+    rules = [
+        change(rule, title=told(rule.title), live=told(rule.live), wants=told(rule.wants), until=told(rule.until))
+        for rule in status.why
+    ]
+    return change(
+        status,
+        reason=told(status.reason),
+        until=told(status.until),
+        run_title=told(status.run_title),
+        attention=[told(sentence) for sentence in status.attention],
+        devices=[change(device, why=told(device.why)) for device in status.devices],
+        why=rules,
+    )

@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QRectF, Qt, Signal
-from PySide6.QtGui import QFont, QKeySequence, QPainter, QPaintEvent, QPen, QShortcut
+from PySide6.QtGui import QFont, QFontMetrics, QKeySequence, QPainter, QPaintEvent, QPen, QShortcut
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from app import theme as look
 from app.first_run.speed import SpeedTest
 from app.first_run.step import Step
 from app.first_run.steps import AtLogin, BackUp, Consent, Lend, Welcome
-from app.icons import paint_icon
+from app.icons import paint_icon, placed
+from app.language import mark, told, tr
 from app.theme import theme
 from app.tray_icons import paint_app_icon
 from app.window.buttons import Button
@@ -23,8 +24,8 @@ from app.worker_client import WorkerClient
 from core.errors import HearthError
 
 SIDE, ROW, DOT = 224, 44, 22
-NOTHING_YET = "Nothing runs and nothing is sent until you agree."
-AGREED = "You have agreed. Quit ends everything at any time."
+NOTHING_YET = mark("Nothing runs and nothing is sent until you agree.")
+AGREED = mark("You have agreed. Quit ends everything at any time.")
 
 
 class StepList(QWidget):
@@ -37,7 +38,9 @@ class StepList(QWidget):
 
     def set_current(self, at: int) -> None:
         self._at = at
-        self.setAccessibleName(f"Step {at + 1} of {len(self._titles)}: {self._titles[at]}")
+        self.setAccessibleName(
+            tr("Step {at} of {all}: {title}", at=at + 1, all=len(self._titles), title=self._titles[at])
+        )
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -46,10 +49,10 @@ class StepList(QWidget):
         row, side = colors.px(ROW), colors.px(DOT)
         for number, title in enumerate(self._titles):
             top = number * row + (row - side) / 2
-            dot = QRectF(1, top, side, side)
+            dot = placed(self, QRectF(1, top, side, side))
             done, now = number < self._at, number == self._at
             if number:
-                line = QRectF(side / 2, top - (row - side), 2, row - side)
+                line = placed(self, QRectF(side / 2, top - (row - side), 2, row - side))
                 painter.fillRect(line, colors.color("ok" if number <= self._at else "border"))
             painter.setPen(QPen(colors.color("ok" if done else "ember" if now else "line"), 2 if now else 1))
             painter.setBrush(colors.color("ok" if done else "surface"))
@@ -64,16 +67,19 @@ class StepList(QWidget):
             font.setWeight(QFont.Weight.DemiBold if now else QFont.Weight.Normal)
             painter.setFont(font)
             painter.setPen(colors.color("text" if now else "text2"))
-            words = QRectF(side + colors.px(12), number * row, self.width(), row)
-            painter.drawText(words, int(Qt.AlignmentFlag.AlignVCenter), title)
+            words = QRectF(side + colors.px(12), number * row, self.width() - side - colors.px(12), row)
+            painter.drawText(placed(self, words), int(Qt.AlignmentFlag.AlignVCenter), title)
 
 
 class _Side(QWidget):
     def __init__(self, titles: list[str]) -> None:
         super().__init__()
-        self.setFixedWidth(theme().px(SIDE))
+        font = QFont(theme().font("body"))
+        font.setWeight(QFont.Weight.DemiBold)
+        widest = max(map(QFontMetrics(font).horizontalAdvance, titles))
+        self.setFixedWidth(max(SIDE, widest + theme().px(DOT + 12) + 28 + 20))
         self.steps = StepList(titles)
-        self.note = Label(NOTHING_YET, "cap", "text3", wrap=True)
+        self.note = Label(tr(NOTHING_YET), "cap", "text3", wrap=True)
         column = QVBoxLayout(self)
         column.setContentsMargins(28, 28, 20, 28)
         mark = _Mark()
@@ -88,7 +94,7 @@ class _Side(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.fillRect(self.rect(), theme().color("sidebar"))
-        painter.fillRect(self.width() - 1, 0, 1, self.height(), theme().color("border"))
+        painter.fillRect(placed(self, QRectF(self.width() - 1, 0, 1, self.height())), theme().color("border"))
 
 
 class _Mark(QWidget):
@@ -128,9 +134,9 @@ class FirstRun(QWidget):
         self.stack = QStackedWidget()
         for step in self.steps:
             self.stack.addWidget(_scrolling(step))
-        self.decline = Button("Not now", "plain")
-        self.back = Button("Back", "plain")
-        self.next = Button("Next", "primary")
+        self.decline = Button(tr("Not now"), "plain")
+        self.back = Button(tr("Back"), "plain")
+        self.next = Button(tr("Next"), "primary")
         self.decline.clicked.connect(self.declined)
         self.back.clicked.connect(self.go_back)
         self.next.clicked.connect(self.go_on)
@@ -143,7 +149,7 @@ class FirstRun(QWidget):
 
     def _build(self) -> None:
         foot = QHBoxLayout()
-        foot.setContentsMargins(32, look.M, 32, look.XL)
+        foot.setContentsMargins(look.PAGE_MARGIN, look.M, look.PAGE_MARGIN, look.XL)
         foot.setSpacing(look.S)
         foot.addWidget(self.back)
         foot.addStretch(1)
@@ -171,7 +177,7 @@ class FirstRun(QWidget):
         self.back.setVisible(at > 0)
         asks = step is self.consent and not self.has_agreed
         self.decline.setVisible(step in (self.welcome, self.consent) and not self.has_agreed)
-        self.next.setText("I agree" if asks else "Open Hearth" if step is self.at_login else "Next")
+        self.next.setText(tr("I agree") if asks else tr("Open Hearth") if step is self.at_login else tr("Next"))
         self.next.set_icon("check" if asks else "")
         step.heading.setFocus(Qt.FocusReason.OtherFocusReason)
 
@@ -190,14 +196,14 @@ class FirstRun(QWidget):
             if step is self.consent and not self.has_agreed:
                 self.consent.agree()
                 self.has_agreed = True
-                self._side.note.setText(AGREED)
+                self._side.note.setText(tr(AGREED))
                 self.agreed.emit()
                 self.lend.load()
             elif step is self.lend:
                 self._take_choices()
                 return
         except HearthError as error:
-            step.notice.set_text(str(error))
+            step.notice.set_text(told(str(error)))
             return
         self._advance()
 
@@ -233,7 +239,7 @@ class FirstRun(QWidget):
 
     def _refused(self, error: HearthError) -> None:
         self.next.setEnabled(True)
-        self.lend.notice.set_text(str(error))
+        self.lend.notice.set_text(told(str(error)))
 
 
 def _scrolling(step: Step) -> QScrollArea:
@@ -246,7 +252,7 @@ def _scrolling(step: Step) -> QScrollArea:
     canvas = QWidget()
     canvas.setProperty("canvas", "true")
     column = QVBoxLayout(canvas)
-    column.setContentsMargins(32, 28, 32, look.S)
+    column.setContentsMargins(look.PAGE_MARGIN, 28, look.PAGE_MARGIN, look.S)
     step.setMaximumWidth(theme().px(760))
     column.addWidget(step)
     area.setWidget(canvas)

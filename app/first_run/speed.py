@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app import theme as look
 from app.first_run.step import Step
+from app.language import mark, told, tr
 from app.supervision import Phase, Report
 from app.window.buttons import Button
 from app.window.widgets import Bar, Card, Figure, Label
@@ -21,8 +22,8 @@ from core.policy.words import size
 POLL_MS = 500
 LENT_S = 60.0
 """For how long it may compute for the test although the user is here."""
-WAITING = "The worker is starting."
-OFFER = "A few seconds of computing, also while you are here. It decides how many experts this PC hosts."
+WAITING = mark("The worker is starting.")
+OFFER = mark("A few seconds of computing, also while you are here. It decides how many experts this PC hosts.")
 
 
 class SpeedTest(Step):
@@ -31,32 +32,32 @@ class SpeedTest(Step):
 
     def __init__(self, client: WorkerClient) -> None:
         super().__init__(
-            "Speed test",
-            "How fast is this PC?",
-            "You can skip this: it is measured anyway as soon as this PC may compute.",
+            tr("Speed test"),
+            tr("How fast is this PC?"),
+            tr("You can skip this: it is measured anyway as soon as this PC may compute."),
         )
         self._client = client
         self._status: wire.Status | None = None
         self._began: float | None = None
         self._before: float | None = None
         self.bar = Bar(height=8)
-        self.bar.setAccessibleName("Progress of the speed test")
-        self.words = Label(WAITING, "body", "text2", wrap=True)
-        self.start = Button("Start the test", "plain", "play")
+        self.bar.setAccessibleName(tr("Progress of the speed test"))
+        self.words = Label(tr(WAITING), "body", "text2", wrap=True)
+        self.start = Button(tr("Start the test"), "plain", "play")
         self.start.clicked.connect(self.begin)
-        self.retry = Button("Try again", "plain", "refresh")
+        self.retry = Button(tr("Try again"), "plain", "refresh")
         self.retry.clicked.connect(self.retry_asked)
         self.figures = QWidget()
         self.speed, self.threads, self.memory = (
-            Figure("One expert"),
-            Figure("Fastest with"),
-            Figure("Memory of an expert"),
+            Figure(tr("One expert")),
+            Figure(tr("Fastest with")),
+            Figure(tr("Memory of an expert")),
         )
         self._device = Label("", "body", "text2", wrap=True)
         self._timer = QTimer(self, interval=POLL_MS)
         self._timer.timeout.connect(self._poll)
         self._build()
-        self._show_words(WAITING)
+        self._show_words(tr(WAITING))
         client.connected.connect(self._connected)
         client.status.connect(self._take_status)
 
@@ -67,7 +68,7 @@ class SpeedTest(Step):
         for figure in (self.speed, self.threads, self.memory):
             row.addWidget(figure)
         row.addStretch(1)
-        card = Card("Speed test")
+        card = Card(tr("Speed test"))
         buttons = QHBoxLayout()
         buttons.addWidget(self.start)
         buttons.addWidget(self.retry)
@@ -102,18 +103,18 @@ class SpeedTest(Step):
         if self._client.is_connected:
             return
         fault = report.phase in (Phase.FAILED, Phase.WAITING)
-        self.notice.set_text(report.sentence if fault else "")
+        self.notice.set_text(told(report.sentence) if fault else "")
         self.retry.setVisible(fault)
         self._stop()
         self.start.setEnabled(False)
-        self._show_words("" if fault else report.sentence or WAITING)
+        self._show_words("" if fault else told(report.sentence) or tr(WAITING))
 
     def begin(self) -> None:
         """Let it compute for the test, and wait for figures."""
         self._began = time.monotonic()
         self.start.setEnabled(False)
         self.bar.show()
-        self._show_words("Compute is starting.", 0.1)
+        self._show_words(tr("Compute is starting."), 0.1)
         self._client.request("start_now", wire.StartNowParams(LENT_S), failed=self._failed)
         if self._before is not None:
             self._client.request("benchmark", wire.BenchmarkParams(again=True), failed=self._failed)
@@ -135,7 +136,7 @@ class SpeedTest(Step):
     def _show_first(self, answer: wire.BenchmarkStatus) -> None:
         self.start.setEnabled(True)
         self._show_figures(answer)
-        self._show_words("" if answer.time is not None else OFFER)
+        self._show_words("" if answer.time is not None else tr(OFFER))
 
     def _poll(self) -> None:
         self._client.request("benchmark", None, wire.BenchmarkStatus, self._look, self._failed)
@@ -147,27 +148,32 @@ class SpeedTest(Step):
             self._stop()
             self.start.setEnabled(True)
             self._show_figures(answer)
-            self._show_words("Measured.")
+            self._show_words(tr("Measured."))
             return
         seconds = time.monotonic() - self._began
         computes = self._status is not None and any(process.name == "compute" for process in self._status.processes)
         if self._status is not None and not self._status.cpu and seconds > 2:
             self._show_words(
-                f"It is measured as soon as this PC may compute. {self._status.reason} {self._status.until}", 0.1
+                tr(
+                    "It is measured as soon as this PC may compute. {reason} {until}",
+                    reason=self._status.reason,
+                    until=self._status.until,
+                ),
+                0.1,
             )
         elif computes:
-            self._show_words(f"Measuring, for {seconds:.0f} s so far.", 0.6)
+            self._show_words(tr("Measuring, for {seconds} s so far.", seconds=f"{seconds:.0f}"), 0.6)
         else:
-            self._show_words(f"Compute is starting, for {seconds:.0f} s so far.", 0.3)
+            self._show_words(tr("Compute is starting, for {seconds} s so far.", seconds=f"{seconds:.0f}"), 0.3)
         if seconds > LENT_S:
             self._stop()
             self.start.setEnabled(True)
-            self._show_words("It takes longer than usual. Go on: it is measured as soon as this PC may compute.")
+            self._show_words(tr("It takes longer than usual. Go on: it is measured as soon as this PC may compute."))
 
     def _failed(self, error: HearthError) -> None:
         self._stop()
         self.start.setEnabled(self._client.is_connected)
-        self._show_words(str(error))
+        self._show_words(told(str(error)))
 
     def _stop(self) -> None:
         self._began = None
@@ -183,14 +189,14 @@ class SpeedTest(Step):
 
     def _show_figures(self, answer: wire.BenchmarkStatus) -> None:
         self._before = answer.time
-        self._device.setText(f"{answer.device}, {answer.cores} core{'' if answer.cores == 1 else 's'}")
+        self._device.setText(f"{answer.device}, {tr('%Ln core(s)', answer.cores)}")
         self._device.show()
-        self.start.setText("Start the test" if answer.time is None else "Measure again")
+        self.start.setText(tr("Start the test") if answer.time is None else tr("Measure again"))
         fastest = max(answer.speeds, key=lambda speed: speed.samples_per_s, default=None)
         self.figures.setVisible(fastest is not None)
         if fastest is not None:
-            self.speed.set(number(fastest.samples_per_s), "samples/s")
-            self.threads.set(number(fastest.threads), "thread" if fastest.threads == 1 else "threads")
+            self.speed.set(number(fastest.samples_per_s), tr("samples/s"))
+            self.threads.set(number(fastest.threads), tr("thread(s)", fastest.threads))
             self.memory.setVisible(answer.expert_bytes is not None)
-            parts: list[Any] = size(answer.expert_bytes or 0).rsplit(" ", 1)
+            parts: list[Any] = told(size(answer.expert_bytes or 0)).rsplit(" ", 1)
             self.memory.set(*parts)

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from app.first_run.step import Facts, Step
+from app.language import told, tr, tr_setting
 from app.pages.recovery import RecoveryWords
 from app.pages.setting_row import LoginRow, Row, row_of
 from app.window.widgets import Card, Label, Pair
+from app.window.words import percent
 from core import consent, settings_file
 from core import manifest as manifests
 from core.errors import ManifestError
@@ -21,24 +23,32 @@ OFFERED = ("run", "profile", "idle_only")
 class Welcome(Step):
     def __init__(self) -> None:
         super().__init__(
-            "Welcome",
-            "One network, many PCs",
-            "Volunteers train one neural network together that is too large for any of their PCs.",
+            tr("Welcome"),
+            tr("One network, many PCs"),
+            tr("Volunteers train one neural network together that is too large for any of their PCs."),
         )
         self.body.addWidget(
             Facts(
-                "How it works",
+                tr("How it works"),
                 "ember",
                 [
-                    ("experts", "Each PC hosts a few experts", "Small networks, of which the large one is made."),
-                    ("person", "You come first", "The moment you need this PC, Hearth gives it back."),
-                    ("model", "What you train is yours to try", "Ask the model at any time, and see who answered."),
+                    (
+                        "experts",
+                        tr("Each PC hosts a few experts"),
+                        tr("Small networks, of which the large one is made."),
+                    ),
+                    ("person", tr("You come first"), tr("The moment you need this PC, Hearth gives it back.")),
+                    (
+                        "model",
+                        tr("What you train is yours to try"),
+                        tr("Ask the model at any time, and see who answered."),
+                    ),
                 ],
             )
         )
         self.body.addWidget(
             Label(
-                "The next steps take about two minutes. Alt+Right and Alt+Left go on and back.",
+                tr("The next steps take about two minutes. Alt+Right and Alt+Left go on and back."),
                 "cap",
                 "text3",
                 wrap=True,
@@ -52,58 +62,62 @@ class Consent(Step):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(
-            "Your consent",
-            "Lend this PC while you are away?",
-            "Nothing has been started or sent so far. Here is what it means if you agree.",
+            tr("Your consent"),
+            tr("Lend this PC while you are away?"),
+            tr("Nothing has been started or sent so far. Here is what it means if you agree."),
         )
         self._folder = folder
         does = Facts(
-            "What your PC does",
+            tr("What your PC does"),
             "ember",
             [
                 (
                     "cpu",
-                    "Computes, while you are away",
-                    "Matrix arithmetic for a neural network. It stops as soon as you are back, unless you choose "
-                    "otherwise in the next step.",
+                    tr("Computes, while you are away"),
+                    tr(
+                        "Matrix arithmetic for a neural network. It stops as soon as you are back, unless you choose "
+                        "otherwise in the next step."
+                    ),
                 ),
                 (
                     "energy",
-                    "Uses power",
-                    "Home shows how much, and what it costs. You set the limit.",
+                    tr("Uses power"),
+                    tr("Home shows how much, and what it costs. You set the limit."),
                 ),
             ],
         )
         leaves = Facts(
-            "What leaves your PC",
+            tr("What leaves your PC"),
             "peer",
             [
                 (
                     "up",
-                    "Tensors, encrypted on the way",
-                    "Numbers that result from the computation, to peers of the same run. None on metered networks.",
+                    tr("Tensors, encrypted on the way"),
+                    tr("Numbers that result from the computation, to peers of the same run. None on metered networks."),
                 ),
                 (
                     "globe",
-                    "Your address and public key",
-                    "Peers you work with see your internet address and your key. No name is asked for.",
+                    tr("Your address and public key"),
+                    tr("Peers you work with see your internet address and your key. No name is asked for."),
                 ),
             ],
         )
         never = Facts(
-            "What never happens",
+            tr("What never happens"),
             "ok",
             [
                 (
                     "lock",
-                    "Your files and keystrokes are not read",
-                    "Hearth asks how long ago the last input was, not what it was, and which programs run, to give way "
-                    "to them. That stays on this PC.",
+                    tr("Your files and keystrokes are not read"),
+                    tr(
+                        "Hearth asks how long ago the last input was, not what it was, and which programs run, to give "
+                        "way to them. That stays on this PC."
+                    ),
                 ),
                 (
                     "shield",
-                    "No code from others is run",
-                    "Peers exchange tensors only. The program is the one you installed.",
+                    tr("No code from others is run"),
+                    tr("Peers exchange tensors only. The program is the one you installed."),
                 ),
             ],
         )
@@ -111,7 +125,10 @@ class Consent(Step):
         self.body.addWidget(self.pair)
         self.body.addWidget(never)
         stored = Label(
-            f"Settings, logs and what is trained are stored on this PC, in {folder}.", "cap", "text3", wrap=True
+            tr("Settings, logs and what is trained are stored on this PC, in {folder}.", folder=folder),
+            "cap",
+            "text3",
+            wrap=True,
         )
         self.body.addWidget(stored)
         self.body.addStretch(1)
@@ -132,7 +149,9 @@ class Lend(Step):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(
-            "What you lend", "What do you lend?", "You can change all of this at any time, and much more, in Settings."
+            tr("What you lend"),
+            tr("What do you lend?"),
+            tr("You can change all of this at any time, and much more, in Settings."),
         )
         self._folder = folder
         self.values: dict[str, Any] = {}
@@ -144,9 +163,9 @@ class Lend(Step):
         for name in OFFERED:
             row = self.rows[name] = row_of(fields[name], types[name])
             row.divider.hide()
-            row.marks = False
+            row.leave_unmarked()
             row.chosen.connect(lambda value, name=name: self._choose(name, value))
-            card = Card(fields[name].metadata["group"])
+            card = Card(tr_setting(fields[name].metadata["group"]))
             card.body.addWidget(row)
             if name == "profile":
                 card.body.addWidget(self.limits)
@@ -156,7 +175,7 @@ class Lend(Step):
     def load(self) -> None:
         """Show what the data folder's file says; only while no worker owns it."""
         settings, note = settings_file.load(self._folder)
-        self.notice.set_text(note or "")
+        self.notice.set_text(told(note or ""))
         self.show_values(dataclasses.asdict(settings))
 
     def show_values(self, values: dict[str, Any]) -> None:
@@ -169,7 +188,7 @@ class Lend(Step):
             try:
                 manifests.load(value)
             except ManifestError as error:
-                self.rows["run"].show_value(self._now("run"), str(error))
+                self.rows["run"].show_value(self._now("run"), told(str(error)))
                 return
         self.changes[name] = value
         self._show()
@@ -200,11 +219,11 @@ class BackUp(Step):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(
-            "Back up identity",
-            "Keep your key safe",
-            "You can skip this: the words are in Settings, under Identity, whenever you want them.",
+            tr("Back up identity"),
+            tr("Keep your key safe"),
+            tr("You can skip this: the words are in Settings, under Identity, whenever you want them."),
         )
-        card = Card("Recovery words")
+        card = Card(tr("Recovery words"))
         self.words = RecoveryWords(folder)
         card.body.addWidget(self.words)
         self.body.addWidget(card)
@@ -216,14 +235,14 @@ class AtLogin(Step):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(
-            "Start at login",
-            "Ready",
-            "Closing the window leaves Hearth in the tray, where the desktop has one; Quit ends it.",
+            tr("Start at login"),
+            tr("Ready"),
+            tr("Closing the window leaves Hearth in the tray, where the desktop has one; Quit ends it."),
         )
-        card = Card("When this PC starts")
+        card = Card(tr("When this PC starts"))
         self.row = LoginRow(folder)
         self.row.divider.hide()
-        self.row.marks = False
+        self.row.leave_unmarked()
         card.body.addWidget(self.row)
         self.body.addWidget(card)
         self.body.addStretch(1)
@@ -231,15 +250,15 @@ class AtLogin(Step):
 
 def limits(values: dict[str, Any]) -> str:
     """What these settings allow, in a sentence or two."""
-    heat = values["cpu_celsius"]
-    threads = values["threads"]
-    parts = [
-        f"Processor: {values['cpu_share_in_use']}% of the time while you are here, {values['cpu_share_idle']}% while "
-        f"away, on {'half of the cores' if not threads else f'{threads} thread' + 's' * (threads > 1)}",
-        f"no hotter than {heat} °C" if heat else "",
-    ]
-    memory = (
-        f"Memory: {values['memory_in_use_percent']}% while you are here, {values['memory_idle_percent']}% while away."
-    )
-    gpu = "GPU: also while you are here." if values["gpu_in_use"] else "GPU: only while you are away."
-    return f"{', '.join(part for part in parts if part)}. {memory} {gpu}"
+    threads, heat = values["threads"], values["cpu_celsius"]
+    share = {"here": percent(values["cpu_share_in_use"] / 100, 0), "away": percent(values["cpu_share_idle"] / 100, 0)}
+    memory = {
+        "here": percent(values["memory_in_use_percent"] / 100, 0),
+        "away": percent(values["memory_idle_percent"] / 100, 0),
+    }
+    processor = tr("Processor: {here} of the time while you are here, {away} while away", **share)
+    on = tr("on %Ln thread(s)", threads) if threads else tr("on half of the cores")
+    parts = [processor, on, *([tr("no hotter than {heat} °C", heat=heat)] if heat else [])]
+    ram = tr("Memory: {here} while you are here, {away} while away.", **memory)
+    gpu = tr("GPU: also while you are here.") if values["gpu_in_use"] else tr("GPU: only while you are away.")
+    return f"{', '.join(parts)}. {ram} {gpu}"

@@ -3,23 +3,25 @@
 import math
 
 from PySide6.QtCore import QSize
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QLayout, QVBoxLayout, QWidget
 
 from app import theme as look
+from app.language import mark, tr
 from app.pages.answers import CELL_MAXIMUM, PAD, AnswerGrid, AnswerList, Swatch
 from app.pages.hosts import HERE, Hosts, absent, missing
 from app.theme import theme
-from app.window.widgets import Card, Divider, Label, Notice
+from app.window.widgets import Card, Divider, Label, Notice, Pair
 from core.control.messages import Answer, Status
 
 LAYERS_SHOWN = 4
 CELL_UPRIGHT = 22
 LEGEND = {
-    ("lit", HERE, "ember_fill"): "This PC",
-    ("lit", "A", "peer_a"): "Another peer",
-    ("hosted", "", ""): "Hosted here",
-    ("late", "", ""): "No answer",
-    ("empty", "", ""): "Not here",
+    ("lit", HERE, "ember_fill"): mark("This PC"),
+    ("lit", "A", "peer_a"): mark("Another peer"),
+    ("hosted", "", ""): mark("Hosted here"),
+    ("late", "", ""): mark("No answer"),
+    ("empty", "", ""): mark("Not here"),
 }
 """Kind, letter and tone of cells, and their meaning."""
 
@@ -37,6 +39,8 @@ class AnsweredCard(Card):
     def __init__(self, title: str, before: str, hosts: Hosts | None = None, upright: bool = False) -> None:
         super().__init__(title)
         self._before, self._hosts, self._upright = before, hosts or Hosts(), upright
+        self._entries: list[QWidget] = []
+        """Of the legend."""
         if not upright:
             self._legend()
         self._note = Label("", "body", "text2", wrap=True)
@@ -51,12 +55,12 @@ class AnsweredCard(Card):
         self._figures.addWidget(self._note)
         self._figures.addStretch(1)
         self._figures.addWidget(self._missing)
-        directions = QBoxLayout.Direction
-        row = QBoxLayout(directions.TopToBottom if upright else directions.LeftToRight)
-        row.setSpacing(look.M if upright else look.XL)
-        row.addLayout(self._layers, 0 if upright else 3)
-        row.addLayout(self._figures, 1 if upright else 2)
-        self.body.addLayout(row, 1)
+        if upright:
+            self.body.addLayout(self._layers)
+            self.body.addSpacing(look.XS)
+            self.body.addLayout(self._figures, 1)
+        else:
+            self.body.addWidget(Pair(_holding(self._layers), _holding(self._figures), (3, 2), early=False), 1)
         self._hosted: tuple[int, tuple[int, ...], list[str]] = (0, (), [])
         self._answers: list[Answer] = []
 
@@ -101,15 +105,24 @@ class AnsweredCard(Card):
         layers, shape, uids = self._hosted
         cells = math.prod(shape)
         first = sum(answer.layer == self._grids[0].layer for answer in self._answers)
-        self._note.setText(f"{first} best of {cells} in each layer")
+        self._note.setText(tr("{best} best of {cells} in each layer", best=first, cells=cells))
         sentences = (missing(self._answers), absent(self._answers, len(uids), layers * cells))
         self._missing.set_text(" ".join(filter(None, sentences)))
 
     def _legend(self) -> None:
         for cell, word in LEGEND.items():
             self.head.addSpacing(look.XS)
-            self.head.addWidget(Swatch(*cell))
-            self.head.addWidget(Label(word, "cap", "text2"))
+            for part in (Swatch(*cell), Label(tr(word), "cap", "text2")):
+                self.head.addWidget(part)
+                self._entries.append(part)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The legend is left out where it does not fit; tips tell the same."""
+        super().resizeEvent(event)
+        needed = sum(entry.sizeHint().width() + look.S for entry in self._entries) + len(LEGEND) * look.XL
+        fits = needed <= self.width() - 2 * look.CARD_PADDING[0]
+        for entry in self._entries:
+            entry.setVisible(fits)
 
     def _add_layer(self) -> None:
         layer = len(self._grids)
@@ -117,7 +130,7 @@ class AnsweredCard(Card):
         grid, figures = AnswerGrid(layer, self._hosts, largest), AnswerList(self._hosts)
         column = QVBoxLayout()
         column.setSpacing(look.XS)
-        name = Label(f"Layer {layer}", "body", "text2")
+        name = Label(tr("Layer {layer}", layer=layer), "body", "text2")
         name.setIndent(PAD)
         column.addWidget(name)
         column.addWidget(grid, 1)
@@ -132,7 +145,18 @@ class AnsweredCard(Card):
             self.show_answers(self._answers)
 
     def minimumSizeHint(self) -> QSize:
-        return super().minimumSizeHint().expandedTo(QSize(0, theme().px(230)))
+        hint = super().minimumSizeHint().expandedTo(QSize(0, theme().px(230)))
+        if self._entries:  # the legend asks for no room
+            least = max(self.title.minimumSizeHint().width(), self.body.minimumSize().width())
+            hint.setWidth(least + 2 * look.CARD_PADDING[0])
+        return hint
+
+
+def _holding(layout: QLayout) -> QWidget:
+    holder = QWidget()
+    layout.setContentsMargins(0, 0, 0, 0)
+    holder.setLayout(layout)
+    return holder
 
 
 def _layer_of(uid: str) -> int | None:

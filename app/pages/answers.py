@@ -7,10 +7,11 @@ from PySide6.QtGui import QHelpEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QR
 from PySide6.QtWidgets import QGridLayout, QSizePolicy, QToolTip, QWidget
 
 from app import theme as look
+from app.language import tr
 from app.pages.hosts import HERE, LOCAL, Hosts, name_of
 from app.theme import theme
 from app.window.widgets import Bar, Label
-from app.window.words import number
+from app.window.words import number, percent
 from core.control.messages import Answer
 
 GAP = 0.17
@@ -89,10 +90,17 @@ class AnswerGrid(QWidget):
         answer = self._answers.get(cell)
         if answer is None:
             uid = self._hosted.get(cell)
-            return f"{uid}: hosted here, not asked" if uid else f"Row {cell[0]}, column {cell[1]}: not hosted here"
+            return (
+                tr("{uid}: hosted here, not asked", uid=uid)
+                if uid
+                else tr("Row {row}, column {column}: not hosted here", row=cell[0], column=cell[1])
+            )
         if not answer.answered:
-            return f"{answer.uid}: did not answer, left out"
-        return f"{answer.uid}: {name_of(answer.host)}, weight {answer.weight:.0%}, {lasted(answer.ms)}"
+            return tr("{uid}: did not answer, left out", uid=answer.uid)
+        name, weight = name_of(answer.host), percent(answer.weight, 0)
+        return tr(
+            "{uid}: {name}, weight {weight}, {time}", uid=answer.uid, name=name, weight=weight, time=lasted(answer.ms)
+        )
 
     def sizeHint(self) -> QSize:
         rows, columns = fold(self._shape)
@@ -177,8 +185,10 @@ class AnswerGrid(QWidget):
 
     def _describe(self) -> None:
         lit = [answer for answer in self._answers.values() if answer.answered]
-        self.setAccessibleName(f"Layer {self.layer}")
-        self.setAccessibleDescription(f"{len(lit)} experts answered. Chosen cell: {self.text(self._chosen)}")
+        self.setAccessibleName(tr("Layer {layer}", layer=self.layer))
+        self.setAccessibleDescription(
+            tr("%Ln expert(s) answered. Chosen cell: {cell}", len(lit), cell=self.text(self._chosen))
+        )
 
 
 def cell_kind(answer: Answer | None, hosted: bool) -> str:
@@ -266,17 +276,17 @@ class AnswerList(QWidget):
             uid.setText(answer.uid)
             if not answer.answered:
                 swatch.set("late")
-                who.setText("No answer")
+                who.setText(tr("No answer"))
                 who.setToolTip("")
                 bar.set_value(0.0)
                 share.setText("")
-                time.setText("left out")
+                time.setText(tr("left out"))
                 continue
             swatch.set("lit", self._hosts.letter(answer.host), self._hosts.tone(answer.host))
             who.setText(name_of(answer.host))
             who.setToolTip("" if answer.host == LOCAL else answer.host)
             bar.set_value(answer.weight, "ember_fill" if answer.host == LOCAL else "text2")
-            share.setText(f"{answer.weight:.0%}")
+            share.setText(percent(answer.weight, 0))
             time.setText(lasted(answer.ms))
 
     def _add_row(self) -> None:
@@ -288,7 +298,7 @@ class AnswerList(QWidget):
         row = (Swatch("lit", side=16), who, uid, Bar(), share, time)
         for column, widget in enumerate(row):
             self._grid.addWidget(widget, place, column, Qt.AlignmentFlag.AlignVCenter)
-        for label, widest in ((who, "No answer"), (share, "100%"), (time, "left out")):
+        for label, widest in ((who, tr("No answer")), (share, percent(1, 0)), (time, tr("left out"))):
             label.setMinimumWidth(label.fontMetrics().horizontalAdvance(widest))
         for label in (share, time):
             label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)

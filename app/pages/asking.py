@@ -5,6 +5,7 @@ from enum import Enum, auto
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from app.language import told
 from app.worker_client import WorkerClient
 from core.control.messages import Prediction, PredictParams
 from core.errors import HearthError
@@ -89,7 +90,7 @@ class Asking(QObject):
         if prediction is not None:
             self.answered.emit(prediction)
         else:
-            self.failed.emit(str(error))
+            self.failed.emit(told(str(error)))
         if self._stale and not self._debounce.isActive():
             self._ask()
 

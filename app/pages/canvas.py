@@ -20,6 +20,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app import theme as look
 from app.icons import hairline
+from app.language import tr
 from app.theme import theme
 from core.control.messages import PredictParams
 
@@ -65,8 +66,10 @@ class Canvas(QWidget):
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
         self.setMaximumSize(theme().px(SIDE_MAXIMUM), theme().px(SIDE_MAXIMUM))
-        self.setAccessibleName("Draw a digit")
-        self.setAccessibleDescription("Draw with the mouse or a pen. Arrow keys move, Space lowers and lifts the pen.")
+        self.setAccessibleName(tr("Draw a digit"))
+        self.setAccessibleDescription(
+            tr("Draw with the mouse or a pen. Arrow keys move, Space lowers and lifts the pen.")
+        )
 
     def is_empty(self) -> bool:
         return not self.strokes

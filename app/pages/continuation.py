@@ -5,6 +5,7 @@ from PySide6.QtGui import QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit
 
 from app import theme as look
+from app.language import tr
 from app.theme import theme
 
 LEAST = 92
@@ -26,9 +27,11 @@ class Continuation(QPlainTextEdit):
         self.setUndoRedoEnabled(False)
         self.setFont(theme().mono("body"))
         self.document().setDocumentMargin(look.S)
-        self.setPlaceholderText("What the model adds appears here.")
-        self.setAccessibleName("Continuation")
-        self.setAccessibleDescription("What the model adds. The arrow keys choose a byte, to see who answered for it.")
+        self.setPlaceholderText(tr("What the model adds appears here."))
+        self.setAccessibleName(tr("Continuation"))
+        self.setAccessibleDescription(
+            tr("What the model adds. The arrow keys choose a byte, to see who answered for it.")
+        )
         self._shown = ""
         self._prompt = 0
         self._marked: tuple[int, int] | None = None

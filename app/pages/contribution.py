@@ -11,6 +11,7 @@ from PySide6.QtGui import QGuiApplication, QHideEvent, QImage, QResizeEvent, QSh
 from PySide6.QtWidgets import QFileDialog, QGridLayout
 
 from app import theme as look
+from app.language import mark, told, tr
 from app.pages import share_card
 from app.pages.contribution_cards import ASKING, NOTHING_HERE, HistoryCard, SharesCard, TotalCard, WeekCard
 from app.pages.exporting import METRICS, Saver, table
@@ -29,7 +30,7 @@ from core.errors import HearthError
 EVERY_MS = 10_000
 """Between two looks at the ledger, while the page is seen."""
 TOLD_MS = 8000
-NOTHING_YET = "Nothing yet. Bars appear within a minute after this PC has begun to compute."
+NOTHING_YET = mark("Nothing yet. Bars appear within a minute after this PC has begun to compute.")
 MEASURED = 0.99
 """Energy of which less was measured is an estimate."""
 FOUR_ABREAST = 700
@@ -60,11 +61,11 @@ class ContributionPage(Page):
     """Looks at the ledger while it is seen."""
 
     def __init__(self, client: WorkerClient) -> None:
-        super().__init__("contribution", "Contribution", "chart", "Contribution", ASKING)
+        super().__init__("contribution", tr("Contribution"), "chart", tr("Contribution"), tr(ASKING))
         self._client = client
-        self.range = Segmented(RANGES, "Time")
+        self.range = Segmented({key: tr(word) for key, word in RANGES.items()}, tr("Time"))
         self.range.set_value("month")
-        self.export = Button("Export", "plain", "download")
+        self.export = Button(tr("Export"), "plain", "download")
         self.export.clicked.connect(self._open_menu)
         self._told = Label("", "cap", "text2", wrap=True)
         self._told.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
@@ -72,8 +73,8 @@ class ContributionPage(Page):
         self.head.addWidget(self.range)
         self.head.addWidget(self.export)
         self.notice = Notice()
-        self.lent, self.trained = TotalCard("Time of computing", "clock"), TotalCard("Samples trained", "model")
-        self.calls, self.energy = TotalCard("Expert calls served", "experts"), TotalCard("Energy", "energy")
+        self.lent, self.trained = TotalCard(tr("Time of computing"), "clock"), TotalCard(tr("Samples trained"), "model")
+        self.calls, self.energy = TotalCard(tr("Expert calls served"), "experts"), TotalCard(tr("Energy"), "energy")
         self._cards = (self.lent, self.trained, self.calls, self.energy)
         self._totals_grid = QGridLayout()
         self._totals_grid.setSpacing(look.CARD_GAP)
@@ -113,7 +114,9 @@ class ContributionPage(Page):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._place_totals(2 if self.width() < theme().px(FOUR_ABREAST) else 4)
+        room = self.width() - 2 * look.PAGE_MARGIN
+        needed = sum(card.minimumSizeHint().width() for card in self._cards) + 3 * look.CARD_GAP
+        self._place_totals(2 if self.width() < theme().px(FOUR_ABREAST) or room < needed else 4)
 
     def update_status(self, status: Status) -> None:
         self._status = status
@@ -123,7 +126,9 @@ class ContributionPage(Page):
             self._draw()
 
     def set_connected(self, connected: bool, sentence: str) -> None:
-        old = f"The figures are from {clock(datetime.fromtimestamp(self._seen_at))}." if self._shown else ""
+        old = (
+            tr("The figures are from {time}.", time=clock(datetime.fromtimestamp(self._seen_at))) if self._shown else ""
+        )
         self.notice.set_text("" if connected else f"{sentence.rstrip('.')}. {old}".strip())
         self._set_stale(not connected)
         self._look = None
@@ -154,7 +159,9 @@ class ContributionPage(Page):
 
         def failed(error: HearthError) -> None:
             if this is self._look:
-                self.notice.set_text(f"{error} The page asks again in {EVERY_MS // 1000} s.")
+                self.notice.set_text(
+                    tr("{error} The page asks again in {seconds} s.", error=told(str(error)), seconds=EVERY_MS // 1000)
+                )
 
         client.totals(this.expect("totals"), failed)
         client.series(last_week(now), this.expect("week"), failed)
@@ -181,17 +188,17 @@ class ContributionPage(Page):
         totals: Totals = answers["totals"]
         self._show_totals(totals)
         shown = bars(kind, series, self.history.group.value(), chosen, self._names, answers["sessions"])
-        empty = NOTHING_HERE if totals.since else NOTHING_YET
+        empty = tr(NOTHING_HERE) if totals.since else tr(NOTHING_YET)
         whole = sum(shown.sums())
-        summary = f"{kind.write(whole)} in {RANGES[chosen]}" if whole else ""
+        summary = tr("{amount} in {time}", amount=kind.write(whole), time=tr(RANGES[chosen])) if whole else ""
         self.history.show_bars(shown, empty, summary)
         self.week.map.set_hours(answers["week"])
-        headings = {**GROUPS, "device": "Kinds"} if kind is KINDS["bytes"] else GROUPS
-        groups = {headings[by]: shares(series, by, self._names) for by in BY}
-        self.shares.show_shares(kind, groups, RANGES[chosen])
+        headings = {**GROUPS, "device": mark("Kinds")} if kind is KINDS["bytes"] else GROUPS
+        groups = {tr(headings[by]): shares(series, by, self._names) for by in BY}
+        self.shares.show_shares(kind, groups, tr(RANGES[chosen]))
 
     def _show_totals(self, totals: Totals) -> None:
-        since = "Nothing is known yet." if totals.since is None else f"Since {day_name(totals.since)}."
+        since = tr("Nothing is known yet.") if totals.since is None else tr("Since {day}.", day=day_name(totals.since))
         self.subtitle.setText(since)
         each = [period.amounts for period in (totals.today, totals.week, totals.all)]
         text = each[2].tokens > 0 and (each[0].tokens > 0 or not each[2].samples)
@@ -209,26 +216,26 @@ class ContributionPage(Page):
 
     def _open_menu(self) -> None:
         menu = Menu()
-        menu.addAction("History as a table (CSV)").triggered.connect(self._ask_csv)
-        menu.addAction("Share card (PNG)").triggered.connect(self._ask_png)
-        menu.addAction("Copy the share card").triggered.connect(self._copy_card)
+        menu.addAction(tr("History as a table (CSV)")).triggered.connect(self._ask_csv)
+        menu.addAction(tr("Share card (PNG)")).triggered.connect(self._ask_png)
+        menu.addAction(tr("Copy the share card")).triggered.connect(self._copy_card)
         menu.setParent(self, menu.windowFlags())
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(self.export.mapToGlobal(self.export.rect().bottomLeft()))
 
     def _ask_csv(self) -> None:
-        name, _ = QFileDialog.getSaveFileName(self, "Save the history", "hearth-history.csv", "Tables (*.csv)")
+        name, _ = QFileDialog.getSaveFileName(self, tr("Save the history"), "hearth-history.csv", tr("Tables (*.csv)"))
         if name:
             self.save_csv(Path(name))
 
     def _ask_png(self) -> None:
-        name, _ = QFileDialog.getSaveFileName(self, "Save the share card", "hearth.png", "Pictures (*.png)")
+        name, _ = QFileDialog.getSaveFileName(self, tr("Save the share card"), "hearth.png", tr("Pictures (*.png)"))
         if name:
             self.saver.save(Path(name), self.card())
 
     def _copy_card(self) -> None:
         QGuiApplication.clipboard().setImage(self.card())
-        self._tell("Copied the share card.")
+        self._tell(tr("Copied the share card."))
 
     def save_csv(self, path: Path) -> None:
         """Write all metrics of the chosen range, told apart as the bars are; the worker is asked for them first."""
@@ -237,7 +244,7 @@ class ContributionPage(Page):
         whole = _Look(lambda this: self.saver.save(path, table(this.answers, by)))
         for metric in METRICS:
             self._client.series(
-                question(metric, chosen, now, by), whole.expect(metric), lambda error: self._tell(str(error))
+                question(metric, chosen, now, by), whole.expect(metric), lambda error: self._tell(told(str(error)))
             )
 
     def card(self) -> QImage:
@@ -245,19 +252,26 @@ class ContributionPage(Page):
         assert self._shown is not None
         totals: Totals = self._shown.answers["totals"]
         ever = totals.all.amounts
-        figures = [("seconds", "of computing"), ("samples", "samples trained"), ("tokens", "of text trained")]
-        figures += [("calls", "expert calls served"), ("kwh", "of electricity")]
+        figures = [
+            ("seconds", tr("of computing")),
+            ("samples", tr("samples trained")),
+            ("tokens", tr("of text trained")),
+        ]
+        figures += [("calls", tr("expert calls served")), ("kwh", tr("of electricity"))]
         told = [
             (KINDS[metric].short(getattr(ever, metric)), words) for metric, words in figures if getattr(ever, metric)
         ]
-        since = "" if totals.since is None else f" since {day_name(totals.since)}"
+        lent = tr("This PC has lent its idle time to a neural network of volunteers.")
+        if totals.since is not None:
+            since = day_name(totals.since)
+            lent = tr("This PC has lent its idle time to a neural network of volunteers since {day}.", day=since)
         return share_card.paint(
             share_card.Shared(
-                f"This PC has lent its idle time to a neural network of volunteers{since}.",
+                lent,
                 tuple(told[:4]),
                 self.history.plot.bars,
-                f"{self.history.chosen_kind().title}, {RANGES[self.range.value()]}.",
-                datetime.now().strftime("%d %B %Y").lstrip("0"),
+                f"{tr(self.history.chosen_kind().title)}, {tr(RANGES[self.range.value()])}.",
+                day_name(time.time()),
             )
         )
 

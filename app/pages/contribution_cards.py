@@ -7,7 +7,8 @@ from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from app import theme as look
-from app.icons import Icon
+from app.icons import Icon, placed
+from app.language import mark, tr
 from app.pages.history import GROUPS, KINDS, Kind
 from app.pages.week_map import WeekMap
 from app.theme import theme
@@ -15,10 +16,10 @@ from app.window.bar_plot import BarPlot, Bars, Part, color_of
 from app.window.buttons import Segmented
 from app.window.inputs import Choice
 from app.window.widgets import Bar, Card, ElidedLabel, Label, Panel
-from app.window.words import number
+from app.window.words import percent
 
-ASKING = "Asking the worker for its history."
-NOTHING_HERE = "Nothing in this time."
+ASKING = mark("Asking the worker for its history.")
+NOTHING_HERE = mark("Nothing in this time.")
 NONE = "\N{EN DASH}"
 ROWS = 4
 """Devices and runs that are listed."""
@@ -50,13 +51,19 @@ class TotalCard(Panel):
 
     def set(self, kind: Kind, amounts: Sequence[float], estimates: Sequence[bool] = (False, False, False)) -> None:
         """Show what was done today, in seven days and ever, and which of these are estimates."""
-        today, week, ever = amounts
-        about = ["about " if estimate else "" for estimate in estimates]
-        self._word.setText(f"{kind.title}, about" if estimates[0] and today else kind.title)
+        name, today = tr(kind.title), amounts[0]
+
+        written = [
+            tr("about {amount}", amount=kind.short(amount)) if estimate else kind.short(amount)
+            for amount, estimate in zip(amounts, estimates, strict=True)
+        ]
+        self._word.setText(tr("{name}, about", name=name) if estimates[0] and today else name)
         self.value.setText(kind.short(today))
-        self._unit.setText("today")
-        self._more.setText(f"{about[1]}{kind.short(week)} in 7 days\n{about[2]}{kind.short(ever)} ever")
-        self.setAccessibleName(f"{kind.title}: {about[0]}{kind.write(today)} today")
+        self._unit.setText(tr("today"))
+        self._more.setText(tr("{week} in 7 days\n{ever} ever", week=written[1], ever=written[2]))
+        exact = kind.write(today)
+        exact = tr("about {amount}", amount=exact) if estimates[0] else exact
+        self.setAccessibleName(f"{name}: {tr('{amount} today', amount=exact)}")
         self.setAccessibleDescription(self._more.text().replace("\n", ", "))
 
 
@@ -64,25 +71,25 @@ class HistoryCard(Card):
     """The bars, with what they are and what they are made of to be chosen."""
 
     def __init__(self) -> None:
-        super().__init__("History")
+        super().__init__(tr("History"))
         self.kind = Choice()
-        self.kind.setAccessibleName("Figure")
+        self.kind.setAccessibleName(tr("Figure"))
         for key, kind in KINDS.items():
-            self.kind.addItem(kind.title, key)
-        self.group = Segmented(GROUPS, "Made of")
+            self.kind.addItem(tr(kind.title), key)
+        self.group = Segmented({key: tr(word) for key, word in GROUPS.items()}, tr("Made of"))
         self.head.addWidget(self.kind)
         self.head.addWidget(self.group)
-        self.words = Label(ASKING, "body", "text2", wrap=True)
+        self.words = Label(tr(ASKING), "body", "text2", wrap=True)
         self._legend = QHBoxLayout()
         self._legend.setSpacing(look.M)
-        self.plot = BarPlot("History", ASKING)
+        self.plot = BarPlot(tr("History"), tr(ASKING))
         self.plot.setMinimumHeight(theme().px(112))
         line = QHBoxLayout()
         line.addWidget(self.words, 1)
         line.addLayout(self._legend)
         self.body.addLayout(line)
         self.body.addWidget(self.plot, 1)
-        self._summary = ASKING
+        self._summary = tr(ASKING)
         self._shown: list[QWidget] = []
         self.plot.chosen.connect(lambda words: self.words.setText(words or self._summary))
 
@@ -94,7 +101,7 @@ class HistoryCard(Card):
         kind = self.chosen_kind()
         self._summary = summary
         self.plot.set_empty(empty)
-        self.plot.set_bars(kind.title, shown, kind.write, kind.scale)
+        self.plot.set_bars(tr(kind.title), shown, kind.write, kind.scale)
         self._show_legend(shown)
 
     def _show_legend(self, shown: Bars) -> None:
@@ -116,7 +123,8 @@ class _Entry(QWidget):
         self._tone = part.tone
         self._side = theme().px(12)
         row = QHBoxLayout(self)
-        row.setContentsMargins(self._side + 6, 0, 0, 0)
+        mirrored = self.layoutDirection() is Qt.LayoutDirection.RightToLeft
+        row.setContentsMargins(0 if mirrored else self._side + 6, 0, self._side + 6 if mirrored else 0, 0)
         row.addWidget(Label(part.name, "cap", "text2"))
 
     def paintEvent(self, event: object) -> None:
@@ -124,26 +132,27 @@ class _Entry(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(color_of(self._tone))
-        painter.drawRoundedRect(QRectF(0, (self.height() - self._side) / 2, self._side, self._side), 3, 3)
+        swatch = QRectF(0, (self.height() - self._side) / 2, self._side, self._side)
+        painter.drawRoundedRect(placed(self, swatch), 3, 3)
 
 
 class WeekCard(Card):
     """When this PC helps."""
 
     def __init__(self) -> None:
-        super().__init__("When this PC helps")
-        self._words = Label("last 7 days", "cap", "text2")
+        super().__init__(tr("When this PC helps"))
+        self._words = Label(tr("last 7 days"), "cap", "text2")
         self.head.addWidget(self._words)
         self.map = WeekMap()
         self.body.addWidget(self.map, 1)
-        self.map.picked.connect(lambda words: self._words.setText(words or "last 7 days"))
+        self.map.picked.connect(lambda words: self._words.setText(words or tr("last 7 days")))
 
 
 class SharesCard(Card):
     """Which device and which run did how much of the chosen figure."""
 
     def __init__(self) -> None:
-        super().__init__("By device and run")
+        super().__init__(tr("By device and run"))
         self._range = Label("", "cap", "text2")
         self.head.addWidget(self._range)
         self._grid = QGridLayout()
@@ -151,7 +160,7 @@ class SharesCard(Card):
         self._grid.setVerticalSpacing(look.S)
         self._grid.setColumnStretch(0, 3)
         self._grid.setColumnStretch(1, 2)
-        self.empty = Label(ASKING, "body", "text2", wrap=True)
+        self.empty = Label(tr(ASKING), "body", "text2", wrap=True)
         self.body.addWidget(self.empty)
         self.body.addLayout(self._grid)
         self.body.addStretch(1)
@@ -165,7 +174,7 @@ class SharesCard(Card):
             widget.hide()
             widget.deleteLater()
         self._shown = []
-        self.empty.setText(NOTHING_HERE)
+        self.empty.setText(tr(NOTHING_HERE))
         self.empty.setVisible(not any(groups.values()))
         for heading, rows in groups.items():
             if rows:
@@ -174,7 +183,7 @@ class SharesCard(Card):
             for name, amount in rows[:ROWS]:
                 words, bar, figure = ElidedLabel(name, "body"), Bar(), Label(kind.write(amount), "strong", tabular=True)
                 bar.set_value(amount / whole)
-                bar.setAccessibleName(f"{name}: {kind.write(amount)}, {number(100 * amount / whole)}%")
+                bar.setAccessibleName(f"{name}: {kind.write(amount)}, {percent(amount / whole, 0)}")
                 figure.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
                 row = self._grid.rowCount()
                 for column, widget in enumerate((words, bar, figure)):

@@ -9,6 +9,7 @@ import msgspec
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QWidget
 
+from app.language import mark, told, tr, tr_setting
 from app.theme import theme
 from app.window.buttons import Segmented, Switch
 from app.window.inputs import Choice, DecimalField, DurationField, NumberField
@@ -18,7 +19,9 @@ from core.settings import cores
 TYPING_MS = 400
 """A number is applied when nobody has changed it for so long."""
 WIDTH, TEXT_WIDTH = 132, 260
-FILE_MARK = "File"
+ROUND_WORD = 56
+"""Arrows and margins of a field, pixels."""
+FILE_MARK = mark("File")
 """Before the name of a manifest's file, among the names of runs."""
 
 
@@ -78,7 +81,8 @@ class NumberControl(Control):
         self.spin.setSpecialValueText(zero)
         if unit != "s":
             self.spin.setSuffix(unit and f" {unit}")
-        self.spin.setFixedWidth(theme().px(WIDTH))
+        word = self.spin.fontMetrics().horizontalAdvance(zero)
+        self.spin.setFixedWidth(max(theme().px(WIDTH), word + theme().px(ROUND_WORD)))
         super().__init__(self.spin)
         self._rest = QTimer(self, singleShot=True, interval=TYPING_MS)
         self._rest.timeout.connect(lambda: self.chosen.emit(self._value()))
@@ -160,8 +164,8 @@ class RunControl(Control):
         self.choice.setFixedWidth(theme().px(TEXT_WIDTH))
         super().__init__(self.choice)
         for run in manifests.built_in_runs():
-            self.choice.addItem(manifests.load(run).title, run)
-        self.choice.addItem("From a manifest's file…", None)
+            self.choice.addItem(told(manifests.load(run).title), run)
+        self.choice.addItem(tr("From a manifest's file…"), None)
         self.choice.activated.connect(self._activated)
         self._value = str(self.choice.itemData(0))
 
@@ -169,9 +173,9 @@ class RunControl(Control):
         self._value = value
         place = self.choice.findData(value)
         if place < 0:  # a manifest's file; at most one is listed
-            if self.choice.findText(FILE_MARK, Qt.MatchFlag.MatchStartsWith) >= 0:
+            if self.choice.findText(tr(FILE_MARK), Qt.MatchFlag.MatchStartsWith) >= 0:
                 self.choice.removeItem(0)
-            self.choice.insertItem(0, f"{FILE_MARK} {Path(value).name}", value)
+            self.choice.insertItem(0, f"{tr(FILE_MARK)} {Path(value).name}", value)
             self.choice.setItemData(0, value, Qt.ItemDataRole.ToolTipRole)
             place = 0
         self.choice.setCurrentIndex(place)
@@ -186,7 +190,7 @@ class RunControl(Control):
             self.chosen.emit(run)
 
     def _ask_for_file(self) -> None:
-        dialog = QFileDialog(self, "The organiser's manifest", "", "Manifests (*.json)")
+        dialog = QFileDialog(self, tr("The organiser's manifest"), "", tr("Manifests (*.json)"))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.fileSelected.connect(self.chosen.emit)
@@ -195,23 +199,23 @@ class RunControl(Control):
 
 def make_control(field: "dataclasses.Field[Any]", kind: Any) -> Control:
     """The control that fits a setting's type."""
-    label, metadata = field.metadata["label"], field.metadata
+    label, metadata = tr_setting(field.metadata["label"]), field.metadata
     if field.name == "run":
         return RunControl(label)
     if choices := metadata.get("choices"):
-        return ChoiceControl(label, choices)
+        return ChoiceControl(label, {value: tr_setting(word) for value, word in choices.items()})
     if kind is bool:
         return SwitchControl(label)
     inner = typing.get_args(kind)[0] if typing.get_origin(kind) is typing.Annotated else kind
     if inner is str:
-        return TextControl(label, metadata.get("placeholder", ""))
+        return TextControl(label, tr_setting(metadata.get("placeholder", "")))
     if typing.get_origin(inner) is tuple:
-        return NamesControl(label, metadata.get("placeholder", ""))
+        return NamesControl(label, tr_setting(metadata.get("placeholder", "")))
     low, high = bounds(kind)
     if field.name == "threads":
         high = min(high, cores())
-    step, zero = metadata.get("step", 1), metadata.get("zero", "")
-    return NumberControl(label, metadata["unit"], step, low, high, zero, inner is float)
+    step, zero = metadata.get("step", 1), tr_setting(metadata.get("zero", ""))
+    return NumberControl(label, tr_setting(metadata["unit"]), step, low, high, zero, inner is float)
 
 
 def bounds(kind: Any) -> tuple[int, int]:

@@ -5,13 +5,14 @@ from PySide6.QtGui import QKeySequence, QPainter, QPaintEvent, QShortcut
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from app import theme as look
+from app.language import mark, tr
 from app.pages.answered import AnsweredCard
 from app.pages.answers import lasted
 from app.pages.asking import Asking, Wait
 from app.pages.canvas import Canvas
 from app.theme import theme
 from app.window.buttons import Button
-from app.window.widgets import Bar, Card, Label, Notice, Panel, Pill, set_tone
+from app.window.widgets import Bar, Card, Label, Notice, Pair, Panel, Pill, set_tone
 from app.window.words import number, percent
 from app.worker_client import WorkerClient
 from core.control.messages import Prediction, PredictParams, Status
@@ -20,8 +21,8 @@ DIGITS = 10
 SEEN_SIDE = 8
 WAITING = {
     Wait.PLACEHOLDER: "",
-    Wait.EXPLAIN: "The compute process is starting; the model answers when it is ready.",
-    Wait.RETRY: "The model has not answered for 15 s.",
+    Wait.EXPLAIN: mark("The compute process is starting; the model answers when it is ready."),
+    Wait.RETRY: mark("The model has not answered for 15 s."),
 }
 
 
@@ -33,18 +34,16 @@ class DigitsDemo(QWidget):
         self.canvas = Canvas()
         self.seen = Seen()
         self.result = ResultCard()
-        self.experts = AnsweredCard("Experts that answered", "They light up when you draw.")
+        self.experts = AnsweredCard(tr("Experts that answered"), tr("They light up when you draw."))
         self.asking = Asking(client, self._picture)
-        self.undo = Button("Undo", "link", "undo")
-        self.clear = Button("Clear", "link", "close")
-        pair = QHBoxLayout()  # side by side also where it is narrow: the answer changes while one draws
-        pair.setSpacing(look.CARD_GAP)
-        pair.addWidget(self._draw_card(), 1)
-        pair.addWidget(self.result, 1)
+        self.undo = Button(tr("Undo"), "link", "undo")
+        self.clear = Button(tr("Clear"), "link", "close")
+        # Side by side also where it is narrow: the answer changes while one draws.
+        pair = Pair(self._draw_card(), self.result, early=False)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(look.CARD_GAP)
-        column.addLayout(pair)
+        column.addWidget(pair)
         column.addWidget(self.experts, 1)
         self.canvas.changed.connect(self._drawn)
         self.undo.clicked.connect(self.canvas.undo)
@@ -69,17 +68,17 @@ class DigitsDemo(QWidget):
             self.result.show_error(sentence)
 
     def _draw_card(self) -> Card:
-        card = Card("Draw a digit")
+        card = Card(tr("Draw a digit"))
         card.head.addWidget(self.undo)
         card.head.addSpacing(look.S)
         card.head.addWidget(self.clear)
         side = QVBoxLayout()
         side.setSpacing(6)
-        side.addWidget(Label("What the model sees", "strong", wrap=True))
+        side.addWidget(Label(tr("What the model sees"), "strong", wrap=True))
         side.addWidget(self.seen)
-        side.addWidget(Label("8 by 8 pixels, 64 numbers", "cap", "text2", wrap=True))
+        side.addWidget(Label(tr("8 by 8 pixels, 64 numbers"), "cap", "text2", wrap=True))
         side.addStretch(1)
-        side.addWidget(Label("Mouse, pen, or arrow keys and Space", "cap", "text3", wrap=True))
+        side.addWidget(Label(tr("Mouse, pen, or arrow keys and Space"), "cap", "text3", wrap=True))
         row = QHBoxLayout()
         row.setSpacing(look.L)
         row.addWidget(self.canvas, 3)
@@ -120,9 +119,11 @@ class Seen(QWidget):
     def set_values(self, values: list[float]) -> None:
         """Row by row, 0 to 1; an empty list for nothing."""
         self._values = values
-        self.setAccessibleName("What the model sees")
+        self.setAccessibleName(tr("What the model sees"))
         inked = sum(value > 0.25 for value in values)
-        self.setAccessibleDescription(f"{inked} of 64 cells hold ink." if values else "Nothing yet.")
+        self.setAccessibleDescription(
+            tr("{inked} of 64 cells hold ink.", inked=inked) if values else tr("Nothing yet.")
+        )
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -146,11 +147,11 @@ class ResultCard(Panel):
         super().__init__()
         self.digit = Label("", "display")
         self.sure = Label("", "body", "text2", tabular=True)
-        self._caption = Label("Looks like a", "body", "text2")
+        self._caption = Label(tr("Looks like a"), "body", "text2")
         self._pill = Pill("", "ok", "check")
         self._foot = Label("", "cap", "text2", wrap=True, tabular=True)
         self._notice = Notice()
-        self.retry = Button("Try again", "plain", "refresh")
+        self.retry = Button(tr("Try again"), "plain", "refresh")
         self._bars: list[tuple[Label, Bar, Label]] = []
         horizontal, vertical = look.CARD_PADDING
         column = QVBoxLayout(self)
@@ -161,13 +162,13 @@ class ResultCard(Panel):
         column.addWidget(self._foot)
         column.addWidget(self._notice)
         column.addWidget(self.retry, 0, Qt.AlignmentFlag.AlignLeft)
-        self.setAccessibleName("What the model reads")
+        self.setAccessibleName(tr("What the model reads"))
         self.retry.hide()
         self.show_nothing()
 
     def show_nothing(self) -> None:
         """No drawing yet."""
-        self._caption.setText("Draw a digit; the model reads it while you draw.")
+        self._caption.setText(tr("Draw a digit; the model reads it while you draw."))
         self.digit.setText("")
         self.sure.setText("")
         self._pill.setVisible(False)
@@ -180,13 +181,21 @@ class ResultCard(Panel):
         answered = sum(answer.answered for answer in prediction.experts)
         asked = len(prediction.experts)
         whole = answered == asked
-        self._caption.setText("Looks like a")
+        self._caption.setText(tr("Looks like a"))
         self.digit.setText(str(best))
-        self.sure.setText(f"{percent(prediction.probabilities[best])} sure")
-        self._pill.set(f"{answered} of {asked} answered", "ok" if whole else "warn", "check" if whole else "clock")
+        self.sure.setText(tr("{share} sure", share=percent(prediction.probabilities[best])))
+        self._pill.set(
+            tr("{answered} of {asked} answered", answered=answered, asked=asked),
+            "ok" if whole else "warn",
+            "check" if whole else "clock",
+        )
         self._pill.setVisible(True)
-        right = "" if prediction.accuracy is None else f"; {percent(prediction.accuracy)} right on unseen digits"
-        self._foot.setText(f"In {lasted(prediction.ms)}. Step {number(prediction.step)}{right}.")
+        figures = {"time": lasted(prediction.ms), "step": number(prediction.step)}
+        foot = tr("In {time}. Step {step}.", **figures)
+        if prediction.accuracy is not None:
+            right = percent(prediction.accuracy)
+            foot = tr("In {time}. Step {step}; {right} right on unseen digits.", **figures, right=right)
+        self._foot.setText(foot)
         self.show_error("")
         self._set_bars(prediction.probabilities)
 
@@ -198,9 +207,9 @@ class ResultCard(Panel):
     def show_wait(self, wait: Wait) -> None:
         """Still placeholders first, then what is awaited, then a way out."""
         if wait is not Wait.NONE and not self.digit.text():
-            self._caption.setText("The model is reading")
+            self._caption.setText(tr("The model is reading"))
         if wait in (Wait.EXPLAIN, Wait.RETRY):
-            self._foot.setText(WAITING[wait])
+            self._foot.setText(tr(WAITING[wait]))
         self.retry.setVisible(wait is Wait.RETRY)
 
     def _head(self) -> QHBoxLayout:
@@ -227,7 +236,7 @@ class ResultCard(Panel):
         for value in range(DIGITS):
             share = Label("", "strong", tabular=True)
             share.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-            share.setMinimumWidth(share.fontMetrics().horizontalAdvance("100.0%") + 4)
+            share.setMinimumWidth(share.fontMetrics().horizontalAdvance(percent(1)) + 4)
             row = (Label(str(value), "strong", tabular=True), Bar("text2", 9), share)
             for column, widget in enumerate(row):
                 rows.addWidget(widget, value, column, Qt.AlignmentFlag.AlignVCenter)

@@ -9,19 +9,20 @@ from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
 from app import theme as look
+from app.language import mark, told, tr
 from app.pages.grid_card import EVERY_MS, LAYERS, GridCard, uid_of
 from app.theme import theme
 from app.window.curve_plot import CurvePlot
 from app.window.page import Page
 from app.window.table import Column, Table, TableModel
 from app.window.widgets import Card, Label, Notice, Pair
-from app.window.words import clock, number, rate, short
+from app.window.words import clock, number, percent, rate, short
 from app.worker_client import WorkerClient
 from core.control.messages import CellStatus, CurvePoint, ExpertStatus, GridStatus, Status
 from core.errors import HearthError
 
 HISTORY_S = 1800.0
-NONE_HERE = "No expert is hosted on this PC now. It takes some on when it may compute."
+NONE_HERE = mark("No expert is hosted on this PC now. It takes some on when it may compute.")
 
 
 class Hosted(ExpertStatus, frozen=True):
@@ -33,17 +34,20 @@ class Hosted(ExpertStatus, frozen=True):
 
 COLUMNS = (
     Column[Hosted](
-        "Expert",
+        mark("Expert"),
         lambda e: e.uid.partition(".")[2],  # all are of one run
         lambda e: [int(u) for u in e.uid.split(".")[1:]],
         mono=True,
         tip=lambda e: e.uid,
     ),
-    Column[Hosted]("Updates", lambda e: number(e.updates), lambda e: e.updates, True),
-    Column[Hosted]("Samples", lambda e: number(e.samples), lambda e: e.samples, True),
-    Column[Hosted]("Calls", lambda e: number(e.calls), lambda e: e.calls, True),
+    Column[Hosted](mark("Updates"), lambda e: number(e.updates), lambda e: e.updates, True),
+    Column[Hosted](mark("Samples"), lambda e: number(e.samples), lambda e: e.samples, True),
+    Column[Hosted](mark("Calls"), lambda e: number(e.calls), lambda e: e.calls, True),
     Column[Hosted](
-        "Load", lambda e: "\N{EN DASH}" if e.load is None else f"{number(e.load * 100)}%", lambda e: e.load or 0.0, True
+        mark("Load"),
+        lambda e: "\N{EN DASH}" if e.load is None else percent(e.load, 0),
+        lambda e: e.load or 0.0,
+        True,
     ),
 )
 
@@ -52,14 +56,14 @@ class HostedCard(Card):
     """The experts of this PC as a table."""
 
     def __init__(self) -> None:
-        super().__init__("Hosted on this PC")
+        super().__init__(tr("Hosted on this PC"))
         self._count = Label("", "cap", "text2")
         self.head.addWidget(self._count)
         self.model = TableModel[Hosted](COLUMNS, lambda expert: expert.uid)
-        self.table = Table(self.model, "Experts hosted on this PC")
+        self.table = Table(self.model, tr("Experts hosted on this PC"))
         self.table.set_widths((90, 72, 78, 58, 62))
         self.table.setMinimumHeight(theme().px(170))
-        self.empty = Label("Shown as soon as the worker answers.", "body", "text2", wrap=True)
+        self.empty = Label(tr("Shown as soon as the worker answers."), "body", "text2", wrap=True)
         self.body.addWidget(self.empty)
         self.body.addWidget(self.table, 1)
         self.body.addStretch(0)
@@ -67,8 +71,8 @@ class HostedCard(Card):
 
     def show_experts(self, experts: list[Hosted]) -> None:
         self.model.set_rows(experts)
-        self._count.setText(f"{number(len(experts))} experts" if len(experts) != 1 else "1 expert")
-        self.empty.setText(NONE_HERE)
+        self._count.setText(tr("%Ln expert(s)", len(experts)))
+        self.empty.setText(tr(NONE_HERE))
         self.empty.setVisible(not experts)
         self.table.setVisible(bool(experts))
 
@@ -77,28 +81,28 @@ class HistoryCard(Card):
     """Loss over the steps, and calls served over the last half hour that this window has seen."""
 
     def __init__(self) -> None:
-        super().__init__("Loss and load")
+        super().__init__(tr("Loss and load"))
         self.loss = CurvePlot(
-            "Loss",
+            tr("Loss"),
             "peer",
             lambda value: number(value, 3),
             short,
             None,
-            "Not measured yet. The first point follows soon.",
+            tr("Not measured yet. The first point follows soon."),
         )
         self._times: deque[tuple[float, float]] = deque()
         self.load = CurvePlot(
-            "Calls per second",
+            tr("Calls per second"),
             "ember",
-            lambda value: f"{rate(value)} calls per second",
+            lambda value: tr("{rate} calls per second", rate=rate(value)),
             short,
             None,
-            "Noted from now on, while this window is open.",
+            tr("Noted from now on, while this window is open."),
             self._clock,
         )
         row = QHBoxLayout()
         row.setSpacing(look.XL)
-        for word, plot in (("Loss on unseen samples", self.loss), ("Calls served here per second", self.load)):
+        for word, plot in ((tr("Loss on unseen samples"), self.loss), (tr("Calls served here per second"), self.load)):
             column = QVBoxLayout()
             column.addWidget(Label(word, "cap", "text2", wrap=True))
             column.addWidget(plot, 1)
@@ -132,7 +136,11 @@ class ExpertsPage(Page):
 
     def __init__(self, client: WorkerClient) -> None:
         super().__init__(
-            "experts", "Experts", "experts", "Experts", "Who hosts which part of the model, and what it does."
+            "experts",
+            tr("Experts"),
+            "experts",
+            tr("Experts"),
+            tr("Who hosts which part of the model, and what it does."),
         )
         self._client = client
         self.notice = Notice()
@@ -169,7 +177,9 @@ class ExpertsPage(Page):
         self._points = points
 
     def set_connected(self, connected: bool, sentence: str) -> None:
-        self.notice.set_text("" if connected else f"{sentence.rstrip('.')}. What is shown here is from before.")
+        self.notice.set_text(
+            "" if connected else tr("{sentence}. What is shown here is from before.", sentence=sentence.rstrip("."))
+        )
         self.grid.set_stale(not connected)
         self.history.set_stale(not connected)
         if not connected:
@@ -194,7 +204,7 @@ class ExpertsPage(Page):
     def _failed(self, error: HearthError) -> None:
         self._asking = False
         if self._client.is_connected:
-            self.notice.set_text(str(error))
+            self.notice.set_text(told(str(error)))
 
     def _draw(self) -> None:
         """The figures of the status and the curves."""

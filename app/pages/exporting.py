@@ -11,6 +11,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QImage
 
+from app.language import tr
 from core.community.messages import Amounts, Metric, Series
 
 METRICS: tuple[Metric, ...] = Amounts.__struct_fields__  # type: ignore[assignment]
@@ -53,8 +54,8 @@ class Saver(QObject):
             if isinstance(content, str):
                 path.write_text(content, encoding="utf-8", newline="")
             elif not content.save(str(path), "PNG"):  # type: ignore[call-overload]
-                raise OSError("is the disk full, or the folder read-only?")
+                raise OSError(tr("is the disk full, or the folder read-only?"))
         except OSError as error:
-            self.told.emit(f"{path.name} could not be written: {error.strerror or error}.")
+            self.told.emit(tr("{file} could not be written: {reason}.", file=path.name, reason=error.strerror or error))
         else:
-            self.told.emit(f"Saved as {path}.")
+            self.told.emit(tr("Saved as {path}.", path=path))

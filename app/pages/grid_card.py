@@ -3,13 +3,16 @@
 import math
 from collections.abc import Callable
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QWidget
 
 from app import theme as look
+from app.language import mark, tr
 from app.theme import theme
 from app.window.buttons import Button, Segmented
-from app.window.expert_grid import HOLLOW, NOBODY, SHADES, ExpertGrid
+from app.window.expert_grid import HOLLOW, SHADES, ExpertGrid
+from app.window.focus import order_focus
 from app.window.widgets import Card, Label
 from app.window.words import number, percent
 from core.control.messages import CellStatus, GridStatus
@@ -22,10 +25,19 @@ LAYERS = 32
 """Layers that are shown; the others are told in a sentence."""
 WHOLE = 4096
 """Cells of a layer that are shown as its grid; of a larger one, mostly empty, only the experts."""
-ASKING = "Asking the worker for the grid."
-NO_EXPERTS = "No expert is hosted yet. They appear as soon as a PC of this run computes."
-CHOICES = {"version": "Updates", "load": "Load", "calls": "Calls"}
-MEANS = {"version": "took more updates", "load": "are busier", "calls": "answered more calls"}
+ASKING = mark("Asking the worker for the grid.")
+NO_EXPERTS = mark("No expert is hosted yet. They appear as soon as a PC of this run computes.")
+CHOICES = {"version": mark("Updates"), "load": mark("Load"), "calls": mark("Calls")}
+BRIGHTER = {
+    "version": mark("Brighter cells took more updates."),
+    "load": mark("Brighter cells are busier."),
+    "calls": mark("Brighter cells answered more calls."),
+}
+DARKER = {
+    "version": mark("Darker cells took more updates."),
+    "load": mark("Darker cells are busier."),
+    "calls": mark("Darker cells answered more calls."),
+}
 
 
 class Layer:
@@ -81,17 +93,17 @@ def uid_of(run: str, layer: int, cell: int, shape: tuple[int, ...]) -> str:
 def words_about(uid: str, cell: CellStatus | None) -> str:
     """All that is known of a cell."""
     if cell is None:
-        return f"{uid}: {NOBODY.lower()}."
-    parts = ["hosted here"] if cell.here else []
+        return f"{uid}: {tr('no expert is hosted in this cell')}."
+    parts = [tr("hosted here")] if cell.here else []
     if cell.hosts:
-        parts.append(f"hosted by {number(cell.hosts)} other peer{'' if cell.hosts == 1 else 's'}")
+        parts.append(tr("hosted by %Ln other peer(s)", cell.hosts))
     if not parts:
-        parts.append("hosted by another peer")
-    parts.append("version not told yet" if cell.version is None else f"{number(cell.version)} updates")
+        parts.append(tr("hosted by another peer"))
+    parts.append(tr("version not told yet") if cell.version is None else tr("%Ln update(s)", cell.version))
     if cell.load is not None:
-        parts.append(f"{percent(cell.load)} load")
+        parts.append(tr("{share} load", share=percent(cell.load)))
     if cell.calls:
-        parts.append(f"{number(cell.calls)} calls")
+        parts.append(tr("%Ln call(s)", cell.calls))
     return f"{uid}: {', '.join(parts)}"
 
 
@@ -99,12 +111,12 @@ class GridCard(Card):
     """Every layer's grid, as large as one likes."""
 
     def __init__(self) -> None:
-        super().__init__("The grid of the run")
+        super().__init__(tr("The grid of the run"))
         self.run = ""
-        self.by = Segmented(CHOICES, "Colour by")
+        self.by = Segmented({key: tr(word) for key, word in CHOICES.items()}, tr("Colour by"))
         self.by.chosen.connect(lambda value: self._show_all())
         self.smaller, self.larger = Button("", "plain", "zoom-out"), Button("", "plain", "zoom-in")
-        for button, name, step in ((self.smaller, "Smaller cells", -1), (self.larger, "Larger cells", 1)):
+        for button, name, step in ((self.smaller, tr("Smaller cells"), -1), (self.larger, tr("Larger cells"), 1)):
             button.setAccessibleName(name)
             button.setToolTip(name)
             button.clicked.connect(lambda _=False, step=step: self._zoom(step))
@@ -126,9 +138,10 @@ class GridCard(Card):
         self._area = QScrollArea()
         self._area.setFrameShape(QFrame.Shape.NoFrame)
         self._area.setWidgetResizable(True)
+        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the grids in it take the arrow keys
         self._area.setWidget(content)
         self._area.setMinimumHeight(theme().px(236))
-        self.empty = Label(ASKING, "body", "text2", wrap=True)
+        self.empty = Label(tr(ASKING), "body", "text2", wrap=True)
         self.body.addWidget(self.empty)
         self.body.addWidget(self._area, 1)
         self.body.addWidget(self.words)
@@ -141,18 +154,21 @@ class GridCard(Card):
         if grid.layer < len(self.grids):
             self._show(grid.layer, self._most())
         any_hosted = any(layer.cells for layer in self.layers.values())
-        self.empty.setText(NO_EXPERTS)
+        self.empty.setText(tr(NO_EXPERTS))
         self.empty.setVisible(not any_hosted)
         self._area.setVisible(any_hosted)
         self._tell_all(grid)
 
     def _make_grids(self, count: int) -> None:
+        new = count > len(self.grids)
         for layer in range(len(self.grids), count):
-            grid, title = ExpertGrid(layer), Label(f"Layer {layer}", "cap", "text2")
+            grid, title = ExpertGrid(layer), Label(tr("Layer {layer}", layer=layer), "cap", "text2")
             grid.picked.connect(lambda words: self.words.setText(words or self._legend))
             self.grids.append(grid)
             self._titles.append(title)
             self._place()
+        if new:
+            order_focus(self.window())
 
     def _place(self) -> None:
         """Layers side by side, as many as fit."""
@@ -231,16 +247,20 @@ class GridCard(Card):
             self._place()
 
     def _tell_all(self, grid: GridStatus) -> None:
-        word = "Brighter" if theme().dark else "Darker"
         hosted = sum(len(layer.cells) for layer in self.layers.values())
         here = sum(cell.here for layer in self.layers.values() for cell in layer.cells.values())
-        some = not grid.whole and hosted < grid.layers * math.prod(grid.shape)
-        whole = " Only what this PC knows of is shown." if some else ""
-        more = "" if grid.layers <= LAYERS else f" The first {LAYERS} of {number(grid.layers)} layers are shown."
-        legend = (
-            f"{number(hosted)} experts, {number(here)} of them here (outlined). {word} cells {MEANS[self.by.value()]}; "
-            f"lit ones answered a call or took an update in the last {EVERY_MS // 1000} s.{whole}{more}"
-        )
+        legend = [
+            tr("%Ln expert(s), {here} of them here (outlined).", hosted, here=number(here)),
+            tr((BRIGHTER if theme().dark else DARKER)[self.by.value()]),
+            tr("Lit ones answered a call or took an update in the last {seconds} s.", seconds=EVERY_MS // 1000),
+        ]
+        if not grid.whole and hosted < grid.layers * math.prod(grid.shape):
+            legend.append(tr("Only what this PC knows of is shown."))
+        if grid.layers > LAYERS:
+            legend.append(tr("The first {first} of %Ln layer(s) are shown.", grid.layers, first=LAYERS))
+        self._set_legend(" ".join(legend))
+
+    def _set_legend(self, legend: str) -> None:
         if self.words.text() in ("", self._legend):
             self.words.setText(legend)
         self._legend = legend

@@ -1,11 +1,13 @@
 """The head of Home: the state, why, what ends it, what one can do about it, and the fire."""
 
-from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
+from PySide6.QtCore import QSize
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app import theme as look
 from app.actions import Actions
 from app.icons import StateGlyph
+from app.language import mark, tr
 from app.theme import theme
 from app.window.buttons import Button
 from app.window.fire import FirePanel
@@ -15,7 +17,7 @@ from app.window.widgets import Label, Panel
 from core.control.messages import State, Status
 
 HEIGHT = 194
-WHY = {True: "Why am I running?", False: "Why am I not running?"}
+WHY = {True: mark("Why am I running?"), False: mark("Why am I not running?")}
 SHOWN: dict[State, tuple[str, ...]] = {
     "contributing": ("pause",),
     "waiting": ("pause",),
@@ -39,19 +41,19 @@ class Hero(Panel):
         self._until = Label("", "body", "text2", wrap=True)
         self.fire = FirePanel()
         self.pause = PauseButton(actions)
-        start = Button("Start now", "plain", "play")
+        start = Button(tr("Start now"), "plain", "play")
         start.clicked.connect(actions.start_now)
-        resume = Button("Resume", "primary", "play")
+        resume = Button(tr("Resume"), "primary", "play")
         resume.clicked.connect(actions.resume)
-        rule = Button("Change rule", "plain", "settings")
+        rule = Button(tr("Change rule"), "plain", "settings")
         rule.clicked.connect(lambda: actions.open_page.emit("settings"))
-        leave = Button("Quit now", "plain", "close")
+        leave = Button(tr("Quit now"), "plain", "close")
         leave.clicked.connect(actions.quit)
-        retry = Button("Try again", "primary", "refresh")
+        retry = Button(tr("Try again"), "primary", "refresh")
         retry.clicked.connect(actions.retry)
-        self.log = log = Button("Show the log", "primary", "log")
+        self.log = log = Button(tr("Show the log"), "primary", "log")
         log.clicked.connect(lambda: actions.open_page.emit("log"))
-        self.why = Button(WHY[False], "link")
+        self.why = Button(tr(WHY[False]), "link")
         self.why.clicked.connect(actions.why)
         self._actions: dict[str, QWidget] = {
             "start": start,
@@ -65,10 +67,12 @@ class Hero(Panel):
         self._build()
 
     def _build(self) -> None:
-        row = QHBoxLayout(self)
+        self._row = row = QHBoxLayout(self)
         row.setContentsMargins(22, 20, 22, 18)
         row.setSpacing(look.XL)
-        left = QVBoxLayout()
+        self._texts = QWidget()
+        left = QVBoxLayout(self._texts)
+        left.setContentsMargins(0, 0, 0, 0)
         left.setSpacing(5)
         head = QHBoxLayout()
         head.setSpacing(look.M)
@@ -88,13 +92,24 @@ class Hero(Panel):
         buttons.addWidget(self.why)
         buttons.addStretch(1)
         left.addLayout(buttons)
-        row.addLayout(left, 57)
+        row.addWidget(self._texts, 57)
         row.addWidget(self.fire, 43)
         self.setMinimumHeight(theme().px(HEIGHT))
 
+    def minimumSizeHint(self) -> QSize:
+        margins = self.contentsMargins() + self._row.contentsMargins()
+        least = self._texts.minimumSizeHint().width() + margins.left() + margins.right()
+        return QSize(least, super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The fire gives way where the words and buttons need the room."""
+        super().resizeEvent(event)
+        room = self.width() - self.minimumSizeHint().width() - self._row.spacing()
+        self.fire.setVisible(room >= self.fire.minimumSizeHint().width())
+
     def update_status(self, status: Status) -> None:
         self.show_state(status.state, status.reason, status.until, start_now=status.start_now)
-        if self.why.text() != (question := WHY[status.cpu or status.gpu]):
+        if self.why.text() != (question := tr(WHY[status.cpu or status.gpu])):
             self.why.setText(question)
         self.fire.add(status.time, status.calls_per_s)
 
@@ -114,9 +129,9 @@ class Hero(Panel):
         if state != self._state:
             self._state = state
             self._glyph.set_state(state)
-            self._word.setText(STATE_WORD[state])
-            self.setAccessibleName(STATE_WORD[state])
+            self._word.setText(tr(STATE_WORD[state]))
+            self.setAccessibleName(tr(STATE_WORD[state]))
             if self.isVisible():
-                event = QAccessibleAnnouncementEvent(self, f"{STATE_WORD[state]}. {reason} {until}")
+                event = QAccessibleAnnouncementEvent(self, f"{tr(STATE_WORD[state])}. {reason} {until}")
                 QAccessible.updateAccessibility(event)
         self.setAccessibleDescription(f"{reason} {until}")

@@ -6,15 +6,21 @@ from typing import Literal, NamedTuple
 
 from PySide6.QtCore import QDate
 
+from app.language import locale, mark, tr
 from app.window.bar_plot import Bars, Part
-from app.window.words import clock, data_size, locale, number
+from app.window.words import clock, data_size, number
 from core.community.messages import Metric, Resolution, Series, SeriesParams, Session
 from core.policy.words import electricity
 
 By = Literal["run", "device"]
 BY: tuple[By, ...] = ("device", "run")
-RANGES: dict[str, str] = {"day": "24 hours", "week": "7 days", "month": "30 days", "year": "1 year"}
-GROUPS: dict[str, str] = {"all": "All", "device": "Devices", "run": "Runs"}
+RANGES: dict[str, str] = {
+    "day": mark("24 hours"),
+    "week": mark("7 days"),
+    "month": mark("30 days"),
+    "year": mark("1 year"),
+}
+GROUPS: dict[str, str] = {"all": mark("All"), "device": mark("Devices"), "run": mark("Runs")}
 BACK: dict[str, tuple[Resolution, timedelta]] = {
     "day": ("hour", timedelta(hours=23)),
     "week": ("day", timedelta(days=6)),
@@ -26,7 +32,7 @@ WEEK, LEAST = 7, 12
 """Days of a bar of the year, and its bars at least."""
 PARTS = (0.85, 0.5, 0.25)
 """Heat of what a bar is made of, the largest first: all of it is this PC's, so none is in the colour of others."""
-REST = "All else"
+REST = mark("All else")
 MINUTE = 60
 GAP = 2
 """So many bars without anything ask why."""
@@ -64,8 +70,9 @@ def _hours(seconds: float) -> str:
     return " ".join([f"{number(hours)} h"] * bool(hours) + [f"{rest} min"] * bool(rest))
 
 
-def _count(word: str, one: str) -> Callable[[float], str]:
-    return lambda amount: f"{number(amount)} {one if amount == 1 else word}"
+def _count(words: str) -> Callable[[float], str]:
+    """Args: with "%Ln"."""
+    return lambda amount: tr(words, round(amount))
 
 
 def _energy(kwh: float) -> str:
@@ -82,37 +89,39 @@ SIZE = _by_size((0, 1, "B"), (1e3, 1e3, "kB"), (1e6, 1e6, "MB"), (1e9, 1e9, "GB"
 TIME = _by_size((0, 1, "s"), (MINUTE, MINUTE, "min"), (3600, 3600, "h"))
 ENERGY = _by_size((0, 1e-3, "Wh"), (0.1, 1, "kWh"))
 KINDS: dict[str, Kind] = {
-    "seconds": Kind("Time of computing", (("seconds", "", ""),), _hours, TIME, MINUTE),
-    "samples": Kind("Samples trained", (("samples", "", ""),), _count("samples", "sample"), PLAIN),
-    "tokens": Kind("Text trained", (("tokens", "", ""),), data_size, SIZE),
-    "calls": Kind("Expert calls served", (("calls", "", ""),), _count("calls", "call"), PLAIN),
+    "seconds": Kind(mark("Time of computing"), (("seconds", "", ""),), _hours, TIME, MINUTE),
+    "samples": Kind(mark("Samples trained"), (("samples", "", ""),), _count(mark("%Ln sample(s)")), PLAIN),
+    "tokens": Kind(mark("Text trained"), (("tokens", "", ""),), data_size, SIZE),
+    "calls": Kind(mark("Expert calls served"), (("calls", "", ""),), _count(mark("%Ln call(s)")), PLAIN),
     "bytes": Kind(
-        "Traffic with peers",
-        (("bytes_out", "sent", "ember_fill"), ("bytes_in", "received", "peer")),
+        mark("Traffic with peers"),
+        (("bytes_out", mark("Sent"), "ember_fill"), ("bytes_in", mark("Received"), "peer")),
         data_size,
         SIZE,
         work=False,
     ),
-    "kwh": Kind("Energy", (("kwh", "", ""),), _energy, ENERGY),
-    "yields": Kind("Times given back to you", (("yields", "", ""),), _count("times", "time"), PLAIN, work=False),
+    "kwh": Kind(mark("Energy"), (("kwh", "", ""),), _energy, ENERGY),
+    "yields": Kind(
+        mark("Times given back to you"), (("yields", "", ""),), _count(mark("%Ln time(s)")), PLAIN, work=False
+    ),
 }
 TRAFFIC = {
-    "expert": "Expert calls",
-    "blob": "Copies of checkpoints",
-    "dht": "Directory of experts",
-    "host": "Sharing out experts",
-    "relay": "Passed on for others",
-    "reach": "Ways between peers",
-    "other": "Headers and the rest",
+    "expert": mark("Expert calls"),
+    "blob": mark("Copies of checkpoints"),
+    "dht": mark("Directory of experts"),
+    "host": mark("Sharing out experts"),
+    "relay": mark("Passed on for others"),
+    "reach": mark("Ways between peers"),
+    "other": mark("Headers and the rest"),
 }
 WHY = {
-    "paused": "paused",
-    "user": "in use",
-    "quit": "off",
-    "lost": "off",
-    "battery": "on battery",
-    "hours": "by schedule",
-    "failed": "trouble",
+    "paused": mark("paused"),
+    "user": mark("in use"),
+    "quit": mark("off"),
+    "lost": mark("off"),
+    "battery": mark("on battery"),
+    "hours": mark("by schedule"),
+    "failed": mark("trouble"),
 }
 """What ended a session, as a note between bars; whatever is not here: "stopped"."""
 
@@ -133,8 +142,8 @@ def device_name(device: str, names: Mapping[str, str]) -> str:
     """A device or kind of traffic in words. Args: its key in the ledger, and the names of devices by their id."""
     kind = device.removeprefix("network.")
     if kind != device:
-        return TRAFFIC.get(kind, kind)
-    return names.get(device, device.upper() if device == "cpu" else device) if device else "This PC"
+        return tr(TRAFFIC[kind]) if kind in TRAFFIC else kind
+    return names.get(device, device.upper() if device == "cpu" else device) if device else tr("This PC")
 
 
 def _date(moment: float, form: str) -> str:
@@ -144,7 +153,7 @@ def _date(moment: float, form: str) -> str:
 
 def day_name(moment: float) -> str:
     """ "4 September 2026"."""
-    return _date(moment, "d MMMM yyyy")
+    return _date(moment, tr("d MMMM yyyy"))
 
 
 def _names(times: Sequence[int], chosen: str) -> tuple[list[str], list[str]]:
@@ -153,16 +162,21 @@ def _names(times: Sequence[int], chosen: str) -> tuple[list[str], list[str]]:
     if chosen == "day":
         clocks = [clock(datetime.fromtimestamp(moment)) for moment in times]
         full = [
-            f"{_date(start, 'ddd')} {clocks[at]} to {clocks[at + 1] if at + 2 < len(times) else 'now'}"
+            tr(
+                "{day} {start} to {end}",
+                day=_date(start, "ddd"),
+                start=clocks[at],
+                end=clocks[at + 1] if at + 2 < len(times) else tr("now"),
+            )
             for at, start in enumerate(starts)
         ]
-        return [*clocks[: len(starts) - 1], "Now"], full
-    full = [_date(start, "ddd d MMM") for start in starts]
+        return [*clocks[: len(starts) - 1], tr("Now")], full
+    full = [_date(start, tr("ddd d MMM")) for start in starts]
     if chosen == "year":
-        full = [f"week from {_date(start, 'd MMM yyyy')}" for start in starts]
-        return [*(_date(start, "d MMM") for start in starts[:-1]), "This week"], full
-    labels = [_date(start, "ddd" if chosen == "week" else "d MMM") for start in starts]
-    return [*labels[:-1], "Today"], [*full[:-1], "today"]
+        full = [tr("week from {day}", day=_date(start, tr("d MMM yyyy"))) for start in starts]
+        return [*(_date(start, tr("d MMM")) for start in starts[:-1]), tr("This week")], full
+    labels = [_date(start, "ddd" if chosen == "week" else tr("d MMM")) for start in starts]
+    return [*labels[:-1], tr("Today")], [*full[:-1], tr("today")]
 
 
 def _weekly(times: Sequence[int], values: Sequence[float]) -> tuple[list[int], list[float]]:
@@ -201,7 +215,7 @@ def bars(
     for (_, name, tone), answer in zip(kind.metrics, answers, strict=True):
         series = answer.by_run if group in ("all", "run") else answer.by_device
         for key, values in series.values.items():
-            word = name.capitalize() if group == "all" else device_name(key, names) if group == "device" else key
+            word = tr(name) if group == "all" else device_name(key, names) if group == "device" else key
             rows[word] = [one + other for one, other in zip(rows.get(word, [0.0] * len(values)), values, strict=True)]
             if group == "all" and tone:
                 tones[word] = tone
@@ -226,7 +240,7 @@ def bars(
 
 
 def _tone(at: int, word: str, count: int) -> str | float:
-    return "ember_fill" if count == 1 else "peer_rest" if word == REST else PARTS[at]
+    return "ember_fill" if count == 1 else "peer_rest" if word == tr(REST) else PARTS[at]
 
 
 def _largest(rows: dict[str, list[float]]) -> dict[str, list[float]]:
@@ -235,7 +249,7 @@ def _largest(rows: dict[str, list[float]]) -> dict[str, list[float]]:
     kept = {word: rows[word] for word in order[: len(PARTS)]}
     others = [rows[word] for word in order[len(PARTS) :]]
     if others:
-        kept[REST] = [sum(values) for values in zip(*others, strict=True)]
+        kept[tr(REST)] = [sum(values) for values in zip(*others, strict=True)]
     return kept
 
 
@@ -250,7 +264,7 @@ def _notes(times: Sequence[int], sums: Sequence[float], ended: Sequence[Session]
         elif not empty and start is not None:
             before = next((one for one in reversed(ended) if one.end <= times[start] + 1), None)
             if at - start >= GAP and before is not None:
-                notes.append((start, at, WHY.get(before.why, "stopped")))
+                notes.append((start, at, tr(WHY.get(before.why, mark("stopped")))))
             start = None
     return notes
 

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from app import theme as look
 from app.actions import Actions
 from app.icons import Icon
+from app.language import mark, tr
 from app.pages.hero import Hero
 from app.theme import theme
 from app.window.curve_plot import CurvePlot
@@ -23,16 +24,18 @@ from core.policy.words import electricity
 
 MAX_LAYERS = 4
 """Layers whose grids are shown; the others' figures are in the totals."""
-NO_CURVE = "Not measured yet. The first point follows soon after training starts."
-NO_EXPERTS = "No expert is hosted yet. They appear as soon as this PC starts to compute."
-UNKNOWN = "Shown as soon as the worker answers."
+NO_CURVE = mark("Not measured yet. The first point follows soon after training starts.")
+NO_EXPERTS = mark("No expert is hosted yet. They appear as soon as this PC starts to compute.")
+UNKNOWN = mark("Shown as soon as the worker answers.")
 """In the place of figures that have never been told."""
 FEW_POINTS, CALM_S = 8, 4.0
 """A longer curve is drawn anew only every so many seconds: one more point is hardly seen, but costs as much."""
+BRIGHTER = mark("Brighter cells took more updates: {least} to {most}.")
+DARKER = mark("Darker cells took more updates: {least} to {most}.")
 REFRESH_MS = 1000
 MEASURED = 0.99
 """Energy of which less was measured is an estimate."""
-ORDER = ("app", "worker", "compute")
+PROCESSES = {"app": mark("App"), "worker": mark("Worker"), "compute": mark("Compute")}
 NONE = "\N{EN DASH}"
 
 
@@ -43,7 +46,7 @@ class _StaleCard(Card):
         super().__init__(title, link)
         self._since = Label("", "cap", "text3")
         self._since.setVisible(False)
-        self.head.insertWidget(2, self._since)
+        self.head.insertWidget(1, self._since)
         self.values: list[Label] = []
         """What turns grey then."""
 
@@ -58,20 +61,20 @@ class ModelCard(_StaleCard):
     """Accuracy and loss on the held-out samples."""
 
     def __init__(self) -> None:
-        super().__init__("The model being trained", "Try it")
+        super().__init__(tr("The model being trained"), tr("Try it"))
         self._newest: CurvePoint | None = None
         self._drawn_at = 0.0
-        self._accuracy = CurvePlot("Accuracy", "peer", percent, lambda value: f"{number(value * 100)}%", 1.0, UNKNOWN)
-        self._loss = CurvePlot("Loss", "peer", lambda value: number(value, 3), short, None, UNKNOWN)
+        self._accuracy = CurvePlot(tr("Accuracy"), "peer", percent, lambda value: percent(value, 0), 1.0, tr(UNKNOWN))
+        self._loss = CurvePlot(tr("Loss"), "peer", lambda value: number(value, 3), short, None, tr(UNKNOWN))
         self._accuracy_figure = Label(NONE, "num")
         self._loss_figure = Label(NONE, "num")
         self.values = [self._accuracy_figure, self._loss_figure]
         row = QHBoxLayout()
         row.setSpacing(look.XL)
         row.addLayout(
-            self._column(self._accuracy_figure, "right on unseen samples, higher is better", self._accuracy), 1
+            self._column(self._accuracy_figure, tr("right on unseen samples, higher is better"), self._accuracy), 1
         )
-        row.addLayout(self._column(self._loss_figure, "loss on unseen samples, lower is better", self._loss), 1)
+        row.addLayout(self._column(self._loss_figure, tr("loss on unseen samples, lower is better"), self._loss), 1)
         self.body.addLayout(row, 1)
 
     @staticmethod
@@ -91,7 +94,7 @@ class ModelCard(_StaleCard):
 
     def set_connected(self, connected: bool) -> None:
         for plot in (self._accuracy, self._loss):
-            plot.set_empty(NO_CURVE if connected else UNKNOWN)
+            plot.set_empty(tr(NO_CURVE) if connected else tr(UNKNOWN))
 
     def set_points(self, points: list[CurvePoint]) -> None:
         newest = points[-1] if points else None
@@ -122,16 +125,16 @@ class MachineCard(_StaleCard):
     """What this PC does and what it takes for that."""
 
     def __init__(self) -> None:
-        super().__init__("This PC")
+        super().__init__(tr("This PC"))
         self._rate = Label(NONE, "num")
-        meaning = Label("samples trained per second", "body", "text2")
+        meaning = Label(tr("samples trained per second"), "body", "text2")
         top = QHBoxLayout()
         top.setSpacing(look.S)
         top.addWidget(self._rate, 0, Qt.AlignmentFlag.AlignBaseline)
         top.addWidget(meaning, 0, Qt.AlignmentFlag.AlignBaseline)
         top.addStretch(1)
         self.body.addLayout(top)
-        self._step, self._samples, self._flight = Figure("Step"), Figure("Samples"), Figure("On the way")
+        self._step, self._samples, self._flight = Figure(tr("Step")), Figure(tr("Samples")), Figure(tr("On the way"))
         figures = QHBoxLayout()
         figures.setSpacing(look.M)
         for figure in (self._step, self._samples, self._flight):
@@ -139,8 +142,8 @@ class MachineCard(_StaleCard):
             figures.addWidget(figure, 1)
         self.body.addLayout(figures)
         self.body.addStretch(1)
-        self._device, self._memory = _Row("cpu", "Device"), _Row("memory", "Memory")
-        self._energy = _Row("energy", "Energy")
+        self._device, self._memory = _Row("cpu", tr("Device")), _Row("memory", tr("Memory"))
+        self._energy = _Row("energy", tr("Energy"))
         self.body.addLayout(self._device)
         self.body.addLayout(self._memory)
         self.body.addLayout(self._energy)
@@ -154,12 +157,13 @@ class MachineCard(_StaleCard):
         self._rate.setText(rate(status.samples_per_s))
         self._step.set(number(status.step))
         self._samples.set(number(status.samples))
-        self._flight.set(number(status.in_flight), "batch" if status.in_flight == 1 else "batches")
-        threads = f"{number(status.threads)} thread{'' if status.threads == 1 else 's'}"
-        self._device.value.setText(f"{status.device}, {threads}")
+        self._flight.set(number(status.in_flight), tr("batch(es)", status.in_flight))
+        self._device.value.setText(f"{status.device}, {tr('%Ln thread(s)', status.threads)}")
         parts = [
-            f"{process.name} {number(process.memory_mb)}"
-            for process in sorted(status.processes, key=lambda process: ORDER.index(process.name))
+            f"{tr(word)} {number(process.memory_mb)}"
+            for name, word in PROCESSES.items()
+            for process in status.processes
+            if process.name == name
         ]
         total = sum(process.memory_mb for process in status.processes)
         self._memory.value.setText(f"{number(total)} MB" if parts else NONE)
@@ -169,24 +173,26 @@ class MachineCard(_StaleCard):
 
 def _today(used: EnergyUse) -> str:
     """ "about 0.41 kWh today"."""
-    about = "about " if used.measured < MEASURED else ""
-    return f"{about}{electricity(used.kwh, lambda figure: number(figure, 2))} today"
+    amount = electricity(used.kwh, lambda figure: number(figure, 2))
+    return (
+        tr("about {amount} today", amount=amount) if used.measured < MEASURED else tr("{amount} today", amount=amount)
+    )
 
 
 class ExpertsCard(_StaleCard):
     """The experts that this PC hosts, layer by layer."""
 
     def __init__(self) -> None:
-        super().__init__("Experts")
+        super().__init__(tr("Experts"))
         self._count = Label("", "cap", "text2")
         self.head.addWidget(self._count)
         self._total = Label(NONE, "num")
         self.values = [self._total]
-        self._words = Label(UNKNOWN, "cap", "text2", wrap=True)
+        self._words = Label(tr(UNKNOWN), "cap", "text2", wrap=True)
         texts = QVBoxLayout()
         texts.setSpacing(0)
         texts.addWidget(self._total)
-        texts.addWidget(Label("updates in all", "cap", "text2"))
+        texts.addWidget(Label(tr("updates in all"), "cap", "text2"))
         texts.addSpacing(look.M)
         texts.addWidget(self._words)
         texts.addStretch(1)
@@ -196,11 +202,11 @@ class ExpertsCard(_StaleCard):
         self.body.addLayout(self._row, 1)
         self._layers: list[QWidget] = []
         self._grids: list[ExpertGrid] = []
-        self._legend = UNKNOWN
+        self._legend = tr(UNKNOWN)
 
     def set_connected(self, connected: bool) -> None:
-        if self._legend in (NO_EXPERTS, UNKNOWN):
-            self._set_legend(NO_EXPERTS if connected else UNKNOWN)
+        if self._legend in (tr(NO_EXPERTS), tr(UNKNOWN)):
+            self._set_legend(tr(NO_EXPERTS) if connected else tr(UNKNOWN))
 
     def update_status(self, status: Status) -> None:
         layers: list[list[ExpertStatus]] = [[] for _ in range(status.layers)]
@@ -213,9 +219,11 @@ class ExpertsCard(_StaleCard):
         for grid in self._grids:
             grid.set_experts(layers[grid.layer], status.grid, most)
         self._total.setText(number(sum(updates)) if updates else NONE)
-        self._count.setText(f"{number(len(updates))} hosted here" if updates else "")
-        word = "Brighter" if theme().dark else "Darker"
-        legend = f"{word} cells took more updates: {number(min(updates))} to {number(most)}." if updates else NO_EXPERTS
+        self._count.setText(tr("%Ln hosted here", len(updates)) if updates else "")
+        legend = tr(NO_EXPERTS)
+        if updates:
+            words = BRIGHTER if theme().dark else DARKER
+            legend = tr(words, least=number(min(updates)), most=number(most))
         self._set_legend(legend)
 
     def _set_legend(self, legend: str) -> None:
@@ -235,7 +243,7 @@ class ExpertsCard(_StaleCard):
             column = QVBoxLayout(self._layers[-1])
             column.setContentsMargins(0, 0, 0, 0)
             column.setSpacing(look.S)
-            column.addWidget(Label(f"Layer {layer}", "cap", "text2"))
+            column.addWidget(Label(tr("Layer {layer}", layer=layer), "cap", "text2"))
             column.addWidget(grid)
             column.addStretch(1)
             self._row.addWidget(self._layers[-1])
@@ -249,9 +257,9 @@ class ExpertsCard(_StaleCard):
 
 class HomePage(Page):
     def __init__(self, actions: Actions) -> None:
-        super().__init__("home", "Home", "home")
+        super().__init__("home", tr("Home"), "home")
         self.hero = Hero(actions)
-        self.hero.show_state("preparing", "The worker is starting.", "Ready in a few seconds.")
+        self.hero.show_state("preparing", tr("The worker is starting."), tr("Ready in a few seconds."))
         self._notice = Notice()
         self.model, self.machine, self.experts = ModelCard(), MachineCard(), ExpertsCard()
         self.model.link_clicked.connect(lambda: actions.open_page.emit("model"))
@@ -287,12 +295,12 @@ class HomePage(Page):
             since = ""
         else:
             old = self._status is not None
-            end = "Goes on as soon as the worker answers; Try again looks for it now."
+            end = tr("Goes on as soon as the worker answers; Try again looks for it now.")
             if old:
-                end += " The figures are old."
+                end = f"{end} {tr('The figures are old.')}"
             self.hero.show_state("attention", sentence.rstrip(".") + ".", end, connected=False)
             self._notice.set_text("")
-            since = f"from {clock(datetime.fromtimestamp(self._status.time))}" if self._status else ""
+            since = tr("from {time}", time=clock(datetime.fromtimestamp(self._status.time))) if self._status else ""
         for card in self._cards:
             card.set_stale(since)
         self.model.set_connected(connected)

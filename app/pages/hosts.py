@@ -1,5 +1,6 @@
 """Who answered: this PC and other peers, each with its letter, colour and name."""
 
+from app.language import tr
 from core.control.messages import Answer
 
 LOCAL = "local"
@@ -34,7 +35,7 @@ class Hosts:
 
 def name_of(host: str) -> str:
     """ "This PC", or how another peer's name begins."""
-    return "This PC" if host == LOCAL else host[:NAME]
+    return tr("This PC") if host == LOCAL else host[:NAME]
 
 
 def missing(answers: list[Answer]) -> str:
@@ -42,7 +43,9 @@ def missing(answers: list[Answer]) -> str:
     silent = sum(not answer.answered for answer in answers)
     if not silent:
         return ""
-    return f"{silent} of {len(answers)} experts did not answer; the others took over their weight."
+    return tr(
+        "{silent} of %Ln expert(s) did not answer; the others took over their weight.", len(answers), silent=silent
+    )
 
 
 def absent(answers: list[Answer], hosted: int, cells: int) -> str:
@@ -54,4 +57,4 @@ def absent(answers: list[Answer], hosted: int, cells: int) -> str:
     """
     if hosted >= cells or any(answer.answered and answer.host != LOCAL for answer in answers):
         return ""
-    return f"{cells - hosted} of {cells} experts are not on this PC; none of them took part."
+    return tr("{missing} of %Ln expert(s) are not on this PC; none of them took part.", cells, missing=cells - hosted)

@@ -10,15 +10,15 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QKeySequence, QShortcut
-from PySide6.QtWidgets import QAbstractItemView, QFrame, QHBoxLayout, QLineEdit, QTreeView, QVBoxLayout
+from PySide6.QtWidgets import QAbstractItemView, QFrame, QHBoxLayout, QLineEdit, QTreeView, QVBoxLayout, QWidget
 
 from app import theme as look
+from app.language import mark, tr
 from app.theme import theme
 from app.window.buttons import Button, Segmented, Switch
 from app.window.inputs import Choice
 from app.window.page import Page
-from app.window.widgets import Label, Panel
-from app.window.words import number
+from app.window.widgets import Label, Pair, Panel
 from core.control.messages import LogLine
 
 LINES = 10_000
@@ -30,8 +30,8 @@ COPIED_MS, PATH_MS = 4_000, 30_000
 BREAK = "\N{ZERO WIDTH SPACE}"
 """A long path may be broken there."""
 LEVELS = {"debug": 0, "info": 1, "warning": 2, "error": 3}
-CHOICES = {"info": "All", "warning": "Warnings", "error": "Errors"}
-PARTS = ("worker", "compute", "app")
+CHOICES = {"info": mark("All"), "warning": mark("Warnings"), "error": mark("Errors")}
+PARTS = {"worker": mark("Worker"), "compute": mark("Compute"), "app": mark("App")}
 TONES = {"debug": "text3", "info": "text2", "warning": "warn", "error": "bad"}
 Index = QModelIndex | QPersistentModelIndex
 
@@ -116,33 +116,34 @@ class LogPage(Page):
     """
 
     def __init__(self, folder: Path) -> None:
-        super().__init__("log", "Log", "log", "Log", "What the worker, its compute process and this app have done.")
+        super().__init__(
+            "log", tr("Log"), "log", tr("Log"), tr("What the worker, its compute process and this app have done.")
+        )
         self.folder = folder
         self.model = LogModel()
         self._new: list[LogLine] = []
         self._flush_timer = QTimer(self, singleShot=True, interval=FLUSH_MS)
         self._flush_timer.timeout.connect(self._flush)
-        self.level = Segmented(CHOICES, "Level")
+        self.level = Segmented({key: tr(word) for key, word in CHOICES.items()}, tr("Level"))
         self.part = Choice()
-        self.part.setAccessibleName("Part")
-        self.part.addItem("All parts", "")
-        for part in PARTS:
-            self.part.addItem(part.capitalize(), part)
+        self.part.setAccessibleName(tr("Part"))
+        self.part.addItem(tr("All parts"), "")
+        for part, word in PARTS.items():
+            self.part.addItem(tr(word), part)
         self.text = QLineEdit()
-        self.text.setPlaceholderText("Filter by text")
-        self.text.setAccessibleName("Filter by text")
+        self.text.setPlaceholderText(tr("Filter by text"))
+        self.text.setAccessibleName(tr("Filter by text"))
         self.text.setClearButtonEnabled(True)
         self._told = Label("", "cap", "text2", wrap=True)
         self._told.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignBottom)
-        self.head.setStretch(0, 3)
-        self.head.addWidget(self._told, 2)
+        self.head.addWidget(self._told)
         self._told_timer = QTimer(self, singleShot=True)
         self._told_timer.timeout.connect(self._told.clear)
-        self.follow = Switch("Follow")
+        self.follow = Switch(tr("Follow"))
         self.follow.setChecked(True)
         self.view = self._make_view()
         self.empty = Label("", "body", "text2")
-        self.body.addLayout(self._tools())
+        self.body.addWidget(self._tools())
         self.body.addWidget(self._frame(), 1)
         self.level.chosen.connect(self._filter)
         self.part.currentIndexChanged.connect(self._filter)
@@ -157,6 +158,11 @@ class LogPage(Page):
             self._flush()
         elif not self._flush_timer.isActive():
             self._flush_timer.start()
+
+    def take_over(self, other: "LogPage") -> None:
+        """Show what another page has shown."""
+        self.model.append([*other.model.lines, *other._new])
+        self._after_change()
 
     def fill(self, lines: list[LogLine]) -> None:
         """The worker's newest lines, as it tells them after each connection; those of the app stay."""
@@ -175,7 +181,7 @@ class LogPage(Page):
         rows = sorted(index.row() for index in self.view.selectionModel().selectedRows())
         lines = [self.model.shown[row] for row in rows] or self.model.shown
         QGuiApplication.clipboard().setText("\n".join(as_text(line) for line in lines))
-        self._tell(f"Copied {number(len(lines))} line{'' if len(lines) == 1 else 's'}.", COPIED_MS)
+        self._tell(tr("Copied %Ln line(s).", len(lines)), COPIED_MS)
 
     def _make_view(self) -> QTreeView:
         view = QTreeView()
@@ -189,7 +195,7 @@ class LogPage(Page):
         view.setFrameShape(QFrame.Shape.NoFrame)
         view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        view.setAccessibleName("Log lines")
+        view.setAccessibleName(tr("Log lines"))
         view.setAutoFillBackground(False)
         view.viewport().setAutoFillBackground(False)
         view.verticalScrollBar().rangeChanged.connect(self._keep_end)
@@ -200,20 +206,26 @@ class LogPage(Page):
         copy.activated.connect(self.copy)
         return view
 
-    def _tools(self) -> QHBoxLayout:
-        row = QHBoxLayout()
+    def _tools(self) -> Pair:
+        filters, actions = QWidget(), QWidget()
+        row = QHBoxLayout(filters)
+        row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(look.S)
         row.addWidget(self.level)
         row.addWidget(self.part)
         row.addWidget(self.text, 1)
-        row.addWidget(Label("Follow", "body", "text2"))
+        row = QHBoxLayout(actions)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(look.S)
+        row.addWidget(Label(tr("Follow"), "body", "text2"))
         row.addWidget(self.follow)
-        for word, icon, action in (("Copy", "copy", self.copy), ("Open folder", "folder", self._open_folder)):
+        for word, icon, action in ((tr("Copy"), "copy", self.copy), (tr("Open folder"), "folder", self._open_folder)):
             button = Button(word, "plain", icon)
             button.clicked.connect(action)
             row.addWidget(button)
         button.setToolTip(str(self.folder))
-        return row
+        row.addStretch(1)
+        return Pair(filters, actions, (1, 0))
 
     def _frame(self) -> Panel:
         panel = Panel("surface")
@@ -226,7 +238,7 @@ class LogPage(Page):
     def _open_folder(self) -> None:
         if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(self.folder))):
             path = str(self.folder).replace(os.sep, os.sep + BREAK)
-            self._tell(f"Nothing here opens folders. The log files are in {path}", PATH_MS)
+            self._tell(tr("Nothing here opens folders. The log files are in {path}", path=path), PATH_MS)
 
     def _tell(self, sentence: str, for_ms: int) -> None:
         self._told.setText(sentence)
@@ -260,4 +272,4 @@ class LogPage(Page):
         none = not self.model.shown
         self.empty.setVisible(none)
         self.view.setVisible(not none)
-        self.empty.setText("No line fits this filter." if self.model.lines else "No line yet.")
+        self.empty.setText(tr("No line fits this filter.") if self.model.lines else tr("No line yet."))

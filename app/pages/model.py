@@ -1,5 +1,6 @@
 """Try the model: what people give it depends on the run, and so does the demonstration."""
 
+from app.language import mark, tr
 from app.pages.digits import DigitsDemo
 from app.pages.text import TextDemo
 from app.window.page import Page
@@ -7,8 +8,8 @@ from app.worker_client import WorkerClient
 from core.control.messages import CurvePoint, Status
 
 SUBTITLES = {
-    "picture": "The model is still in training: its answers can be wrong.",
-    "text": "The model is still in training: it goes on with what you type, byte by byte.",
+    "picture": mark("The model is still in training: its answers can be wrong."),
+    "text": mark("The model is still in training: it goes on with what you type, byte by byte."),
 }
 
 
@@ -16,7 +17,7 @@ class ModelPage(Page):
     """Shows the demonstration that fits the run's model."""
 
     def __init__(self, client: WorkerClient) -> None:
-        super().__init__("model", "Try the model", "model", "Try the model", SUBTITLES["picture"])
+        super().__init__("model", tr("Try the model"), "model", tr("Try the model"), tr(SUBTITLES["picture"]))
         self.digits, self.text = DigitsDemo(client), TextDemo(client)
         self._demos: dict[str, DigitsDemo | TextDemo] = {"picture": self.digits, "text": self.text}
         for demo in self._demos.values():
@@ -27,7 +28,7 @@ class ModelPage(Page):
     def update_status(self, status: Status) -> None:
         if status.asks != self._asks:
             self._asks = status.asks
-            self.subtitle.setText(SUBTITLES[status.asks])
+            self.subtitle.setText(tr(SUBTITLES[status.asks]))
             for asks, demo in self._demos.items():
                 demo.setVisible(asks == status.asks)
         self._demos[self._asks].update_status(status)

@@ -1,6 +1,7 @@
 """The network: how this PC is reached, who it is connected to, and what a check of all that finds."""
 
 import time
+from datetime import datetime
 from typing import NamedTuple
 
 from PySide6.QtCore import Qt, QTimer
@@ -9,12 +10,13 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLineEdit, QVBoxLayout, 
 
 from app import theme as look
 from app.icons import Icon
+from app.language import mark, told, tr
 from app.theme import theme
 from app.window.buttons import Button
 from app.window.page import Page
 from app.window.table import Column, Table, TableModel
 from app.window.widgets import Card, ElidedLabel, Figure, Label, Notice, Pair, set_tone
-from app.window.words import data_size, duration, milliseconds, number
+from app.window.words import clock, data_size, duration, milliseconds, number
 from app.worker_client import WorkerClient
 from core.control.messages import Finding, NetworkStatus, PeerStatus
 from core.errors import HearthError
@@ -22,23 +24,23 @@ from core.errors import HearthError
 EVERY_MS = 2000
 """Between two looks at the peers, while the page is seen."""
 COPIED_MS = 4000
-ASKING = "Asking the worker for its peers."
-NO_PEERS = (
+ASKING = mark("Asking the worker for its peers.")
+NO_PEERS = mark(
     "No peer is connected yet. Hearth looks for some by itself; give the address above to a friend, "
     "or check the connection to see what is missing."
 )
-ALONE = (
+ALONE = mark(
     "Hearth trains alone on this PC. Joining other peers from the app comes with a later version; an organiser can "
     "start a worker for it by hand."
 )
-NO_PEERS_ALONE = "Nobody else takes part. The run on this PC goes on all the same."
-NO_CHECK = "There is no connection to check while Hearth trains alone."
-CHECKS = "Checks port, other peers, outside address, NAT, clock and disk."
-NO_FIT = "No peer fits this filter."
+NO_PEERS_ALONE = mark("Nobody else takes part. The run on this PC goes on all the same.")
+NO_CHECK = mark("There is no connection to check while Hearth trains alone.")
+CHECKS = mark("Checks port, other peers, outside address, NAT, clock and disk.")
+NO_FIT = mark("No peer fits this filter.")
 VERDICTS = {
-    True: ("check", "ok", "good"),
-    False: ("alert", "warn", "needs a look"),
-    None: ("info", "text2", "not known yet"),
+    True: ("check", "ok", mark("good")),
+    False: ("alert", "warn", mark("needs a look")),
+    None: ("info", "text2", mark("not known yet")),
 }
 """Icon, its tone and the word for each `Finding.good`."""
 
@@ -54,56 +56,72 @@ class Meaning(NamedTuple):
 
 
 MEANINGS = {
-    "reachable": Meaning("check", "ok", "Yes, direct", "Other peers can call this PC by themselves.", "Nothing to do."),
+    "reachable": Meaning(
+        "check", "ok", mark("Yes, direct"), mark("Other peers can call this PC by themselves."), mark("Nothing to do.")
+    ),
     "punchable": Meaning(
         "check",
         "ok",
-        "Yes, by appointment",
-        "Your router hides this PC, but peers that a third one introduces get through.",
-        "Nothing to do.",
+        mark("Yes, by appointment"),
+        mark("Your router hides this PC, but peers that a third one introduces get through."),
+        mark("Nothing to do."),
     ),
     "relayed": Meaning(
         "info",
         "warn",
-        "Through a relay",
-        "Your router keeps others out, so another peer passes the sealed traffic on. That is slower.",
-        "Forward a UDP port to this PC in your router, and start Hearth with that port, to be called directly.",
+        mark("Through a relay"),
+        mark("Your router keeps others out, so another peer passes the sealed traffic on. That is slower."),
+        mark("Forward a UDP port to this PC in your router, and start Hearth with that port, to be called directly."),
     ),
     "dial-out only": Meaning(
         "info",
         "warn",
-        "No, it calls out only",
-        "Nobody can call this PC. It calls others and works over these connections.",
-        "Let Hearth through your firewall, or forward a UDP port to this PC in your router.",
+        mark("No, it calls out only"),
+        mark("Nobody can call this PC. It calls others and works over these connections."),
+        mark("Let Hearth through your firewall, or forward a UDP port to this PC in your router."),
     ),
     "unknown": Meaning(
         "question",
         "text2",
-        "Not known yet",
-        "No backbone peer has told yet how this PC is seen from outside.",
-        "It is measured as soon as a backbone peer is connected.",
+        mark("Not known yet"),
+        mark("No backbone peer has told yet how this PC is seen from outside."),
+        mark("It is measured as soon as a backbone peer is connected."),
     ),
 }
-WAITING = Meaning("question", "text2", "Not known yet", "Shown as soon as the worker answers.", "")
+REACHES = {
+    "reachable": mark("Reachable"),
+    "punchable": mark("Punchable"),
+    "relayed": mark("Relayed"),
+    "dial-out only": mark("Dial-out only"),
+    "unknown": mark("Unknown"),
+}
+PATHS, VIA = {"direct": mark("Direct")}, "relayed via "
+"""`PeerStatus.reach` and `path` in words."""
+FIGURES = (mark("Connected"), mark("Direct"), mark("Received"), mark("Sent"), mark("Connected longest"))
+WAITING = Meaning("question", "text2", mark("Not known yet"), mark("Shown as soon as the worker answers."), "")
 
 
 def _route(peer: PeerStatus) -> str:
-    return peer.path[0].upper() + peer.path[1:] if peer.path else "Unknown"
+    if peer.path.startswith(VIA):
+        return tr("Relayed via {peer}", peer=peer.path.removeprefix(VIA))
+    return tr(PATHS.get(peer.path, peer.path)) if peer.path else tr("Unknown")
 
 
 COLUMNS = (
-    Column[PeerStatus]("Peer", lambda p: p.peer[:12], lambda p: p.peer, mono=True, tip=lambda p: p.peer),
-    Column[PeerStatus]("Reachable", lambda p: p.reach.capitalize(), lambda p: p.reach, tip=lambda p: p.address),
-    Column[PeerStatus]("Path", _route, lambda p: p.path),
-    Column[PeerStatus]("Round trip", lambda p: milliseconds(p.rtt_ms), lambda p: p.rtt_ms, True),
-    Column[PeerStatus]("In", lambda p: data_size(p.bytes_in), lambda p: p.bytes_in, True),
-    Column[PeerStatus]("Out", lambda p: data_size(p.bytes_out), lambda p: p.bytes_out, True),
+    Column[PeerStatus](mark("Peer"), lambda p: p.peer[:12], lambda p: p.peer, mono=True, tip=lambda p: p.peer),
     Column[PeerStatus](
-        "Faults",
-        lambda p: number(p.faults, 1) if p.faults >= 0.05 else "none",
+        mark("Reachable"), lambda p: tr(REACHES.get(p.reach, p.reach)), lambda p: p.reach, tip=lambda p: p.address
+    ),
+    Column[PeerStatus](mark("Path"), _route, lambda p: p.path),
+    Column[PeerStatus](mark("Round trip"), lambda p: milliseconds(p.rtt_ms), lambda p: p.rtt_ms, True),
+    Column[PeerStatus](mark("In"), lambda p: data_size(p.bytes_in), lambda p: p.bytes_in, True),
+    Column[PeerStatus](mark("Out"), lambda p: data_size(p.bytes_out), lambda p: p.bytes_out, True),
+    Column[PeerStatus](
+        mark("Faults"),
+        lambda p: number(p.faults, 1) if p.faults >= 0.05 else tr("none"),
         lambda p: p.faults,
         True,
-        tip=lambda p: "At 10 a peer is banned for a time.",
+        tip=lambda p: tr("At 10 a peer is banned for a time."),
     ),
 )
 WIDTHS = (128, 116, 150, 88, 80, 80, 66)
@@ -122,13 +140,13 @@ class _Copied(QWidget):
         self.value = ElidedLabel("", "cap")
         self.value.setFont(theme().mono())
         row.addWidget(self.value, 1)
-        self.button = Button("Copy", "link", "copy")
-        self.button.setAccessibleName(f"Copy: {name}")
+        self.button = Button(tr("Copy"), "link", "copy")
+        self.button.setAccessibleName(tr("Copy: {name}", name=name))
         self.button.clicked.connect(self._copy)
         row.addWidget(self.button)
         self.hide()
         self._timer = QTimer(self, singleShot=True, interval=COPIED_MS)
-        self._timer.timeout.connect(lambda: self._word("Copy"))
+        self._timer.timeout.connect(lambda: self._word(tr("Copy")))
 
     def set(self, value: str) -> None:
         if value != self.value.text():
@@ -139,7 +157,7 @@ class _Copied(QWidget):
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self.value.text())
-        self._word("Copied")
+        self._word(tr("Copied"))
         self._timer.start()
 
     def _word(self, word: str) -> None:
@@ -151,7 +169,7 @@ class ReachCard(Card):
     """Whether others can call this PC, what that means, what to do; and its own name and address."""
 
     def __init__(self) -> None:
-        super().__init__("This PC")
+        super().__init__(tr("This PC"))
         self._icon = Icon("question", "text2", 20)
         self.word = Label("", "num")
         self._means, self._do = Label("", "body", wrap=True), Label("", "body", "text2", wrap=True)
@@ -160,13 +178,13 @@ class ReachCard(Card):
         top.setSpacing(look.S)
         top.addWidget(self._icon)
         top.addWidget(self.word, 1)
-        self._asks = Label("Reachable from outside", "cap", "text2")
+        self._asks = Label(tr("Reachable from outside"), "cap", "text2")
         self.body.addWidget(self._asks)
         self.body.addLayout(top)
         for label in (self._means, self._do, self._step):
             self.body.addWidget(label)
         self.body.addStretch(1)
-        self.peer, self.address = _Copied("Peer id"), _Copied("Address")
+        self.peer, self.address = _Copied(tr("Peer id")), _Copied(tr("Address"))
         self.body.addWidget(self.peer)
         self.body.addWidget(self.address)
         self._show(WAITING, "")
@@ -179,20 +197,20 @@ class ReachCard(Card):
 
     def set_alone(self) -> None:
         """This worker has no network."""
-        self._show(Meaning("info", "text2", "Alone", ALONE, ""), "")
+        self._show(Meaning("info", "text2", mark("Alone"), ALONE, ""), "")
         self._asks.hide()
-        self.word.setAccessibleName("Alone")
+        self.word.setAccessibleName(tr("Alone"))
         self.peer.set("")
         self.address.set("")
 
     def _show(self, meaning: Meaning, step: str) -> None:
         self._icon.set(meaning.icon, meaning.tone)
-        self.word.setText(meaning.word)
-        self.word.setAccessibleName(f"Reachable from outside: {meaning.word}")
-        self._means.setText(meaning.means)
-        self._do.setText(meaning.do)
+        self.word.setText(tr(meaning.word))
+        self.word.setAccessibleName(tr("Reachable from outside: {word}", word=tr(meaning.word)))
+        self._means.setText(tr(meaning.means))
+        self._do.setText(tr(meaning.do))
         self._do.setVisible(bool(meaning.do))
-        self._step.setText(f"What showed it: {step}." if step else "")
+        self._step.setText(tr("What showed it: {step}.", step=told(step)) if step else "")
         self._step.setVisible(bool(step))
 
 
@@ -200,11 +218,11 @@ class DoctorCard(Card):
     """Asks the worker for all that a peer needs, and shows what it found with what to do."""
 
     def __init__(self, client: WorkerClient) -> None:
-        super().__init__("Check of the connection")
+        super().__init__(tr("Check of the connection"))
         self._client = client
-        self.check = Button("Check now", "plain", "refresh")
+        self.check = Button(tr("Check now"), "plain", "refresh")
         self.check.clicked.connect(self.run)
-        self.said = Label(CHECKS, "body", "text2", wrap=True)
+        self.said = Label(tr(CHECKS), "body", "text2", wrap=True)
         self.rows: list[QWidget] = []
         self._grid = QVBoxLayout()
         self._grid.setSpacing(look.S)
@@ -218,25 +236,27 @@ class DoctorCard(Card):
         self.check.setEnabled(connected and not alone)
         if alone:
             self._clear()
-            self.said.setText(NO_CHECK)
-        elif self.said.text() == NO_CHECK:
-            self.said.setText(CHECKS)
+            self.said.setText(tr(NO_CHECK))
+        elif self.said.text() == tr(NO_CHECK):
+            self.said.setText(tr(CHECKS))
 
     def run(self) -> None:
         """Ask; the answer comes later."""
         self.check.setEnabled(False)
-        self.said.setText("Checking.")
+        self.said.setText(tr("Checking."))
         self._client.doctor(self._found, self._failed)
 
     def _failed(self, error: HearthError) -> None:
         self.check.setEnabled(True)
-        self.said.setText(str(error))
+        self.said.setText(told(str(error)))
 
     def _found(self, findings: list[Finding]) -> None:
         self.check.setEnabled(True)
         wrong = sum(finding.good is False for finding in findings)
-        said = f"{number(wrong)} of {number(len(findings))} need a look." if wrong else "All is as it should be."
-        self.said.setText(f"{said} Checked at {time.strftime('%H:%M')}.")
+        said = tr("All is as it should be.")
+        if wrong:
+            said = tr("%Ln of {all} need(s) a look.", wrong, all=number(len(findings)))
+        self.said.setText(f"{said} {tr('Checked at {time}.', time=clock(datetime.now()))}")
         self._clear()
         self.rows = [_finding(finding) for finding in findings]
         for row in self.rows:
@@ -260,17 +280,18 @@ def _finding(finding: Finding) -> QWidget:
     grid.setVerticalSpacing(1)
     icon, tone, verdict = VERDICTS[finding.good]
     grid.addWidget(Icon(icon, tone, 16), 0, 0)
-    title = f"{finding.name[:1].upper()}{finding.name[1:]}"
-    name, what = Label(title, "strong"), Label(finding.what, "cap", "text2", wrap=True)
-    name.setMinimumWidth(theme().px(108))
+    name = told(finding.name)
+    title = f"{name[:1].upper()}{name[1:]}"
+    label, what = Label(title, "strong"), Label(told(finding.what), "cap", "text2", wrap=True)
+    label.setMinimumWidth(theme().px(108))
     what.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-    grid.addWidget(name, 0, 1)
+    grid.addWidget(label, 0, 1)
     grid.addWidget(what, 0, 2)
     grid.setColumnStretch(2, 1)
     if not finding.good:
-        grid.addWidget(Label(finding.remedy, "cap", "text", wrap=True), 1, 1, 1, 2)
-    row.setAccessibleName(f"{title}: {verdict}")
-    row.setAccessibleDescription(f"{finding.what}. {'' if finding.good else finding.remedy}".strip())
+        grid.addWidget(Label(told(finding.remedy), "cap", "text", wrap=True), 1, 1, 1, 2)
+    row.setAccessibleName(f"{title}: {tr(verdict)}")
+    row.setAccessibleDescription(f"{told(finding.what)}. {'' if finding.good else told(finding.remedy)}".strip())
     return row
 
 
@@ -278,23 +299,21 @@ class PeersCard(Card):
     """The connected peers, to sort and filter."""
 
     def __init__(self) -> None:
-        super().__init__("Connected peers")
+        super().__init__(tr("Connected peers"))
         self.model = TableModel[PeerStatus](
             COLUMNS, lambda p: p.peer, lambda p: f"{p.peer} {p.reach} {p.path} {p.address}".casefold()
         )
-        self.table = Table(self.model, "Connected peers")
+        self.table = Table(self.model, tr("Connected peers"))
         self.table.set_widths(WIDTHS)
         self.table.setMinimumHeight(theme().px(190))
         self.filter = QLineEdit()
-        self.filter.setPlaceholderText("Filter peers")
-        self.filter.setAccessibleName("Filter peers")
+        self.filter.setPlaceholderText(tr("Filter peers"))
+        self.filter.setAccessibleName(tr("Filter peers"))
         self.filter.setClearButtonEnabled(True)
         self.filter.setFixedWidth(theme().px(200))
         self.filter.textChanged.connect(self._filter)
         self.head.addWidget(self.filter)
-        self._figures = {
-            name: Figure(name) for name in ("Connected", "Direct", "Received", "Sent", "Connected longest")
-        }
+        self._figures = {name: Figure(tr(name)) for name in FIGURES}
         self.figures = QWidget()
         figures = QHBoxLayout(self.figures)
         figures.setContentsMargins(0, 0, 0, 0)
@@ -303,13 +322,13 @@ class PeersCard(Card):
             figure.set("\N{EN DASH}")
             figures.addWidget(figure)
         figures.addStretch(1)
-        self.empty = Label(ASKING, "body", "text2", wrap=True)
+        self.empty = Label(tr(ASKING), "body", "text2", wrap=True)
         self.body.addWidget(self.figures)
         self.body.addWidget(self.empty)
         self.body.addWidget(self.table, 100)
         self.body.addStretch(1)
         self._peers: list[PeerStatus] = []
-        self._set_empty(ASKING)
+        self._set_empty(tr(ASKING))
 
     def show_peers(self, peers: list[PeerStatus]) -> None:
         """Show all connected peers."""
@@ -321,23 +340,23 @@ class PeersCard(Card):
             direct += peer.path == "direct"
             received += peer.bytes_in
             sent += peer.bytes_out
-        self._figures["Connected"].set(number(len(peers)), "peer" if len(peers) == 1 else "peers")
-        self._figures["Direct"].set(number(direct), f"of {number(len(peers))}")
+        self._figures["Connected"].set(number(len(peers)), tr("peer(s)", len(peers)))
+        self._figures["Direct"].set(number(direct), tr("of {all}", all=number(len(peers))))
         self._figures["Received"].set(data_size(received))
         self._figures["Sent"].set(data_size(sent))
         longest = time.time() - min((peer.since for peer in peers), default=time.time())
         minutes = max(0, int(longest)) // 60 * 60
         self._figures["Connected longest"].set(
-            duration(minutes) if minutes else "under 1 min" if peers else "\N{EN DASH}"
+            duration(minutes) if minutes else tr("under 1 min") if peers else "\N{EN DASH}"
         )
-        self._set_empty(NO_PEERS)
+        self._set_empty(tr(NO_PEERS))
 
     def set_alone(self) -> None:
         """There are no peers to count or to filter."""
         self.model.set_rows([])
         self._peers = []
         self._set_figured(False)
-        self._set_empty(NO_PEERS_ALONE)
+        self._set_empty(tr(NO_PEERS_ALONE))
 
     def _set_figured(self, figured: bool) -> None:
         self.figures.setVisible(figured)
@@ -351,11 +370,11 @@ class PeersCard(Card):
 
     def _filter(self, text: str) -> None:
         self.model.set_filter(text)
-        self._set_empty(NO_PEERS)
+        self._set_empty(tr(NO_PEERS))
 
     def _set_empty(self, sentence: str) -> None:
         none = not self.model.shown
-        self.empty.setText(NO_FIT if self._peers else sentence)
+        self.empty.setText(tr(NO_FIT) if self._peers else sentence)
         self.empty.setVisible(none)
         self.table.setVisible(not none)
 
@@ -365,7 +384,11 @@ class NetworkPage(Page):
 
     def __init__(self, client: WorkerClient) -> None:
         super().__init__(
-            "network", "Network", "network", "Network", "Who this PC works with, and how they reach each other."
+            "network",
+            tr("Network"),
+            "network",
+            tr("Network"),
+            tr("Who this PC works with, and how they reach each other."),
         )
         self._client = client
         self.reach, self.doctor, self.peers = ReachCard(), DoctorCard(client), PeersCard()
@@ -388,7 +411,9 @@ class NetworkPage(Page):
         self._timer.stop()
 
     def set_connected(self, connected: bool, sentence: str) -> None:
-        self.notice.set_text("" if connected else f"{sentence.rstrip('.')}. What is shown here is from before.")
+        self.notice.set_text(
+            "" if connected else tr("{sentence}. What is shown here is from before.", sentence=sentence.rstrip("."))
+        )
         self.peers.set_stale(not connected)
         self.doctor.set_able(connected, self._alone)
         if connected and self.isVisible():
@@ -422,4 +447,4 @@ class NetworkPage(Page):
             self.doctor.set_able(True, True)
             self.peers.set_alone()
         elif self._client.is_connected:
-            self.notice.set_text(str(error))
+            self.notice.set_text(told(str(error)))

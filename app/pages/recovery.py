@@ -7,12 +7,13 @@ from PySide6.QtGui import QGuiApplication, QHideEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from app import theme as look
+from app.language import mark, told, tr
 from app.supervisor import hearth
 from app.theme import theme
 from app.window.buttons import Button
 from app.window.widgets import Label, Notice, Panel
 
-WHAT = (
+WHAT = mark(
     "Peers know this PC by a key. If its disk is lost, these 24 words bring the key back, with all that it stands for "
     "(“hearth identity import”). Write them down: who has them can pass for this PC."
 )
@@ -30,10 +31,10 @@ class RecoveryWords(QWidget):
         self._folder = folder
         self._process: QProcess | None = None
         self.words: list[str] = []
-        self.button = Button("Show the recovery words", "plain", "key")
+        self.button = Button(tr("Show the recovery words"), "plain", "key")
         self.button.clicked.connect(self._toggle)
-        self.copy = Button("Copy", "link", "copy")
-        self.copy.setAccessibleName("Copy the recovery words")
+        self.copy = Button(tr("Copy"), "link", "copy")
+        self.copy.setAccessibleName(tr("Copy the recovery words"))
         self.copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(" ".join(self.words)))
         self._notice = Notice()
         self._panel = Panel("sunken", "line", look.RADIUS_CONTROL)
@@ -54,7 +55,7 @@ class RecoveryWords(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(look.M)
-        column.addWidget(Label(WHAT, "body", "text2", wrap=True))
+        column.addWidget(Label(tr(WHAT), "body", "text2", wrap=True))
         column.addWidget(self._panel)
         column.addWidget(self._notice)
         column.addLayout(row)
@@ -87,8 +88,8 @@ class RecoveryWords(QWidget):
         if code == 0 and len(words) == len(self._cells):
             self._show(words)
         else:
-            reason = said[-1].removeprefix("hearth: ") if said else "The key could not be read. Try again."
-            self._notice.set_text(reason)
+            reason = said[-1].removeprefix("hearth: ") if said else tr("The key could not be read. Try again.")
+            self._notice.set_text(told(reason))
 
     def _show(self, words: list[str]) -> None:
         self.words = words
@@ -97,7 +98,7 @@ class RecoveryWords(QWidget):
         self._panel.setAccessibleName(" ".join(words))
         self._panel.setVisible(bool(words))
         self.copy.setVisible(bool(words))
-        self.button.setText("Hide the words" if words else "Show the recovery words")
+        self.button.setText(tr("Hide the words") if words else tr("Show the recovery words"))
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)

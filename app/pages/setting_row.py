@@ -9,18 +9,21 @@ from PySide6.QtGui import QPainter, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app import theme as look
+from app.language import SENTENCES, mark, told, tr, tr_setting
 from app.pages.controls import Control, SwitchControl, make_control
 from app.start_at_login import start_at_login
 from app.theme import theme
 from app.window.buttons import Button
-from app.window.widgets import Card, Divider, Label
+from app.window.widgets import Card, Divider, Label, Pair
 from core.errors import HearthError
 from core.settings import Settings, cores
 
 DEFAULTS = dataclasses.asdict(Settings())
-LOGIN = "Start Hearth when I log in"
-LOGIN_HELP = "It starts in the tray, without opening its window. Your system keeps this; it can be changed there too."
-PENDING = "Chosen, but not in force yet: the worker reads it when it starts."
+LOGIN = mark("Start Hearth when I log in")
+LOGIN_HELP = mark(
+    "It starts in the tray, without opening its window. Your system keeps this; it can be changed there too."
+)
+PENDING = mark("Chosen, but not in force yet: the worker reads it when it starts.")
 
 
 class Row(QWidget):
@@ -40,12 +43,11 @@ class Row(QWidget):
     def __init__(self, label: str, explanation: str, control: Control, default: Any) -> None:
         super().__init__()
         self.label, self.explanation, self.control, self.default = label, explanation, control, default
-        self.marks = True
-        """Whether a value that is not the standard one is marked, and can be reset."""
+        self._marks = True
         self._value = default
         control.chosen.connect(self.chosen.emit)
-        self.reset = Button("Reset", "link")
-        self.reset.setAccessibleName(f"Reset {label}")
+        self.reset = Button(tr("Reset"), "link")
+        self.reset.setAccessibleName(tr("Reset {label}", label=label))
         self.reset.clicked.connect(lambda: self.chosen.emit(self.default))
         keep = self.reset.sizePolicy()
         keep.setRetainSizeWhenHidden(True)
@@ -53,10 +55,10 @@ class Row(QWidget):
         self._dot = _Dot()
         self._error = Label("", "cap", "bad", wrap=True)
         self._error.hide()
-        self.restart = Button("Start the worker anew", "link", "refresh")
-        self.restart.setAccessibleName(f"Start the worker anew for {label}")
+        self.restart = Button(tr("Start the worker anew"), "link", "refresh")
+        self.restart.setAccessibleName(tr("Start the worker anew for {label}", label=label))
         self.restart.clicked.connect(self.restart_asked)
-        self._pending = Label(PENDING, "cap", "warn", wrap=True)
+        self._pending = Label(tr(PENDING), "cap", "warn", wrap=True)
         self.divider = Divider()
         self._build()
         self.set_pending(False)
@@ -68,35 +70,44 @@ class Row(QWidget):
         title.addWidget(Label(self.label, "strong"))
         title.addWidget(self._dot)
         title.addStretch(1)
-        texts = QVBoxLayout()
+        words, controls = QWidget(), QWidget()
+        texts = QVBoxLayout(words)
+        texts.setContentsMargins(0, 0, 0, 0)
         texts.setSpacing(2)
         texts.addLayout(title)
         texts.addWidget(Label(self.explanation, "cap", "text2", wrap=True))
         texts.addWidget(self._error)
         texts.addWidget(self._pending)
         texts.addWidget(self.restart)
-        row = QHBoxLayout()
+        row = QHBoxLayout(controls)
         row.setContentsMargins(0, 2, 0, 2)
         row.setSpacing(look.L)
-        row.addLayout(texts, 1)
+        row.addStretch(1)
         row.addWidget(self.reset)
         row.addWidget(self.control)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(look.S)
         column.addWidget(self.divider)
-        column.addLayout(row)
+        column.addWidget(Pair(words, controls, (1, 0), early=False, spacing=look.L))
         self.setMinimumHeight(theme().px(44))
 
     def show_value(self, value: Any, error: str = "") -> None:
         """Show a value, and a sentence if another one was refused."""
         self._value = value
         self.control.show_value(value)
-        changed = self.is_changed and self.marks
+        changed = self.is_changed and self._marks
         self._dot.setVisible(changed)
         self.reset.setVisible(changed)
         self._error.setText(error)
         self._error.setVisible(bool(error))
+
+    def leave_unmarked(self) -> None:
+        """A value that is not the standard one is neither marked nor can be reset."""
+        self._marks = False
+        policy = self.reset.sizePolicy()
+        policy.setRetainSizeWhenHidden(False)
+        self.reset.setSizePolicy(policy)
 
     def set_pending(self, pending: bool) -> None:
         """Whether the value counts only once the worker has started anew."""
@@ -119,10 +130,10 @@ class Row(QWidget):
 
 def row_of(field: "dataclasses.Field[Any]", kind: Any) -> Row:
     """The row of a declared setting."""
-    explanation = field.metadata["help"]
+    explanation = " ".join(tr_setting(part) for part in SENTENCES.split(field.metadata["help"]))
     if field.name == "threads":
-        explanation += f" This PC has {cores()} core{'' if cores() == 1 else 's'}."
-    return Row(field.metadata["label"], explanation, make_control(field, kind), DEFAULTS[field.name])
+        explanation = f"{explanation} {tr('This PC has %Ln core(s).', cores())}"
+    return Row(tr_setting(field.metadata["label"]), explanation, make_control(field, kind), DEFAULTS[field.name])
 
 
 class LoginRow(Row):
@@ -133,7 +144,7 @@ class LoginRow(Row):
     """
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(LOGIN, LOGIN_HELP, SwitchControl(LOGIN), False)
+        super().__init__(tr(LOGIN), tr(LOGIN_HELP), SwitchControl(tr(LOGIN)), False)
         self._folder = folder
         self.chosen.connect(self.set)
 
@@ -142,7 +153,7 @@ class LoginRow(Row):
         try:
             self.show_value(start_at_login(self._folder, wish))
         except HearthError as error:
-            self.show_value(start_at_login(self._folder), str(error))
+            self.show_value(start_at_login(self._folder), told(str(error)))
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -158,8 +169,8 @@ class Group(Card):
     def __init__(self, title: str) -> None:
         super().__init__(title)
         self.rows: list[Row] = []
-        self.reset = Button("Reset all of these", "link")
-        self.reset.setAccessibleName(f"Reset all of {title}")
+        self.reset = Button(tr("Reset all of these"), "link")
+        self.reset.setAccessibleName(tr("Reset all of {title}", title=title))
         self.reset.clicked.connect(lambda: self.reset_asked.emit([row for row in self.rows if row.is_changed]))
         self.head.addWidget(self.reset)
         self.look()
@@ -190,8 +201,8 @@ class _Dot(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.setFixedSize(theme().px(8), theme().px(8))
-        self.setToolTip("Changed from the standard value")
-        self.setAccessibleName("Changed from the standard value")
+        self.setToolTip(tr("Changed from the standard value"))
+        self.setAccessibleName(tr("Changed from the standard value"))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)

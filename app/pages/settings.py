@@ -8,17 +8,19 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QLineEdit
 
+from app.language import mark, told, tr, tr_setting
 from app.pages.recovery import WHAT, RecoveryWords
 from app.pages.setting_row import DEFAULTS, Group, LoginRow, Row, row_of
 from app.theme import theme
 from app.window.buttons import Button
+from app.window.focus import order_focus
 from app.window.page import Page
 from app.window.widgets import Card, Label, Notice
 from app.worker_client import WorkerClient
 from core.errors import HearthError
 from core.settings import START, Settings
 
-NO_WORKER = "Settings can be changed as soon as the worker answers."
+NO_WORKER = mark("Settings can be changed as soon as the worker answers.")
 RESTART = {field.name for field in dataclasses.fields(Settings) if field.metadata.get("restart")}
 """What the worker reads at its start only."""
 SEARCH_WIDTH = 220
@@ -38,10 +40,10 @@ class SettingsPage(Page):
     def __init__(self, client: WorkerClient) -> None:
         super().__init__(
             "settings",
-            "Settings",
+            tr("Settings"),
             "settings",
-            "Settings",
-            "Each change is applied at once and kept for the next start.",
+            tr("Settings"),
+            tr("Each change is applied at once and kept for the next start."),
         )
         self._client = client
         self.values: dict[str, Any] = dict(DEFAULTS)
@@ -60,22 +62,23 @@ class SettingsPage(Page):
                 self._group(field.metadata["group"]).add(row)
         self.login = LoginRow(client.folder)
         self.groups[START].add(self.login)
-        self.identity = Card("Identity")
+        self.identity = Card(tr("Identity"))
         self.words = RecoveryWords(client.folder)
         self.identity.body.addWidget(self.words)
         self.body.insertWidget(self.body.indexOf(self.groups["Advanced"]), self.identity)
         self.body.addStretch(1)
+        order_focus(self)
         self.search.textChanged.connect(self._search)
         self._search("")
         self.set_connected(False, "")
 
     def _build_head(self) -> None:
         self.search = QLineEdit()
-        self.search.setPlaceholderText("Search settings")
-        self.search.setAccessibleName("Search settings by label and explanation")
+        self.search.setPlaceholderText(tr("Search settings"))
+        self.search.setAccessibleName(tr("Search settings by label and explanation"))
         self.search.setClearButtonEnabled(True)
         self.search.setFixedWidth(theme().px(SEARCH_WIDTH))
-        self.undo_button = Button("Undo", "plain", "undo")
+        self.undo_button = Button(tr("Undo"), "plain", "undo")
         self.undo_button.setEnabled(False)
         self.undo_button.clicked.connect(self.undo)
         self.head.addWidget(self.search, 0, Qt.AlignmentFlag.AlignTop)
@@ -94,7 +97,7 @@ class SettingsPage(Page):
     def _group(self, title: str) -> Group:
         group = self.groups.get(title)
         if group is None:
-            group = self.groups[title] = Group(title)
+            group = self.groups[title] = Group(tr_setting(title))
             group.reset_asked.connect(self._reset)
             self.body.addWidget(group)
         return group
@@ -102,10 +105,10 @@ class SettingsPage(Page):
     def _search(self, text: str) -> None:
         words = text.casefold().split()
         found = [group.search(words) for group in self.groups.values()]
-        identity = f"{self.identity.title.text()} {self.words.button.text()} {WHAT}".casefold()
+        identity = f"{self.identity.title.text()} {self.words.button.text()} {tr(WHAT)}".casefold()
         self.identity.setVisible(all(word in identity for word in words))
         found.append(not self.identity.isHidden())
-        self.nothing.setText(f"No setting has “{text.strip()}” in its label or explanation.")
+        self.nothing.setText(tr("No setting has “{words}” in its label or explanation.", words=text.strip()))
         self.nothing.setVisible(not any(found))
 
     def set_values(self, values: dict[str, Any]) -> None:
@@ -121,8 +124,14 @@ class SettingsPage(Page):
             group.look()
         self.applied.emit(self.values)
 
+    def take_over(self, other: "SettingsPage") -> None:
+        """Show what another page has shown, as if it had been this one."""
+        self._in_force, self._undo = other._in_force, other._undo
+        self.set_values(other.values)
+        self.undo_button.setEnabled(bool(self._undo))
+
     def set_connected(self, connected: bool, sentence: str) -> None:
-        self.notice.set_text("" if connected else f"{sentence} {NO_WORKER}".strip())
+        self.notice.set_text("" if connected else f"{sentence} {tr(NO_WORKER)}".strip())
         if not connected:
             self._in_force = None  # another worker may have read other ones
         for row in self.rows.values():
@@ -142,11 +151,11 @@ class SettingsPage(Page):
             self.set_values(values)
             self._undo = {name: before[name] for name in DEFAULTS if before[name] != self.values[name]} or self._undo
             self.undo_button.setEnabled(bool(self._undo))
-            self.undo_button.setToolTip("Take back: " + ", ".join(self._label(name) for name in self._undo))
+            self.undo_button.setToolTip(tr("Take back: {names}", names=", ".join(map(self._label, self._undo))))
 
         def failed(error: HearthError) -> None:
             for name in self.rows.keys() & changes.keys():
-                self.rows[name].show_value(self.values[name], str(error))
+                self.rows[name].show_value(self.values[name], told(str(error)))
 
         self._client.set_settings(changes, done, failed)
 

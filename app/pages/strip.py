@@ -5,12 +5,13 @@ from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEv
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from app import theme as look
+from app.language import tr
 from app.pages.answers import Swatch
 from app.pages.hosts import Hosts, missing, name_of
 from app.pages.writing import Byte
 from app.theme import theme
 from app.window.widgets import Card, Label
-from app.window.words import number
+from app.window.words import number, percent
 from core.control.messages import Answer
 
 CELL, PITCH = 9, 11
@@ -41,7 +42,7 @@ class AnswerStrip(QWidget):
         self._rows = USUAL
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName("Who answered, byte by byte")
+        self.setAccessibleName(tr("Who answered, byte by byte"))
 
     def show_bytes(self, all_bytes: list[Byte], at: int | None) -> None:
         """Show a text's bytes with one of them chosen; None: the newest."""
@@ -51,7 +52,9 @@ class AnswerStrip(QWidget):
             self._rows = rows
             self.updateGeometry()
         place = len(all_bytes) - 1 if at is None else at
-        self.setAccessibleDescription(f"Byte {place + 1} is chosen." if all_bytes else "Nothing yet.")
+        self.setAccessibleDescription(
+            tr("Byte {place} is chosen.", place=place + 1) if all_bytes else tr("Nothing yet.")
+        )
         self.update()
 
     def sizeHint(self) -> QSize:
@@ -136,7 +139,7 @@ class StripCard(Card):
     """The strip with whose share of the answers was how large."""
 
     def __init__(self, hosts: Hosts) -> None:
-        super().__init__("Who answered, byte by byte")
+        super().__init__(tr("Who answered, byte by byte"))
         self.strip = AnswerStrip(hosts)
         self._hosts = hosts
         self._legend: list[tuple[Swatch, Label]] = []
@@ -167,9 +170,9 @@ class StripCard(Card):
             if place < len(best):
                 host = best[place]
                 swatch.set("lit", self._hosts.letter(host), self._hosts.tone(host))
-                words.setText(f"{name_of(host)}, {weights[host] / whole:.0%}" if whole else name_of(host))
+                words.setText(f"{name_of(host)}, {percent(weights[host] / whole, 0)}" if whole else name_of(host))
         more = len(best) - NAMED
-        self._more.setText(f"and {more} more")
+        self._more.setText(tr("and %Ln more", more))
         self._more.setVisible(more > 0)
         silent = sum(not answer.answered for byte in all_bytes for answer in byte.experts)
         self._note.setText(_about(len(all_bytes), silent))
@@ -177,12 +180,14 @@ class StripCard(Card):
 
 def heading(place: int, byte: Byte) -> str:
     """ "Byte 30: “i”"; a byte in the middle of a character has no sign of its own."""
-    names = {"": "", " ": ": space", "\n": ": new line", "\t": ": tab"}
-    return f"Byte {number(place + 1)}{names.get(byte.text, f': “{byte.text}”')}"
+    names = {" ": tr("space"), "\n": tr("new line"), "\t": tr("tab")}
+    name = tr("Byte {place}", place=number(place + 1))
+    return f"{name}: {names.get(byte.text, f'“{byte.text}”')}" if byte.text else name
 
 
 def _about(count: int, silent: int) -> str:
     if not count:
-        return "A column for every byte, a cell for every expert that was asked; the brighter, the more weight."
-    left_out = f" Hollow cells: experts that did not answer, {number(silent)} so far." if silent else ""
-    return f"The newest byte is at the right; brighter cells had more weight.{left_out}"
+        return tr("A column for every byte, a cell for every expert that was asked; the brighter, the more weight.")
+    about = tr("The newest byte is at the right; brighter cells had more weight.")
+    left_out = tr("Hollow cells: experts that did not answer, %Ln so far.", silent) if silent else ""
+    return f"{about} {left_out}".strip()

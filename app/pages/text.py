@@ -10,6 +10,7 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from app import theme as look
+from app.language import mark, tr
 from app.pages.answered import AnsweredCard
 from app.pages.continuation import Continuation
 from app.pages.hosts import Hosts
@@ -18,7 +19,7 @@ from app.pages.writing import Writing
 from app.theme import theme
 from app.window.buttons import Button
 from app.window.inputs import NumberField, Slider
-from app.window.widgets import Card, Divider, Label, Notice, Pill
+from app.window.widgets import Card, Divider, Label, Notice, Pair, Pill
 from app.window.words import number, rate
 from app.worker_client import WorkerClient
 from core.control.messages import CurvePoint, GenerateParams, Status
@@ -32,8 +33,8 @@ COLDEST, HOTTEST, TENTHS = 0, 20, 7
 """The temperature, in tenths."""
 REDRAW_S = 0.25
 """Between two pictures of who answered."""
-UNTAUGHT = "The model has learned nothing yet: what it adds is noise."
-TOO_LONG = f"The prompt is longer than {LONGEST:,} characters. Shorten it; the model sees only its end."
+UNTAUGHT = mark("The model has learned nothing yet: what it adds is noise.")
+TOO_LONG = mark("The prompt is longer than {most} characters. Shorten it; the model sees only its end.")
 
 
 class TextDemo(QWidget):
@@ -44,12 +45,12 @@ class TextDemo(QWidget):
         hosts = Hosts()
         self.writing = Writing(client)
         self.prompt = QPlainTextEdit(PROMPT)
-        self.temperature = Slider("Temperature", COLDEST, HOTTEST, TENTHS, lambda tenths: number(tenths / 10, 1))
+        self.temperature = Slider(tr("Temperature"), COLDEST, HOTTEST, TENTHS, lambda tenths: number(tenths / 10, 1))
         self.length = NumberField()
-        self.go = Button("Continue", "primary", "play")
+        self.go = Button(tr("Continue"), "primary", "play")
         self.page = Continuation()
         self.experts = AnsweredCard(
-            "Experts that answered", "They light up while the text goes on.", hosts, upright=True
+            tr("Experts that answered"), tr("They light up while the text goes on."), hosts, upright=True
         )
         self.strip = StripCard(hosts)
         self._figures = Label("", "cap", "text2", tabular=True)
@@ -87,50 +88,48 @@ class TextDemo(QWidget):
 
     def _build(self) -> None:
         self._name_all()
-        pair = QHBoxLayout()  # side by side also where it is narrow: who answers changes while one reads
-        pair.setSpacing(look.CARD_GAP)
-        pair.addWidget(self._text_card(), 1)
         self.experts.head.addWidget(self._pill)
-        pair.addWidget(self.experts, 1)
+        # Side by side also where it is narrow: who answers changes while one reads.
+        pair = Pair(self._text_card(), self.experts, early=False)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(look.CARD_GAP)
-        column.addLayout(pair, 1)
+        column.addWidget(pair, 1)
         column.addWidget(self.strip)
 
     def _name_all(self) -> None:
         self.prompt.setTabChangesFocus(True)
         self.prompt.document().setDocumentMargin(look.S)
         self.prompt.setFixedHeight(theme().px(66))
-        self.prompt.setAccessibleName("Your prompt")
-        self.prompt.setAccessibleDescription("The model goes on where it ends. Ctrl+Enter continues, Escape stops.")
+        self.prompt.setAccessibleName(tr("Your prompt"))
+        self.prompt.setAccessibleDescription(tr("The model goes on where it ends. Ctrl+Enter continues, Escape stops."))
         self.length.setRange(*LENGTHS)
         self.length.setSingleStep(50)
         self.length.setValue(LENGTH)
-        self.length.setSuffix(" bytes")
-        self.length.setAccessibleName("Length in bytes")
-        self.temperature.setToolTip("0 always takes the likeliest byte; the higher, the more surprising the text")
+        self.length.setSuffix(f" {tr('bytes')}")
+        self.length.setAccessibleName(tr("Length in bytes"))
+        self.temperature.setToolTip(tr("0 always takes the likeliest byte; the higher, the more surprising the text"))
         self.temperature.setAccessibleDescription(self.temperature.toolTip())
 
     def _text_card(self) -> Card:
-        card = Card("Your prompt")
+        card = Card(tr("Your prompt"))
         card.body.addWidget(self.prompt)
         warmth = QHBoxLayout()
         warmth.setSpacing(look.M)
-        warmth.addWidget(Label("Temperature", "body", "text2"))
+        warmth.addWidget(Label(tr("Temperature"), "body", "text2"))
         warmth.addWidget(self.temperature, 1)
         warmth.addWidget(self.temperature.figure)
         card.body.addLayout(warmth)
         row = QHBoxLayout()
         row.setSpacing(look.M)
-        row.addWidget(Label("Length", "body", "text2"))
+        row.addWidget(Label(tr("Length"), "body", "text2"))
         row.addWidget(self.length)
         row.addStretch(1)
         row.addWidget(self.go)
         card.body.addLayout(row)
         card.body.addWidget(Divider())
         head = QHBoxLayout()
-        head.addWidget(Label("Continuation", "head"))
+        head.addWidget(Label(tr("Continuation"), "head"))
         head.addStretch(1)
         head.addWidget(self._figures)
         card.body.addLayout(head)
@@ -167,7 +166,7 @@ class TextDemo(QWidget):
         """Let the model go on with the prompt."""
         prompt = self.prompt.toPlainText()
         if len(prompt) > LONGEST:
-            self._notice.set_text(TOO_LONG)
+            self._notice.set_text(tr(TOO_LONG, most=number(LONGEST)))
             return
         self._notice.set_text("")
         self._chosen = None
@@ -183,10 +182,12 @@ class TextDemo(QWidget):
     def _grown(self) -> None:
         writing = self.writing
         self.page.grow(writing.text)
-        self.go.setText("Stop" if writing.running else "Continue")
+        self.go.setText(tr("Stop") if writing.running else tr("Continue"))
         self.go.set_icon("stop" if writing.running else "play")
         self.go.set_kind("plain" if writing.running else "primary")
-        self.go.setToolTip("Escape" if writing.running else "Ctrl+Enter")
+        self.go.setToolTip(
+            QKeySequence("Esc" if writing.running else "Ctrl+Enter").toString(QKeySequence.SequenceFormat.NativeText)
+        )
         self._escape.setEnabled(writing.running)
         self._figures.setText(self._progress())
         now = time.monotonic()
@@ -197,11 +198,11 @@ class TextDemo(QWidget):
     def _progress(self) -> str:
         writing = self.writing
         if not writing.bytes:
-            return "The model is reading" if writing.running else ""
-        count = f"{number(len(writing.bytes))} of {number(writing.wanted)} bytes"
+            return tr("The model is reading") if writing.running else ""
+        count = tr("{bytes} of {wanted} bytes", bytes=number(len(writing.bytes)), wanted=number(writing.wanted))
         if not writing.running and len(writing.bytes) < writing.wanted:
-            return f"{count}, stopped"
-        return count if writing.rate is None else f"{count}, {rate(writing.rate)} per second"
+            return tr("{count}, stopped", count=count)
+        return count if writing.rate is None else tr("{count}, {rate} per second", count=count, rate=rate(writing.rate))
 
     def _tell(self, awaited: str) -> None:
         self._awaited = awaited
@@ -213,10 +214,12 @@ class TextDemo(QWidget):
         if self._awaited or status is None:
             self._about.setText(self._awaited)
         elif status.step == 0:
-            self._about.setText(f"{status.run_title}, step 0. {UNTAUGHT}")
+            self._about.setText(f"{status.run_title}, {tr('step {step}', step=0)}. {tr(UNTAUGHT)}")
         else:
-            bits = "" if self._bits is None else f"; {number(self._bits, 2)} bits a byte on unseen text"
-            self._about.setText(f"{status.run_title}, step {number(status.step)}{bits}.")
+            about = f"{status.run_title}, {tr('step {step}', step=number(status.step))}"
+            if self._bits is not None:
+                about = f"{about}; {tr('{bits} bits a byte on unseen text', bits=number(self._bits, 2))}"
+            self._about.setText(f"{about}.")
 
     # who answered
 
@@ -247,7 +250,7 @@ class TextDemo(QWidget):
         self.strip.show_bytes(known, self._chosen)
         self._pill.setVisible(bool(known))
         if not known:
-            self.experts.title.setText("Experts that answered")
+            self.experts.title.setText(tr("Experts that answered"))
             self.experts.show_answers([])
             return
         place = len(known) - 1 if self._chosen is None else self._chosen
@@ -258,5 +261,7 @@ class TextDemo(QWidget):
         self.experts.show_answers(answers)
         self._order_focus()
         self._pill.set(
-            f"{answered} of {len(answers)} answered", "ok" if whole else "warn", "check" if whole else "clock"
+            tr("{answered} of {answers} answered", answered=answered, answers=len(answers)),
+            "ok" if whole else "warn",
+            "check" if whole else "clock",
         )

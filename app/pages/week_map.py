@@ -9,9 +9,9 @@ from PySide6.QtGui import QFocusEvent, QFontMetrics, QKeyEvent, QMouseEvent, QPa
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app import theme as look
+from app.language import locale, tr
 from app.pages.history import KINDS
 from app.theme import theme
-from app.window.words import locale
 from core.community.messages import Series
 
 DAYS, HOURS = 7, 24
@@ -37,7 +37,7 @@ class WeekMap(QWidget):
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setAccessibleName("When this PC helps, hour by hour")
+        self.setAccessibleName(tr("When this PC helps, hour by hour"))
 
     def set_hours(self, series: Series) -> None:
         """Show seconds of computing by the hour, the last of them today."""
@@ -65,21 +65,22 @@ class WeekMap(QWidget):
     def words(self, place: tuple[int, int]) -> str:
         """An hour in words."""
         day, hour = place
-        name = locale().toString(self._dates[day], "ddd d MMM")
-        amount = KINDS["seconds"].write(self._seconds[day][hour]) if self._known[day][hour] else "still to come"
-        return f"{name}, {hour:02}:00 to {(hour + 1) % 24:02}:00: {amount}"
+        name = locale().toString(self._dates[day], tr("ddd d MMM"))
+        amount = KINDS["seconds"].write(self._seconds[day][hour]) if self._known[day][hour] else tr("still to come")
+        times = tr("{start} to {end}", start=f"{hour:02}:00", end=f"{(hour + 1) % 24:02}:00")
+        return f"{name}, {times}: {amount}"
 
     def _describe(self) -> None:
         sums = [sum(hours) for hours in self._seconds]
         if not any(sums):
-            self.setAccessibleDescription("Nothing in the last seven days.")
+            self.setAccessibleDescription(tr("Nothing in the last seven days."))
             return
         most = max(range(DAYS), key=lambda day: sums[day])
         write = KINDS["seconds"].write
         name = locale().toString(self._dates[most], "dddd")
-        self.setAccessibleDescription(
-            f"{write(sum(sums))} in the last seven days; the most was {name}, {write(sums[most])}."
-        )
+        whole, amount = write(sum(sums)), write(sums[most])
+        words = tr("{all} in the last seven days; the most was {day}, {amount}.", all=whole, day=name, amount=amount)
+        self.setAccessibleDescription(words)
 
     # drawing
 

@@ -5,15 +5,15 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from app.language import mark, told, tr
 from app.pages.asking import EXPLAIN_MS
-from app.window.words import number
 from app.worker_client import WorkerClient
 from core.control.messages import Answer, Continued, GenerateParams, Piece
 from core.errors import HearthError
 
 SHOW_MS = 50
 """Bytes that come faster are shown together."""
-EXPLANATION = "The compute process is starting; the text begins when it is ready."
+EXPLANATION = mark("The compute process is starting; the text begins when it is ready.")
 
 
 class Byte(NamedTuple):
@@ -55,7 +55,7 @@ class Writing(QObject):
         self._show = QTimer(self, singleShot=True, interval=SHOW_MS)
         self._show.timeout.connect(self.grown)
         self._patience = QTimer(self, singleShot=True, interval=EXPLAIN_MS)
-        self._patience.timeout.connect(lambda: self.told.emit(EXPLANATION))
+        self._patience.timeout.connect(lambda: self.told.emit(tr(EXPLANATION)))
 
     @property
     def rate(self) -> float | None:
@@ -107,8 +107,8 @@ class Writing(QObject):
         self._end()
         if isinstance(end, HearthError):
             count = len(self.bytes)
-            after = f" The text ends after {number(count)} byte{'s' * (count != 1)}." if count else ""
-            self.failed.emit(f"{end}{after}")
+            after = tr("The text ends after %Ln byte(s).", count) if count else ""
+            self.failed.emit(f"{told(str(end))} {after}".strip())
 
     def _end(self) -> None:
         self.running, self._request = False, None

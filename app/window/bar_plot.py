@@ -7,6 +7,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QFontMetrics, QKeyEvent, QPainter, QPainterPath, QPen, QResizeEvent
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
+from app.language import tr
 from app.theme import theme
 from app.window.plot import Plot, ticks
 from app.window.words import short
@@ -105,9 +106,14 @@ class BarPlot(Plot):
         if not any(sums):
             return self._empty.text()
         most = max(range(len(sums)), key=lambda at: sums[at])
-        return (
-            f"{self._name}: {self._write(sum(sums))} in all; the most was {self.bars.names[most]}, "
-            f"{self._write(sums[most])}; the last is {self.bars.names[-1]}, {self._write(sums[-1])}."
+        return tr(
+            "{name}: {all} in all; the most was {best}, {most}; the last is {newest}, {last}.",
+            name=self._name,
+            all=self._write(sum(sums)),
+            best=self.bars.names[most],
+            most=self._write(sums[most]),
+            newest=self.bars.names[-1],
+            last=self._write(sums[-1]),
         )
 
     def words(self, at: int) -> str:

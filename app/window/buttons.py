@@ -7,7 +7,7 @@ from PySide6.QtGui import QEnterEvent, QFont, QFontMetrics, QKeyEvent, QPainter,
 from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QMenu, QPushButton, QSizePolicy, QWidget
 
 from app import theme as look
-from app.icons import hairline, paint_icon
+from app.icons import hairline, paint_icon, placed
 from app.theme import theme
 
 
@@ -25,7 +25,7 @@ class Button(QPushButton):
         super().__init__(text)
         self.kind, self._icon, self._icon_after = kind, icon, icon_after
         self.joined: Qt.Edge | None = None
-        """The edge at which it touches the other part of a split button."""
+        """The edge at which it touches the other part of a split button, read from left to right."""
         self._hover = False
         self.setFont(theme().font("strong"))
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -97,15 +97,19 @@ class Button(QPushButton):
         if not primary:
             rect = hairline(painter, rect, edge)
         painter.setBrush(fill)
+        joined = self.joined
+        if joined is not None and self.layoutDirection() is Qt.LayoutDirection.RightToLeft:
+            joined = Qt.Edge.LeftEdge if joined is Qt.Edge.RightEdge else Qt.Edge.RightEdge
         beyond = 2.0 * look.RADIUS_CONTROL  # the widget's edge cuts off what reaches over the joint
-        if self.joined is Qt.Edge.RightEdge:
+        if joined is Qt.Edge.RightEdge:
             rect.setRight(rect.right() + beyond)
-        elif self.joined is Qt.Edge.LeftEdge:
+        elif joined is Qt.Edge.LeftEdge:
             rect.setLeft(rect.left() - beyond)
         painter.drawRoundedRect(rect, look.RADIUS_CONTROL, look.RADIUS_CONTROL)
         if self.joined is Qt.Edge.LeftEdge:
             tone = look.mix(fill, colors.color(self._tone()), 0.35)
-            painter.fillRect(QRectF(0, self.height() * 0.25, 1, self.height() * 0.5), tone)
+            line = QRectF(0, self.height() * 0.25, 1, self.height() * 0.5)
+            painter.fillRect(placed(self, line), tone)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -114,7 +118,7 @@ class Button(QPushButton):
         self.paint_label(painter, QRectF(self.rect()))
 
     def paint_label(self, painter: QPainter, rect: QRectF) -> None:
-        """Icon and word, centred in `rect` (links: from its left)."""
+        """Icon and word, centred in `rect` (links: from where lines begin)."""
         color = theme().color(self._tone())
         side, gap = (self._icon_side(), theme().px(6) if self.text() else 0) if self._icon else (0, 0)
         text_width = QFontMetrics(self.font()).horizontalAdvance(self.text())
@@ -122,14 +126,15 @@ class Button(QPushButton):
         icon_left = left + text_width + gap - 2 if self._icon_after else left
         text_left = left if self._icon_after else left + side + gap
         if self._icon:
-            paint_icon(painter, self._icon, QRectF(icon_left, rect.center().y() - side / 2, side, side), color)
+            place = QRectF(icon_left, rect.center().y() - side / 2, side, side)
+            paint_icon(painter, self._icon, placed(self, place), color)
         font = QFont(self.font())
         font.setUnderline(self.kind == "link" and self._hover)
         painter.setFont(font)
         painter.setPen(color)
         painter.drawText(
-            QRectF(text_left, rect.top(), text_width + 2, rect.height()),
-            int(Qt.AlignmentFlag.AlignVCenter),
+            placed(self, QRectF(text_left - 1, rect.top(), text_width + 2, rect.height())),
+            int(Qt.AlignmentFlag.AlignCenter),
             self.text(),
         )
 
@@ -171,7 +176,10 @@ class SplitButton(QWidget):
         menu = self._make_menu()
         menu.setParent(self, menu.windowFlags())
         menu.aboutToHide.connect(menu.deleteLater)
-        menu.popup(self.mapToGlobal(self.rect().bottomLeft()) + QPointF(0, 6).toPoint())
+        at = self.rect().bottomLeft()
+        if self.layoutDirection() is Qt.LayoutDirection.RightToLeft:
+            at.setX(self.width() - menu.sizeHint().width())
+        menu.popup(self.mapToGlobal(at) + QPointF(0, 6).toPoint())
 
 
 class Switch(QAbstractButton):
@@ -215,7 +223,7 @@ class Switch(QAbstractButton):
         painter.drawRoundedRect(track, track.height() / 2, track.height() / 2)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(knob_color)
-        painter.drawEllipse(QRectF(knob, track.center().y() - side / 2, side, side))
+        painter.drawEllipse(placed(self, QRectF(knob, track.center().y() - side / 2, side, side)))
 
 
 class Segmented(QWidget):
@@ -294,7 +302,8 @@ class _Segment(QAbstractButton):
         return self.sizeHint()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        steps = {Qt.Key.Key_Left: -1, Qt.Key.Key_Up: -1, Qt.Key.Key_Right: 1, Qt.Key.Key_Down: 1}
+        on = -1 if self.layoutDirection() is Qt.LayoutDirection.RightToLeft else 1
+        steps = {Qt.Key.Key_Left: -on, Qt.Key.Key_Up: -1, Qt.Key.Key_Right: on, Qt.Key.Key_Down: 1}
         key = Qt.Key(event.key())
         if key in steps:
             self._move(steps[key])

@@ -7,6 +7,7 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QBrush, QLinearGradient
 from PySide6.QtWidgets import QHBoxLayout
 
+from app.language import tr
 from app.theme import theme
 from app.window.plot import Plot, ticks
 from app.window.widgets import Label
@@ -50,13 +51,13 @@ class CurvePlot(Plot):
         moment: Callable[[float], str] | None = None,
     ) -> None:
         super().__init__(name, mark, empty)
-        self._moment = moment or (lambda step: f"step {number(step)}")
+        self._moment = moment or (lambda step: tr("step {step}", step=number(step)))
         self._told_last = moment or number
         self._tone = self._shown_tone = tone
         self._write, self._top = write, top
         self._points: list[tuple[int, float]] = []
         self._height = 1.0
-        self._first = Label("Step 0", "cap", "text3")
+        self._first = Label("", "cap", "text3")
         self._last = Label("", "cap", "text3", tabular=True)
         self._foot = QHBoxLayout()
         self._foot.addWidget(self._first)
@@ -79,9 +80,13 @@ class CurvePlot(Plot):
         if not self._points:
             return self._empty.text()
         (first, start), (last, now) = self._points[0], self._points[-1]
-        return (
-            f"{self._name}: {self._write(now)} at {self._moment(last)}; "
-            f"{self._write(start)} at {self._moment(first)}, the first one measured."
+        return tr(
+            "{name}: {now} at {last}; {start} at {first}, the first one measured.",
+            name=self._name,
+            now=self._write(now),
+            last=self._moment(last),
+            start=self._write(start),
+            first=self._moment(first),
         )
 
     def _fill(self, item: Any) -> None:

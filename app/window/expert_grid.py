@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QScrollArea, QSizePolicy, QWidget
 
 from app import theme as look
 from app.icons import hairline
+from app.language import mark, tr
 from app.theme import theme
 from app.window.words import number
 from core.control.messages import ExpertStatus
@@ -28,12 +29,12 @@ HOLLOW = -1
 GREATEST, LEAST, GAP = 26, 9, 3
 EXTENT = 108
 """Side of a layer, pixels, where its cells can keep to their least size."""
-NOBODY = "No expert is hosted in this cell"
+NOBODY = mark("No expert is hosted in this cell")
 
 
 def describe(expert: ExpertStatus) -> str:
     """ "digits.0.1.3: 1,204 updates, 38,211 samples"."""
-    return f"{expert.uid}: {number(expert.updates)} updates, {number(expert.samples)} samples"
+    return f"{expert.uid}: {tr('%Ln update(s)', expert.updates)}, {tr('%Ln sample(s)', expert.samples)}"
 
 
 class ExpertGrid(QWidget):
@@ -60,7 +61,7 @@ class ExpertGrid(QWidget):
         self._picture: QPixmap | None = None
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName(f"Experts of layer {layer}")
+        self.setAccessibleName(tr("Experts of layer {layer}", layer=layer))
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         theme().changed.connect(self._draw_anew)
 
@@ -76,7 +77,7 @@ class ExpertGrid(QWidget):
 
         def words(cell: int) -> str:
             expert = cells[cell]
-            return NOBODY if expert is None else describe(expert)
+            return tr(NOBODY) if expert is None else describe(expert)
 
         self.set_cells(columns, shades, words)
 
@@ -136,8 +137,10 @@ class ExpertGrid(QWidget):
 
     def _describe(self) -> None:
         hosted = len(self._shades) - self._shades.count(HOLLOW)
-        here = f", {number(len(self._own))} of them here" if self._own else ""
-        summary = f"{number(hosted)} of {number(len(self._shades))} cells have an expert{here}. Arrow keys tell each."
+        summary = tr("{hosted} of %Ln cell(s) have an expert.", len(self._shades), hosted=number(hosted))
+        if self._own:
+            summary = f"{summary} {tr('%Ln of them is (are) here.', len(self._own))}"
+        summary = f"{summary} {tr('Arrow keys tell each.')}"
         self.setAccessibleDescription(self.words or summary)
 
     def _draw_anew(self) -> None:

@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSpacerItem, QVBoxLayout, QWidget
 
 from app import theme as look
+from app.language import tr
 from app.theme import theme
 from app.window.widgets import Label, set_tone
 from app.window.words import number, rate
@@ -37,7 +38,7 @@ class Fire(QWidget):
         self._stale = False
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.setAccessibleName("Calls served")
+        self.setAccessibleName(tr("Calls served"))
 
     def add(self, at: float, calls_per_s: float) -> bool:
         """A rate measured at the Unix time `at`; whether it is time to show it. An end is shown at once."""
@@ -76,8 +77,9 @@ class Fire(QWidget):
         """The chart in words."""
         known = [value for value in self._rates if value is not None]
         if not known:
-            return "No call was served yet."
-        return f"Now {rate(known[-1])} calls per second; the most in the last minute was {rate(max(known))}."
+            return tr("No call was served yet.")
+        now, most = rate(known[-1]), rate(max(known))
+        return tr("Now {now} calls per second; the most in the last minute was {most}.", now=now, most=most)
 
     def _pitch(self) -> int:
         return theme().px(PITCH)
@@ -159,7 +161,7 @@ class FirePanel(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(look.S)
         self.fire = Fire()
-        self._caption = Label("Calls served", "cap", "text2")
+        self._caption = Label(tr("Calls served"), "cap", "text2")
         self._rate = Label("", "cap_strong", tabular=True)
         self._row = row = QHBoxLayout()
         row.setSpacing(0)
@@ -178,12 +180,12 @@ class FirePanel(QWidget):
 
     def add(self, at: float, calls_per_s: float) -> None:
         if self.fire.add(at, calls_per_s):
-            self._rate.setText(f"{rate(calls_per_s)} per second")
+            self._rate.setText(tr("{rate} per second", rate=rate(calls_per_s)))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         columns = min(SECONDS, (self.width() + GAP) // theme().px(PITCH))
-        self._caption.setText(f"Calls served, last {number(columns)} s")
+        self._caption.setText(tr("Calls served, last {seconds} s", seconds=number(columns)))
         # The caption starts where the first column does; the room it asks for is always the same.
         pitch = theme().px(PITCH)
         offset = (self.width() + GAP) % pitch

@@ -1,8 +1,11 @@
 """The focus ring: two pixels outside of the control, for keyboard focus only."""
 
+import itertools
+from collections.abc import Iterator
+
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QLayout, QScrollArea, QWidget
 from shiboken6 import isValid
 
 from app import theme as look
@@ -10,6 +13,35 @@ from app.theme import theme
 
 REACH = 4
 """Two pixels of gap and two of ring."""
+
+
+def order_focus(root: QWidget) -> None:
+    """Let Tab go through what is in a widget as its layouts have it, also where some of it was made late."""
+    stops = list(_stops(root))
+    for one, following in itertools.pairwise(stops):
+        QWidget.setTabOrder(one, following)
+
+
+def _stops(widget: QWidget) -> Iterator[QWidget]:
+    if widget.focusPolicy() & Qt.FocusPolicy.TabFocus:
+        yield widget
+    layout = widget.layout()
+    if layout is not None:
+        yield from _within(layout)
+    elif isinstance(widget, QScrollArea) and (inner := widget.widget()) is not None:
+        yield from _stops(inner)
+
+
+def _within(layout: QLayout) -> Iterator[QWidget]:
+    for at in range(layout.count()):
+        item = layout.itemAt(at)
+        if item is None:
+            continue
+        widget, inner = item.widget(), item.layout()
+        if widget is not None:
+            yield from _stops(widget)
+        elif inner is not None:
+            yield from _within(inner)
 
 
 class FocusRing(QWidget):

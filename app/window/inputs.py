@@ -2,14 +2,15 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter, QPaintEvent, QPen, Qt, QValidator, QWheelEvent
 from PySide6.QtWidgets import QComboBox, QSlider, QSpinBox, QWidget
 
-from app.icons import paint_icon
+from app.icons import paint_icon, placed
+from app.language import locale
 from app.theme import theme
 from app.window.widgets import Label
-from app.window.words import duration, locale, number, seconds_of
+from app.window.words import duration, number, seconds_of
 
 ARROW = 14
 WIDTH = 26
@@ -129,10 +130,10 @@ class Slider(QSlider):
         at = radius + share * (self.width() - 2 * radius)
         for tone, end in (("line", float(self.width())), ("ember_fill", at)):
             painter.setBrush(colors.color(tone))
-            painter.drawRoundedRect(QRectF(0, middle - line / 2, end, line), line / 2, line / 2)
+            painter.drawRoundedRect(placed(self, QRectF(0, middle - line / 2, end, line)), line / 2, line / 2)
         painter.setPen(QPen(colors.color("line"), 1))
         painter.setBrush(colors.color("raised"))
-        painter.drawEllipse(QPointF(at, middle), radius - 1, radius - 1)
+        painter.drawEllipse(placed(self, QRectF(at, middle, 0, 0)).center(), radius - 1, radius - 1)
 
 
 class Choice(QComboBox):
@@ -154,7 +155,7 @@ def paint_arrow(widget: QWidget, top: float, down: bool) -> None:
     """A chevron in the arrows' part of a field."""
     painter = QPainter(widget)
     color = theme().color("text2" if widget.isEnabled() else "text3")
-    rect = QRectF(widget.width() - (WIDTH + ARROW) / 2, top, ARROW, ARROW)
+    rect = placed(widget, QRectF(widget.width() - (WIDTH + ARROW) / 2, top, ARROW, ARROW))
     if not down:
         painter.translate(rect.center())
         painter.rotate(180)

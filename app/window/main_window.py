@@ -9,8 +9,10 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 from app import theme as look
 from app.actions import Actions
 from app.icons import Icon
+from app.language import tr
 from app.theme import theme
 from app.tray_icons import app_icon
+from app.window import words
 from app.window.buttons import Button
 from app.window.focus import FocusRing
 from app.window.page import Page
@@ -36,7 +38,7 @@ class Footer(QWidget):
         row.setContentsMargins(look.PAGE_MARGIN, 0, look.PAGE_MARGIN, 0)
         row.setSpacing(6)
         self._icon = Icon("refresh", "text3", 14)
-        self._link = ElidedLabel("Connecting to the worker", "cap_strong", "text2")
+        self._link = ElidedLabel(tr("Connecting to the worker"), "cap_strong", "text2")
         self._run = ElidedLabel("", "cap", "text3")
         self._yields = Label("", "cap_strong", "text2", tabular=True)
         self._version = Label("", "cap", "text3")
@@ -51,15 +53,15 @@ class Footer(QWidget):
 
     def set_connected(self, connected: bool, sentence: str) -> None:
         self._icon.set("check" if connected else "alert", "ok" if connected else "bad")
-        self._link.setText("Worker connected" if connected else sentence)
+        self._link.setText(tr("Worker connected") if connected else sentence)
         set_tone(self._link, "text2" if connected else "bad")
 
     def update_status(self, status: Status) -> None:
-        self._run.setText(f"Run: {status.run_title} ({status.run})")
+        self._run.setText(tr("Run: {title} ({run})", title=status.run_title, run=status.run))
         p95 = status.yields.p95_ms
         measured = status.yields.count >= MIN_YIELDS and p95 is not None
-        self._yields.setText(f"Yields in {p95:.0f} ms (p95)" if measured else "")
-        self._yields.setToolTip(f"Measured in the last {status.yields.count} times" if measured else "")
+        self._yields.setText(tr("Yields in {p95} ms (p95)", p95=words.number(p95 or 0.0)) if measured else "")
+        self._yields.setToolTip(tr("Measured in the last %Ln time(s)", status.yields.count) if measured else "")
         self._version.setText(f"Hearth {status.version}")
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -78,8 +80,8 @@ class Note(Panel):
         self._label = Label("", "body", wrap=True)
         self._button = Button("", "link")
         self.dismiss = Button("", "link", "close")
-        self.dismiss.setAccessibleName("Dismiss")
-        self.dismiss.setToolTip("Dismiss")
+        self.dismiss.setAccessibleName(tr("Dismiss"))
+        self.dismiss.setToolTip(tr("Dismiss"))
         self._row = row = QHBoxLayout(self)
         row.setContentsMargins(look.M, look.XS, look.XS, look.XS)
         row.setSpacing(look.M)
@@ -147,7 +149,7 @@ class MainWindow(QWidget):
         self.sidebar.chosen.connect(self._show)
         self.sidebar.state_clicked.connect(actions.why)
         actions.open_page.connect(self.open_page)
-        self.sidebar.chip.set_state("preparing", "The worker is starting")
+        self.sidebar.chip.set_state("preparing", tr("The worker is starting"))
         self.ring = FocusRing(self)
         self.why = WhyPanel(self, self.ring, actions)
         actions.why.connect(self.why.open_panel)

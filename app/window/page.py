@@ -39,17 +39,20 @@ class Page(QWidget):
         self.body = QVBoxLayout(canvas.column)
         self.body.setSpacing(look.CARD_GAP)
         self._set_margins()
-        self.head = QHBoxLayout()
+        more = QWidget()
+        self.head = QHBoxLayout(more)
         """Beside the heading, at its right."""
+        self.head.setContentsMargins(0, 0, 0, 0)
         if heading:
-            texts = QVBoxLayout()
+            words = QWidget()
+            texts = QVBoxLayout(words)
+            texts.setContentsMargins(0, 0, 0, 0)
             texts.setSpacing(2)
             texts.addWidget(Label(heading, "title"))
             self.subtitle = Label(subtitle, "body", "text2", wrap=True)
             self.subtitle.setVisible(bool(subtitle))
             texts.addWidget(self.subtitle)
-            self.head.addLayout(texts, 1)
-            self.body.addLayout(self.head)
+            self.body.addWidget(Pair(words, more, (1, 0), early=False))
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(self._scroll)
@@ -57,7 +60,10 @@ class Page(QWidget):
     def _set_margins(self, low: int = 0, high: int = 0) -> None:
         # The bar takes its width from the margin, so that showing it moves nothing.
         bar = self._scroll.verticalScrollBar().sizeHint().width() if high > low else 0
-        self.body.setContentsMargins(look.PAGE_MARGIN, 22, look.PAGE_MARGIN - bar, look.M)
+        left, right = look.PAGE_MARGIN, look.PAGE_MARGIN - bar
+        if self.layoutDirection() is Qt.LayoutDirection.RightToLeft:
+            left, right = right, left
+        self.body.setContentsMargins(left, 22, right, look.M)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

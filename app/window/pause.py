@@ -8,9 +8,10 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 
 from app.actions import Actions
+from app.language import locale, tr
 from app.window.buttons import SplitButton
 from app.window.menu import Menu
-from app.window.words import clock, locale
+from app.window.words import clock
 
 TOMORROW_HOUR = 8
 
@@ -29,17 +30,17 @@ def pause_choices(now: datetime) -> list[PauseChoice]:
     """What the pause menus offer at the local time `now`."""
     tomorrow = (now + timedelta(days=1)).replace(hour=TOMORROW_HOUR, minute=0, second=0, microsecond=0)
     return [
-        PauseChoice("For 15 minutes", now + timedelta(minutes=15)),
-        PauseChoice("For 1 hour", now + timedelta(hours=1)),
-        PauseChoice("Until tomorrow", tomorrow),
-        PauseChoice("Until I resume", None),
+        PauseChoice(tr("For 15 minutes"), now + timedelta(minutes=15)),
+        PauseChoice(tr("For 1 hour"), now + timedelta(hours=1)),
+        PauseChoice(tr("Until tomorrow"), tomorrow),
+        PauseChoice(tr("Until I resume"), None),
     ]
 
 
 def when(end: datetime, now: datetime) -> str:
     """When a pause ends, in the user's locale: "until 15:02", "Fri 08:00"."""
     if end.date() == now.date():
-        return f"until {clock(end)}"
+        return tr("until {time}", time=clock(end))
     return f"{locale().dayName(end.isoweekday(), QLocale.FormatType.ShortFormat)} {clock(end)}"
 
 
@@ -58,7 +59,7 @@ class PauseButton(SplitButton):
     """A click pauses until resumed; the arrow offers times."""
 
     def __init__(self, actions: Actions, kind: str = "primary") -> None:
-        super().__init__("Pause", kind, "pause", "More ways to pause", lambda: self._menu(actions))
+        super().__init__(tr("Pause"), kind, "pause", tr("More ways to pause"), lambda: self._menu(actions))
         self.clicked.connect(lambda: actions.pause.emit(None))
 
     @staticmethod

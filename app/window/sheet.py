@@ -1,9 +1,10 @@
-"""A sheet over the window: a panel at the right over a scrim. It holds the focus and gives it back."""
+"""A sheet over the window: a panel at the end of its lines over a scrim. It holds the focus and gives it back."""
 
-from PySide6.QtCore import QRect, Qt
+from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
+from app.icons import placed
 from app.theme import theme
 from app.window.focus import FocusRing
 
@@ -53,7 +54,8 @@ class Sheet(QWidget):
         """Take the window's whole area."""
         self.setGeometry(self._window.rect())
         width = min(theme().px(self._width), self.width() - theme().px(64))
-        self.panel.setGeometry(self.width() - width, 0, width, self.height())
+        left = 0 if self.layoutDirection() is Qt.LayoutDirection.RightToLeft else self.width() - width
+        self.panel.setGeometry(left, 0, width, self.height())
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         """Round among the panel's own controls."""
@@ -100,4 +102,4 @@ class _Panel(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.fillRect(self.rect(), theme().color("surface"))
-        painter.fillRect(QRect(0, 0, 1, self.height()), theme().color("border"))
+        painter.fillRect(placed(self, QRectF(0, 0, 1, self.height())), theme().color("border"))

@@ -5,7 +5,8 @@ from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from app import theme as look
-from app.icons import hairline, paint_icon, paint_state
+from app.icons import hairline, paint_icon, paint_state, placed
+from app.language import mark, tr
 from app.theme import STATE_TONE, theme
 from app.tray_icons import paint_app_icon
 from app.window.widgets import Divider
@@ -14,14 +15,14 @@ from core.control.messages import State
 WIDTH, RAIL_WIDTH = 212, 64
 CHIP_HEIGHT = 66
 STATE_WORD: dict[State, str] = {
-    "contributing": "Contributing",
-    "waiting": "Waiting for idle",
-    "yielding": "Yielding",
-    "paused": "Paused",
-    "limited": "Limited",
-    "preparing": "Preparing",
-    "leaving": "Leaving",
-    "attention": "Needs attention",
+    "contributing": mark("Contributing"),
+    "waiting": mark("Waiting for idle"),
+    "yielding": mark("Yielding"),
+    "paused": mark("Paused"),
+    "limited": mark("Limited"),
+    "preparing": mark("Preparing"),
+    "leaving": mark("Leaving"),
+    "attention": mark("Needs attention"),
 }
 
 
@@ -36,12 +37,12 @@ class _Mark(QWidget):
         painter = QPainter(self)
         side = theme().px(28)
         left = 8.0 if self.width() > theme().px(RAIL_WIDTH) else (self.width() - side) / 2
-        paint_app_icon(painter, QRectF(left, (self.height() - side) / 2, side, side))
+        paint_app_icon(painter, placed(self, QRectF(left, (self.height() - side) / 2, side, side)))
         if self.width() > theme().px(RAIL_WIDTH):
             painter.setFont(theme().font("head"))
             painter.setPen(theme().color("text"))
-            rect = self.rect().adjusted(int(left) + side + 10, 0, 0, 0)
-            painter.drawText(rect, int(Qt.AlignmentFlag.AlignVCenter), "Hearth")
+            rect = QRectF(self.rect()).adjusted(left + side + 10, 0, 0, 0)
+            painter.drawText(placed(self, rect), int(Qt.AlignmentFlag.AlignVCenter), "Hearth")
 
 
 class PageButton(QAbstractButton):
@@ -83,7 +84,7 @@ class PageButton(QAbstractButton):
             painter.drawRoundedRect(rect, look.RADIUS_CONTROL, look.RADIUS_CONTROL)
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(colors.color("ember"))
-            painter.drawRoundedRect(QRectF(0, self.height() / 2 - 8, 3, 16), 1.5, 1.5)
+            painter.drawRoundedRect(placed(self, QRectF(0, self.height() / 2 - 8, 3, 16)), 1.5, 1.5)
         elif self.underMouse():
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(look.mix(colors.color("sidebar"), colors.color("text"), 0.05))
@@ -91,15 +92,15 @@ class PageButton(QAbstractButton):
         side = colors.px(20)
         left = (self.width() - side) / 2 if rail else 12.0
         tone = colors.color("ember" if self.isChecked() else "text2")
-        paint_icon(painter, self._icon, QRectF(left, (self.height() - side) / 2, side, side), tone)
+        paint_icon(painter, self._icon, placed(self, QRectF(left, (self.height() - side) / 2, side, side)), tone)
         self.setToolTip(self.text() if rail else "")
         if not rail:
             font = QFont(colors.font("body"))
             font.setWeight(QFont.Weight.DemiBold if self.isChecked() else QFont.Weight.Medium)
             painter.setFont(font)
             painter.setPen(colors.color("text" if self.isChecked() else "text2"))
-            words = self.rect().adjusted(int(left) + side + 9, 0, -4, 0)
-            painter.drawText(words, int(Qt.AlignmentFlag.AlignVCenter), self.text())
+            words = QRectF(self.rect()).adjusted(left + side + 9, 0, -4, 0)
+            painter.drawText(placed(self, words), int(Qt.AlignmentFlag.AlignVCenter), self.text())
 
 
 def two_lines(text: str, metrics: QFontMetrics, width: int) -> list[str]:
@@ -126,9 +127,9 @@ class StateChip(QAbstractButton):
     def set_state(self, state: State, reason: str) -> None:
         if (state, reason) != (self._state, self._reason):
             self._state, self._reason = state, reason
-            self.setText(STATE_WORD[state])
-            self.setAccessibleName(f"State: {STATE_WORD[state]}. {reason}")
-            self.setToolTip(f"{STATE_WORD[state]}. {reason}")
+            self.setText(tr(STATE_WORD[state]))
+            self.setAccessibleName(tr("State: {state}. {reason}", state=tr(STATE_WORD[state]), reason=reason))
+            self.setToolTip(f"{tr(STATE_WORD[state])}. {reason}")
             self.update()
 
     def sizeHint(self) -> QSize:
@@ -152,17 +153,18 @@ class StateChip(QAbstractButton):
         rect = hairline(painter, QRectF(self.rect()), colors.color("border"))
         painter.setBrush(colors.color("surface"))
         painter.drawRoundedRect(rect, look.RADIUS_CARD - 2, look.RADIUS_CARD - 2)
-        paint_state(painter, self._state, QRectF(12, top, side, side), tone)
+        paint_state(painter, self._state, placed(self, QRectF(12, top, side, side)), tone)
         left = 12 + side + 10
         width = self.width() - left - 8
         reason = two_lines(self._reason, QFontMetrics(colors.font("micro")), width)
-        rows = [("cap_strong", "text", STATE_WORD[self._state]), *(("micro", "text2", line) for line in reason)]
+        rows = [("cap_strong", "text", tr(STATE_WORD[self._state])), *(("micro", "text2", line) for line in reason)]
         heights = [QFontMetrics(colors.font(role)).height() for role, _, _ in rows]
         top = (self.height() - sum(heights)) // 2
         for (role, tone_of_row, words), high in zip(rows, heights, strict=True):
             painter.setFont(colors.font(role))
             painter.setPen(colors.color(tone_of_row))
-            painter.drawText(left, top, width, high, int(Qt.AlignmentFlag.AlignVCenter), words)
+            place = placed(self, QRectF(left, top, width, high))
+            painter.drawText(place, int(Qt.AlignmentFlag.AlignVCenter), words)
             top += high
 
 
@@ -186,7 +188,7 @@ class Sidebar(QWidget):
         column.addSpacing(14)
         self.buttons: list[PageButton] = []
         for number, (title, icon) in enumerate(pages):
-            if title == "Settings":
+            if icon == "settings":
                 column.addSpacing(8)
                 divider = QHBoxLayout()
                 divider.setContentsMargins(10, 0, 10, 0)
@@ -211,4 +213,4 @@ class Sidebar(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.fillRect(self.rect(), theme().color("sidebar"))
-        painter.fillRect(self.width() - 1, 0, 1, self.height(), theme().color("border"))
+        painter.fillRect(placed(self, QRectF(self.width() - 1, 0, 1, self.height())), theme().color("border"))

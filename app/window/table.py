@@ -4,14 +4,17 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QSize, Qt, Signal
+from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTreeView
 
+from app.language import tr
 from app.theme import theme
 
 Row = TypeVar("Row")
 Index = QModelIndex | QPersistentModelIndex
 NOWHERE = QModelIndex()
 ROW_HEIGHT = 30
+TITLE_PADDING = 14
 
 
 class Column(NamedTuple, Generic[Row]):
@@ -63,7 +66,7 @@ class TableModel(QAbstractTableModel, Generic[Row]):
             case Qt.ItemDataRole.ToolTipRole:
                 return column.tip(row) if column.tip else None
             case Qt.ItemDataRole.AccessibleTextRole:
-                return f"{column.title}: {column.text(row)}"
+                return f"{tr(column.title)}: {column.text(row)}"
             case Qt.ItemDataRole.TextAlignmentRole:
                 side = Qt.AlignmentFlag.AlignRight if column.right else Qt.AlignmentFlag.AlignLeft
                 return side | Qt.AlignmentFlag.AlignVCenter
@@ -75,7 +78,7 @@ class TableModel(QAbstractTableModel, Generic[Row]):
         if side is not Qt.Orientation.Horizontal:
             return None
         if role == Qt.ItemDataRole.DisplayRole:
-            return self.columns[section].title
+            return tr(self.columns[section].title)
         if role == Qt.ItemDataRole.TextAlignmentRole:
             side_of = Qt.AlignmentFlag.AlignRight if self.columns[section].right else Qt.AlignmentFlag.AlignLeft
             return side_of | Qt.AlignmentFlag.AlignVCenter
@@ -158,9 +161,12 @@ class Table(QTreeView):
         self.sortByColumn(0, Qt.SortOrder.AscendingOrder)
 
     def set_widths(self, widths: Sequence[int]) -> None:
-        """Of the columns, pixels at the usual text size."""
+        """Of the columns, pixels at the usual text size; those with a longer title get more."""
+        metrics = QFontMetrics(self.header().font())
         for column, width in enumerate(widths):
-            self.setColumnWidth(column, theme().px(width))
+            title = str(self._rows.headerData(column, Qt.Orientation.Horizontal))
+            least = metrics.horizontalAdvance(title) + theme().px(TITLE_PADDING)
+            self.setColumnWidth(column, max(theme().px(width), least))
 
     def _keep(self) -> None:
         chosen = self.chosen()

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QScrollArea, QSi
 from app import theme as look
 from app.actions import Actions
 from app.icons import Icon, StateGlyph
+from app.language import told, tr
 from app.theme import theme
 from app.window.buttons import Button
 from app.window.focus import FocusRing
@@ -87,7 +88,8 @@ class RuleRow(Panel):
         self._title.setText(rule.title)
         self._live.setText(rule.live)
         self._wants.setText(rule.wants)
-        end = f"{says[0].upper()}{says[1:]}. {rule.until}".strip()
+        says = told(says)
+        end = f"{says[:1].upper()}{says[1:]}. {rule.until}".strip()
         self._until.setText(end if stops else "")
         self._until.setVisible(stops)
         self.fill = "warn_soft" if decides else "surface"
@@ -109,7 +111,7 @@ class YieldDots(QWidget):
         super().__init__()
         self._yields = YieldStatus(0, None, None)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName("How fast this PC came back to you, each time")
+        self.setAccessibleName(tr("How fast this PC came back to you, each time"))
 
     def sizeHint(self) -> QSize:
         return QSize(theme().px(300), theme().px(DOTS_HEIGHT))
@@ -120,8 +122,8 @@ class YieldDots(QWidget):
     def set_yields(self, yields: YieldStatus) -> None:
         if yields != self._yields:
             self._yields = yields
-            self.setAccessibleDescription(promise(yields))
-            self.setToolTip(promise(yields))
+            self.setAccessibleDescription(told(promise(yields)))
+            self.setToolTip(told(promise(yields)))
             self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -148,7 +150,7 @@ class YieldDots(QWidget):
         p95 = self._yields.p95_ms
         if p95 is not None and self._yields.count >= FEW:
             marks.append((p95, f"p95 {number(p95)} ms", "ok" if p95 <= PROMISE_MS else "bad"))
-        marks.append((PROMISE_MS, f"promise {PROMISE_MS} ms", "text2"))
+        marks.append((PROMISE_MS, tr("promise {ms} ms", ms=PROMISE_MS), "text2"))
         painter.setFont(colors.font("cap"))
         taken = -1.0
         for value, words, tone in marks:
@@ -170,16 +172,16 @@ class WhyPanel(Sheet):
 
     def __init__(self, window: QWidget, ring: FocusRing, actions: Actions) -> None:
         super().__init__(window, ring, WIDTH)
-        self.setAccessibleName("Why am I running, or not?")
+        self.setAccessibleName(tr("Why am I running, or not?"))
         self.rows: list[RuleRow] = []
         self._status: Status | None = None
         self._was: str | None = None
-        self._title = Label("Why am I not running?", "title", wrap=True)
+        self._title = Label(tr("Why am I not running?"), "title", wrap=True)
         self._said = Label("", "body", "text2", wrap=True)
-        self.close_button = Button("Close")
+        self.close_button = Button(tr("Close"))
         self.close_button.clicked.connect(self.close_sheet)
-        self.start, self.resume = Button("Start now", icon="play"), Button("Resume", icon="play")
-        self.retry = Button("Try again", icon="refresh")
+        self.start, self.resume = Button(tr("Start now"), icon="play"), Button(tr("Resume"), icon="play")
+        self.retry = Button(tr("Try again"), icon="refresh")
         for button, action in (
             (self.start, actions.start_now),
             (self.resume, actions.resume),
@@ -218,7 +220,7 @@ class WhyPanel(Sheet):
         column.addWidget(self._state_band())
         column.addLayout(self._rules)
         column.addWidget(Divider())
-        column.addWidget(Label("How fast this PC comes back to you", "head"))
+        column.addWidget(Label(tr("How fast this PC comes back to you"), "head"))
         column.addWidget(self._promise)
         column.addWidget(self.dots)
         column.addStretch(1)
@@ -227,7 +229,7 @@ class WhyPanel(Sheet):
         self._area.setWidgetResizable(True)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._area.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self._area.setAccessibleName("The rules; arrow keys scroll")
+        self._area.setAccessibleName(tr("The rules; arrow keys scroll"))
         self._area.setWidget(content)
         outer.addWidget(self._area, 1)
 
@@ -261,7 +263,7 @@ class WhyPanel(Sheet):
 
     def set_connected(self, connected: bool, sentence: str) -> None:
         """While the worker is away the rules shown are those of before."""
-        old = " What is below is what it told last." if self._status is not None else ""
+        old = f" {tr('What is below is what it told last.')}" if self._status is not None else ""
         self.notice.set_text("" if connected else f"{sentence.rstrip('.')}.{old}")
         self.retry.setVisible(not connected)
         if not connected:
@@ -271,19 +273,19 @@ class WhyPanel(Sheet):
             self._show_nothing()
 
     def _show_nothing(self) -> None:
-        self._title.setText("Why am I not running?")
-        self._said.setText("The rules are shown as soon as the worker answers.")
-        self._word.setText(STATE_WORD["preparing"])
-        self._reason.setText("The worker has not answered yet.")
-        self._promise.setText(promise(YieldStatus(0, None, None)))
+        self._title.setText(tr("Why am I not running?"))
+        self._said.setText(tr("The rules are shown as soon as the worker answers."))
+        self._word.setText(tr(STATE_WORD["preparing"]))
+        self._reason.setText(tr("The worker has not answered yet."))
+        self._promise.setText(told(promise(YieldStatus(0, None, None))))
 
     def _show(self, status: Status) -> None:
         answer = why(status)
         running = answer.cpu or answer.gpu
-        self._title.setText(f"Why am I {'' if running else 'not '}running?")
+        self._title.setText(tr("Why am I running?" if running else "Why am I not running?"))
         self._said.setText(_summary(answer))
         self._glyph.set_state(answer.state)
-        self._word.setText(STATE_WORD[answer.state])
+        self._word.setText(tr(STATE_WORD[answer.state]))
         self.start.setVisible(answer.start_now)
         self.resume.setVisible(answer.state == "paused")
         self._reason.setText(answer.reason)
@@ -299,11 +301,11 @@ class WhyPanel(Sheet):
             if place < len(answer.rules):
                 rule = answer.rules[place]
                 row.show_rule(rule, verdict(rule, gpus), rule.rule == answer.decides)
-        self._promise.setText(promise(answer.yields))
+        self._promise.setText(told(promise(answer.yields)))
         self.dots.set_yields(answer.yields)
         if self._was not in (None, answer.state):
             QAccessible.updateAccessibility(
-                QAccessibleAnnouncementEvent(self, f"{STATE_WORD[answer.state]}. {answer.reason}")
+                QAccessibleAnnouncementEvent(self, f"{tr(STATE_WORD[answer.state])}. {answer.reason}")
             )
         self._was = answer.state
 
@@ -314,13 +316,14 @@ def _summary(answer: Why) -> str:
     stopping = sum(verdict(rule, gpus) not in MARKS for rule in answer.rules)
     many = len(answer.rules)
     if not many:
-        return "The worker told no rules."
+        return tr("The worker told no rules.")
     unknown = sum(verdict(rule, gpus) == UNKNOWN for rule in answer.rules)
     if stopping:
-        first = f"{number(stopping)} of {number(many)} rules stop{'s' if stopping == 1 else ''} something."
+        first = tr("{some} of %Ln rule(s) stop something.", many, some=number(stopping))
+        if stopping == 1:
+            first = tr("1 of %Ln rule(s) stops something.", many)
     elif unknown:
-        are = "is" if unknown == 1 else "are"
-        first = f"No rule stops anything; {number(unknown)} of {number(many)} {are} not known."
+        first = tr("No rule stops anything; %Ln of {all} is (are) not known.", unknown, all=number(many))
     else:
-        first = f"All {number(many)} rules agree."
-    return f"{first} They are read from top to bottom."
+        first = tr("All {all} rules agree.", all=number(many))
+    return f"{first} {tr('They are read from top to bottom.')}"

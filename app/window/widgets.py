@@ -1,7 +1,7 @@
 """The window's cards, labels, bars and pills. All take their colours from `theme()` when they paint."""
 
-from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QFrame,
@@ -13,7 +13,7 @@ from PySide6.QtWidgets import (
 )
 
 from app import theme as look
-from app.icons import Icon, hairline
+from app.icons import Icon, hairline, placed
 from app.theme import theme
 from app.window.buttons import Button
 
@@ -107,6 +107,59 @@ class Panel(QFrame):
         painter.drawRoundedRect(rect, self._radius, self._radius)
 
 
+class Pair(QWidget):
+    """Two widgets side by side that stack where they do not fit so.
+
+    Args:
+        stretch: how they share the room.
+        early: they also stack where the page is narrow (see `Page.set_narrow`).
+        spacing: between them, pixels.
+    """
+
+    def __init__(
+        self,
+        left: QWidget,
+        right: QWidget,
+        stretch: tuple[int, int] = (1, 1),
+        *,
+        early: bool = True,
+        spacing: int = look.CARD_GAP,
+    ) -> None:
+        super().__init__()
+        self._early, self._narrow = early, False
+        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(spacing)
+        self._row.addWidget(left, stretch[0])
+        self._row.addWidget(right, stretch[1])
+
+    def set_narrow(self, narrow: bool) -> None:
+        self._narrow = narrow and self._early
+        self._place()
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(max(self._least()), super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place()
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._place()  # what is in it may need more room now
+        return super().event(event)
+
+    def _least(self) -> list[int]:
+        items = filter(None, (self._row.itemAt(at) for at in range(self._row.count())))
+        return [item.minimumSize().width() for item in items]
+
+    def _place(self) -> None:
+        least = self._least()
+        stacked = self._narrow or self.width() < sum(least) + self._row.spacing() * (min(least) > 0)
+        directions = QBoxLayout.Direction
+        self._row.setDirection(directions.TopToBottom if stacked else directions.LeftToRight)
+
+
 class Card(Panel):
     """A titled panel; put its content into `body`, more of its head into `head`.
 
@@ -123,17 +176,17 @@ class Card(Panel):
         outer = QVBoxLayout(self)
         outer.setContentsMargins(horizontal, vertical - look.XS, horizontal, vertical)
         outer.setSpacing(look.XS)
-        self.head = QHBoxLayout()
+        self.title, more = Label(title, "head"), QWidget()
+        self.head = QHBoxLayout(more)
+        self.head.setContentsMargins(0, 0, 0, 0)
         self.head.setSpacing(look.S)
         self.head.addStrut(theme().px(24))
-        self.title = Label(title, "head")
-        self.head.addWidget(self.title)
         self.head.addStretch(1)
         if link:
             button = Button(link, "link", icon="chevron-right", icon_after=True)
             button.clicked.connect(self.link_clicked)
             self.head.addWidget(button)
-        outer.addLayout(self.head)
+        outer.addWidget(Pair(self.title, more, (0, 1), early=False, spacing=look.S))
         self.body = QVBoxLayout()
         self.body.setSpacing(look.S)
         outer.addLayout(self.body, 1)
@@ -170,7 +223,7 @@ class Bar(QWidget):
         if self._value > 0:
             painter.setBrush(theme().color(self._tone))
             width = max(float(self.height()), self.width() * self._value)
-            painter.drawRoundedRect(QRectF(0, 0, width, self.height()), radius, radius)
+            painter.drawRoundedRect(placed(self, QRectF(0, 0, width, self.height())), radius, radius)
 
 
 class Pill(Panel):
@@ -245,18 +298,3 @@ class Figure(QWidget):
         self._unit.setText(unit)
         self._unit.setVisible(bool(unit))
         self.setAccessibleName(f"{self._label}: {value} {unit}".strip())
-
-
-class Pair(QWidget):
-    """Two widgets side by side that stack where the window is narrow (see `Page.set_narrow`)."""
-
-    def __init__(self, left: QWidget, right: QWidget, stretch: tuple[int, int] = (1, 1)) -> None:
-        super().__init__()
-        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
-        self._row.setContentsMargins(0, 0, 0, 0)
-        self._row.setSpacing(look.CARD_GAP)
-        self._row.addWidget(left, stretch[0])
-        self._row.addWidget(right, stretch[1])
-
-    def set_narrow(self, narrow: bool) -> None:
-        self._row.setDirection(QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight)

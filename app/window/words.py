@@ -2,20 +2,11 @@
 
 import re
 from datetime import datetime
-from functools import cache
 
 from PySide6.QtCore import QLocale, QTime
 
-
-@cache
-def locale() -> QLocale:
-    """The user's locale; British English (commas, 24 hours) where the system names none."""
-    system = QLocale()
-    return (
-        QLocale(QLocale.Language.English, QLocale.Country.UnitedKingdom)
-        if system.language() == QLocale.Language.C
-        else system
-    )
+from app import language
+from app.language import locale
 
 
 def number(value: float, decimals: int = 0) -> str:
@@ -33,9 +24,9 @@ def short(value: float) -> str:
     return locale().toString(float(value), "g", 3)
 
 
-def percent(share: float) -> str:
+def percent(share: float, decimals: int = 1) -> str:
     """ "97.2%" of a share from 0 to 1."""
-    return f"{number(share * 100, 1)}%"
+    return language.percent(number(share * 100, decimals))
 
 
 def data_size(count: float) -> str:

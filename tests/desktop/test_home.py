@@ -97,7 +97,7 @@ def test_figures_are_those_of_the_status(home: tuple[MainWindow, HomePage, Actio
     shown = texts(page)
     for text in ("96.1%", "0.123", "4,200", "134,400", "1,813", "CPU, 1 thread", "52 per second", "32 hosted here"):
         assert text in shown, text
-    memory = next(label for label in page.findChildren(QLabel) if label.toolTip().startswith("worker 61"))
+    memory = next(label for label in page.findChildren(QLabel) if label.toolTip().startswith("Worker 61"))
     assert memory.text() in shown and memory.text().endswith(" MB")
 
 

@@ -121,7 +121,7 @@ def test_the_check_names_what_is_wrong_and_what_to_do(qtbot: QtBot, toy: ToyWork
     page.doctor.check.click()
     assert not page.doctor.check.isEnabled()
     qtbot.waitUntil(lambda: len(page.doctor.rows) == 3)
-    assert page.doctor.said.text().startswith("1 of 3 need a look.")
+    assert page.doctor.said.text().startswith("1 of 3 needs a look.")
     assert page.doctor.rows[1].accessibleName() == "Clock: needs a look"
     assert "Set this PC's clock." in page.doctor.rows[1].accessibleDescription()
     assert page.doctor.rows[2].accessibleName() == "NAT: not known yet"

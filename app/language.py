@@ -1,0 +1,258 @@
+"""The window's language: Qt translations, read from the .ts files of `resources/translations` as they are.
+
+Every text of the app goes through `tr`; a constant that is made when its module is imported is only marked (`mark`),
+and goes through `tr` where it is shown, so that another language is a matter of building the window anew. What the
+worker says is English on the wire, in logs and for programs; `told` turns its sentences, by their patterns, into the
+window's language. `python -m tests.translations` brings the files up to date with the sources.
+"""
+
+import re
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Mapping
+from datetime import date
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from PySide6.QtCore import QCoreApplication, QDate, QLibraryInfo, QLocale, QTranslator
+
+WINDOW, SETTINGS, WORKER = "window", "settings", "worker"
+"""Contexts: the app's own texts, those that settings are declared with, the worker's sentences."""
+LANGUAGES = ("en", "de")
+BRITISH = QLocale(QLocale.Language.English, QLocale.Country.UnitedKingdom)
+"""Commas and 24 hours, where the system names no locale."""
+SENTENCES = re.compile(r"(?<=[.?!])\s+(?=[A-Z“{\d])")
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
+UNITS = r" (?:[kKMGT]?i?B(?:/s)?|k?Wh?|m?s|min|h|°C)|%"
+NUMBER = re.compile(rf"([+-]?\d[\d,]*(?:\.\d+)?)({UNITS})?")
+WEEKDAYS, MONTHS = (
+    ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"),
+    ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+     "December"),
+)  # fmt: skip
+WEEKDAY, DAY = re.compile(rf"({'|'.join(WEEKDAYS)}) (\d\d:\d\d)"), re.compile(rf"(\d\d?) ({'|'.join(MONTHS)})")
+
+
+class Message(NamedTuple):
+    """What a text is found by."""
+
+    context: str
+    source: str
+    about: str = ""
+    """Tells apart what is one word in English and several in other languages."""
+
+
+def read(language: str) -> dict[Message, tuple[str, ...]]:
+    """All messages of a .ts file, with the translation or its plural forms; empty ones are not finished."""
+    text = files("resources").joinpath("translations", f"{language}.ts").read_text(encoding="utf-8")
+    messages = {}
+    for context in ElementTree.fromstring(text).iter("context"):
+        name = context.findtext("name", "")
+        for message in context.iter("message"):
+            translation = message.find("translation")
+            assert translation is not None, message.findtext("source")
+            forms = [form.text or "" for form in translation.iter("numerusform")] or [translation.text or ""]
+            if translation.get("type") == "unfinished":
+                forms = [""] * len(forms)
+            messages[Message(name, message.findtext("source", ""), message.findtext("comment", ""))] = tuple(forms)
+    return messages
+
+
+class Catalogue(QTranslator):
+    """Translations that Qt asks for; for languages with one form for 1 and one for all other numbers."""
+
+    def __init__(self, messages: Mapping[Message, tuple[str, ...]]) -> None:
+        super().__init__()
+        self.messages = messages
+        self.sentences = [
+            (_pattern(message.source), form)
+            for message, (form, *_) in sorted(messages.items(), key=_literal, reverse=True)
+            if message.context == WORKER and PLACEHOLDER.search(message.source) and form
+        ]
+        """Patterns, the one that says most itself first."""
+
+    def isEmpty(self) -> bool:
+        return not self.messages
+
+    def translate(self, context: str, text: str, about: str | None = None, n: int = -1) -> str | None:
+        forms = self.messages.get(Message(context, text, about or ""))
+        if forms is None:
+            return None  # Qt asks the next one, or shows the source
+        return forms[n != 1 if len(forms) > 1 else 0] or None
+
+    def part(self, text: str) -> str:
+        """A sentence of the worker's, or what stands in a placeholder of one: figures, moments, names, other sentences.
+
+        What is not known stays as it is.
+        """
+        if figures := _figures(text):
+            return figures
+        if (known := self._known(text)) is not None:
+            return known
+        if text[:1].islower() and (known := self._known(text[0].upper() + text[1:])) is not None:
+            return known[0].lower() + known[1:]
+        if found := re.fullmatch(r"([;:,.(] *| +)(.+)", text):
+            return found[1] + self.part(found[2])
+        if found := re.fullmatch(r"(.+?)(, | and )(.+)", text):
+            both = tr("{first} and {second}") if found[2] == " and " else "{first}, {second}"
+            return fill(both, {"first": self.part(found[1]), "second": self.part(found[3])})
+        if found := re.fullmatch(r"(.+?) \((.+)\)(.*)", text):
+            return f"{self.part(found[1])} ({self.part(found[2])}){self.part(found[3]) if found[3] else ''}"
+        return text
+
+    def _known(self, text: str) -> str | None:
+        """By the entry for it, or the pattern that says most of it; a sentence may have lost its full stop."""
+        if (forms := self.messages.get(Message(WORKER, text))) and forms[0]:
+            return forms[0]
+        whole = f"{text}."
+        if not text.endswith(".") and (forms := self.messages.get(Message(WORKER, whole))) and forms[0]:
+            return forms[0].removesuffix(".")
+        for pattern, form in self.sentences:
+            if found := pattern.fullmatch(text):
+                return self._filled(form, found)
+            if not text.endswith(".") and form.endswith(".") and (found := pattern.fullmatch(whole)):
+                return self._filled(form, found).removesuffix(".")
+        return None
+
+    def _filled(self, form: str, found: re.Match[str]) -> str:
+        return fill(form, {str(at): self.part(part) for at, part in enumerate(found.groups())})
+
+
+def _literal(message: tuple[Message, tuple[str, ...]]) -> int:
+    return len(PLACEHOLDER.sub("", message[0].source))
+
+
+def _pattern(source: str) -> re.Pattern[str]:
+    parts = re.split(r"\{\d+\}", source)
+    return re.compile("(.*?)".join(map(re.escape, parts)), re.DOTALL)
+
+
+def _figures(text: str) -> str | None:
+    """Numbers with their unit, days and times as the locale writes them."""
+    if found := NUMBER.fullmatch(text):
+        whole, _, decimals = found[1].replace(",", "").partition(".")
+        written = locale().toString(float(f"{whole}.{decimals or 0}"), "f", len(decimals))
+        return percent(written) if found[2] == "%" else written + (found[2] or "")
+    if found := WEEKDAY.fullmatch(text):
+        name = locale().dayName(WEEKDAYS.index(found[1]) + 1, QLocale.FormatType.ShortFormat)
+        return f"{name.removesuffix('.')} {found[2]}"
+    if found := DAY.fullmatch(text):
+        day = QDate(date.today().year, MONTHS.index(found[2]) + 1, int(found[1]))
+        return locale().toString(day, tr("d MMMM"))
+    return None
+
+
+class _Spoken:
+    """What is in force in this process."""
+
+    catalogue = Catalogue({})
+    locale: QLocale | None = None
+    qt: QTranslator | None = None
+
+
+def locale() -> QLocale:
+    """How figures and dates are written: as the user's system does it, where that speaks the window's language."""
+    if _Spoken.locale is None:
+        speak("system")
+    assert _Spoken.locale is not None
+    return _Spoken.locale
+
+
+def _system(language: str | None) -> QLocale:
+    system = QLocale.system()
+    if system.language() == QLocale.Language.C:
+        system = BRITISH
+    if language is None or QLocale(language).language() == system.language():
+        return system
+    return BRITISH if language == "en" else QLocale(language)
+
+
+def system_language() -> str:
+    """The first of the user's languages that the window speaks."""
+    wished = (name.partition("-")[0] for name in QLocale.system().uiLanguages())
+    return next((name for name in wished if name in LANGUAGES), "en")
+
+
+def speak(choice: str) -> bool:
+    """Use a language from now on.
+
+    Args:
+        choice: one of `LANGUAGES`; anything else, such as "system", follows the system.
+
+    Returns:
+        Whether texts are other ones now; those that are shown already stay.
+    """
+    language = choice if choice in LANGUAGES else system_language()
+    before = _Spoken.catalogue.messages, _Spoken.locale
+    use(_catalogue(language), _system(language if choice in LANGUAGES else None), language)
+    return before != (_Spoken.catalogue.messages, _Spoken.locale)
+
+
+@lru_cache(maxsize=4)
+def _catalogue(language: str) -> Catalogue:
+    return Catalogue(read(language))
+
+
+def use(catalogue: Catalogue, as_written: QLocale, language: str = "en") -> None:
+    """Use these texts and this way of writing figures; Qt's own dialogs take theirs from Qt."""
+    for old in (_Spoken.catalogue, _Spoken.qt):
+        if old is not None:
+            QCoreApplication.removeTranslator(old)
+    qt = QTranslator()
+    folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
+    _Spoken.qt = qt if language != "en" and qt.load(f"qtbase_{language}", folder) else None
+    _Spoken.catalogue, _Spoken.locale = catalogue, as_written
+    for new in (_Spoken.qt, catalogue):
+        if new is not None:
+            QCoreApplication.installTranslator(new)
+    QLocale.setDefault(as_written)
+    told.cache_clear()
+
+
+def mark(text: str) -> str:
+    """A text that goes through `tr` where it is shown."""
+    return text
+
+
+def tr(text: str, n: int | None = None, /, about: str = "", **values: Any) -> str:
+    """A text of the app in the window's language.
+
+    Args:
+        text: in English; placeholders are `{names}`, and "%Ln" is the number that decides the plural form.
+        n: that number.
+        about: what is meant, where English has one word for several things.
+        values: of the placeholders.
+    """
+    return _of(WINDOW, text, n, about, values)
+
+
+def tr_setting(text: str) -> str:
+    """A text that a setting is declared with in `core.settings`."""
+    return _of(SETTINGS, text, None, "", {})
+
+
+def _of(context: str, text: str, n: int | None, about: str, values: dict[str, Any]) -> str:
+    if not text:
+        return ""
+    if _Spoken.locale is None:
+        speak("system")
+    found = QCoreApplication.translate(context, text, about, -1 if n is None else n)
+    return fill(found, values) if values else found
+
+
+def fill(text: str, values: Mapping[str, Any]) -> str:
+    """Put values into the placeholders."""
+    return PLACEHOLDER.sub(lambda place: str(values.get(place[1], place[0])), text)
+
+
+@lru_cache(maxsize=512)
+def told(text: str) -> str:
+    """What the worker says, sentence by sentence; a sentence that is not known stays as it is."""
+    if not _Spoken.catalogue.sentences:
+        return text  # English
+    return " ".join(_Spoken.catalogue.part(sentence) for sentence in SENTENCES.split(text))
+
+
+def percent(figure: str) -> str:
+    """ "97.2%" of a figure that is written already."""
+    return tr("{figure}%", figure=figure)

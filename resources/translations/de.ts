@@ -1,0 +1,4589 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="de" sourcelanguage="en">
+  <context>
+    <name>window</name>
+    <message>
+      <source>Nothing runs until you have agreed to it.</source>
+      <translation>Nichts läuft, bevor du zugestimmt hast.</translation>
+    </message>
+    <message>
+      <source>Hearth is leaving; the worker saves its work.</source>
+      <translation>Hearth beendet sich; der Worker sichert seine Arbeit.</translation>
+    </message>
+    <message>
+      <source>Ends by itself, in 10 s at the latest.</source>
+      <translation>Endet von selbst, spätestens in 10 s.</translation>
+    </message>
+    <message>
+      <source>Hearth goes on in the tray. Its icon opens the window again; Quit ends it.</source>
+      <translation>Hearth läuft im Infobereich weiter. Sein Symbol öffnet das Fenster wieder; „Beenden“ beendet es.</translation>
+    </message>
+    <message>
+      <source>This desktop shows no tray, so the window is minimised instead. Ctrl+Q ends Hearth.</source>
+      <translation>Diese Oberfläche zeigt keinen Infobereich, deshalb wird das Fenster minimiert. Strg+Q beendet Hearth.</translation>
+    </message>
+    <message>
+      <source>Nothing runs and nothing is sent until you agree.</source>
+      <translation>Nichts läuft und nichts wird gesendet, bevor du zustimmst.</translation>
+    </message>
+    <message>
+      <source>You have agreed. Quit ends everything at any time.</source>
+      <translation>Du hast zugestimmt. „Beenden“ beendet jederzeit alles.</translation>
+    </message>
+    <message>
+      <source>Step {at} of {all}: {title}</source>
+      <translation>Schritt {at} von {all}: {title}</translation>
+    </message>
+    <message>
+      <source>Not now</source>
+      <translation>Jetzt nicht</translation>
+    </message>
+    <message>
+      <source>Back</source>
+      <translation>Zurück</translation>
+    </message>
+    <message>
+      <source>Next</source>
+      <translation>Weiter</translation>
+    </message>
+    <message>
+      <source>I agree</source>
+      <translation>Ich stimme zu</translation>
+    </message>
+    <message>
+      <source>Open Hearth</source>
+      <translation>Hearth öffnen</translation>
+    </message>
+    <message>
+      <source>The worker is starting.</source>
+      <translation>Der Worker startet.</translation>
+    </message>
+    <message>
+      <source>A few seconds of computing, also while you are here. It decides how many experts this PC hosts.</source>
+      <translation>Ein paar Sekunden Rechnen, auch während du da bist. Es entscheidet, wie viele Experten dieser PC beherbergt.</translation>
+    </message>
+    <message>
+      <source>Speed test</source>
+      <translation>Geschwindigkeitstest</translation>
+    </message>
+    <message>
+      <source>How fast is this PC?</source>
+      <translation>Wie schnell ist dieser PC?</translation>
+    </message>
+    <message>
+      <source>You can skip this: it is measured anyway as soon as this PC may compute.</source>
+      <translation>Du kannst das überspringen: Gemessen wird ohnehin, sobald dieser PC rechnen darf.</translation>
+    </message>
+    <message>
+      <source>Progress of the speed test</source>
+      <translation>Fortschritt des Geschwindigkeitstests</translation>
+    </message>
+    <message>
+      <source>Start the test</source>
+      <translation>Test starten</translation>
+    </message>
+    <message>
+      <source>Try again</source>
+      <translation>Erneut versuchen</translation>
+    </message>
+    <message>
+      <source>Compute is starting.</source>
+      <translation>Das Rechnen startet.</translation>
+    </message>
+    <message>
+      <source>One expert</source>
+      <translation>Ein Experte</translation>
+    </message>
+    <message>
+      <source>Fastest with</source>
+      <translation>Am schnellsten mit</translation>
+    </message>
+    <message>
+      <source>Memory of an expert</source>
+      <translation>Speicher eines Experten</translation>
+    </message>
+    <message>
+      <source>Measured.</source>
+      <translation>Gemessen.</translation>
+    </message>
+    <message>
+      <source>It is measured as soon as this PC may compute. {reason} {until}</source>
+      <translation>Gemessen wird, sobald dieser PC rechnen darf. {reason} {until}</translation>
+    </message>
+    <message>
+      <source>It takes longer than usual. Go on: it is measured as soon as this PC may compute.</source>
+      <translation>Es dauert länger als sonst. Mach weiter: Gemessen wird, sobald dieser PC rechnen darf.</translation>
+    </message>
+    <message>
+      <source>Measure again</source>
+      <translation>Noch einmal messen</translation>
+    </message>
+    <message>
+      <source>samples/s</source>
+      <translation>Beispiele/s</translation>
+    </message>
+    <message numerus="yes">
+      <source>thread(s)</source>
+      <translation>
+        <numerusform>Thread</numerusform>
+        <numerusform>Threads</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Measuring, for {seconds} s so far.</source>
+      <translation>Misst seit {seconds} s.</translation>
+    </message>
+    <message>
+      <source>Compute is starting, for {seconds} s so far.</source>
+      <translation>Das Rechnen startet, seit {seconds} s.</translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln core(s)</source>
+      <translation>
+        <numerusform>%Ln Kern</numerusform>
+        <numerusform>%Ln Kerne</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Processor: {here} of the time while you are here, {away} while away</source>
+      <translation>Prozessor: {here} der Zeit, während du da bist, {away}, während du weg bist</translation>
+    </message>
+    <message>
+      <source>Memory: {here} while you are here, {away} while away.</source>
+      <translation>Arbeitsspeicher: {here}, während du da bist, {away}, während du weg bist.</translation>
+    </message>
+    <message numerus="yes">
+      <source>on %Ln thread(s)</source>
+      <translation>
+        <numerusform>mit %Ln Thread</numerusform>
+        <numerusform>mit %Ln Threads</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>on half of the cores</source>
+      <translation>mit der Hälfte der Kerne</translation>
+    </message>
+    <message>
+      <source>GPU: also while you are here.</source>
+      <translation>GPU: auch während du da bist.</translation>
+    </message>
+    <message>
+      <source>GPU: only while you are away.</source>
+      <translation>GPU: nur während du weg bist.</translation>
+    </message>
+    <message>
+      <source>Welcome</source>
+      <translation>Willkommen</translation>
+    </message>
+    <message>
+      <source>One network, many PCs</source>
+      <translation>Ein Netz, viele PCs</translation>
+    </message>
+    <message>
+      <source>Volunteers train one neural network together that is too large for any of their PCs.</source>
+      <translation>Freiwillige trainieren gemeinsam ein neuronales Netz, das für jeden ihrer PCs zu groß ist.</translation>
+    </message>
+    <message>
+      <source>Your consent</source>
+      <translation>Deine Zustimmung</translation>
+    </message>
+    <message>
+      <source>Lend this PC while you are away?</source>
+      <translation>Diesen PC verleihen, während du weg bist?</translation>
+    </message>
+    <message>
+      <source>Nothing has been started or sent so far. Here is what it means if you agree.</source>
+      <translation>Bisher wurde nichts gestartet oder gesendet. Das bedeutet es, wenn du zustimmst.</translation>
+    </message>
+    <message>
+      <source>What your PC does</source>
+      <translation>Was dein PC tut</translation>
+    </message>
+    <message>
+      <source>What leaves your PC</source>
+      <translation>Was deinen PC verlässt</translation>
+    </message>
+    <message>
+      <source>What never happens</source>
+      <translation>Was nie geschieht</translation>
+    </message>
+    <message>
+      <source>Settings, logs and what is trained are stored on this PC, in {folder}.</source>
+      <translation>Einstellungen, Protokolle und das Trainierte werden auf diesem PC gespeichert, in {folder}.</translation>
+    </message>
+    <message>
+      <source>What you lend</source>
+      <translation>Was du verleihst</translation>
+    </message>
+    <message>
+      <source>What do you lend?</source>
+      <translation>Was verleihst du?</translation>
+    </message>
+    <message>
+      <source>You can change all of this at any time, and much more, in Settings.</source>
+      <translation>All das und viel mehr kannst du jederzeit in den Einstellungen ändern.</translation>
+    </message>
+    <message>
+      <source>Back up identity</source>
+      <translation>Identität sichern</translation>
+    </message>
+    <message>
+      <source>Keep your key safe</source>
+      <translation>Bewahre deinen Schlüssel gut auf</translation>
+    </message>
+    <message>
+      <source>You can skip this: the words are in Settings, under Identity, whenever you want them.</source>
+      <translation>Du kannst das überspringen: Die Wörter stehen in den Einstellungen unter „Identität“, wann immer du sie brauchst.</translation>
+    </message>
+    <message>
+      <source>Recovery words</source>
+      <translation>Wiederherstellungswörter</translation>
+    </message>
+    <message>
+      <source>Start at login</source>
+      <translation>Start bei der Anmeldung</translation>
+    </message>
+    <message>
+      <source>Ready</source>
+      <translation>Fertig</translation>
+    </message>
+    <message>
+      <source>Closing the window leaves Hearth in the tray, where the desktop has one; Quit ends it.</source>
+      <translation>Schließt du das Fenster, bleibt Hearth im Infobereich, wo es einen gibt; „Beenden“ beendet es.</translation>
+    </message>
+    <message>
+      <source>When this PC starts</source>
+      <translation>Wenn dieser PC startet</translation>
+    </message>
+    <message>
+      <source>How it works</source>
+      <translation>So funktioniert es</translation>
+    </message>
+    <message>
+      <source>The next steps take about two minutes. Alt+Right and Alt+Left go on and back.</source>
+      <translation>Die nächsten Schritte dauern etwa zwei Minuten. Alt+Rechts und Alt+Links gehen vor und zurück.</translation>
+    </message>
+    <message>
+      <source>Computes, while you are away</source>
+      <translation>Rechnet, während du weg bist</translation>
+    </message>
+    <message>
+      <source>Matrix arithmetic for a neural network. It stops as soon as you are back, unless you choose otherwise in the next step.</source>
+      <translation>Matrizenrechnung für ein neuronales Netz. Es hält an, sobald du zurück bist, wenn du es im nächsten Schritt nicht anders wählst.</translation>
+    </message>
+    <message>
+      <source>Uses power</source>
+      <translation>Verbraucht Strom</translation>
+    </message>
+    <message>
+      <source>Home shows how much, and what it costs. You set the limit.</source>
+      <translation>Die Startseite zeigt, wie viel und was es kostet. Die Grenze setzt du.</translation>
+    </message>
+    <message>
+      <source>Tensors, encrypted on the way</source>
+      <translation>Tensoren, unterwegs verschlüsselt</translation>
+    </message>
+    <message>
+      <source>Numbers that result from the computation, to peers of the same run. None on metered networks.</source>
+      <translation>Zahlen, die beim Rechnen entstehen, an Peers desselben Laufs. Keine über getaktete Netzwerke.</translation>
+    </message>
+    <message>
+      <source>Your address and public key</source>
+      <translation>Deine Adresse und dein öffentlicher Schlüssel</translation>
+    </message>
+    <message>
+      <source>Peers you work with see your internet address and your key. No name is asked for.</source>
+      <translation>Peers, mit denen du arbeitest, sehen deine Internetadresse und deinen Schlüssel. Nach einem Namen wird nicht gefragt.</translation>
+    </message>
+    <message>
+      <source>Your files and keystrokes are not read</source>
+      <translation>Deine Dateien und Eingaben werden nicht gelesen</translation>
+    </message>
+    <message>
+      <source>Hearth asks how long ago the last input was, not what it was, and which programs run, to give way to them. That stays on this PC.</source>
+      <translation>Hearth fragt, wie lange die letzte Eingabe her ist, nicht was sie war, und welche Programme laufen, um ihnen Platz zu machen. Das bleibt auf diesem PC.</translation>
+    </message>
+    <message>
+      <source>No code from others is run</source>
+      <translation>Kein fremder Code wird ausgeführt</translation>
+    </message>
+    <message>
+      <source>Peers exchange tensors only. The program is the one you installed.</source>
+      <translation>Peers tauschen nur Tensoren aus. Das Programm ist das, das du installiert hast.</translation>
+    </message>
+    <message>
+      <source>no hotter than {heat} °C</source>
+      <translation>nicht heißer als {heat} °C</translation>
+    </message>
+    <message>
+      <source>Each PC hosts a few experts</source>
+      <translation>Jeder PC beherbergt ein paar Experten</translation>
+    </message>
+    <message>
+      <source>Small networks, of which the large one is made.</source>
+      <translation>Kleine Netze, aus denen das große besteht.</translation>
+    </message>
+    <message>
+      <source>You come first</source>
+      <translation>Du kommst zuerst</translation>
+    </message>
+    <message>
+      <source>The moment you need this PC, Hearth gives it back.</source>
+      <translation>Sobald du diesen PC brauchst, gibt Hearth ihn zurück.</translation>
+    </message>
+    <message>
+      <source>What you train is yours to try</source>
+      <translation>Was du trainierst, darfst du ausprobieren</translation>
+    </message>
+    <message>
+      <source>Ask the model at any time, and see who answered.</source>
+      <translation>Frag das Modell jederzeit und sieh, wer geantwortet hat.</translation>
+    </message>
+    <message>
+      <source>This PC</source>
+      <translation>Dieser PC</translation>
+    </message>
+    <message>
+      <source>Another peer</source>
+      <translation>Ein anderer Peer</translation>
+    </message>
+    <message>
+      <source>Hosted here</source>
+      <translation>Hier beherbergt</translation>
+    </message>
+    <message>
+      <source>No answer</source>
+      <translation>Keine Antwort</translation>
+    </message>
+    <message>
+      <source>Not here</source>
+      <translation>Nicht hier</translation>
+    </message>
+    <message>
+      <source>{best} best of {cells} in each layer</source>
+      <translation>die {best} besten von {cells} in jeder Schicht</translation>
+    </message>
+    <message>
+      <source>Layer {layer}</source>
+      <translation>Schicht {layer}</translation>
+    </message>
+    <message>
+      <source>{uid}: {name}, weight {weight}, {time}</source>
+      <translation>{uid}: {name}, Gewicht {weight}, {time}</translation>
+    </message>
+    <message>
+      <source>{uid}: did not answer, left out</source>
+      <translation>{uid}: hat nicht geantwortet, ausgelassen</translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln expert(s) answered. Chosen cell: {cell}</source>
+      <translation>
+        <numerusform>%Ln Experte hat geantwortet. Gewählte Zelle: {cell}</numerusform>
+        <numerusform>%Ln Experten haben geantwortet. Gewählte Zelle: {cell}</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>{uid}: hosted here, not asked</source>
+      <translation>{uid}: hier beherbergt, nicht gefragt</translation>
+    </message>
+    <message>
+      <source>Row {row}, column {column}: not hosted here</source>
+      <translation>Zeile {row}, Spalte {column}: nicht hier beherbergt</translation>
+    </message>
+    <message>
+      <source>left out</source>
+      <translation>ausgelassen</translation>
+    </message>
+    <message>
+      <source>Draw a digit</source>
+      <translation>Zeichne eine Ziffer</translation>
+    </message>
+    <message>
+      <source>Draw with the mouse or a pen. Arrow keys move, Space lowers and lifts the pen.</source>
+      <translation>Zeichne mit der Maus oder einem Stift. Pfeiltasten bewegen, die Leertaste senkt und hebt den Stift.</translation>
+    </message>
+    <message>
+      <source>What the model adds appears here.</source>
+      <translation>Hier erscheint, was das Modell hinzufügt.</translation>
+    </message>
+    <message>
+      <source>Continuation</source>
+      <translation>Fortsetzung</translation>
+    </message>
+    <message>
+      <source>What the model adds. The arrow keys choose a byte, to see who answered for it.</source>
+      <translation>Was das Modell hinzufügt. Die Pfeiltasten wählen ein Byte und zeigen, wer dafür geantwortet hat.</translation>
+    </message>
+    <message>
+      <source>Nothing yet. Bars appear within a minute after this PC has begun to compute.</source>
+      <translation>Noch nichts. Balken erscheinen binnen einer Minute, nachdem dieser PC zu rechnen begonnen hat.</translation>
+    </message>
+    <message>
+      <source>This PC has lent its idle time to a neural network of volunteers.</source>
+      <translation>Dieser PC hat seine freie Zeit einem neuronalen Netz von Freiwilligen geliehen.</translation>
+    </message>
+    <message>
+      <source>Contribution</source>
+      <translation>Beitrag</translation>
+    </message>
+    <message>
+      <source>Time</source>
+      <translation>Zeitraum</translation>
+    </message>
+    <message>
+      <source>Export</source>
+      <translation>Exportieren</translation>
+    </message>
+    <message>
+      <source>The figures are from {time}.</source>
+      <translation>Die Zahlen sind von {time}.</translation>
+    </message>
+    <message>
+      <source>{amount} in {time}</source>
+      <translation>{amount} in {time}</translation>
+    </message>
+    <message>
+      <source>Nothing is known yet.</source>
+      <translation>Noch ist nichts bekannt.</translation>
+    </message>
+    <message>
+      <source>Since {day}.</source>
+      <translation>Seit {day}.</translation>
+    </message>
+    <message>
+      <source>Save the history</source>
+      <translation>Verlauf speichern</translation>
+    </message>
+    <message>
+      <source>Tables (*.csv)</source>
+      <translation>Tabellen (*.csv)</translation>
+    </message>
+    <message>
+      <source>Save the share card</source>
+      <translation>Karte zum Teilen speichern</translation>
+    </message>
+    <message>
+      <source>Pictures (*.png)</source>
+      <translation>Bilder (*.png)</translation>
+    </message>
+    <message>
+      <source>Copied the share card.</source>
+      <translation>Karte zum Teilen kopiert.</translation>
+    </message>
+    <message>
+      <source>This PC has lent its idle time to a neural network of volunteers since {day}.</source>
+      <translation>Dieser PC hat seine freie Zeit seit {day} einem neuronalen Netz von Freiwilligen geliehen.</translation>
+    </message>
+    <message>
+      <source>Time of computing</source>
+      <translation>Rechenzeit</translation>
+    </message>
+    <message>
+      <source>Samples trained</source>
+      <translation>Trainierte Beispiele</translation>
+    </message>
+    <message>
+      <source>Expert calls served</source>
+      <translation>Erfüllte Expertenaufrufe</translation>
+    </message>
+    <message>
+      <source>Energy</source>
+      <translation>Energie</translation>
+    </message>
+    <message>
+      <source>Kinds</source>
+      <translation>Arten</translation>
+    </message>
+    <message>
+      <source>of computing</source>
+      <translation>gerechnet</translation>
+    </message>
+    <message>
+      <source>samples trained</source>
+      <translation>Beispiele trainiert</translation>
+    </message>
+    <message>
+      <source>of text trained</source>
+      <translation>Text trainiert</translation>
+    </message>
+    <message>
+      <source>expert calls served</source>
+      <translation>Expertenaufrufe erfüllt</translation>
+    </message>
+    <message>
+      <source>of electricity</source>
+      <translation>Strom verbraucht</translation>
+    </message>
+    <message>
+      <source>{error} The page asks again in {seconds} s.</source>
+      <translation>{error} Die Seite fragt in {seconds} s noch einmal.</translation>
+    </message>
+    <message>
+      <source>History as a table (CSV)</source>
+      <translation>Verlauf als Tabelle (CSV)</translation>
+    </message>
+    <message>
+      <source>Share card (PNG)</source>
+      <translation>Karte zum Teilen (PNG)</translation>
+    </message>
+    <message>
+      <source>Copy the share card</source>
+      <translation>Karte zum Teilen kopieren</translation>
+    </message>
+    <message>
+      <source>Asking the worker for its history.</source>
+      <translation>Der Worker wird nach seinem Verlauf gefragt.</translation>
+    </message>
+    <message>
+      <source>Nothing in this time.</source>
+      <translation>Nichts in diesem Zeitraum.</translation>
+    </message>
+    <message>
+      <source>today</source>
+      <translation>heute</translation>
+    </message>
+    <message>
+      <source>{week} in 7 days
+{ever} ever</source>
+      <translation>{week} in 7 Tagen
+{ever} insgesamt</translation>
+    </message>
+    <message>
+      <source>about {amount}</source>
+      <translation>etwa {amount}</translation>
+    </message>
+    <message>
+      <source>History</source>
+      <translation>Verlauf</translation>
+    </message>
+    <message>
+      <source>Figure</source>
+      <translation>Größe</translation>
+    </message>
+    <message>
+      <source>Made of</source>
+      <translation>Aufteilung</translation>
+    </message>
+    <message>
+      <source>When this PC helps</source>
+      <translation>Wann dieser PC hilft</translation>
+    </message>
+    <message>
+      <source>last 7 days</source>
+      <translation>letzte 7 Tage</translation>
+    </message>
+    <message>
+      <source>By device and run</source>
+      <translation>Nach Gerät und Lauf</translation>
+    </message>
+    <message>
+      <source>{name}, about</source>
+      <translation>{name}, etwa</translation>
+    </message>
+    <message>
+      <source>{amount} today</source>
+      <translation>{amount} heute</translation>
+    </message>
+    <message>
+      <source>File</source>
+      <translation>Datei</translation>
+    </message>
+    <message>
+      <source>From a manifest's file…</source>
+      <translation>Aus der Datei eines Manifests …</translation>
+    </message>
+    <message>
+      <source>The organiser's manifest</source>
+      <translation>Das Manifest des Veranstalters</translation>
+    </message>
+    <message>
+      <source>Manifests (*.json)</source>
+      <translation>Manifeste (*.json)</translation>
+    </message>
+    <message>
+      <source>The compute process is starting; the model answers when it is ready.</source>
+      <translation>Der Rechenprozess startet; das Modell antwortet, wenn er bereit ist.</translation>
+    </message>
+    <message>
+      <source>The model has not answered for 15 s.</source>
+      <translation>Das Modell hat seit 15 s nicht geantwortet.</translation>
+    </message>
+    <message>
+      <source>In {time}. Step {step}.</source>
+      <translation>In {time}. Schritt {step}.</translation>
+    </message>
+    <message>
+      <source>Experts that answered</source>
+      <translation>Experten, die geantwortet haben</translation>
+    </message>
+    <message>
+      <source>They light up when you draw.</source>
+      <translation>Sie leuchten auf, wenn du zeichnest.</translation>
+    </message>
+    <message>
+      <source>Undo</source>
+      <translation>Rückgängig</translation>
+    </message>
+    <message>
+      <source>Clear</source>
+      <translation>Leeren</translation>
+    </message>
+    <message>
+      <source>What the model sees</source>
+      <translation>Was das Modell sieht</translation>
+    </message>
+    <message>
+      <source>Looks like a</source>
+      <translation>Sieht aus wie eine</translation>
+    </message>
+    <message>
+      <source>What the model reads</source>
+      <translation>Was das Modell liest</translation>
+    </message>
+    <message>
+      <source>Draw a digit; the model reads it while you draw.</source>
+      <translation>Zeichne eine Ziffer; das Modell liest sie, während du zeichnest.</translation>
+    </message>
+    <message>
+      <source>{share} sure</source>
+      <translation>{share} sicher</translation>
+    </message>
+    <message>
+      <source>{answered} of {asked} answered</source>
+      <translation>{answered} von {asked} haben geantwortet</translation>
+    </message>
+    <message>
+      <source>In {time}. Step {step}; {right} right on unseen digits.</source>
+      <translation>In {time}. Schritt {step}; {right} der unbekannten Ziffern richtig.</translation>
+    </message>
+    <message>
+      <source>8 by 8 pixels, 64 numbers</source>
+      <translation>8 mal 8 Pixel, 64 Zahlen</translation>
+    </message>
+    <message>
+      <source>Mouse, pen, or arrow keys and Space</source>
+      <translation>Maus, Stift oder Pfeiltasten und Leertaste</translation>
+    </message>
+    <message>
+      <source>{inked} of 64 cells hold ink.</source>
+      <translation>{inked} von 64 Zellen enthalten Tinte.</translation>
+    </message>
+    <message>
+      <source>Nothing yet.</source>
+      <translation>Noch nichts.</translation>
+    </message>
+    <message>
+      <source>The model is reading</source>
+      <translation>Das Modell liest</translation>
+    </message>
+    <message>
+      <source>No expert is hosted on this PC now. It takes some on when it may compute.</source>
+      <translation>Gerade ist kein Experte auf diesem PC. Er übernimmt welche, sobald er rechnen darf.</translation>
+    </message>
+    <message>
+      <source>Expert</source>
+      <translation>Experte</translation>
+    </message>
+    <message>
+      <source>Updates</source>
+      <translation>Updates</translation>
+    </message>
+    <message>
+      <source>Samples</source>
+      <translation>Beispiele</translation>
+    </message>
+    <message>
+      <source>Calls</source>
+      <translation>Aufrufe</translation>
+    </message>
+    <message>
+      <source>Load</source>
+      <translation>Last</translation>
+    </message>
+    <message>
+      <source>Hosted on this PC</source>
+      <translation>Auf diesem PC beherbergt</translation>
+    </message>
+    <message>
+      <source>Experts hosted on this PC</source>
+      <translation>Auf diesem PC beherbergte Experten</translation>
+    </message>
+    <message>
+      <source>Shown as soon as the worker answers.</source>
+      <translation>Zu sehen, sobald der Worker antwortet.</translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln expert(s)</source>
+      <translation>
+        <numerusform>%Ln Experte</numerusform>
+        <numerusform>%Ln Experten</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Loss and load</source>
+      <translation>Verlust und Last</translation>
+    </message>
+    <message>
+      <source>Loss</source>
+      <translation>Verlust</translation>
+    </message>
+    <message>
+      <source>Not measured yet. The first point follows soon.</source>
+      <translation>Noch nicht gemessen. Der erste Punkt folgt bald.</translation>
+    </message>
+    <message>
+      <source>Calls per second</source>
+      <translation>Aufrufe pro Sekunde</translation>
+    </message>
+    <message>
+      <source>Noted from now on, while this window is open.</source>
+      <translation>Wird ab jetzt notiert, solange dieses Fenster offen ist.</translation>
+    </message>
+    <message>
+      <source>Experts</source>
+      <translation>Experten</translation>
+    </message>
+    <message>
+      <source>Who hosts which part of the model, and what it does.</source>
+      <translation>Wer welchen Teil des Modells beherbergt und was er tut.</translation>
+    </message>
+    <message>
+      <source>{rate} calls per second</source>
+      <translation>{rate} Aufrufe pro Sekunde</translation>
+    </message>
+    <message>
+      <source>Loss on unseen samples</source>
+      <translation>Verlust bei unbekannten Beispielen</translation>
+    </message>
+    <message>
+      <source>Calls served here per second</source>
+      <translation>Hier erfüllte Aufrufe pro Sekunde</translation>
+    </message>
+    <message>
+      <source>{sentence}. What is shown here is from before.</source>
+      <translation>{sentence}. Was hier steht, ist von vorher.</translation>
+    </message>
+    <message>
+      <source>Saved as {path}.</source>
+      <translation>Gespeichert als {path}.</translation>
+    </message>
+    <message>
+      <source>{file} could not be written: {reason}.</source>
+      <translation>{file} konnte nicht geschrieben werden: {reason}.</translation>
+    </message>
+    <message>
+      <source>is the disk full, or the folder read-only?</source>
+      <translation>ist die Platte voll oder der Ordner schreibgeschützt?</translation>
+    </message>
+    <message>
+      <source>Asking the worker for the grid.</source>
+      <translation>Der Worker wird nach dem Gitter gefragt.</translation>
+    </message>
+    <message>
+      <source>No expert is hosted yet. They appear as soon as a PC of this run computes.</source>
+      <translation>Noch ist kein Experte beherbergt. Sie erscheinen, sobald ein PC dieses Laufs rechnet.</translation>
+    </message>
+    <message>
+      <source>Brighter cells took more updates.</source>
+      <translation>Hellere Zellen bekamen mehr Updates.</translation>
+    </message>
+    <message>
+      <source>Brighter cells are busier.</source>
+      <translation>Hellere Zellen sind stärker ausgelastet.</translation>
+    </message>
+    <message>
+      <source>Brighter cells answered more calls.</source>
+      <translation>Hellere Zellen beantworteten mehr Aufrufe.</translation>
+    </message>
+    <message>
+      <source>Darker cells took more updates.</source>
+      <translation>Dunklere Zellen bekamen mehr Updates.</translation>
+    </message>
+    <message>
+      <source>Darker cells are busier.</source>
+      <translation>Dunklere Zellen sind stärker ausgelastet.</translation>
+    </message>
+    <message>
+      <source>Darker cells answered more calls.</source>
+      <translation>Dunklere Zellen beantworteten mehr Aufrufe.</translation>
+    </message>
+    <message>
+      <source>hosted here</source>
+      <translation>hier beherbergt</translation>
+    </message>
+    <message numerus="yes">
+      <source>hosted by %Ln other peer(s)</source>
+      <translation>
+        <numerusform>von %Ln anderen Peer beherbergt</numerusform>
+        <numerusform>von %Ln anderen Peers beherbergt</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>hosted by another peer</source>
+      <translation>von einem anderen Peer beherbergt</translation>
+    </message>
+    <message>
+      <source>version not told yet</source>
+      <translation>Version noch nicht bekannt</translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln update(s)</source>
+      <translation>
+        <numerusform>%Ln Update</numerusform>
+        <numerusform>%Ln Updates</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>{share} load</source>
+      <translation>{share} Last</translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln call(s)</source>
+      <translation>
+        <numerusform>%Ln Aufruf</numerusform>
+        <numerusform>%Ln Aufrufe</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>The grid of the run</source>
+      <translation>Das Gitter des Laufs</translation>
+    </message>
+    <message>
+      <source>Colour by</source>
+      <translation>Farbe nach</translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln expert(s), {here} of them here (outlined).</source>
+      <translation>
+        <numerusform>%Ln Experte, davon {here} hier (umrandet).</numerusform>
+        <numerusform>%Ln Experten, davon {here} hier (umrandet).</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Lit ones answered a call or took an update in the last {seconds} s.</source>
+      <translation>Leuchtende haben in den letzten {seconds} s einen Aufruf beantwortet oder ein Update bekommen.</translation>
+    </message>
+    <message>
+      <source>no expert is hosted in this cell</source>
+      <translation>in dieser Zelle ist kein Experte beherbergt</translation>
+    </message>
+    <message>
+      <source>Smaller cells</source>
+      <translation>Kleinere Zellen</translation>
+    </message>
+    <message>
+      <source>Larger cells</source>
+      <translation>Größere Zellen</translation>
+    </message>
+    <message>
+      <source>Only what this PC knows of is shown.</source>
+      <translation>Nur was dieser PC kennt, ist zu sehen.</translation>
+    </message>
+    <message numerus="yes">
+      <source>The first {first} of %Ln layer(s) are shown.</source>
+      <translation>
+        <numerusform>Nur {first} von %Ln Schicht ist zu sehen.</numerusform>
+        <numerusform>Die ersten {first} von %Ln Schichten sind zu sehen.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Why am I running?</source>
+      <translation>Warum laufe ich?</translation>
+    </message>
+    <message>
+      <source>Why am I not running?</source>
+      <translation>Warum laufe ich nicht?</translation>
+    </message>
+    <message>
+      <source>Start now</source>
+      <translation>Jetzt starten</translation>
+    </message>
+    <message>
+      <source>Resume</source>
+      <translation>Fortsetzen</translation>
+    </message>
+    <message>
+      <source>Change rule</source>
+      <translation>Regel ändern</translation>
+    </message>
+    <message>
+      <source>Quit now</source>
+      <translation>Sofort beenden</translation>
+    </message>
+    <message>
+      <source>Show the log</source>
+      <translation>Protokoll zeigen</translation>
+    </message>
+    <message>
+      <source>All else</source>
+      <translation>Alles andere</translation>
+    </message>
+    <message>
+      <source>24 hours</source>
+      <translation>24 Stunden</translation>
+    </message>
+    <message>
+      <source>7 days</source>
+      <translation>7 Tage</translation>
+    </message>
+    <message>
+      <source>30 days</source>
+      <translation>30 Tage</translation>
+    </message>
+    <message>
+      <source>1 year</source>
+      <translation>1 Jahr</translation>
+    </message>
+    <message>
+      <source>All</source>
+      <translation>Alle</translation>
+    </message>
+    <message>
+      <source>Devices</source>
+      <translation>Geräte</translation>
+    </message>
+    <message>
+      <source>Runs</source>
+      <translation>Läufe</translation>
+    </message>
+    <message>
+      <source>Expert calls</source>
+      <translation>Expertenaufrufe</translation>
+    </message>
+    <message>
+      <source>Copies of checkpoints</source>
+      <translation>Kopien von Sicherungspunkten</translation>
+    </message>
+    <message>
+      <source>Directory of experts</source>
+      <translation>Verzeichnis der Experten</translation>
+    </message>
+    <message>
+      <source>Sharing out experts</source>
+      <translation>Verteilen von Experten</translation>
+    </message>
+    <message>
+      <source>Passed on for others</source>
+      <translation>Für andere weitergereicht</translation>
+    </message>
+    <message>
+      <source>Ways between peers</source>
+      <translation>Wege zwischen Peers</translation>
+    </message>
+    <message>
+      <source>Headers and the rest</source>
+      <translation>Köpfe und Übriges</translation>
+    </message>
+    <message>
+      <source>paused</source>
+      <translation>pausiert</translation>
+    </message>
+    <message>
+      <source>in use</source>
+      <translation>in Benutzung</translation>
+    </message>
+    <message>
+      <source>off</source>
+      <translation>aus</translation>
+    </message>
+    <message>
+      <source>on battery</source>
+      <translation>auf Akku</translation>
+    </message>
+    <message>
+      <source>by schedule</source>
+      <translation>nach Zeitplan</translation>
+    </message>
+    <message>
+      <source>trouble</source>
+      <translation>Störung</translation>
+    </message>
+    <message>
+      <source>Text trained</source>
+      <translation>Trainierter Text</translation>
+    </message>
+    <message>
+      <source>Traffic with peers</source>
+      <translation>Verkehr mit Peers</translation>
+    </message>
+    <message>
+      <source>Times given back to you</source>
+      <translation>Freigaben für dich</translation>
+    </message>
+    <message>
+      <source>d MMMM yyyy</source>
+      <translation>d. MMMM yyyy</translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln sample(s)</source>
+      <translation>
+        <numerusform>%Ln Beispiel</numerusform>
+        <numerusform>%Ln Beispiele</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln time(s)</source>
+      <translation>
+        <numerusform>%Ln Mal</numerusform>
+        <numerusform>%Ln Mal</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>{day} {start} to {end}</source>
+      <translation>{day} {start} bis {end}</translation>
+    </message>
+    <message>
+      <source>ddd d MMM</source>
+      <translation>ddd d. MMM</translation>
+    </message>
+    <message>
+      <source>week from {day}</source>
+      <translation>Woche ab {day}</translation>
+    </message>
+    <message>
+      <source>Today</source>
+      <translation>Heute</translation>
+    </message>
+    <message>
+      <source>Sent</source>
+      <translation>Gesendet</translation>
+    </message>
+    <message>
+      <source>Received</source>
+      <translation>Empfangen</translation>
+    </message>
+    <message>
+      <source>Now</source>
+      <translation>Jetzt</translation>
+    </message>
+    <message>
+      <source>This week</source>
+      <translation>Diese Woche</translation>
+    </message>
+    <message>
+      <source>d MMM</source>
+      <translation>d. MMM</translation>
+    </message>
+    <message>
+      <source>now</source>
+      <translation>jetzt</translation>
+    </message>
+    <message>
+      <source>d MMM yyyy</source>
+      <translation>d. MMM yyyy</translation>
+    </message>
+    <message>
+      <source>stopped</source>
+      <translation>angehalten</translation>
+    </message>
+    <message>
+      <source>Not measured yet. The first point follows soon after training starts.</source>
+      <translation>Noch nicht gemessen. Der erste Punkt folgt bald nach Beginn des Trainings.</translation>
+    </message>
+    <message>
+      <source>No expert is hosted yet. They appear as soon as this PC starts to compute.</source>
+      <translation>Noch ist kein Experte hier. Sie erscheinen, sobald dieser PC zu rechnen beginnt.</translation>
+    </message>
+    <message>
+      <source>Brighter cells took more updates: {least} to {most}.</source>
+      <translation>Hellere Zellen bekamen mehr Updates: {least} bis {most}.</translation>
+    </message>
+    <message>
+      <source>Darker cells took more updates: {least} to {most}.</source>
+      <translation>Dunklere Zellen bekamen mehr Updates: {least} bis {most}.</translation>
+    </message>
+    <message>
+      <source>App</source>
+      <translation>App</translation>
+    </message>
+    <message>
+      <source>Worker</source>
+      <translation>Worker</translation>
+    </message>
+    <message>
+      <source>Compute</source>
+      <translation>Rechenprozess</translation>
+    </message>
+    <message>
+      <source>about {amount} today</source>
+      <translation>etwa {amount} heute</translation>
+    </message>
+    <message>
+      <source>The model being trained</source>
+      <translation>Das Modell im Training</translation>
+    </message>
+    <message>
+      <source>Try it</source>
+      <translation>Ausprobieren</translation>
+    </message>
+    <message>
+      <source>Accuracy</source>
+      <translation>Genauigkeit</translation>
+    </message>
+    <message>
+      <source>samples trained per second</source>
+      <translation>trainierte Beispiele pro Sekunde</translation>
+    </message>
+    <message numerus="yes">
+      <source>batch(es)</source>
+      <translation>
+        <numerusform>Stapel</numerusform>
+        <numerusform>Stapel</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Home</source>
+      <translation>Start</translation>
+    </message>
+    <message>
+      <source>Ready in a few seconds.</source>
+      <translation>Fertig in ein paar Sekunden.</translation>
+    </message>
+    <message>
+      <source>Goes on as soon as the worker answers; Try again looks for it now.</source>
+      <translation>Geht weiter, sobald der Worker antwortet; „Erneut versuchen“ sucht ihn jetzt.</translation>
+    </message>
+    <message>
+      <source>right on unseen samples, higher is better</source>
+      <translation>richtig bei unbekannten Beispielen, mehr ist besser</translation>
+    </message>
+    <message>
+      <source>loss on unseen samples, lower is better</source>
+      <translation>Verlust bei unbekannten Beispielen, weniger ist besser</translation>
+    </message>
+    <message>
+      <source>Step</source>
+      <translation>Schritt</translation>
+    </message>
+    <message>
+      <source>On the way</source>
+      <translation>Unterwegs</translation>
+    </message>
+    <message>
+      <source>Device</source>
+      <translation>Gerät</translation>
+    </message>
+    <message>
+      <source>Memory</source>
+      <translation>Arbeitsspeicher</translation>
+    </message>
+    <message>
+      <source>updates in all</source>
+      <translation>Updates insgesamt</translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln hosted here</source>
+      <translation>
+        <numerusform>%Ln hier beherbergt</numerusform>
+        <numerusform>%Ln hier beherbergt</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>from {time}</source>
+      <translation>von {time}</translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln thread(s)</source>
+      <translation>
+        <numerusform>%Ln Thread</numerusform>
+        <numerusform>%Ln Threads</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>The figures are old.</source>
+      <translation>Die Zahlen sind alt.</translation>
+    </message>
+    <message numerus="yes">
+      <source>{silent} of %Ln expert(s) did not answer; the others took over their weight.</source>
+      <translation>
+        <numerusform>{silent} von %Ln Experten hat nicht geantwortet; die anderen übernahmen sein Gewicht.</numerusform>
+        <numerusform>{silent} von %Ln Experten haben nicht geantwortet; die anderen übernahmen ihr Gewicht.</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>{missing} of %Ln expert(s) are not on this PC; none of them took part.</source>
+      <translation>
+        <numerusform>{missing} von %Ln Experten ist nicht auf diesem PC; keiner davon war beteiligt.</numerusform>
+        <numerusform>{missing} von %Ln Experten sind nicht auf diesem PC; keiner davon war beteiligt.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Warnings</source>
+      <translation>Warnungen</translation>
+    </message>
+    <message>
+      <source>Errors</source>
+      <translation>Fehler</translation>
+    </message>
+    <message>
+      <source>Log</source>
+      <translation>Protokoll</translation>
+    </message>
+    <message>
+      <source>What the worker, its compute process and this app have done.</source>
+      <translation>Was der Worker, sein Rechenprozess und diese App getan haben.</translation>
+    </message>
+    <message>
+      <source>Level</source>
+      <translation>Stufe</translation>
+    </message>
+    <message>
+      <source>Part</source>
+      <translation>Teil</translation>
+    </message>
+    <message>
+      <source>All parts</source>
+      <translation>Alle Teile</translation>
+    </message>
+    <message>
+      <source>Filter by text</source>
+      <translation>Nach Text filtern</translation>
+    </message>
+    <message>
+      <source>Follow</source>
+      <translation>Folgen</translation>
+    </message>
+    <message numerus="yes">
+      <source>Copied %Ln line(s).</source>
+      <translation>
+        <numerusform>%Ln Zeile kopiert.</numerusform>
+        <numerusform>%Ln Zeilen kopiert.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Log lines</source>
+      <translation>Zeilen des Protokolls</translation>
+    </message>
+    <message>
+      <source>Copy</source>
+      <translation>Kopieren</translation>
+    </message>
+    <message>
+      <source>Open folder</source>
+      <translation>Ordner öffnen</translation>
+    </message>
+    <message>
+      <source>Nothing here opens folders. The log files are in {path}</source>
+      <translation>Nichts hier öffnet Ordner. Die Protokolle liegen in {path}</translation>
+    </message>
+    <message>
+      <source>No line fits this filter.</source>
+      <translation>Keine Zeile passt zu diesem Filter.</translation>
+    </message>
+    <message>
+      <source>No line yet.</source>
+      <translation>Noch keine Zeile.</translation>
+    </message>
+    <message>
+      <source>The model is still in training: its answers can be wrong.</source>
+      <translation>Das Modell wird noch trainiert: Seine Antworten können falsch sein.</translation>
+    </message>
+    <message>
+      <source>The model is still in training: it goes on with what you type, byte by byte.</source>
+      <translation>Das Modell wird noch trainiert: Es setzt fort, was du schreibst, Byte für Byte.</translation>
+    </message>
+    <message>
+      <source>Try the model</source>
+      <translation>Modell ausprobieren</translation>
+    </message>
+    <message>
+      <source>Asking the worker for its peers.</source>
+      <translation>Der Worker wird nach seinen Peers gefragt.</translation>
+    </message>
+    <message>
+      <source>No peer is connected yet. Hearth looks for some by itself; give the address above to a friend, or check the connection to see what is missing.</source>
+      <translation>Noch ist kein Peer verbunden. Hearth sucht von selbst welche; gib einem Freund die Adresse oben oder prüfe die Verbindung, um zu sehen, was fehlt.</translation>
+    </message>
+    <message>
+      <source>Hearth trains alone on this PC. Joining other peers from the app comes with a later version; an organiser can start a worker for it by hand.</source>
+      <translation>Hearth trainiert auf diesem PC allein. Sich aus der App anderen Peers anzuschließen, kommt mit einer späteren Version; ein Veranstalter kann einen Worker dafür von Hand starten.</translation>
+    </message>
+    <message>
+      <source>Nobody else takes part. The run on this PC goes on all the same.</source>
+      <translation>Niemand sonst macht mit. Der Lauf auf diesem PC geht trotzdem weiter.</translation>
+    </message>
+    <message>
+      <source>There is no connection to check while Hearth trains alone.</source>
+      <translation>Solange Hearth allein trainiert, gibt es keine Verbindung zu prüfen.</translation>
+    </message>
+    <message>
+      <source>Checks port, other peers, outside address, NAT, clock and disk.</source>
+      <translation>Prüft Port, andere Peers, Außenadresse, NAT, Uhr und Platte.</translation>
+    </message>
+    <message>
+      <source>No peer fits this filter.</source>
+      <translation>Kein Peer passt zu diesem Filter.</translation>
+    </message>
+    <message>
+      <source>Reachable</source>
+      <translation>Erreichbar</translation>
+    </message>
+    <message>
+      <source>Punchable</source>
+      <translation>Durchdringbar</translation>
+    </message>
+    <message>
+      <source>Relayed</source>
+      <translation>Über Relais</translation>
+    </message>
+    <message>
+      <source>Dial-out only</source>
+      <translation>Ruft nur an</translation>
+    </message>
+    <message>
+      <source>Unknown</source>
+      <translation>Unbekannt</translation>
+    </message>
+    <message>
+      <source>Connected</source>
+      <translation>Verbunden</translation>
+    </message>
+    <message>
+      <source>Direct</source>
+      <translation>Direkt</translation>
+    </message>
+    <message>
+      <source>Connected longest</source>
+      <translation>Am längsten verbunden</translation>
+    </message>
+    <message>
+      <source>Not known yet</source>
+      <translation>Noch nicht bekannt</translation>
+    </message>
+    <message>
+      <source>good</source>
+      <translation>gut</translation>
+    </message>
+    <message>
+      <source>needs a look</source>
+      <translation>braucht einen Blick</translation>
+    </message>
+    <message>
+      <source>not known yet</source>
+      <translation>noch nicht bekannt</translation>
+    </message>
+    <message>
+      <source>Yes, direct</source>
+      <translation>Ja, direkt</translation>
+    </message>
+    <message>
+      <source>Other peers can call this PC by themselves.</source>
+      <translation>Andere Peers können diesen PC von sich aus anrufen.</translation>
+    </message>
+    <message>
+      <source>Nothing to do.</source>
+      <translation>Nichts zu tun.</translation>
+    </message>
+    <message>
+      <source>Yes, by appointment</source>
+      <translation>Ja, nach Absprache</translation>
+    </message>
+    <message>
+      <source>Your router hides this PC, but peers that a third one introduces get through.</source>
+      <translation>Dein Router verbirgt diesen PC, aber Peers, die ein dritter bekannt macht, kommen durch.</translation>
+    </message>
+    <message>
+      <source>Through a relay</source>
+      <translation>Über ein Relais</translation>
+    </message>
+    <message>
+      <source>Your router keeps others out, so another peer passes the sealed traffic on. That is slower.</source>
+      <translation>Dein Router hält andere fern, deshalb reicht ein anderer Peer den versiegelten Verkehr weiter. Das ist langsamer.</translation>
+    </message>
+    <message>
+      <source>Forward a UDP port to this PC in your router, and start Hearth with that port, to be called directly.</source>
+      <translation>Leite in deinem Router einen UDP-Port an diesen PC weiter und starte Hearth mit diesem Port, um direkt angerufen zu werden.</translation>
+    </message>
+    <message>
+      <source>No, it calls out only</source>
+      <translation>Nein, er ruft nur an</translation>
+    </message>
+    <message>
+      <source>Nobody can call this PC. It calls others and works over these connections.</source>
+      <translation>Niemand kann diesen PC anrufen. Er ruft andere an und arbeitet über diese Verbindungen.</translation>
+    </message>
+    <message>
+      <source>Let Hearth through your firewall, or forward a UDP port to this PC in your router.</source>
+      <translation>Lass Hearth durch deine Firewall oder leite in deinem Router einen UDP-Port an diesen PC weiter.</translation>
+    </message>
+    <message>
+      <source>No backbone peer has told yet how this PC is seen from outside.</source>
+      <translation>Noch hat kein Backbone-Peer gesagt, wie dieser PC von außen aussieht.</translation>
+    </message>
+    <message>
+      <source>It is measured as soon as a backbone peer is connected.</source>
+      <translation>Gemessen wird, sobald ein Backbone-Peer verbunden ist.</translation>
+    </message>
+    <message>
+      <source>Relayed via {peer}</source>
+      <translation>Über Relais {peer}</translation>
+    </message>
+    <message>
+      <source>Peer</source>
+      <translation>Peer</translation>
+    </message>
+    <message>
+      <source>Path</source>
+      <translation>Weg</translation>
+    </message>
+    <message>
+      <source>Round trip</source>
+      <translation>Laufzeit</translation>
+    </message>
+    <message>
+      <source>In</source>
+      <translation>Ein</translation>
+    </message>
+    <message>
+      <source>Out</source>
+      <translation>Aus</translation>
+    </message>
+    <message>
+      <source>Faults</source>
+      <translation>Fehler</translation>
+    </message>
+    <message>
+      <source>All is as it should be.</source>
+      <translation>Alles ist, wie es sein soll.</translation>
+    </message>
+    <message>
+      <source>Copy: {name}</source>
+      <translation>Kopieren: {name}</translation>
+    </message>
+    <message>
+      <source>Copied</source>
+      <translation>Kopiert</translation>
+    </message>
+    <message>
+      <source>Reachable from outside</source>
+      <translation>Von außen erreichbar</translation>
+    </message>
+    <message>
+      <source>Alone</source>
+      <translation>Allein</translation>
+    </message>
+    <message>
+      <source>Reachable from outside: {word}</source>
+      <translation>Von außen erreichbar: {word}</translation>
+    </message>
+    <message>
+      <source>Check of the connection</source>
+      <translation>Prüfung der Verbindung</translation>
+    </message>
+    <message>
+      <source>Check now</source>
+      <translation>Jetzt prüfen</translation>
+    </message>
+    <message>
+      <source>Checking.</source>
+      <translation>Wird geprüft.</translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln of {all} need(s) a look.</source>
+      <translation>
+        <numerusform>%Ln von {all} braucht einen Blick.</numerusform>
+        <numerusform>%Ln von {all} brauchen einen Blick.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Connected peers</source>
+      <translation>Verbundene Peers</translation>
+    </message>
+    <message>
+      <source>Filter peers</source>
+      <translation>Peers filtern</translation>
+    </message>
+    <message numerus="yes">
+      <source>peer(s)</source>
+      <translation>
+        <numerusform>Peer</numerusform>
+        <numerusform>Peers</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>of {all}</source>
+      <translation>von {all}</translation>
+    </message>
+    <message>
+      <source>Network</source>
+      <translation>Netzwerk</translation>
+    </message>
+    <message>
+      <source>Who this PC works with, and how they reach each other.</source>
+      <translation>Mit wem dieser PC arbeitet und wie sie einander erreichen.</translation>
+    </message>
+    <message>
+      <source>none</source>
+      <translation>keine</translation>
+    </message>
+    <message>
+      <source>At 10 a peer is banned for a time.</source>
+      <translation>Bei 10 wird ein Peer eine Zeit lang ausgeschlossen.</translation>
+    </message>
+    <message>
+      <source>Peer id</source>
+      <translation>Peer-ID</translation>
+    </message>
+    <message>
+      <source>Address</source>
+      <translation>Adresse</translation>
+    </message>
+    <message>
+      <source>What showed it: {step}.</source>
+      <translation>Was es gezeigt hat: {step}.</translation>
+    </message>
+    <message>
+      <source>Checked at {time}.</source>
+      <translation>Geprüft um {time}.</translation>
+    </message>
+    <message>
+      <source>under 1 min</source>
+      <translation>unter 1 min</translation>
+    </message>
+    <message>
+      <source>Peers know this PC by a key. If its disk is lost, these 24 words bring the key back, with all that it stands for (“hearth identity import”). Write them down: who has them can pass for this PC.</source>
+      <translation>Peers kennen diesen PC an einem Schlüssel. Geht seine Platte verloren, bringen diese 24 Wörter den Schlüssel zurück und alles, wofür er steht („hearth identity import“). Schreib sie auf: Wer sie hat, kann sich als dieser PC ausgeben.</translation>
+    </message>
+    <message>
+      <source>Show the recovery words</source>
+      <translation>Wiederherstellungswörter zeigen</translation>
+    </message>
+    <message>
+      <source>Copy the recovery words</source>
+      <translation>Wiederherstellungswörter kopieren</translation>
+    </message>
+    <message>
+      <source>The key could not be read. Try again.</source>
+      <translation>Der Schlüssel konnte nicht gelesen werden. Versuch es erneut.</translation>
+    </message>
+    <message>
+      <source>Hide the words</source>
+      <translation>Wörter verbergen</translation>
+    </message>
+    <message>
+      <source>Start Hearth when I log in</source>
+      <translation>Hearth starten, wenn ich mich anmelde</translation>
+    </message>
+    <message>
+      <source>It starts in the tray, without opening its window. Your system keeps this; it can be changed there too.</source>
+      <translation>Es startet im Infobereich, ohne sein Fenster zu öffnen. Dein System merkt sich das; dort lässt es sich auch ändern.</translation>
+    </message>
+    <message>
+      <source>Chosen, but not in force yet: the worker reads it when it starts.</source>
+      <translation>Gewählt, aber noch nicht wirksam: Der Worker liest es beim Start.</translation>
+    </message>
+    <message>
+      <source>Reset</source>
+      <translation>Zurücksetzen</translation>
+    </message>
+    <message>
+      <source>Reset {label}</source>
+      <translation>{label} zurücksetzen</translation>
+    </message>
+    <message>
+      <source>Start the worker anew</source>
+      <translation>Worker neu starten</translation>
+    </message>
+    <message>
+      <source>Start the worker anew for {label}</source>
+      <translation>Worker neu starten für {label}</translation>
+    </message>
+    <message>
+      <source>Reset all of these</source>
+      <translation>Alle zurücksetzen</translation>
+    </message>
+    <message>
+      <source>Reset all of {title}</source>
+      <translation>Alles zurücksetzen: {title}</translation>
+    </message>
+    <message>
+      <source>Changed from the standard value</source>
+      <translation>Weicht vom Standardwert ab</translation>
+    </message>
+    <message numerus="yes">
+      <source>This PC has %Ln core(s).</source>
+      <translation>
+        <numerusform>Dieser PC hat %Ln Kern.</numerusform>
+        <numerusform>Dieser PC hat %Ln Kerne.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Settings can be changed as soon as the worker answers.</source>
+      <translation>Einstellungen lassen sich ändern, sobald der Worker antwortet.</translation>
+    </message>
+    <message>
+      <source>Settings</source>
+      <translation>Einstellungen</translation>
+    </message>
+    <message>
+      <source>Each change is applied at once and kept for the next start.</source>
+      <translation>Jede Änderung wirkt sofort und bleibt für den nächsten Start erhalten.</translation>
+    </message>
+    <message>
+      <source>Identity</source>
+      <translation>Identität</translation>
+    </message>
+    <message>
+      <source>Search settings</source>
+      <translation>Einstellungen suchen</translation>
+    </message>
+    <message>
+      <source>Search settings by label and explanation</source>
+      <translation>Einstellungen nach Name und Erklärung suchen</translation>
+    </message>
+    <message>
+      <source>No setting has “{words}” in its label or explanation.</source>
+      <translation>Keine Einstellung hat „{words}“ im Namen oder in der Erklärung.</translation>
+    </message>
+    <message>
+      <source>Take back: {names}</source>
+      <translation>Zurücknehmen: {names}</translation>
+    </message>
+    <message>
+      <source>Byte {place}</source>
+      <translation>Byte {place}</translation>
+    </message>
+    <message>
+      <source>The newest byte is at the right; brighter cells had more weight.</source>
+      <translation>Das neueste Byte ist rechts; hellere Zellen hatten mehr Gewicht.</translation>
+    </message>
+    <message>
+      <source>space</source>
+      <translation>Leerzeichen</translation>
+    </message>
+    <message>
+      <source>new line</source>
+      <translation>neue Zeile</translation>
+    </message>
+    <message>
+      <source>tab</source>
+      <translation>Tabulator</translation>
+    </message>
+    <message>
+      <source>A column for every byte, a cell for every expert that was asked; the brighter, the more weight.</source>
+      <translation>Eine Spalte für jedes Byte, eine Zelle für jeden gefragten Experten; je heller, desto mehr Gewicht.</translation>
+    </message>
+    <message numerus="yes">
+      <source>Hollow cells: experts that did not answer, %Ln so far.</source>
+      <translation>
+        <numerusform>Hohle Zellen: Experten, die nicht geantwortet haben, bisher %Ln.</numerusform>
+        <numerusform>Hohle Zellen: Experten, die nicht geantwortet haben, bisher %Ln.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Who answered, byte by byte</source>
+      <translation>Wer geantwortet hat, Byte für Byte</translation>
+    </message>
+    <message numerus="yes">
+      <source>and %Ln more</source>
+      <translation>
+        <numerusform>und %Ln weiterer</numerusform>
+        <numerusform>und %Ln weitere</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Byte {place} is chosen.</source>
+      <translation>Byte {place} ist gewählt.</translation>
+    </message>
+    <message>
+      <source>The model has learned nothing yet: what it adds is noise.</source>
+      <translation>Das Modell hat noch nichts gelernt: Was es hinzufügt, ist Rauschen.</translation>
+    </message>
+    <message>
+      <source>The prompt is longer than {most} characters. Shorten it; the model sees only its end.</source>
+      <translation>Die Eingabe ist länger als {most} Zeichen. Kürze sie; das Modell sieht nur ihr Ende.</translation>
+    </message>
+    <message>
+      <source>{bytes} of {wanted} bytes</source>
+      <translation>{bytes} von {wanted} Bytes</translation>
+    </message>
+    <message>
+      <source>Temperature</source>
+      <translation>Temperatur</translation>
+    </message>
+    <message>
+      <source>Continue</source>
+      <translation>Weiterschreiben</translation>
+    </message>
+    <message>
+      <source>They light up while the text goes on.</source>
+      <translation>Sie leuchten auf, während der Text weitergeht.</translation>
+    </message>
+    <message>
+      <source>Your prompt</source>
+      <translation>Deine Eingabe</translation>
+    </message>
+    <message>
+      <source>The model goes on where it ends. Ctrl+Enter continues, Escape stops.</source>
+      <translation>Das Modell setzt dort fort, wo sie endet. Strg+Enter setzt fort, Escape hält an.</translation>
+    </message>
+    <message>
+      <source>Length in bytes</source>
+      <translation>Länge in Bytes</translation>
+    </message>
+    <message>
+      <source>0 always takes the likeliest byte; the higher, the more surprising the text</source>
+      <translation>0 nimmt immer das wahrscheinlichste Byte; je höher, desto überraschender der Text</translation>
+    </message>
+    <message>
+      <source>{count}, stopped</source>
+      <translation>{count}, angehalten</translation>
+    </message>
+    <message>
+      <source>{count}, {rate} per second</source>
+      <translation>{count}, {rate} pro Sekunde</translation>
+    </message>
+    <message>
+      <source>{answered} of {answers} answered</source>
+      <translation>{answered} von {answers} haben geantwortet</translation>
+    </message>
+    <message>
+      <source>Length</source>
+      <translation>Länge</translation>
+    </message>
+    <message>
+      <source>Stop</source>
+      <translation>Stopp</translation>
+    </message>
+    <message>
+      <source>bytes</source>
+      <translation>Bytes</translation>
+    </message>
+    <message>
+      <source>step {step}</source>
+      <translation>Schritt {step}</translation>
+    </message>
+    <message>
+      <source>{bits} bits a byte on unseen text</source>
+      <translation>{bits} Bit pro Byte bei unbekanntem Text</translation>
+    </message>
+    <message>
+      <source>{start} to {end}</source>
+      <translation>{start} bis {end}</translation>
+    </message>
+    <message>
+      <source>{all} in the last seven days; the most was {day}, {amount}.</source>
+      <translation>{all} in den letzten sieben Tagen; am meisten am {day}, {amount}.</translation>
+    </message>
+    <message>
+      <source>When this PC helps, hour by hour</source>
+      <translation>Wann dieser PC hilft, Stunde für Stunde</translation>
+    </message>
+    <message>
+      <source>still to come</source>
+      <translation>kommt noch</translation>
+    </message>
+    <message>
+      <source>Nothing in the last seven days.</source>
+      <translation>Nichts in den letzten sieben Tagen.</translation>
+    </message>
+    <message>
+      <source>The compute process is starting; the text begins when it is ready.</source>
+      <translation>Der Rechenprozess startet; der Text beginnt, wenn er bereit ist.</translation>
+    </message>
+    <message numerus="yes">
+      <source>The text ends after %Ln byte(s).</source>
+      <translation>
+        <numerusform>Der Text endet nach %Ln Byte.</numerusform>
+        <numerusform>Der Text endet nach %Ln Bytes.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Pause</source>
+      <translation>Pause</translation>
+    </message>
+    <message>
+      <source>Quit</source>
+      <translation>Beenden</translation>
+    </message>
+    <message>
+      <source>{name}: {all} in all; the most was {best}, {most}; the last is {newest}, {last}.</source>
+      <translation>{name}: insgesamt {all}; am meisten: {best}, {most}; zuletzt: {newest}, {last}.</translation>
+    </message>
+    <message>
+      <source>{name}: {now} at {last}; {start} at {first}, the first one measured.</source>
+      <translation>{name}: {now} bei {last}; {start} bei {first}, der ersten Messung.</translation>
+    </message>
+    <message>
+      <source>No expert is hosted in this cell</source>
+      <translation>In dieser Zelle ist kein Experte beherbergt</translation>
+    </message>
+    <message numerus="yes">
+      <source>{hosted} of %Ln cell(s) have an expert.</source>
+      <translation>
+        <numerusform>{hosted} von %Ln Zelle hat einen Experten.</numerusform>
+        <numerusform>{hosted} von %Ln Zellen haben einen Experten.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Experts of layer {layer}</source>
+      <translation>Experten der Schicht {layer}</translation>
+    </message>
+    <message>
+      <source>Arrow keys tell each.</source>
+      <translation>Pfeiltasten nennen jede.</translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln of them is (are) here.</source>
+      <translation>
+        <numerusform>%Ln davon ist hier.</numerusform>
+        <numerusform>%Ln davon sind hier.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Now {now} calls per second; the most in the last minute was {most}.</source>
+      <translation>Jetzt {now} Aufrufe pro Sekunde; das meiste in der letzten Minute war {most}.</translation>
+    </message>
+    <message>
+      <source>Calls served</source>
+      <translation>Erfüllte Aufrufe</translation>
+    </message>
+    <message>
+      <source>No call was served yet.</source>
+      <translation>Noch wurde kein Aufruf erfüllt.</translation>
+    </message>
+    <message>
+      <source>Calls served, last {seconds} s</source>
+      <translation>Erfüllte Aufrufe, letzte {seconds} s</translation>
+    </message>
+    <message>
+      <source>{rate} per second</source>
+      <translation>{rate} pro Sekunde</translation>
+    </message>
+    <message>
+      <source>Connecting to the worker</source>
+      <translation>Verbindet sich mit dem Worker</translation>
+    </message>
+    <message>
+      <source>Run: {title} ({run})</source>
+      <translation>Lauf: {title} ({run})</translation>
+    </message>
+    <message>
+      <source>Dismiss</source>
+      <translation>Schließen</translation>
+    </message>
+    <message>
+      <source>The worker is starting</source>
+      <translation>Der Worker startet</translation>
+    </message>
+    <message>
+      <source>Worker connected</source>
+      <translation>Worker verbunden</translation>
+    </message>
+    <message>
+      <source>Yields in {p95} ms (p95)</source>
+      <translation>Gibt in {p95} ms frei (p95)</translation>
+    </message>
+    <message numerus="yes">
+      <source>Measured in the last %Ln time(s)</source>
+      <translation>
+        <numerusform>Gemessen beim letzten Mal</numerusform>
+        <numerusform>Gemessen bei den letzten %Ln Malen</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>until {time}</source>
+      <translation>bis {time}</translation>
+    </message>
+    <message>
+      <source>For 15 minutes</source>
+      <translation>Für 15 Minuten</translation>
+    </message>
+    <message>
+      <source>For 1 hour</source>
+      <translation>Für 1 Stunde</translation>
+    </message>
+    <message>
+      <source>Until tomorrow</source>
+      <translation>Bis morgen</translation>
+    </message>
+    <message>
+      <source>Until I resume</source>
+      <translation>Bis ich fortsetze</translation>
+    </message>
+    <message>
+      <source>More ways to pause</source>
+      <translation>Mehr Möglichkeiten zu pausieren</translation>
+    </message>
+    <message>
+      <source>Contributing</source>
+      <translation>Trägt bei</translation>
+    </message>
+    <message>
+      <source>Waiting for idle</source>
+      <translation>Wartet auf Ruhe</translation>
+    </message>
+    <message>
+      <source>Yielding</source>
+      <translation>Gibt frei</translation>
+    </message>
+    <message>
+      <source>Paused</source>
+      <translation>Pausiert</translation>
+    </message>
+    <message>
+      <source>Limited</source>
+      <translation>Eingeschränkt</translation>
+    </message>
+    <message>
+      <source>Preparing</source>
+      <translation>Bereitet vor</translation>
+    </message>
+    <message>
+      <source>Leaving</source>
+      <translation>Beendet sich</translation>
+    </message>
+    <message>
+      <source>Needs attention</source>
+      <translation>Braucht dich</translation>
+    </message>
+    <message>
+      <source>State: {state}. {reason}</source>
+      <translation>Zustand: {state}. {reason}</translation>
+    </message>
+    <message>
+      <source>The worker told no rules.</source>
+      <translation>Der Worker hat keine Regeln genannt.</translation>
+    </message>
+    <message numerus="yes">
+      <source>{some} of %Ln rule(s) stop something.</source>
+      <translation>
+        <numerusform>{some} von %Ln Regel hält etwas an.</numerusform>
+        <numerusform>{some} von %Ln Regeln halten etwas an.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>How fast this PC came back to you, each time</source>
+      <translation>Wie schnell du diesen PC zurückbekamst, jedes Mal</translation>
+    </message>
+    <message>
+      <source>Why am I running, or not?</source>
+      <translation>Warum laufe ich oder nicht?</translation>
+    </message>
+    <message>
+      <source>Close</source>
+      <translation>Schließen</translation>
+    </message>
+    <message>
+      <source>The rules; arrow keys scroll</source>
+      <translation>Die Regeln; Pfeiltasten blättern</translation>
+    </message>
+    <message>
+      <source>The rules are shown as soon as the worker answers.</source>
+      <translation>Die Regeln sind zu sehen, sobald der Worker antwortet.</translation>
+    </message>
+    <message>
+      <source>The worker has not answered yet.</source>
+      <translation>Der Worker hat noch nicht geantwortet.</translation>
+    </message>
+    <message numerus="yes">
+      <source>1 of %Ln rule(s) stops something.</source>
+      <translation>
+        <numerusform>1 von %Ln Regel hält etwas an.</numerusform>
+        <numerusform>1 von %Ln Regeln hält etwas an.</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>No rule stops anything; %Ln of {all} is (are) not known.</source>
+      <translation>
+        <numerusform>Keine Regel hält etwas an; %Ln von {all} ist nicht bekannt.</numerusform>
+        <numerusform>Keine Regel hält etwas an; %Ln von {all} sind nicht bekannt.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>All {all} rules agree.</source>
+      <translation>Alle {all} Regeln stimmen zu.</translation>
+    </message>
+    <message>
+      <source>They are read from top to bottom.</source>
+      <translation>Sie werden von oben nach unten gelesen.</translation>
+    </message>
+    <message>
+      <source>promise {ms} ms</source>
+      <translation>versprochen {ms} ms</translation>
+    </message>
+    <message>
+      <source>How fast this PC comes back to you</source>
+      <translation>Wie schnell du diesen PC zurückbekommst</translation>
+    </message>
+    <message>
+      <source>What is below is what it told last.</source>
+      <translation>Darunter steht, was er zuletzt gesagt hat.</translation>
+    </message>
+    <message>
+      <source>{figure}%</source>
+      <translation>{figure} %</translation>
+    </message>
+    <message>
+      <source>d MMMM</source>
+      <translation>d. MMMM</translation>
+    </message>
+    <message>
+      <source>{first} and {second}</source>
+      <translation>{first} und {second}</translation>
+    </message>
+  </context>
+  <context>
+    <name>settings</name>
+    <message>
+      <source>Run and start</source>
+      <translation>Lauf und Start</translation>
+    </message>
+    <message>
+      <source>Run</source>
+      <translation>Lauf</translation>
+    </message>
+    <message>
+      <source>The network that this PC helps to train: one that comes with Hearth, or that of an organiser's manifest (a .json file).</source>
+      <translation>Das Netz, das dieser PC trainieren hilft: eines, das mit Hearth kommt, oder das aus dem Manifest eines Veranstalters (eine .json-Datei).</translation>
+    </message>
+    <message>
+      <source>Takes effect at the next start of the worker.</source>
+      <translation>Wirkt ab dem nächsten Start des Workers.</translation>
+    </message>
+    <message>
+      <source>Profile</source>
+      <translation>Profil</translation>
+    </message>
+    <message>
+      <source>How much this PC gives</source>
+      <translation>Wie viel dieser PC gibt</translation>
+    </message>
+    <message>
+      <source>Quiet stays cool and hardly noticed, Full gives all it has.</source>
+      <translation>„Leise“ bleibt kühl und kaum bemerkt, „Voll“ gibt alles.</translation>
+    </message>
+    <message>
+      <source>A profile sets processor time, threads, memory, temperatures, the GPU while you are here and how busy other programs may be; changing one makes it your own.</source>
+      <translation>Ein Profil setzt Prozessorzeit, Threads, Speicher, Temperaturen, die GPU, während du da bist, und wie beschäftigt andere Programme sein dürfen; änderst du eines davon, wird es dein eigenes.</translation>
+    </message>
+    <message>
+      <source>Quiet</source>
+      <translation>Leise</translation>
+    </message>
+    <message>
+      <source>Balanced</source>
+      <translation>Mittel</translation>
+    </message>
+    <message>
+      <source>Full</source>
+      <translation>Voll</translation>
+    </message>
+    <message>
+      <source>Own</source>
+      <translation>Eigenes</translation>
+    </message>
+    <message>
+      <source>Idle and power</source>
+      <translation>Ruhe und Strom</translation>
+    </message>
+    <message>
+      <source>Compute only while I am away</source>
+      <translation>Nur rechnen, während ich weg bin</translation>
+    </message>
+    <message>
+      <source>Training stops when you use the mouse or keyboard and starts again after the time below.</source>
+      <translation>Das Training hält an, wenn du Maus oder Tastatur benutzt, und startet nach der Zeit darunter wieder.</translation>
+    </message>
+    <message>
+      <source>Away after</source>
+      <translation>Weg nach</translation>
+    </message>
+    <message>
+      <source>How long nobody must have touched this PC.</source>
+      <translation>Wie lange niemand diesen PC berührt haben darf.</translation>
+    </message>
+    <message>
+      <source>If idle time cannot be measured</source>
+      <translation>Wenn sich Ruhe nicht messen lässt</translation>
+    </message>
+    <message>
+      <source>Some desktops do not tell how long you have been away.</source>
+      <translation>Manche Oberflächen sagen nicht, wie lange du weg bist.</translation>
+    </message>
+    <message>
+      <source>Compute anyway counts that as being away.</source>
+      <translation>„Trotzdem rechnen“ zählt das als weg.</translation>
+    </message>
+    <message>
+      <source>Do not compute</source>
+      <translation>Nicht rechnen</translation>
+    </message>
+    <message>
+      <source>Compute anyway</source>
+      <translation>Trotzdem rechnen</translation>
+    </message>
+    <message>
+      <source>Use the GPU while I am here</source>
+      <translation>GPU benutzen, während ich da bin</translation>
+    </message>
+    <message>
+      <source>Off, the graphics processor computes only while you are away, and the screen stays smooth.</source>
+      <translation>Aus: Die Grafikkarte rechnet nur, während du weg bist, und der Bildschirm bleibt flüssig.</translation>
+    </message>
+    <message>
+      <source>Compute on battery</source>
+      <translation>Im Akkubetrieb rechnen</translation>
+    </message>
+    <message>
+      <source>Otherwise it stops until you plug this PC in.</source>
+      <translation>Sonst hält es an, bis du diesen PC ansteckst.</translation>
+    </message>
+    <message>
+      <source>On battery, keep this charge</source>
+      <translation>Im Akkubetrieb diese Ladung behalten</translation>
+    </message>
+    <message>
+      <source>If it computes on battery, it stops below this charge.</source>
+      <translation>Rechnet es im Akkubetrieb, hält es unter dieser Ladung an.</translation>
+    </message>
+    <message>
+      <source>Keep this PC awake</source>
+      <translation>Diesen PC wach halten</translation>
+    </message>
+    <message>
+      <source>Otherwise it goes to sleep as it always does, also while it computes.</source>
+      <translation>Sonst geht er wie immer schlafen, auch während er rechnet.</translation>
+    </message>
+    <message>
+      <source>Programs and games</source>
+      <translation>Programme und Spiele</translation>
+    </message>
+    <message>
+      <source>Stop when other programs are busy</source>
+      <translation>Anhalten, wenn andere Programme viel tun</translation>
+    </message>
+    <message>
+      <source>It stops when other programs use more of the processor than this for some seconds, and goes on when they have been calm for 20 s.</source>
+      <translation>Es hält an, wenn andere Programme einige Sekunden lang mehr vom Prozessor brauchen als dies, und geht weiter, wenn sie 20 s lang ruhig waren.</translation>
+    </message>
+    <message>
+      <source>The GPU gives way to them likewise.</source>
+      <translation>Die GPU macht ihnen ebenso Platz.</translation>
+    </message>
+    <message>
+      <source>Never</source>
+      <translation>Nie</translation>
+    </message>
+    <message>
+      <source>A game or full screen stops</source>
+      <translation>Ein Spiel oder Vollbild hält an</translation>
+    </message>
+    <message>
+      <source>What gives way while something fills your screen.</source>
+      <translation>Was Platz macht, während etwas deinen Bildschirm füllt.</translation>
+    </message>
+    <message>
+      <source>All</source>
+      <translation>Alles</translation>
+    </message>
+    <message>
+      <source>The GPU</source>
+      <translation>Die GPU</translation>
+    </message>
+    <message>
+      <source>Nothing</source>
+      <translation>Nichts</translation>
+    </message>
+    <message>
+      <source>What counts</source>
+      <translation>Was zählt</translation>
+    </message>
+    <message>
+      <source>Films and presentations fill the screen as well; games are known by GameMode or Direct3D.</source>
+      <translation>Auch Filme und Präsentationen füllen den Bildschirm; Spiele erkennt man an GameMode oder Direct3D.</translation>
+    </message>
+    <message>
+      <source>Anything full screen</source>
+      <translation>Alles im Vollbild</translation>
+    </message>
+    <message>
+      <source>Known games</source>
+      <translation>Bekannte Spiele</translation>
+    </message>
+    <message>
+      <source>Programs that stop all</source>
+      <translation>Programme, die alles anhalten</translation>
+    </message>
+    <message>
+      <source>While one of them runs, this PC does not compute.</source>
+      <translation>Solange eines davon läuft, rechnet dieser PC nicht.</translation>
+    </message>
+    <message>
+      <source>Such as blender, premiere</source>
+      <translation>Etwa blender, premiere</translation>
+    </message>
+    <message>
+      <source>Programs that stop the GPU</source>
+      <translation>Programme, die die GPU anhalten</translation>
+    </message>
+    <message>
+      <source>While one of them runs, the graphics processor is theirs.</source>
+      <translation>Solange eines davon läuft, gehört die Grafikkarte ihm.</translation>
+    </message>
+    <message>
+      <source>Such as obs, resolve</source>
+      <translation>Etwa obs, resolve</translation>
+    </message>
+    <message>
+      <source>Devices</source>
+      <translation>Geräte</translation>
+    </message>
+    <message>
+      <source>Processor time while I am here</source>
+      <translation>Prozessorzeit, während ich da bin</translation>
+    </message>
+    <message>
+      <source>Part of the time that training computes; it rests in between.</source>
+      <translation>Der Teil der Zeit, in dem das Training rechnet; dazwischen ruht es.</translation>
+    </message>
+    <message>
+      <source>Processor time while I am away</source>
+      <translation>Prozessorzeit, während ich weg bin</translation>
+    </message>
+    <message>
+      <source>The same, while nobody uses this PC.</source>
+      <translation>Dasselbe, während niemand diesen PC benutzt.</translation>
+    </message>
+    <message>
+      <source>Processor threads</source>
+      <translation>Prozessor-Threads</translation>
+    </message>
+    <message>
+      <source>How many threads training may use; automatic is half of the cores.</source>
+      <translation>Wie viele Threads das Training benutzen darf; automatisch ist die Hälfte der Kerne.</translation>
+    </message>
+    <message>
+      <source>Small experts use only one, which is faster.</source>
+      <translation>Kleine Experten benutzen nur einen, das ist schneller.</translation>
+    </message>
+    <message>
+      <source>Automatic</source>
+      <translation>Automatisch</translation>
+    </message>
+    <message>
+      <source>GPUs not to use</source>
+      <translation>Nicht zu benutzende GPUs</translation>
+    </message>
+    <message>
+      <source>Identifiers of graphics processors.</source>
+      <translation>Kennungen von Grafikkarten.</translation>
+    </message>
+    <message>
+      <source>GPU memory</source>
+      <translation>GPU-Speicher</translation>
+    </message>
+    <message>
+      <source>How much of a graphics processor's memory may be used.</source>
+      <translation>Wie viel vom Speicher einer Grafikkarte benutzt werden darf.</translation>
+    </message>
+    <message>
+      <source>Memory while I am here</source>
+      <translation>Arbeitsspeicher, während ich da bin</translation>
+    </message>
+    <message>
+      <source>Of this PC's memory, for all of Hearth.</source>
+      <translation>Vom Speicher dieses PCs, für ganz Hearth.</translation>
+    </message>
+    <message>
+      <source>Memory while I am away</source>
+      <translation>Arbeitsspeicher, während ich weg bin</translation>
+    </message>
+    <message>
+      <source>Always keep free memory</source>
+      <translation>Immer so viel Arbeitsspeicher frei lassen</translation>
+    </message>
+    <message>
+      <source>It stops when less is left for other programs.</source>
+      <translation>Es hält an, wenn für andere Programme weniger übrig ist.</translation>
+    </message>
+    <message>
+      <source>Free the memory after</source>
+      <translation>Speicher freigeben nach</translation>
+    </message>
+    <message>
+      <source>How long the stopped compute process keeps its memory, so that it can go on at once.</source>
+      <translation>Wie lange der angehaltene Rechenprozess seinen Speicher behält, damit es sofort weitergehen kann.</translation>
+    </message>
+    <message>
+      <source>Memory for experts</source>
+      <translation>Speicher für Experten</translation>
+    </message>
+    <message>
+      <source>How much memory the experts hosted for others may take; automatic is a quarter of what is free at the start.</source>
+      <translation>Wie viel Speicher die für andere beherbergten Experten nehmen dürfen; automatisch ist ein Viertel dessen, was beim Start frei ist.</translation>
+    </message>
+    <message>
+      <source>Disk space for the swarm</source>
+      <translation>Plattenplatz für den Schwarm</translation>
+    </message>
+    <message>
+      <source>How much space the newest states of experts may take here, of this PC and copies for others.</source>
+      <translation>Wie viel Platz die neuesten Stände von Experten hier nehmen dürfen, die dieses PCs und Kopien für andere.</translation>
+    </message>
+    <message>
+      <source>Always keep free disk space</source>
+      <translation>Immer so viel Plattenplatz frei lassen</translation>
+    </message>
+    <message>
+      <source>It stops when less is left where its data are.</source>
+      <translation>Es hält an, wenn dort, wo seine Daten liegen, weniger übrig ist.</translation>
+    </message>
+    <message>
+      <source>Network</source>
+      <translation>Netzwerk</translation>
+    </message>
+    <message>
+      <source>Find peers on this network</source>
+      <translation>Peers in diesem Netzwerk finden</translation>
+    </message>
+    <message>
+      <source>PCs in the same local network that train the same run find each other without any address.</source>
+      <translation>PCs im selben lokalen Netzwerk, die denselben Lauf trainieren, finden einander ohne jede Adresse.</translation>
+    </message>
+    <message>
+      <source>Pass on what others cannot send directly</source>
+      <translation>Weiterreichen, was andere nicht direkt senden können</translation>
+    </message>
+    <message>
+      <source>As a backbone peer this PC relays between peers whose routers keep them apart; it cannot read what it passes on, and gives 4 MB/s at most.</source>
+      <translation>Als Backbone-Peer vermittelt dieser PC zwischen Peers, die ihre Router trennen; er kann nicht lesen, was er weiterreicht, und gibt höchstens 4 MB/s.</translation>
+    </message>
+    <message>
+      <source>Use metered networks</source>
+      <translation>Getaktete Netzwerke benutzen</translation>
+    </message>
+    <message>
+      <source>Otherwise peers are not called where every byte may cost money.</source>
+      <translation>Sonst werden Peers nicht gerufen, wo jedes Byte Geld kosten kann.</translation>
+    </message>
+    <message>
+      <source>Upload at most</source>
+      <translation>Höchstens hochladen</translation>
+    </message>
+    <message>
+      <source>To all peers together.</source>
+      <translation>An alle Peers zusammen.</translation>
+    </message>
+    <message>
+      <source>No limit</source>
+      <translation>Keine Grenze</translation>
+    </message>
+    <message>
+      <source>Download at most</source>
+      <translation>Höchstens herunterladen</translation>
+    </message>
+    <message>
+      <source>From all peers together.</source>
+      <translation>Von allen Peers zusammen.</translation>
+    </message>
+    <message>
+      <source>Monthly traffic</source>
+      <translation>Verkehr im Monat</translation>
+    </message>
+    <message>
+      <source>Both ways, in a calendar month; then the network waits for the next one.</source>
+      <translation>In beide Richtungen, in einem Kalendermonat; dann wartet das Netzwerk auf den nächsten.</translation>
+    </message>
+    <message>
+      <source>Schedule</source>
+      <translation>Zeitplan</translation>
+    </message>
+    <message>
+      <source>Compute at</source>
+      <translation>Rechnen um</translation>
+    </message>
+    <message>
+      <source>Times of the week, such as mo-fr 18:00-08:00; sa,su 0:00-24:00.</source>
+      <translation>Zeiten der Woche, etwa mo-fr 18:00-08:00; sa,su 0:00-24:00.</translation>
+    </message>
+    <message>
+      <source>Empty: always.</source>
+      <translation>Leer: immer.</translation>
+    </message>
+    <message>
+      <source>Always</source>
+      <translation>Immer</translation>
+    </message>
+    <message>
+      <source>Use the network at</source>
+      <translation>Netzwerk benutzen um</translation>
+    </message>
+    <message>
+      <source>The same, for what this PC sends to and gets from peers.</source>
+      <translation>Dasselbe für das, was dieser PC an Peers sendet und von ihnen bekommt.</translation>
+    </message>
+    <message>
+      <source>Energy</source>
+      <translation>Energie</translation>
+    </message>
+    <message>
+      <source>Processor no hotter than</source>
+      <translation>Prozessor nicht heißer als</translation>
+    </message>
+    <message>
+      <source>Training rests more as this temperature comes near.</source>
+      <translation>Das Training ruht mehr, je näher diese Temperatur kommt.</translation>
+    </message>
+    <message>
+      <source>No target</source>
+      <translation>Kein Ziel</translation>
+    </message>
+    <message>
+      <source>GPU no hotter than</source>
+      <translation>GPU nicht heißer als</translation>
+    </message>
+    <message>
+      <source>The same, for graphics processors.</source>
+      <translation>Dasselbe für Grafikkarten.</translation>
+    </message>
+    <message>
+      <source>Processor power</source>
+      <translation>Leistung des Prozessors</translation>
+    </message>
+    <message>
+      <source>Training rests as long as it takes to stay below.</source>
+      <translation>Das Training ruht so lange, wie es braucht, um darunter zu bleiben.</translation>
+    </message>
+    <message>
+      <source>GPU power</source>
+      <translation>Leistung der GPU</translation>
+    </message>
+    <message>
+      <source>Monthly energy</source>
+      <translation>Energie im Monat</translation>
+    </message>
+    <message>
+      <source>What training may use in a calendar month.</source>
+      <translation>Was das Training in einem Kalendermonat verbrauchen darf.</translation>
+    </message>
+    <message>
+      <source>Price of electricity</source>
+      <translation>Strompreis</translation>
+    </message>
+    <message>
+      <source>For a kWh, in your currency; the costs are shown with it.</source>
+      <translation>Für eine kWh, in deiner Währung; damit werden die Kosten gezeigt.</translation>
+    </message>
+    <message>
+      <source>CO₂ of electricity</source>
+      <translation>CO₂ des Stroms</translation>
+    </message>
+    <message>
+      <source>Grams for a kWh; your provider tells it.</source>
+      <translation>Gramm für eine kWh; dein Anbieter nennt es.</translation>
+    </message>
+    <message>
+      <source>Processor at full load</source>
+      <translation>Prozessor unter Volllast</translation>
+    </message>
+    <message>
+      <source>Used where nothing measures the power; automatic goes by the number of cores.</source>
+      <translation>Gilt, wo nichts die Leistung misst; automatisch geht nach der Zahl der Kerne.</translation>
+    </message>
+    <message>
+      <source>Appearance</source>
+      <translation>Aussehen</translation>
+    </message>
+    <message>
+      <source>Theme</source>
+      <translation>Farben</translation>
+    </message>
+    <message>
+      <source>System follows your desktop's light or dark setting.</source>
+      <translation>„System“ folgt der hellen oder dunklen Einstellung deiner Oberfläche.</translation>
+    </message>
+    <message>
+      <source>System</source>
+      <translation>System</translation>
+    </message>
+    <message>
+      <source>Light</source>
+      <translation>Hell</translation>
+    </message>
+    <message>
+      <source>Dark</source>
+      <translation>Dunkel</translation>
+    </message>
+    <message>
+      <source>Language</source>
+      <translation>Sprache</translation>
+    </message>
+    <message>
+      <source>System follows your desktop's language.</source>
+      <translation>„System“ folgt der Sprache deiner Oberfläche.</translation>
+    </message>
+    <message>
+      <source>English</source>
+      <translation>English</translation>
+    </message>
+    <message>
+      <source>Deutsch</source>
+      <translation>Deutsch</translation>
+    </message>
+    <message>
+      <source>Advanced</source>
+      <translation>Fortgeschritten</translation>
+    </message>
+    <message>
+      <source>Control port</source>
+      <translation>Steuerport</translation>
+    </message>
+    <message>
+      <source>Loopback port that this window and the command line use to reach the worker; 0 picks a free one.</source>
+      <translation>Loopback-Port, über den dieses Fenster und die Befehlszeile den Worker erreichen; 0 wählt einen freien.</translation>
+    </message>
+    <message>
+      <source>Any free one</source>
+      <translation>Ein freier</translation>
+    </message>
+  </context>
+  <context>
+    <name>worker</name>
+    <message>
+      <source>{0} cannot be locked: {1}.</source>
+      <translation>{0} lässt sich nicht sperren: {1}.</translation>
+    </message>
+    <message>
+      <source>What starts at login could not be changed: {0}.</source>
+      <translation>Was bei der Anmeldung startet, ließ sich nicht ändern: {0}.</translation>
+    </message>
+    <message>
+      <source>Change it in the system's own settings.</source>
+      <translation>Ändere es in den Einstellungen des Systems.</translation>
+    </message>
+    <message>
+      <source>it was killed (signal {0})</source>
+      <translation>er wurde abgebrochen (Signal {0})</translation>
+    </message>
+    <message>
+      <source>it ended by itself</source>
+      <translation>er endete von selbst</translation>
+    </message>
+    <message>
+      <source>it ended with exit code {0} ({1})</source>
+      <translation>er endete mit dem Code {0} ({1})</translation>
+    </message>
+    <message>
+      <source>it ended with exit code {0}</source>
+      <translation>er endete mit dem Code {0}</translation>
+    </message>
+    <message>
+      <source>Worker stopped: {0}.</source>
+      <translation>Worker angehalten: {0}.</translation>
+    </message>
+    <message>
+      <source>Restarting in {0} s.</source>
+      <translation>Neustart in {0} s.</translation>
+    </message>
+    <message>
+      <source>Trying to reach it again.</source>
+      <translation>Es wird versucht, ihn wieder zu erreichen.</translation>
+    </message>
+    <message>
+      <source>The worker saves its work and starts anew.</source>
+      <translation>Der Worker sichert seine Arbeit und startet neu.</translation>
+    </message>
+    <message>
+      <source>Leaving: the worker saves its work.</source>
+      <translation>Wird beendet: Der Worker sichert seine Arbeit.</translation>
+    </message>
+    <message>
+      <source>The worker cannot run (exit code {0}).</source>
+      <translation>Der Worker kann nicht laufen (Code {0}).</translation>
+    </message>
+    <message>
+      <source>The worker takes long to start.</source>
+      <translation>Der Worker braucht lange zum Starten.</translation>
+    </message>
+    <message>
+      <source>The worker is starting.</source>
+      <translation>Der Worker startet.</translation>
+    </message>
+    <message>
+      <source>it stopped unexpectedly</source>
+      <translation>er hielt unerwartet an</translation>
+    </message>
+    <message>
+      <source>The worker could not be started: {0} ({1}).</source>
+      <translation>Der Worker ließ sich nicht starten: {0} ({1}).</translation>
+    </message>
+    <message>
+      <source>The worker ended the connection.</source>
+      <translation>Der Worker hat die Verbindung beendet.</translation>
+    </message>
+    <message>
+      <source>No worker answers for this data folder.</source>
+      <translation>Kein Worker antwortet für diesen Datenordner.</translation>
+    </message>
+    <message>
+      <source>The worker is version {0}, the app {1}: quit and start Hearth again.</source>
+      <translation>Der Worker hat die Version {0}, die App {1}: Beende Hearth und starte es neu.</translation>
+    </message>
+    <message>
+      <source>The worker did not answer in {0} s.</source>
+      <translation>Der Worker hat in {0} s nicht geantwortet.</translation>
+    </message>
+    <message>
+      <source>Try again.</source>
+      <translation>Versuch es erneut.</translation>
+    </message>
+    <message>
+      <source>The worker has not answered for {0} s.</source>
+      <translation>Der Worker hat seit {0} s nicht geantwortet.</translation>
+    </message>
+    <message>
+      <source>The app is leaving.</source>
+      <translation>Die App beendet sich.</translation>
+    </message>
+    <message>
+      <source>The worker is not connected.</source>
+      <translation>Der Worker ist nicht verbunden.</translation>
+    </message>
+    <message>
+      <source>Try again when it is.</source>
+      <translation>Versuch es erneut, wenn er es ist.</translation>
+    </message>
+    <message>
+      <source>The worker sent a line over the limit of {0} bytes.</source>
+      <translation>Der Worker sandte eine Zeile über der Grenze von {0} Bytes.</translation>
+    </message>
+    <message>
+      <source>The worker did not say hello in 5 s.</source>
+      <translation>Der Worker hat sich in 5 s nicht gemeldet.</translation>
+    </message>
+    <message>
+      <source>No worker runs for this data folder.</source>
+      <translation>Für diesen Datenordner läuft kein Worker.</translation>
+    </message>
+    <message>
+      <source>The worker's address cannot be read: {0}.</source>
+      <translation>Die Adresse des Workers ist nicht lesbar: {0}.</translation>
+    </message>
+    <message>
+      <source>The worker sent something unknown ({0}).</source>
+      <translation>Der Worker sandte etwas Unbekanntes ({0}).</translation>
+    </message>
+    <message>
+      <source>The worker sent a line that is neither a reply nor an event.</source>
+      <translation>Der Worker sandte eine Zeile, die weder Antwort noch Ereignis ist.</translation>
+    </message>
+    <message>
+      <source>The model could not go on with this text ({0}: {1}).</source>
+      <translation>Das Modell konnte diesen Text nicht fortsetzen ({0}: {1}).</translation>
+    </message>
+    <message>
+      <source>Try another.</source>
+      <translation>Versuch einen anderen.</translation>
+    </message>
+    <message>
+      <source>{0} texts are being written already.</source>
+      <translation>Es werden schon {0} Texte geschrieben.</translation>
+    </message>
+    <message>
+      <source>Try again in a moment.</source>
+      <translation>Versuch es gleich noch einmal.</translation>
+    </message>
+    <message>
+      <source>Compute does not take messages any more.</source>
+      <translation>Der Rechenprozess nimmt keine Nachrichten mehr an.</translation>
+    </message>
+    <message>
+      <source>Compute could not be started: {0}.</source>
+      <translation>Der Rechenprozess ließ sich nicht starten: {0}.</translation>
+    </message>
+    <message>
+      <source>Compute sent a {0}, which is not for the worker.</source>
+      <translation>Der Rechenprozess sandte ein {0}, das nicht für den Worker ist.</translation>
+    </message>
+    <message>
+      <source>The model could not read this picture ({0}: {1}).</source>
+      <translation>Das Modell konnte dieses Bild nicht lesen ({0}: {1}).</translation>
+    </message>
+    <message>
+      <source>The picture is empty.</source>
+      <translation>Das Bild ist leer.</translation>
+    </message>
+    <message>
+      <source>Draw one digit, dark on a light ground.</source>
+      <translation>Zeichne eine Ziffer, dunkel auf hellem Grund.</translation>
+    </message>
+    <message>
+      <source>There is not enough memory to train, of this PC or of what Hearth may use.</source>
+      <translation>Zum Trainieren reicht der Speicher dieses PCs nicht, oder der, den Hearth benutzen darf.</translation>
+    </message>
+    <message>
+      <source>What was trained is saved.</source>
+      <translation>Was trainiert wurde, ist gesichert.</translation>
+    </message>
+    <message>
+      <source>The worker began with {0} instead of Configure.</source>
+      <translation>Der Worker begann mit {0} statt mit Configure.</translation>
+    </message>
+    <message>
+      <source>Close other programs, choose a smaller run, or allow more in Settings.</source>
+      <translation>Schließ andere Programme, wähl einen kleineren Lauf oder erlaub mehr in den Einstellungen.</translation>
+    </message>
+    <message>
+      <source>Compute met an error in the program ({0}: {1}).</source>
+      <translation>Der Rechenprozess stieß auf einen Fehler im Programm ({0}: {1}).</translation>
+    </message>
+    <message>
+      <source>The graphics processor failed: {0}.</source>
+      <translation>Die Grafikkarte hat versagt: {0}.</translation>
+    </message>
+    <message>
+      <source>The worker configured this process twice.</source>
+      <translation>Der Worker hat diesen Prozess zweimal eingerichtet.</translation>
+    </message>
+    <message>
+      <source>Nobody has measured it yet; a connected backbone peer does.</source>
+      <translation>Noch hat es niemand gemessen; ein verbundener Backbone-Peer tut es.</translation>
+    </message>
+    <message>
+      <source>listening at {0}</source>
+      <translation>lauscht auf {0}</translation>
+    </message>
+    <message>
+      <source>Start the worker with --listen 0.0.0.0:PORT and a port that no other program uses.</source>
+      <translation>Starte den Worker mit --listen 0.0.0.0:PORT und einem Port, den kein anderes Programm benutzt.</translation>
+    </message>
+    <message>
+      <source>other peers</source>
+      <translation>andere Peers</translation>
+    </message>
+    <message>
+      <source>{0} connected, {1} known to the DHT</source>
+      <translation>{0} verbunden, {1} dem DHT bekannt</translation>
+    </message>
+    <message>
+      <source>Start the worker with --bootstrap and what `hearth address` prints on a PC of the network.</source>
+      <translation>Starte den Worker mit --bootstrap und dem, was `hearth address` auf einem PC des Netzwerks ausgibt.</translation>
+    </message>
+    <message>
+      <source>outside address</source>
+      <translation>Außenadresse</translation>
+    </message>
+    <message>
+      <source>{0} s against other peers</source>
+      <translation>{0} s gegenüber anderen Peers</translation>
+    </message>
+    <message>
+      <source>Set this PC's clock, best by network time: other peers refuse records from a wrong time.</source>
+      <translation>Stell die Uhr dieses PCs, am besten nach der Netzwerkzeit: Andere Peers lehnen Einträge mit falscher Zeit ab.</translation>
+    </message>
+    <message>
+      <source>{0} free at {1}</source>
+      <translation>{0} frei in {1}</translation>
+    </message>
+    <message>
+      <source>Free some space: checkpoints cannot be saved on a full disk.</source>
+      <translation>Schaff etwas Platz: Auf einer vollen Platte lassen sich keine Sicherungspunkte speichern.</translation>
+    </message>
+    <message>
+      <source>not known</source>
+      <translation>nicht bekannt</translation>
+    </message>
+    <message>
+      <source>This router gives every connection another port: peers reach this PC through a relay only.</source>
+      <translation>Dieser Router gibt jeder Verbindung einen anderen Port: Peers erreichen diesen PC nur über ein Relais.</translation>
+    </message>
+    <message>
+      <source>Other peers cannot dial this PC.</source>
+      <translation>Andere Peers können diesen PC nicht anrufen.</translation>
+    </message>
+    <message>
+      <source>It works all the same; a backbone peer that relays makes it faster.</source>
+      <translation>Es geht trotzdem; ein Backbone-Peer, der vermittelt, macht es schneller.</translation>
+    </message>
+    <message>
+      <source>dial-out only</source>
+      <translation>ruft nur an</translation>
+    </message>
+    <message>
+      <source>no address</source>
+      <translation>keine Adresse</translation>
+    </message>
+    <message>
+      <source>The last time compute stopped {0} ms after it had to</source>
+      <translation>Das letzte Mal hielt das Rechnen {0} ms später an, als es musste</translation>
+    </message>
+    <message>
+      <source>{0} ({1}measured {2}; promised are {3} ms).</source>
+      <translation>{0} ({1}gemessen {2}; versprochen sind {3} ms).</translation>
+    </message>
+    <message>
+      <source>CPU</source>
+      <translation>CPU</translation>
+    </message>
+    <message>
+      <source>GPU</source>
+      <translation>GPU</translation>
+    </message>
+    <message>
+      <source>stops {0}</source>
+      <translation>hält an: {0}</translation>
+    </message>
+    <message>
+      <source>No stop has been measured yet; promised are {0} ms from your return to the last computation.</source>
+      <translation>Noch wurde kein Anhalten gemessen; versprochen sind {0} ms von deiner Rückkehr bis zur letzten Berechnung.</translation>
+    </message>
+    <message>
+      <source>{0} times</source>
+      <translation>{0}-mal</translation>
+    </message>
+    <message>
+      <source>p95 {0} ms, </source>
+      <translation>p95 {0} ms, </translation>
+    </message>
+    <message>
+      <source>Word {0}, {1}, is not a recovery word.</source>
+      <translation>Wort {0}, {1}, ist kein Wiederherstellungswort.</translation>
+    </message>
+    <message>
+      <source>Check how it is spelt.</source>
+      <translation>Prüf, wie es geschrieben ist.</translation>
+    </message>
+    <message>
+      <source>{0} does not name a peer: a name has 64 hexadecimal digits.</source>
+      <translation>{0} ist kein Name eines Peers: Ein Name hat 64 hexadezimale Ziffern.</translation>
+    </message>
+    <message>
+      <source>Copy it again from `hearth address` on the other PC.</source>
+      <translation>Kopier ihn noch einmal aus `hearth address` auf dem anderen PC.</translation>
+    </message>
+    <message>
+      <source>A secret key has 32 bytes, not {0}.</source>
+      <translation>Ein geheimer Schlüssel hat 32 Bytes, nicht {0}.</translation>
+    </message>
+    <message>
+      <source>There are {0} recovery words, not {1}.</source>
+      <translation>Es sind {0} Wiederherstellungswörter, nicht {1}.</translation>
+    </message>
+    <message>
+      <source>Type them all, in order.</source>
+      <translation>Gib alle ein, der Reihe nach.</translation>
+    </message>
+    <message>
+      <source>The recovery words do not fit together: one is misspelt or out of place.</source>
+      <translation>Die Wiederherstellungswörter passen nicht zusammen: Eines ist falsch geschrieben oder am falschen Platz.</translation>
+    </message>
+    <message>
+      <source>Check them.</source>
+      <translation>Prüf sie.</translation>
+    </message>
+    <message>
+      <source>There is no key in {0} yet.</source>
+      <translation>In {0} ist noch kein Schlüssel.</translation>
+    </message>
+    <message>
+      <source>The first start of Hearth's worker makes it, `hearth identity export` does as well, and `hearth identity import` restores one from its recovery words.</source>
+      <translation>Der erste Start von Hearths Worker macht ihn, `hearth identity export` ebenfalls, und `hearth identity import` stellt einen aus seinen Wiederherstellungswörtern her.</translation>
+    </message>
+    <message>
+      <source>it does not hold 64 hexadecimal digits</source>
+      <translation>sie enthält keine 64 hexadezimalen Ziffern</translation>
+    </message>
+    <message>
+      <source>The key file {0} cannot be used: {1}.</source>
+      <translation>Die Schlüsseldatei {0} ist nicht zu gebrauchen: {1}.</translation>
+    </message>
+    <message>
+      <source>It was left as it is.</source>
+      <translation>Sie wurde gelassen, wie sie war.</translation>
+    </message>
+    <message>
+      <source>Restore this PC's identity with `hearth identity import` and its recovery words, or move the file away to start as a new peer.</source>
+      <translation>Stell die Identität dieses PCs mit `hearth identity import` und ihren Wiederherstellungswörtern wieder her, oder schieb die Datei beiseite, um als neuer Peer zu beginnen.</translation>
+    </message>
+    <message>
+      <source>{0} could not be replaced: {1}.</source>
+      <translation>{0} ließ sich nicht ersetzen: {1}.</translation>
+    </message>
+    <message>
+      <source>The old key stays.</source>
+      <translation>Der alte Schlüssel bleibt.</translation>
+    </message>
+    <message>
+      <source>{0} was just made by another program.</source>
+      <translation>{0} hat gerade ein anderes Programm gemacht.</translation>
+    </message>
+    <message>
+      <source>The key file {0} cannot be written: {1}.</source>
+      <translation>Die Schlüsseldatei {0} lässt sich nicht schreiben: {1}.</translation>
+    </message>
+    <message>
+      <source>Make the folder writable, or choose another with --data-dir.</source>
+      <translation>Mach den Ordner beschreibbar oder wähl mit --data-dir einen anderen.</translation>
+    </message>
+    <message>
+      <source>The manifest {0} asks for {1} experts of a grid with {2} cells.</source>
+      <translation>Das Manifest {0} verlangt {1} Experten von einem Gitter mit {2} Zellen.</translation>
+    </message>
+    <message>
+      <source>There is no run named {0}.</source>
+      <translation>Es gibt keinen Lauf namens {0}.</translation>
+    </message>
+    <message>
+      <source>Known runs: {0}; or give a manifest's path (.json).</source>
+      <translation>Bekannte Läufe: {0}; oder gib den Pfad eines Manifests an (.json).</translation>
+    </message>
+    <message>
+      <source>The manifest {0}.json calls itself {1}.</source>
+      <translation>Das Manifest {0}.json nennt sich {1}.</translation>
+    </message>
+    <message>
+      <source>The manifest {0} cannot be used: {1}.</source>
+      <translation>Das Manifest {0} ist nicht zu gebrauchen: {1}.</translation>
+    </message>
+    <message>
+      <source>The manifest {0} cannot be used: this Hearth has no {1} named {2}, only {3}.</source>
+      <translation>Das Manifest {0} ist nicht zu gebrauchen: Dieses Hearth hat kein {1} namens {2}, nur {3}.</translation>
+    </message>
+    <message>
+      <source>The manifest {0} is no file.</source>
+      <translation>Das Manifest {0} ist keine Datei.</translation>
+    </message>
+    <message>
+      <source>The manifest {0} is larger than {1} MB.</source>
+      <translation>Das Manifest {0} ist größer als {1} MB.</translation>
+    </message>
+    <message>
+      <source>The manifest {0} cannot be read: {1}.</source>
+      <translation>Das Manifest {0} ist nicht lesbar: {1}.</translation>
+    </message>
+    <message>
+      <source>a backbone peer that this PC writes to dialled it; that strangers can is not certain</source>
+      <translation>ein Backbone-Peer, dem dieser PC schreibt, rief ihn an; dass Fremde es können, ist nicht gewiss</translation>
+    </message>
+    <message>
+      <source>not measured yet</source>
+      <translation>noch nicht gemessen</translation>
+    </message>
+    <message>
+      <source>nobody can dial this PC and no connected peer relays</source>
+      <translation>niemand kann diesen PC anrufen, und kein verbundener Peer vermittelt</translation>
+    </message>
+    <message>
+      <source>a backbone peer that this PC had not written to dialled it</source>
+      <translation>ein Backbone-Peer, dem dieser PC nicht geschrieben hatte, rief ihn an</translation>
+    </message>
+    <message>
+      <source>met peer {0} by hole punching</source>
+      <translation>traf Peer {0} durch Hole Punching</translation>
+    </message>
+    <message>
+      <source>the router shows everybody the same address</source>
+      <translation>der Router zeigt allen dieselbe Adresse</translation>
+    </message>
+    <message>
+      <source>no backbone peer answered</source>
+      <translation>kein Backbone-Peer hat geantwortet</translation>
+    </message>
+    <message>
+      <source>peer {0} relays</source>
+      <translation>Peer {0} vermittelt</translation>
+    </message>
+    <message>
+      <source>Any time</source>
+      <translation>Jederzeit</translation>
+    </message>
+    <message>
+      <source>It is not one of the times that you chose for {0}.</source>
+      <translation>Jetzt ist keine der Zeiten, die du für {0} gewählt hast.</translation>
+    </message>
+    <message>
+      <source>None chosen</source>
+      <translation>Keine gewählt</translation>
+    </message>
+    <message>
+      <source>Stops for {0}</source>
+      <translation>Hält an für {0}</translation>
+    </message>
+    <message>
+      <source>The GPU stops for {0}</source>
+      <translation>Die GPU hält an für {0}</translation>
+    </message>
+    <message>
+      <source>this PC</source>
+      <translation>diesen PC</translation>
+    </message>
+    <message>
+      <source>the GPU</source>
+      <translation>die GPU</translation>
+    </message>
+    <message>
+      <source>{0} runs, which is to have {1} to itself.</source>
+      <translation>{0} läuft und soll {1} für sich haben.</translation>
+    </message>
+    <message>
+      <source>A program that is to have {0} to itself ran a moment ago.</source>
+      <translation>Eben lief noch ein Programm, das {0} für sich haben soll.</translation>
+    </message>
+    <message>
+      <source>Goes on when {0} has ended.</source>
+      <translation>Geht weiter, wenn {0} beendet ist.</translation>
+    </message>
+    <message>
+      <source>It cannot be measured how long you have been away.</source>
+      <translation>Es lässt sich nicht messen, wie lange du weg bist.</translation>
+    </message>
+    <message>
+      <source>Goes on in {0} if it stays so.</source>
+      <translation>Geht in {0} weiter, wenn es so bleibt.</translation>
+    </message>
+    <message>
+      <source>Starts at {0}.</source>
+      <translation>Startet um {0}.</translation>
+    </message>
+    <message>
+      <source>Starts when you choose other times in Settings.</source>
+      <translation>Startet, wenn du in den Einstellungen andere Zeiten wählst.</translation>
+    </message>
+    <message>
+      <source>Stops for programs that you choose</source>
+      <translation>Hält an für Programme, die du wählst</translation>
+    </message>
+    <message>
+      <source>Unknown</source>
+      <translation>Unbekannt</translation>
+    </message>
+    <message>
+      <source>On until {0}</source>
+      <translation>An bis {0}</translation>
+    </message>
+    <message>
+      <source>On</source>
+      <translation>An</translation>
+    </message>
+    <message>
+      <source>Off until {0}</source>
+      <translation>Aus bis {0}</translation>
+    </message>
+    <message>
+      <source>Off</source>
+      <translation>Aus</translation>
+    </message>
+    <message>
+      <source>{0} runs</source>
+      <translation>{0} läuft</translation>
+    </message>
+    <message>
+      <source>None of them runs</source>
+      <translation>Keines davon läuft</translation>
+    </message>
+    <message>
+      <source>This PC is training {0}.</source>
+      <translation>Dieser PC trainiert {0}.</translation>
+    </message>
+    <message>
+      <source>You have been away for {0}.</source>
+      <translation>Du bist seit {0} weg.</translation>
+    </message>
+    <message>
+      <source>You are back.</source>
+      <translation>Du bist zurück.</translation>
+    </message>
+    <message>
+      <source>No expert of this run can be reached yet.</source>
+      <translation>Noch ist kein Experte dieses Laufs erreichbar.</translation>
+    </message>
+    <message>
+      <source>Training begins as soon as a peer that hosts some is found.</source>
+      <translation>Das Training beginnt, sobald ein Peer gefunden ist, der welche beherbergt.</translation>
+    </message>
+    <message>
+      <source>It works without other peers: {0}</source>
+      <translation>Es geht auch ohne andere Peers: {0}</translation>
+    </message>
+    <message>
+      <source>This PC trains through the experts of other peers.</source>
+      <translation>Dieser PC trainiert mit den Experten anderer Peers.</translation>
+    </message>
+    <message>
+      <source>Goes on whatever you do until {0}, or until you press Pause.</source>
+      <translation>Geht bis {0} weiter, was du auch tust, oder bis du „Pause“ drückst.</translation>
+    </message>
+    <message>
+      <source>Goes on until you press Pause, since your return cannot be noticed.</source>
+      <translation>Geht weiter, bis du „Pause“ drückst, denn deine Rückkehr lässt sich nicht bemerken.</translation>
+    </message>
+    <message>
+      <source>, otherwise at {0}</source>
+      <translation>, sonst um {0}</translation>
+    </message>
+    <message>
+      <source>Stops as soon as you use the mouse or keyboard{0}.</source>
+      <translation>Hält an, sobald du Maus oder Tastatur benutzt{0}.</translation>
+    </message>
+    <message>
+      <source>Compute is stopping.</source>
+      <translation>Das Rechnen hält an.</translation>
+    </message>
+    <message>
+      <source>Ends in a moment.</source>
+      <translation>Gleich vorbei.</translation>
+    </message>
+    <message>
+      <source>No work is lost.</source>
+      <translation>Keine Arbeit geht verloren.</translation>
+    </message>
+    <message>
+      <source>Its memory is being freed.</source>
+      <translation>Sein Speicher wird freigegeben.</translation>
+    </message>
+    <message>
+      <source>Its memory is free in {0}.</source>
+      <translation>Sein Speicher ist in {0} frei.</translation>
+    </message>
+    <message>
+      <source>Compute has stopped; no work is lost.</source>
+      <translation>Das Rechnen steht; keine Arbeit ist verloren.</translation>
+    </message>
+    <message>
+      <source>It is being started again.</source>
+      <translation>Es wird neu gestartet.</translation>
+    </message>
+    <message>
+      <source>Tries again in {0}.</source>
+      <translation>Nächster Versuch in {0}.</translation>
+    </message>
+    <message>
+      <source>The network is being loaded.</source>
+      <translation>Das Netz wird geladen.</translation>
+    </message>
+    <message>
+      <source>Ready in a few seconds.</source>
+      <translation>Fertig in ein paar Sekunden.</translation>
+    </message>
+    <message>
+      <source>Measuring how fast this PC is.</source>
+      <translation>Es wird gemessen, wie schnell dieser PC ist.</translation>
+    </message>
+    <message>
+      <source>Goes on by itself; another PC must take part as a host.</source>
+      <translation>Geht von selbst weiter; ein anderer PC muss als Gastgeber mitmachen.</translation>
+    </message>
+    <message>
+      <source>{0} expert</source>
+      <translation>{0} Experten</translation>
+    </message>
+    <message>
+      <source>{0} experts</source>
+      <translation>{0} Experten</translation>
+    </message>
+    <message>
+      <source>This PC waits for its share of the experts, which it gets within a minute.</source>
+      <translation>Dieser PC wartet auf seinen Anteil an Experten; er bekommt ihn binnen einer Minute.</translation>
+    </message>
+    <message>
+      <source>You pressed Start now.</source>
+      <translation>Du hast „Jetzt starten“ gedrückt.</translation>
+    </message>
+    <message>
+      <source>Goes on until {0}, or until you press Pause, since your return cannot be noticed.</source>
+      <translation>Geht bis {0} weiter oder bis du „Pause“ drückst, denn deine Rückkehr lässt sich nicht bemerken.</translation>
+    </message>
+    <message>
+      <source>You chose to compute anyway.</source>
+      <translation>Du wolltest trotzdem rechnen.</translation>
+    </message>
+    <message>
+      <source>No expert of this run is here.</source>
+      <translation>Kein Experte dieses Laufs ist hier.</translation>
+    </message>
+    <message>
+      <source>Goes on until {0}, or until you press Pause.</source>
+      <translation>Geht bis {0} weiter oder bis du „Pause“ drückst.</translation>
+    </message>
+    <message>
+      <source>Goes on until you press Pause.</source>
+      <translation>Geht weiter, bis du „Pause“ drückst.</translation>
+    </message>
+    <message>
+      <source>{0} is too hot or takes too much power{1}.</source>
+      <translation>{0} ist zu heiß oder braucht zu viel Leistung{1}.</translation>
+    </message>
+    <message>
+      <source>The {0} kWh that you allow a month are used.</source>
+      <translation>Die {0} kWh, die du im Monat erlaubst, sind verbraucht.</translation>
+    </message>
+    <message>
+      <source>The {0} of traffic that you allow a month are used.</source>
+      <translation>Die {0} Verkehr, die du im Monat erlaubst, sind verbraucht.</translation>
+    </message>
+    <message>
+      <source>The GPU goes on when you have been away for {0}.</source>
+      <translation>Die GPU geht weiter, wenn du {0} weg warst.</translation>
+    </message>
+    <message>
+      <source>The GPU is yours while you are here.</source>
+      <translation>Die GPU gehört dir, während du da bist.</translation>
+    </message>
+    <message>
+      <source>Processor temperature</source>
+      <translation>Temperatur des Prozessors</translation>
+    </message>
+    <message>
+      <source>The processor</source>
+      <translation>Der Prozessor</translation>
+    </message>
+    <message>
+      <source>Goes on when it has cooled down.</source>
+      <translation>Geht weiter, wenn es abgekühlt ist.</translation>
+    </message>
+    <message>
+      <source>The system says that this PC is too hot.</source>
+      <translation>Das System sagt, dass dieser PC zu heiß ist.</translation>
+    </message>
+    <message>
+      <source>The system called this PC too hot a moment ago.</source>
+      <translation>Eben nannte das System diesen PC zu heiß.</translation>
+    </message>
+    <message>
+      <source>Goes on when {0} are free.</source>
+      <translation>Geht weiter, wenn {0} frei sind.</translation>
+    </message>
+    <message>
+      <source>Only {0} of {1} are free.</source>
+      <translation>Nur {0} {1} sind frei.</translation>
+    </message>
+    <message>
+      <source>There was too little free {0} a moment ago.</source>
+      <translation>Eben war zu wenig {0} frei.</translation>
+    </message>
+    <message>
+      <source>Free memory</source>
+      <translation>Freier Speicher</translation>
+    </message>
+    <message>
+      <source>Memory of Hearth</source>
+      <translation>Speicher von Hearth</translation>
+    </message>
+    <message>
+      <source>{0} used{1}</source>
+      <translation>{0} belegt{1}</translation>
+    </message>
+    <message>
+      <source>At most {0} while you are {1}</source>
+      <translation>Höchstens {0}, während du {1} bist</translation>
+    </message>
+    <message>
+      <source>Free disk space</source>
+      <translation>Freier Plattenplatz</translation>
+    </message>
+    <message>
+      <source>disk space</source>
+      <translation>Plattenplatz</translation>
+    </message>
+    <message>
+      <source>At most {0} kWh a month</source>
+      <translation>Höchstens {0} kWh im Monat</translation>
+    </message>
+    <message>
+      <source>No limit</source>
+      <translation>Keine Grenze</translation>
+    </message>
+    <message>
+      <source>Energy</source>
+      <translation>Energie</translation>
+    </message>
+    <message>
+      <source>{0} this month</source>
+      <translation>{0} in diesem Monat</translation>
+    </message>
+    <message>
+      <source>Network schedule</source>
+      <translation>Zeitplan des Netzwerks</translation>
+    </message>
+    <message>
+      <source>the network</source>
+      <translation>das Netzwerk</translation>
+    </message>
+    <message>
+      <source>Used also if metered</source>
+      <translation>Wird auch getaktet benutzt</translation>
+    </message>
+    <message>
+      <source>Stops on metered networks</source>
+      <translation>Hält in getakteten Netzwerken an</translation>
+    </message>
+    <message>
+      <source>Network</source>
+      <translation>Netzwerk</translation>
+    </message>
+    <message>
+      <source>Goes on when this PC is on another network.</source>
+      <translation>Geht weiter, wenn dieser PC in einem anderen Netzwerk ist.</translation>
+    </message>
+    <message>
+      <source>This network is metered.</source>
+      <translation>Dieses Netzwerk ist getaktet.</translation>
+    </message>
+    <message>
+      <source>The network was metered a moment ago.</source>
+      <translation>Eben war das Netzwerk noch getaktet.</translation>
+    </message>
+    <message>
+      <source>At most {0} a month</source>
+      <translation>Höchstens {0} im Monat</translation>
+    </message>
+    <message>
+      <source>Traffic</source>
+      <translation>Verkehr</translation>
+    </message>
+    <message>
+      <source>Computes also while you are here</source>
+      <translation>Rechnet auch, während du da bist</translation>
+    </message>
+    <message>
+      <source>Only while you are away</source>
+      <translation>Nur während du weg bist</translation>
+    </message>
+    <message>
+      <source>Unknown, taken as {0}</source>
+      <translation>Unbekannt, gilt als {0}</translation>
+    </message>
+    <message>
+      <source>You are {0}</source>
+      <translation>Du bist {0}</translation>
+    </message>
+    <message>
+      <source>GPU while you are here</source>
+      <translation>GPU, während du da bist</translation>
+    </message>
+    <message>
+      <source>Programs with the GPU</source>
+      <translation>Programme mit der GPU</translation>
+    </message>
+    <message>
+      <source>No GPU tells its temperature</source>
+      <translation>Keine GPU nennt ihre Temperatur</translation>
+    </message>
+    <message>
+      <source>GPU temperature</source>
+      <translation>Temperatur der GPU</translation>
+    </message>
+    <message>
+      <source>The GPU</source>
+      <translation>Die GPU</translation>
+    </message>
+    <message>
+      <source>Stops above {0}%</source>
+      <translation>Hält über {0} % an</translation>
+    </message>
+    <message>
+      <source>Never stops for them</source>
+      <translation>Hält für sie nie an</translation>
+    </message>
+    <message>
+      <source>Other programs on the GPU</source>
+      <translation>Andere Programme auf der GPU</translation>
+    </message>
+    <message>
+      <source>The GPU goes on when they have been calm for 20 s.</source>
+      <translation>Die GPU geht weiter, wenn sie 20 s lang ruhig waren.</translation>
+    </message>
+    <message>
+      <source>Other programs use the GPU.</source>
+      <translation>Andere Programme benutzen die GPU.</translation>
+    </message>
+    <message>
+      <source>Other programs used the GPU a moment ago.</source>
+      <translation>Eben benutzten andere Programme die GPU.</translation>
+    </message>
+    <message>
+      <source>There is none to use</source>
+      <translation>Es ist keine zu benutzen</translation>
+    </message>
+    <message>
+      <source>Uses those that you have not switched off</source>
+      <translation>Benutzt die, die du nicht ausgeschaltet hast</translation>
+    </message>
+    <message>
+      <source>Hearth computes on the processor only</source>
+      <translation>Hearth rechnet nur auf dem Prozessor</translation>
+    </message>
+    <message>
+      <source>Graphics processors</source>
+      <translation>Grafikkarten</translation>
+    </message>
+    <message>
+      <source>Goes on with the new month, on {0}.</source>
+      <translation>Geht mit dem neuen Monat weiter, am {0}.</translation>
+    </message>
+    <message>
+      <source>Stays below {0}</source>
+      <translation>Bleibt unter {0}</translation>
+    </message>
+    <message>
+      <source>No target</source>
+      <translation>Kein Ziel</translation>
+    </message>
+    <message>
+      <source>Stops when the system calls it too hot</source>
+      <translation>Hält an, wenn das System ihn zu heiß nennt</translation>
+    </message>
+    <message>
+      <source>Too hot, as the system says</source>
+      <translation>Zu heiß, sagt das System</translation>
+    </message>
+    <message>
+      <source>Not too hot, as the system says</source>
+      <translation>Nicht zu heiß, sagt das System</translation>
+    </message>
+    <message>
+      <source>{0} free</source>
+      <translation>{0} frei</translation>
+    </message>
+    <message>
+      <source>Keeps {0} free</source>
+      <translation>Lässt {0} frei</translation>
+    </message>
+    <message>
+      <source>Keeps none</source>
+      <translation>Lässt nichts frei</translation>
+    </message>
+    <message>
+      <source>There is no desktop where you could be</source>
+      <translation>Es gibt keine Oberfläche, an der du sein könntest</translation>
+    </message>
+    <message>
+      <source>{0} of it</source>
+      <translation>{0} davon</translation>
+    </message>
+    <message>
+      <source>None found</source>
+      <translation>Keine gefunden</translation>
+    </message>
+    <message>
+      <source>You switched all graphics processors off.</source>
+      <translation>Du hast alle Grafikkarten ausgeschaltet.</translation>
+    </message>
+    <message>
+      <source>Goes on when you switch one on in Settings.</source>
+      <translation>Geht weiter, wenn du in den Einstellungen eine einschaltest.</translation>
+    </message>
+    <message>
+      <source>The graphics processor failed.</source>
+      <translation>Die Grafikkarte hat versagt.</translation>
+    </message>
+    <message>
+      <source>It is tried again at {0}.</source>
+      <translation>Um {0} wird sie wieder versucht.</translation>
+    </message>
+    <message>
+      <source>{0}, {1} used by Hearth</source>
+      <translation>{0}, {1} von Hearth belegt</translation>
+    </message>
+    <message>
+      <source>Metered</source>
+      <translation>Getaktet</translation>
+    </message>
+    <message>
+      <source>Not metered</source>
+      <translation>Nicht getaktet</translation>
+    </message>
+    <message>
+      <source> (off)</source>
+      <translation> (aus)</translation>
+    </message>
+    <message>
+      <source> (failed)</source>
+      <translation> (versagt)</translation>
+    </message>
+    <message>
+      <source>Continues when you plug it in.</source>
+      <translation>Geht weiter, wenn du ihn ansteckst.</translation>
+    </message>
+    <message>
+      <source>Lifted until {0}</source>
+      <translation>Aufgehoben bis {0}</translation>
+    </message>
+    <message>
+      <source>Your choice</source>
+      <translation>Deine Wahl</translation>
+    </message>
+    <message>
+      <source>Not paused</source>
+      <translation>Nicht pausiert</translation>
+    </message>
+    <message>
+      <source>Pause and Start now go before all else</source>
+      <translation>„Pause“ und „Jetzt starten“ gehen allem vor</translation>
+    </message>
+    <message>
+      <source>Role</source>
+      <translation>Rolle</translation>
+    </message>
+    <message>
+      <source>Computes</source>
+      <translation>Rechnet</translation>
+    </message>
+    <message>
+      <source>Backbone peers do not compute</source>
+      <translation>Backbone-Peers rechnen nicht</translation>
+    </message>
+    <message>
+      <source>Stops on battery below {0}%</source>
+      <translation>Hält im Akkubetrieb unter {0} % an</translation>
+    </message>
+    <message>
+      <source>Stops on battery</source>
+      <translation>Hält im Akkubetrieb an</translation>
+    </message>
+    <message>
+      <source>Power</source>
+      <translation>Strom</translation>
+    </message>
+    <message>
+      <source>This PC is on battery{0}.</source>
+      <translation>Dieser PC läuft auf Akku{0}.</translation>
+    </message>
+    <message>
+      <source>This PC was on battery a moment ago.</source>
+      <translation>Eben lief dieser PC noch auf Akku.</translation>
+    </message>
+    <message>
+      <source>, locked</source>
+      <translation>, gesperrt</translation>
+    </message>
+    <message>
+      <source>{0} since the last input{1}</source>
+      <translation>{0} seit der letzten Eingabe{1}</translation>
+    </message>
+    <message>
+      <source>Needs {0}</source>
+      <translation>Braucht {0}</translation>
+    </message>
+    <message>
+      <source>Runs also while you are here</source>
+      <translation>Läuft auch, während du da bist</translation>
+    </message>
+    <message>
+      <source>Computes anyway where it is unknown</source>
+      <translation>Rechnet trotzdem, wo es unbekannt ist</translation>
+    </message>
+    <message>
+      <source>You are away</source>
+      <translation>Du bist weg</translation>
+    </message>
+    <message>
+      <source>Runs as while you are away</source>
+      <translation>Läuft, als wärst du weg</translation>
+    </message>
+    <message>
+      <source>Computes when you choose “Compute anyway” in Settings, or press Start now.</source>
+      <translation>Rechnet, wenn du in den Einstellungen „Trotzdem rechnen“ wählst oder „Jetzt starten“ drückst.</translation>
+    </message>
+    <message>
+      <source>A moment ago it could not be measured how long you have been away.</source>
+      <translation>Eben ließ sich nicht messen, wie lange du weg bist.</translation>
+    </message>
+    <message>
+      <source>Schedule</source>
+      <translation>Zeitplan</translation>
+    </message>
+    <message>
+      <source>Exclusive programs</source>
+      <translation>Bevorzugte Programme</translation>
+    </message>
+    <message>
+      <source>A full screen</source>
+      <translation>Ein Vollbild</translation>
+    </message>
+    <message>
+      <source>A presentation</source>
+      <translation>Eine Präsentation</translation>
+    </message>
+    <message>
+      <source>A game</source>
+      <translation>Ein Spiel</translation>
+    </message>
+    <message>
+      <source>Games stop {0}</source>
+      <translation>Spiele halten {0} an</translation>
+    </message>
+    <message>
+      <source>Games and full screens stop {0}</source>
+      <translation>Spiele und Vollbilder halten {0} an</translation>
+    </message>
+    <message>
+      <source>Games and full screen</source>
+      <translation>Spiele und Vollbild</translation>
+    </message>
+    <message>
+      <source>Goes on when it has left the screen.</source>
+      <translation>Geht weiter, wenn es nicht mehr auf dem Bildschirm ist.</translation>
+    </message>
+    <message>
+      <source>{0} is in front.</source>
+      <translation>{0} ist im Vordergrund.</translation>
+    </message>
+    <message>
+      <source>A game or full screen was in front a moment ago.</source>
+      <translation>Eben war noch ein Spiel oder Vollbild im Vordergrund.</translation>
+    </message>
+    <message>
+      <source>Other programs</source>
+      <translation>Andere Programme</translation>
+    </message>
+    <message>
+      <source>Goes on when they have been calm for 20 s.</source>
+      <translation>Geht weiter, wenn sie 20 s lang ruhig waren.</translation>
+    </message>
+    <message>
+      <source>Other programs use {0} of the processor.</source>
+      <translation>Andere Programme brauchen {0} des Prozessors.</translation>
+    </message>
+    <message>
+      <source>Other programs were busy a moment ago.</source>
+      <translation>Eben waren andere Programme noch beschäftigt.</translation>
+    </message>
+    <message>
+      <source>Hearth is quitting and saves its work.</source>
+      <translation>Hearth beendet sich und sichert seine Arbeit.</translation>
+    </message>
+    <message>
+      <source>Ends when the checkpoint is saved.</source>
+      <translation>Endet, wenn der Sicherungspunkt gespeichert ist.</translation>
+    </message>
+    <message>
+      <source> until {0}</source>
+      <translation> bis {0}</translation>
+    </message>
+    <message>
+      <source>Resumes when you press Resume.</source>
+      <translation>Geht weiter, wenn du „Fortsetzen“ drückst.</translation>
+    </message>
+    <message>
+      <source>Resumes at {0}, or when you press Resume.</source>
+      <translation>Geht um {0} weiter oder wenn du „Fortsetzen“ drückst.</translation>
+    </message>
+    <message>
+      <source>Backbone peer</source>
+      <translation>Backbone-Peer</translation>
+    </message>
+    <message>
+      <source>Goes on until you quit.</source>
+      <translation>Geht weiter, bis du beendest.</translation>
+    </message>
+    <message>
+      <source>This PC is a backbone peer: it keeps the network together and does not compute.</source>
+      <translation>Dieser PC ist ein Backbone-Peer: Er hält das Netz zusammen und rechnet nicht.</translation>
+    </message>
+    <message>
+      <source>On mains{0}</source>
+      <translation>Am Strom{0}</translation>
+    </message>
+    <message>
+      <source>On battery{0}</source>
+      <translation>Auf Akku{0}</translation>
+    </message>
+    <message>
+      <source>You used this PC {0} ago.</source>
+      <translation>Du hast diesen PC vor {0} benutzt.</translation>
+    </message>
+    <message>
+      <source>Starts in {0} if you stay away.</source>
+      <translation>Startet in {0}, wenn du weg bleibst.</translation>
+    </message>
+    <message>
+      <source>Starts as soon as it is known for some seconds.</source>
+      <translation>Startet, sobald es einige Sekunden bekannt ist.</translation>
+    </message>
+    <message>
+      <source>None</source>
+      <translation>Keine</translation>
+    </message>
+    <message>
+      <source>{0} of the processor</source>
+      <translation>{0} des Prozessors</translation>
+    </message>
+    <message>
+      <source>Quitting</source>
+      <translation>Wird beendet</translation>
+    </message>
+    <message>
+      <source>Paused{0}</source>
+      <translation>Pausiert{0}</translation>
+    </message>
+    <message>
+      <source>You paused it{0}.</source>
+      <translation>Du hast pausiert{0}.</translation>
+    </message>
+    <message>
+      <source>Start now, until {0}</source>
+      <translation>Jetzt starten, bis {0}</translation>
+    </message>
+    <message>
+      <source>, {0} charged</source>
+      <translation>, {0} geladen</translation>
+    </message>
+    <message>
+      <source>, {0} left</source>
+      <translation>, noch {0}</translation>
+    </message>
+    <message>
+      <source>It is being measured how long you have been away.</source>
+      <translation>Es wird gemessen, wie lange du weg bist.</translation>
+    </message>
+    <message>
+      <source>Known in a moment.</source>
+      <translation>Gleich bekannt.</translation>
+    </message>
+    <message>
+      <source>On battery</source>
+      <translation>Auf Akku</translation>
+    </message>
+    <message>
+      <source>Write it like mo-fr 18:00-08:00; sa,su 0:00-24:00</source>
+      <translation>Schreib sie wie mo-fr 18:00-08:00; sa,su 0:00-24:00</translation>
+    </message>
+    <message>
+      <source>“{0}” is no day.</source>
+      <translation>„{0}“ ist kein Tag.</translation>
+    </message>
+    <message>
+      <source>Days are {0}.</source>
+      <translation>Tage sind {0}.</translation>
+    </message>
+    <message>
+      <source>A schedule has at most {0} characters.</source>
+      <translation>Ein Zeitplan hat höchstens {0} Zeichen.</translation>
+    </message>
+    <message>
+      <source>“{0}” names no time.</source>
+      <translation>„{0}“ nennt keine Zeit.</translation>
+    </message>
+    <message>
+      <source>“{0}” is no span of time.</source>
+      <translation>„{0}“ ist keine Zeitspanne.</translation>
+    </message>
+    <message>
+      <source>All day is 0:00-24:00.</source>
+      <translation>Der ganze Tag ist 0:00-24:00.</translation>
+    </message>
+    <message>
+      <source>“{0}” is no span of time such as 18:00-08:00.</source>
+      <translation>„{0}“ ist keine Zeitspanne wie 18:00-08:00.</translation>
+    </message>
+    <message>
+      <source>“{0}” is no part of a schedule.</source>
+      <translation>„{0}“ ist kein Teil eines Zeitplans.</translation>
+    </message>
+    <message>
+      <source>This system has no function {0}.</source>
+      <translation>Dieses System hat keine Funktion {0}.</translation>
+    </message>
+    <message>
+      <source>This PC tells no program how hot its processor is.</source>
+      <translation>Dieser PC sagt keinem Programm, wie heiß sein Prozessor ist.</translation>
+    </message>
+    <message>
+      <source>The sensor {0} tells no temperature.</source>
+      <translation>Der Sensor {0} nennt keine Temperatur.</translation>
+    </message>
+    <message>
+      <source>This PC's processor does not tell how much power it takes.</source>
+      <translation>Der Prozessor dieses PCs sagt nicht, wie viel Leistung er braucht.</translation>
+    </message>
+    <message>
+      <source>Only the administrator may read how much power the processor takes.</source>
+      <translation>Nur der Verwalter darf lesen, wie viel Leistung der Prozessor braucht.</translation>
+    </message>
+    <message>
+      <source>The bus</source>
+      <translation>Der Bus</translation>
+    </message>
+    <message>
+      <source>{0} refuses: {1}</source>
+      <translation>{0} lehnt ab: {1}</translation>
+    </message>
+    <message>
+      <source>The connection is closed.</source>
+      <translation>Die Verbindung ist geschlossen.</translation>
+    </message>
+    <message>
+      <source>{0} is not running.</source>
+      <translation>{0} läuft nicht.</translation>
+    </message>
+    <message>
+      <source>{0} does not offer this here.</source>
+      <translation>{0} bietet das hier nicht.</translation>
+    </message>
+    <message>
+      <source>This session has no D-Bus.</source>
+      <translation>Diese Sitzung hat keinen D-Bus.</translation>
+    </message>
+    <message>
+      <source>The address of the {0} bus is not usable.</source>
+      <translation>Die Adresse des {0}-Busses ist nicht zu gebrauchen.</translation>
+    </message>
+    <message>
+      <source>{0} answers {1} with something else than it should.</source>
+      <translation>{0} antwortet auf {1} mit etwas anderem, als es soll.</translation>
+    </message>
+    <message>
+      <source>{0} gives {1} another type than it should.</source>
+      <translation>{0} gibt {1} einen anderen Typ, als es soll.</translation>
+    </message>
+    <message>
+      <source>The {0} bus is gone.</source>
+      <translation>Der {0}-Bus ist weg.</translation>
+    </message>
+    <message>
+      <source>There is no {0} bus.</source>
+      <translation>Es gibt keinen {0}-Bus.</translation>
+    </message>
+    <message>
+      <source>The {0} bus does not answer ({1}).</source>
+      <translation>Der {0}-Bus antwortet nicht ({1}).</translation>
+    </message>
+    <message>
+      <source>The {0} bus does not answer.</source>
+      <translation>Der {0}-Bus antwortet nicht.</translation>
+    </message>
+    <message>
+      <source>The {0} bus sent nonsense ({1}).</source>
+      <translation>Der {0}-Bus sandte Unsinn ({1}).</translation>
+    </message>
+    <message>
+      <source>The {0} bus sent a message of more than {1} MiB.</source>
+      <translation>Der {0}-Bus sandte eine Nachricht von mehr als {1} MiB.</translation>
+    </message>
+    <message>
+      <source>{0} does not answer.</source>
+      <translation>{0} antwortet nicht.</translation>
+    </message>
+    <message>
+      <source>This Wayland desktop does not tell what fills the screen.</source>
+      <translation>Diese Wayland-Oberfläche sagt nicht, was den Bildschirm füllt.</translation>
+    </message>
+    <message>
+      <source>GNOME's session manager</source>
+      <translation>GNOMEs Sitzungsverwaltung</translation>
+    </message>
+    <message>
+      <source>KDE's power manager</source>
+      <translation>KDEs Energieverwaltung</translation>
+    </message>
+    <message>
+      <source>the desktop</source>
+      <translation>die Oberfläche</translation>
+    </message>
+    <message>
+      <source>What fills the screen cannot be measured: the desktop does not tell it.</source>
+      <translation>Was den Bildschirm füllt, lässt sich nicht messen: Die Oberfläche sagt es nicht.</translation>
+    </message>
+    <message>
+      <source>What fills the screen is unknown: {0}.</source>
+      <translation>Was den Bildschirm füllt, ist unbekannt: {0}.</translation>
+    </message>
+    <message>
+      <source>This desktop does not tell logind whether it is idle.</source>
+      <translation>Diese Oberfläche sagt logind nicht, ob sie ruht.</translation>
+    </message>
+    <message>
+      <source>logind says that the session will become idle in the future.</source>
+      <translation>logind sagt, dass die Sitzung in der Zukunft ruhen wird.</translation>
+    </message>
+    <message>
+      <source>NetworkManager does not know whether this network costs money.</source>
+      <translation>NetworkManager weiß nicht, ob dieses Netzwerk Geld kostet.</translation>
+    </message>
+    <message>
+      <source>the kernel's power supplies</source>
+      <translation>die Stromquellen des Kernels</translation>
+    </message>
+    <message>
+      <source>The kernel does not say whether the battery is being used.</source>
+      <translation>Der Kernel sagt nicht, ob der Akku benutzt wird.</translation>
+    </message>
+    <message>
+      <source>UPower says that the battery has an impossible charge.</source>
+      <translation>UPower sagt, dass der Akku eine unmögliche Ladung hat.</translation>
+    </message>
+    <message>
+      <source>The kernel's power supplies cannot be read.</source>
+      <translation>Die Stromquellen des Kernels sind nicht lesbar.</translation>
+    </message>
+    <message>
+      <source>The kernel tells nothing of power supplies.</source>
+      <translation>Der Kernel sagt nichts über Stromquellen.</translation>
+    </message>
+    <message>
+      <source>GNOME's screensaver</source>
+      <translation>GNOMEs Bildschirmschoner</translation>
+    </message>
+    <message>
+      <source>The screensaver</source>
+      <translation>Der Bildschirmschoner</translation>
+    </message>
+    <message>
+      <source>the kernel's list of screens</source>
+      <translation>die Bildschirmliste des Kernels</translation>
+    </message>
+    <message>
+      <source>This session is not Wayland.</source>
+      <translation>Diese Sitzung ist nicht Wayland.</translation>
+    </message>
+    <message>
+      <source>The Wayland compositor cannot be found: XDG_RUNTIME_DIR is not set.</source>
+      <translation>Der Wayland-Compositor ist nicht zu finden: XDG_RUNTIME_DIR ist nicht gesetzt.</translation>
+    </message>
+    <message>
+      <source>an event is cut short</source>
+      <translation>ein Ereignis ist abgeschnitten</translation>
+    </message>
+    <message>
+      <source>it makes too many objects</source>
+      <translation>er macht zu viele Objekte</translation>
+    </message>
+    <message>
+      <source>The Wayland compositor is gone.</source>
+      <translation>Der Wayland-Compositor ist weg.</translation>
+    </message>
+    <message>
+      <source>it refuses: {0}</source>
+      <translation>er lehnt ab: {0}</translation>
+    </message>
+    <message>
+      <source>The Wayland compositor does not answer ({0}).</source>
+      <translation>Der Wayland-Compositor antwortet nicht ({0}).</translation>
+    </message>
+    <message>
+      <source>The Wayland compositor does not answer.</source>
+      <translation>Der Wayland-Compositor antwortet nicht.</translation>
+    </message>
+    <message>
+      <source>The Wayland compositor sent nonsense ({0}).</source>
+      <translation>Der Wayland-Compositor sandte Unsinn ({0}).</translation>
+    </message>
+    <message>
+      <source>an event has an impossible size</source>
+      <translation>ein Ereignis hat eine unmögliche Größe</translation>
+    </message>
+    <message>
+      <source>This Wayland desktop does not tell idle time.</source>
+      <translation>Diese Wayland-Oberfläche nennt keine Ruhezeit.</translation>
+    </message>
+    <message>
+      <source>This session is not X11.</source>
+      <translation>Diese Sitzung ist nicht X11.</translation>
+    </message>
+    <message>
+      <source>There is no desktop session.</source>
+      <translation>Es gibt keine Sitzung mit Oberfläche.</translation>
+    </message>
+    <message>
+      <source>The X server has no XScreenSaver extension.</source>
+      <translation>Der X-Server hat keine XScreenSaver-Erweiterung.</translation>
+    </message>
+    <message>
+      <source>What fills the screen cannot be measured: the window manager does not tell it.</source>
+      <translation>Was den Bildschirm füllt, lässt sich nicht messen: Die Fensterverwaltung sagt es nicht.</translation>
+    </message>
+    <message>
+      <source>Apple's chip</source>
+      <translation>Apples Chip</translation>
+    </message>
+    <message>
+      <source>macOS does not tell when this Mac was last used.</source>
+      <translation>macOS sagt nicht, wann dieser Mac zuletzt benutzt wurde.</translation>
+    </message>
+    <message>
+      <source>macOS does not tell whether this Mac is too hot.</source>
+      <translation>macOS sagt nicht, ob dieser Mac zu heiß ist.</translation>
+    </message>
+    <message>
+      <source>macOS does not know whether this Mac is too hot.</source>
+      <translation>macOS weiß nicht, ob dieser Mac zu heiß ist.</translation>
+    </message>
+    <message>
+      <source>This Mac has no processor of Apple's.</source>
+      <translation>Dieser Mac hat keinen Prozessor von Apple.</translation>
+    </message>
+    <message>
+      <source>Apple GPU</source>
+      <translation>Apple-GPU</translation>
+    </message>
+    <message>
+      <source>Hearth runs outside of a desktop session.</source>
+      <translation>Hearth läuft außerhalb einer Sitzung mit Oberfläche.</translation>
+    </message>
+    <message>
+      <source>macOS does not tell where the electricity comes from.</source>
+      <translation>macOS sagt nicht, woher der Strom kommt.</translation>
+    </message>
+    <message>
+      <source>macOS does not know where the electricity comes from.</source>
+      <translation>macOS weiß nicht, woher der Strom kommt.</translation>
+    </message>
+    <message>
+      <source>NVIDIA's driver is broken: {0}.</source>
+      <translation>NVIDIAs Treiber ist defekt: {0}.</translation>
+    </message>
+    <message>
+      <source>NVIDIA's driver does not work: {0}.</source>
+      <translation>NVIDIAs Treiber arbeitet nicht: {0}.</translation>
+    </message>
+    <message>
+      <source>NVIDIA GPU</source>
+      <translation>NVIDIA-GPU</translation>
+    </message>
+    <message>
+      <source>The file system</source>
+      <translation>Das Dateisystem</translation>
+    </message>
+    <message>
+      <source>The system</source>
+      <translation>Das System</translation>
+    </message>
+    <message>
+      <source>The free space at {0} cannot be read: {1}.</source>
+      <translation>Der freie Platz in {0} ist nicht lesbar: {1}.</translation>
+    </message>
+    <message>
+      <source>It has not been measured yet.</source>
+      <translation>Es wurde noch nicht gemessen.</translation>
+    </message>
+    <message>
+      <source>{0} cannot be measured: nothing answers.</source>
+      <translation>{0} – nicht messbar: Nichts antwortet.</translation>
+    </message>
+    <message>
+      <source>{0} cannot be measured: {1}.</source>
+      <translation>{0} – nicht messbar: {1}.</translation>
+    </message>
+    <message>
+      <source>{0} says something impossible: {1}.</source>
+      <translation>{0} meldet etwas Unmögliches: {1}.</translation>
+    </message>
+    <message>
+      <source>{0} cannot be measured on this system.</source>
+      <translation>{0} – auf diesem System nicht messbar.</translation>
+    </message>
+    <message>
+      <source>Idle time</source>
+      <translation>Ruhezeit</translation>
+    </message>
+    <message>
+      <source>The lock of the session</source>
+      <translation>Die Sperre der Sitzung</translation>
+    </message>
+    <message>
+      <source>What fills the screen</source>
+      <translation>Was den Bildschirm füllt</translation>
+    </message>
+    <message>
+      <source>Whether somebody can be at a screen</source>
+      <translation>Ob jemand an einem Bildschirm sein kann</translation>
+    </message>
+    <message>
+      <source>The power source</source>
+      <translation>Die Stromquelle</translation>
+    </message>
+    <message>
+      <source>Other programs' use of the processor</source>
+      <translation>Was andere Programme vom Prozessor brauchen</translation>
+    </message>
+    <message>
+      <source>The use of graphics processors</source>
+      <translation>Die Auslastung der Grafikkarten</translation>
+    </message>
+    <message>
+      <source>The processor's temperature</source>
+      <translation>Die Temperatur des Prozessors</translation>
+    </message>
+    <message>
+      <source>What the system itself says of heat</source>
+      <translation>Was das System selbst über Hitze sagt</translation>
+    </message>
+    <message>
+      <source>The processor's power</source>
+      <translation>Die Leistung des Prozessors</translation>
+    </message>
+    <message>
+      <source>The price of the network</source>
+      <translation>Der Preis des Netzwerks</translation>
+    </message>
+    <message>
+      <source>Other programs' use of the network</source>
+      <translation>Was andere Programme vom Netzwerk brauchen</translation>
+    </message>
+    <message>
+      <source>The list of running programs</source>
+      <translation>Die Liste der laufenden Programme</translation>
+    </message>
+    <message>
+      <source>Windows does not know where the electricity comes from.</source>
+      <translation>Windows weiß nicht, woher der Strom kommt.</translation>
+    </message>
+    <message>
+      <source>Windows does not tell when this PC was last used.</source>
+      <translation>Windows sagt nicht, wann dieser PC zuletzt benutzt wurde.</translation>
+    </message>
+    <message>
+      <source>Windows does not tell whether the session is locked.</source>
+      <translation>Windows sagt nicht, ob die Sitzung gesperrt ist.</translation>
+    </message>
+    <message>
+      <source>Windows does not know whether the session is locked.</source>
+      <translation>Windows weiß nicht, ob die Sitzung gesperrt ist.</translation>
+    </message>
+    <message>
+      <source>Windows does not tell where the electricity comes from.</source>
+      <translation>Windows sagt nicht, woher der Strom kommt.</translation>
+    </message>
+    <message>
+      <source>Windows does not tell what the network costs.</source>
+      <translation>Windows sagt nicht, was das Netzwerk kostet.</translation>
+    </message>
+    <message>
+      <source>Windows does not know what the network costs.</source>
+      <translation>Windows weiß nicht, was das Netzwerk kostet.</translation>
+    </message>
+    <message>
+      <source>Windows tells too little about the session.</source>
+      <translation>Windows sagt zu wenig über die Sitzung.</translation>
+    </message>
+    <message>
+      <source>{0} and {1} more</source>
+      <translation>{0} und {1} weitere</translation>
+    </message>
+    <message>
+      <source>Takes effect at the next start of the worker.</source>
+      <translation>Wirkt ab dem nächsten Start des Workers.</translation>
+    </message>
+    <message>
+      <source>Run and start</source>
+      <translation>Lauf und Start</translation>
+    </message>
+    <message>
+      <source>Idle and power</source>
+      <translation>Ruhe und Strom</translation>
+    </message>
+    <message>
+      <source>Programs and games</source>
+      <translation>Programme und Spiele</translation>
+    </message>
+    <message>
+      <source>There is no setting named {0}.</source>
+      <translation>Es gibt keine Einstellung namens {0}.</translation>
+    </message>
+    <message>
+      <source>A setting cannot have this value: {0}.</source>
+      <translation>Eine Einstellung kann diesen Wert nicht haben: {0}.</translation>
+    </message>
+    <message>
+      <source>The settings file had impossible values for {0}: the defaults are in use for them.{1}</source>
+      <translation>Die Einstellungsdatei hatte unmögliche Werte für {0}: Dafür gelten die Standardwerte.{1}</translation>
+    </message>
+    <message>
+      <source>The settings file is of a newer Hearth.</source>
+      <translation>Die Einstellungsdatei ist von einem neueren Hearth.</translation>
+    </message>
+    <message>
+      <source>What this one understands is in use; a change writes it anew.</source>
+      <translation>Was dieses hier versteht, gilt; eine Änderung schreibt sie neu.</translation>
+    </message>
+    <message>
+      <source>The old file was kept as {0}.</source>
+      <translation>Die alte Datei wurde als {0} aufgehoben.</translation>
+    </message>
+    <message>
+      <source>What this one understands is in use; the file is also kept as {0}.</source>
+      <translation>Was dieses hier versteht, gilt; die Datei ist auch als {0} aufgehoben.</translation>
+    </message>
+    <message>
+      <source>The name of the data folder {0} is not UTF-8.</source>
+      <translation>Der Name des Datenordners {0} ist nicht UTF-8.</translation>
+    </message>
+    <message>
+      <source>Choose another with --data-dir.</source>
+      <translation>Wähl mit --data-dir einen anderen.</translation>
+    </message>
+    <message>
+      <source>The data folder {0} cannot be written: {1}.</source>
+      <translation>Der Datenordner {0} lässt sich nicht schreiben: {1}.</translation>
+    </message>
+    <message>
+      <source>Make it writable, or choose another with --data-dir.</source>
+      <translation>Mach ihn beschreibbar oder wähl mit --data-dir einen anderen.</translation>
+    </message>
+    <message>
+      <source>There is no version {0} of it.</source>
+      <translation>Davon gibt es keine Version {0}.</translation>
+    </message>
+    <message>
+      <source>It was kept as {0}.</source>
+      <translation>Sie wurde als {0} aufgehoben.</translation>
+    </message>
+    <message>
+      <source>The settings file could not be read ({0}).</source>
+      <translation>Die Einstellungsdatei war nicht lesbar ({0}).</translation>
+    </message>
+    <message>
+      <source>The defaults are in use.</source>
+      <translation>Es gelten die Standardwerte.</translation>
+    </message>
+    <message>
+      <source>{0} could not be written: {1}.</source>
+      <translation>{0} ließ sich nicht schreiben: {1}.</translation>
+    </message>
+    <message>
+      <source>The old file stays.</source>
+      <translation>Die alte Datei bleibt.</translation>
+    </message>
+    <message>
+      <source>The processor computes instead until {0}.</source>
+      <translation>Stattdessen rechnet der Prozessor bis {0}.</translation>
+    </message>
+    <message>
+      <source>{0} of {1} experts</source>
+      <translation>{0} von {1} Experten</translation>
+    </message>
+    <message>
+      <source>The memory of {0} that Hearth may use has room for {1}.</source>
+      <translation>Der Speicher von {0}, den Hearth benutzen darf, hat Platz für {1}.</translation>
+    </message>
+    <message>
+      <source>The processor computes the others.</source>
+      <translation>Die anderen rechnet der Prozessor.</translation>
+    </message>
+    <message>
+      <source>Settings allow more.</source>
+      <translation>Die Einstellungen erlauben mehr.</translation>
+    </message>
+    <message>
+      <source>the kernel gives compute no more than {0} (RLIMIT_DATA)</source>
+      <translation>der Kernel gibt dem Rechenprozess nicht mehr als {0} (RLIMIT_DATA)</translation>
+    </message>
+    <message>
+      <source>The system ended compute, as it took far more memory than the {0} that it may use.</source>
+      <translation>Das System hat den Rechenprozess beendet, weil er weit mehr Speicher nahm als die {0}, die er benutzen darf.</translation>
+    </message>
+    <message>
+      <source>It goes on from its last checkpoint, and comes back smaller.</source>
+      <translation>Er geht vom letzten Sicherungspunkt weiter und kommt kleiner zurück.</translation>
+    </message>
+    <message>
+      <source>Hearth alone keeps to it</source>
+      <translation>Nur Hearth selbst hält es ein</translation>
+    </message>
+    <message>
+      <source>systemd ends compute beyond {0} (a control group)</source>
+      <translation>systemd beendet den Rechenprozess über {0} (eine Kontrollgruppe)</translation>
+    </message>
+    <message>
+      <source>the kernel ends compute beyond {0} (a control group)</source>
+      <translation>der Kernel beendet den Rechenprozess über {0} (eine Kontrollgruppe)</translation>
+    </message>
+    <message>
+      <source>This system has no control groups of version 2.</source>
+      <translation>Dieses System hat keine Kontrollgruppen der Version 2.</translation>
+    </message>
+    <message>
+      <source>No memory is to be divided here.</source>
+      <translation>Hier ist kein Speicher aufzuteilen.</translation>
+    </message>
+    <message>
+      <source>Other programs are in this control group, which is not Hearth's own.</source>
+      <translation>In dieser Kontrollgruppe sind andere Programme; sie ist nicht Hearths eigene.</translation>
+    </message>
+    <message>
+      <source>The memory of {0} is bounded by {1} bytes, not by {2}.</source>
+      <translation>Der Speicher von {0} ist auf {1} Bytes begrenzt, nicht auf {2}.</translation>
+    </message>
+    <message>
+      <source>systemd did not move the process.</source>
+      <translation>systemd hat den Prozess nicht verschoben.</translation>
+    </message>
+    <message>
+      <source>The installed PyTorch computes on the processor only.</source>
+      <translation>Das installierte PyTorch rechnet nur auf dem Prozessor.</translation>
+    </message>
+    <message>
+      <source>Whether it can be used shows when compute has been started.</source>
+      <translation>Ob sie sich benutzen lässt, zeigt sich, wenn das Rechnen gestartet ist.</translation>
+    </message>
+    <message>
+      <source>You switched it off in Settings.</source>
+      <translation>Du hast sie in den Einstellungen ausgeschaltet.</translation>
+    </message>
+    <message>
+      <source>The processor is faster for this run</source>
+      <translation>Der Prozessor ist für diesen Lauf schneller</translation>
+    </message>
+    <message>
+      <source>Another graphics processor computes</source>
+      <translation>Eine andere Grafikkarte rechnet</translation>
+    </message>
+    <message>
+      <source>Compute took {0} MB of memory, and Hearth may use {1} MB in all.</source>
+      <translation>Der Rechenprozess nahm {0} MB Speicher, und Hearth darf insgesamt {1} MB benutzen.</translation>
+    </message>
+    <message>
+      <source>It was ended, nothing is lost, and it comes back smaller.</source>
+      <translation>Er wurde beendet, nichts ist verloren, und er kommt kleiner zurück.</translation>
+    </message>
+    <message>
+      <source>Nothing is paused.</source>
+      <translation>Nichts ist pausiert.</translation>
+    </message>
+    <message>
+      <source>Your choice holds, but only until Hearth ends.</source>
+      <translation>Deine Wahl gilt, aber nur, bis Hearth endet.</translation>
+    </message>
+    <message>
+      <source>The model did not answer within {0} s.</source>
+      <translation>Das Modell hat in {0} s nicht geantwortet.</translation>
+    </message>
+    <message>
+      <source>{0} pixels do not make {1} x {2}.</source>
+      <translation>{0} Pixel ergeben nicht {1} x {2}.</translation>
+    </message>
+    <message>
+      <source>Too many questions are waiting for an answer.</source>
+      <translation>Zu viele Fragen warten auf eine Antwort.</translation>
+    </message>
+    <message>
+      <source>Compute answered a question with something else than two tensors of float32.</source>
+      <translation>Der Rechenprozess beantwortete eine Frage mit etwas anderem als zwei Tensoren von float32.</translation>
+    </message>
+    <message>
+      <source>Compute ended before all that it trained was saved; it goes on from its last checkpoint.</source>
+      <translation>Der Rechenprozess endete, bevor alles Trainierte gesichert war; er geht vom letzten Sicherungspunkt weiter.</translation>
+    </message>
+    <message>
+      <source>Compute ended unexpectedly (exit code {0}).</source>
+      <translation>Der Rechenprozess endete unerwartet (Code {0}).</translation>
+    </message>
+    <message>
+      <source>Is the disk slow, or full?</source>
+      <translation>Ist die Platte langsam oder voll?</translation>
+    </message>
+    <message>
+      <source>Compute was killed (signal {0}, {1}).</source>
+      <translation>Der Rechenprozess wurde abgebrochen (Signal {0}, {1}).</translation>
+    </message>
+    <message>
+      <source>This peer stopped computing.</source>
+      <translation>Dieser Peer hat aufgehört zu rechnen.</translation>
+    </message>
+    <message>
+      <source>Ask another one.</source>
+      <translation>Frag einen anderen.</translation>
+    </message>
+    <message>
+      <source>Compute has ended.</source>
+      <translation>Das Rechnen ist beendet.</translation>
+    </message>
+    <message>
+      <source>Hearth is quitting and answers no more questions.</source>
+      <translation>Hearth beendet sich und beantwortet keine Fragen mehr.</translation>
+    </message>
+    <message>
+      <source>This peer does not compute now.</source>
+      <translation>Dieser Peer rechnet jetzt nicht.</translation>
+    </message>
+    <message>
+      <source>There is no compute process now.</source>
+      <translation>Es gibt jetzt keinen Rechenprozess.</translation>
+    </message>
+    <message>
+      <source>Compute was not ready after {0} s.</source>
+      <translation>Der Rechenprozess war nach {0} s nicht bereit.</translation>
+    </message>
+    <message>
+      <source>Compute did not stop within {0} s and was ended.</source>
+      <translation>Der Rechenprozess hielt in {0} s nicht an und wurde beendet.</translation>
+    </message>
+    <message>
+      <source>Compute gave no sign of life for {0} s and was ended.</source>
+      <translation>Der Rechenprozess gab {0} s lang kein Lebenszeichen und wurde beendet.</translation>
+    </message>
+    <message>
+      <source>This PC is given back to its user.</source>
+      <translation>Dieser PC wird seinem Benutzer zurückgegeben.</translation>
+    </message>
+    <message>
+      <source>Ask another peer.</source>
+      <translation>Frag einen anderen Peer.</translation>
+    </message>
+    <message>
+      <source>Windows gives compute no more than {0} (a job)</source>
+      <translation>Windows gibt dem Rechenprozess nicht mehr als {0} (ein Job)</translation>
+    </message>
+    <message>
+      <source>Windows makes no job.</source>
+      <translation>Windows macht keinen Job.</translation>
+    </message>
+    <message>
+      <source>Windows does not let compute be put into a job.</source>
+      <translation>Windows lässt den Rechenprozess nicht in einen Job.</translation>
+    </message>
+    <message>
+      <source>Windows bounds no memory by a job.</source>
+      <translation>Windows begrenzt keinen Speicher durch einen Job.</translation>
+    </message>
+    <message>
+      <source>Windows does not put compute into a job.</source>
+      <translation>Windows steckt den Rechenprozess nicht in einen Job.</translation>
+    </message>
+    <message>
+      <source>The curve begins anew.</source>
+      <translation>Die Kurve beginnt neu.</translation>
+    </message>
+    <message>
+      <source>Hearth was asked to quit.</source>
+      <translation>Hearth wurde gebeten, sich zu beenden.</translation>
+    </message>
+    <message>
+      <source>The run {0} ({1}) continues text: hearth generate 'The for statement'.</source>
+      <translation>Der Lauf {0} ({1}) setzt Text fort: hearth generate 'The for statement'.</translation>
+    </message>
+    <message>
+      <source>The run digits reads pictures: hearth worker --run digits.</source>
+      <translation>Der Lauf digits liest Bilder: hearth worker --run digits.</translation>
+    </message>
+    <message>
+      <source>The run {0} ({1}) reads pictures: hearth predict FILE.png.</source>
+      <translation>Der Lauf {0} ({1}) liest Bilder: hearth predict FILE.png.</translation>
+    </message>
+    <message>
+      <source>The run text continues text: hearth worker --run text.</source>
+      <translation>Der Lauf text setzt Text fort: hearth worker --run text.</translation>
+    </message>
+    <message>
+      <source>This worker is alone.</source>
+      <translation>Dieser Worker ist allein.</translation>
+    </message>
+    <message>
+      <source>Start it with --listen, --bootstrap or --role to join peers.</source>
+      <translation>Starte ihn mit --listen, --bootstrap oder --role, um zu Peers zu stoßen.</translation>
+    </message>
+    <message>
+      <source>{0} cannot be made: {1}.</source>
+      <translation>{0} lässt sich nicht anlegen: {1}.</translation>
+    </message>
+    <message>
+      <source>Choose a run in Settings; until then this PC trains “{0}”.</source>
+      <translation>Wähl in den Einstellungen einen Lauf; bis dahin trainiert dieser PC „{0}“.</translation>
+    </message>
+    <message>
+      <source>a backbone peer</source>
+      <translation>ein Backbone-Peer</translation>
+    </message>
+    <message>
+      <source>all</source>
+      <translation>alles</translation>
+    </message>
+    <message>
+      <source>away</source>
+      <translation>weg</translation>
+    </message>
+    <message>
+      <source>clock</source>
+      <translation>Uhr</translation>
+    </message>
+    <message>
+      <source>computing</source>
+      <translation>das Rechnen</translation>
+    </message>
+    <message>
+      <source>disk</source>
+      <translation>Platte</translation>
+    </message>
+    <message>
+      <source>fine</source>
+      <translation>in Ordnung</translation>
+    </message>
+    <message>
+      <source>here</source>
+      <translation>da</translation>
+    </message>
+    <message>
+      <source>memory</source>
+      <translation>Arbeitsspeicher</translation>
+    </message>
+    <message>
+      <source>network</source>
+      <translation>Netzwerk</translation>
+    </message>
+    <message>
+      <source>nothing</source>
+      <translation>nichts</translation>
+    </message>
+    <message>
+      <source>once</source>
+      <translation>einmal</translation>
+    </message>
+    <message>
+      <source>port</source>
+      <translation>Port</translation>
+    </message>
+    <message>
+      <source>reachability</source>
+      <translation>Erreichbarkeit</translation>
+    </message>
+    <message>
+      <source>reachable</source>
+      <translation>erreichbar</translation>
+    </message>
+    <message>
+      <source>punchable</source>
+      <translation>durchdringbar</translation>
+    </message>
+    <message>
+      <source>relayed</source>
+      <translation>über Relais</translation>
+    </message>
+    <message>
+      <source>unknown</source>
+      <translation>unbekannt</translation>
+    </message>
+    <message>
+      <source>cone</source>
+      <translation>Cone</translation>
+    </message>
+    <message>
+      <source>symmetric</source>
+      <translation>symmetrisch</translation>
+    </message>
+    <message>
+      <source>none</source>
+      <translation>keines</translation>
+    </message>
+    <message>
+      <source>{0} (off)</source>
+      <translation>{0} (aus)</translation>
+    </message>
+    <message>
+      <source>{0} (failed)</source>
+      <translation>{0} (versagt)</translation>
+    </message>
+    <message>
+      <source>A full screen ({0})</source>
+      <translation>Ein Vollbild ({0})</translation>
+    </message>
+    <message>
+      <source>A presentation ({0})</source>
+      <translation>Eine Präsentation ({0})</translation>
+    </message>
+    <message>
+      <source>A game ({0})</source>
+      <translation>Ein Spiel ({0})</translation>
+    </message>
+    <message>
+      <source>Handwritten digits</source>
+      <translation>Handgeschriebene Ziffern</translation>
+    </message>
+    <message>
+      <source>Python's reference</source>
+      <translation>Pythons Referenz</translation>
+    </message>
+  </context>
+</TS>

@@ -1,0 +1,175 @@
+"""Brings the translations up to date with the sources: `python -m tests.translations`.
+
+New texts are added to every .ts file of `resources/translations` as unfinished, and those that nothing says any more
+are taken out; what is there is kept. Qt Linguist edits the files; the tests fail while something is unfinished.
+"""
+
+import ast
+import dataclasses
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+
+from app.language import LANGUAGES, PLACEHOLDER, SENTENCES, SETTINGS, WINDOW, WORKER, Message, read
+from core.settings import Settings
+
+ROOT = Path(__file__).parents[1]
+TOLD = (
+    "app/instance.py", "app/start_at_login.py", "app/supervision.py", "app/supervisor.py", "app/worker_client.py",
+    "core/compute/generation.py", "core/compute/link.py", "core/compute/prediction.py", "core/compute/process.py",
+    "core/compute/session.py", "core/control/doctor.py", "core/control/why.py", "core/identity.py", "core/key_file.py",
+    "core/manifest.py", "core/net/nat.py", "core/policy/case.py", "core/policy/decide.py", "core/policy/limits.py",
+    "core/policy/rules.py", "core/policy/schedule.py", "core/policy/signals", "core/policy/words.py",
+    "core/settings.py", "core/settings_file.py", "core/worker/accelerator.py", "core/worker/bounds.py",
+    "core/worker/cgroups.py", "core/worker/devices.py", "core/worker/memory.py", "core/worker/policy.py",
+    "core/worker/questions.py", "core/worker/supervisor.py", "core/worker/windows_job.py", "core/worker/worker.py",
+)  # fmt: skip
+"""Modules that say something in English that the app shows."""
+WORDS = (
+    "a backbone peer", "all", "away", "clock", "computing", "disk", "fine", "here", "memory", "network", "nothing",
+    "once", "outside address", "port", "reachability", "reachable", "punchable", "relayed", "unknown", "cone",
+    "symmetric", "none", "{0} (off)", "{0} (failed)", "A full screen ({0})", "A presentation ({0})",
+    "A game ({0})",
+)  # fmt: skip
+"""Parts of sentences that no rule finds."""
+NO_TEXT = re.compile(
+    r"\S+|.*\| None|\{0\} (MB|GB|Wh|kWh|min|bus|Capacity)|hearth: |not |watch .*|[a-z]+ (reader|driver|supervisor)"
+    r"|[a-z]+ power|disk use|taking back|(AC|UPS|Battery) Power|Window Server|(Control|Notification) Center|bold .*"
+    r"|thermal pressure|oom_kill |cannot open shared.*|cannot be measured|Desktop Entry|By your settings|Allowed now.*"
+    r"|Why am I \{0\}running\?|kind of (model|expert)|data set|Hearth's compute process|Hearth computes while.*| and "
+    r"|the processor|.*[<>\[\]=].*|/NVIDIA.*|C:.*|.*\n.*|Lends this PC to.*"
+)
+"""Strings of these modules that nobody is shown."""
+KEPT = {
+    "Computes", "Energy", "Games", "GPU", "Metered", "Network", "None", "Off", "On", "Paused{0}", "Power", "Quitting",
+    "Role", "Schedule", "Traffic", "Unknown", "CPU",
+}  # fmt: skip
+"""Single words that are shown."""
+
+
+def sources() -> dict[Message, bool]:
+    """All texts of the app in the order in which they stand, and whether they have plural forms."""
+    found: dict[Message, bool] = {}
+    for path in sorted((ROOT / "app").rglob("*.py")):
+        if path.name != "language.py":
+            found |= _window(ast.parse(path.read_text(encoding="utf-8")))
+    found |= _window(ast.parse((ROOT / "app" / "language.py").read_text(encoding="utf-8")))
+    found |= {Message(SETTINGS, text): False for text in _settings()}
+    paths = [path for name in TOLD for path in ([ROOT / name] if name.endswith(".py") else (ROOT / name).rglob("*.py"))]
+    for path in sorted(paths):
+        found |= {Message(WORKER, text): False for text in _told(ast.parse(path.read_text(encoding="utf-8")))}
+    runs = files("resources").joinpath("runs").iterdir()
+    titles = sorted(json.loads(run.read_text(encoding="utf-8"))["title"] for run in runs)
+    return found | {Message(WORKER, text): False for text in (*WORDS, *titles)}
+
+
+def _window(tree: ast.AST) -> dict[Message, bool]:
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("tr", "mark"):
+            about = next((word.value for word in node.keywords if word.arg == "about"), None)
+            for text in _constants(node.args[0]):
+                words = about.value if isinstance(about, ast.Constant) else ""
+                found[Message(WINDOW, text, str(words))] = "%Ln" in text or len(node.args) > 1
+    return found
+
+
+def _constants(node: ast.expr) -> Iterator[str]:
+    """The text, or both of `one if condition else other`."""
+    if isinstance(node, ast.Constant):
+        yield str(node.value)
+    elif isinstance(node, ast.IfExp):
+        yield from _constants(node.body)
+        yield from _constants(node.orelse)
+
+
+def _settings() -> Iterator[str]:
+    for field in dataclasses.fields(Settings):
+        shown = field.metadata
+        yield from (shown["group"], shown["label"], *SENTENCES.split(shown["help"]), *shown.get("choices", {}).values())
+        yield from filter(None, (shown.get("zero", ""), shown.get("placeholder", "")))
+
+
+def _told(tree: ast.Module) -> Iterator[str]:
+    """What a module says, in sentences, or parts of sentences; `{0}` stands for what differs."""
+    silent = _silent(tree)
+    for node in ast.walk(tree):
+        if node in silent:
+            continue
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield from _sentences(node.value)
+        elif isinstance(node, ast.JoinedStr):
+            parts = [str(part.value) if isinstance(part, ast.Constant) else "{0}" for part in node.values]
+            yield from _sentences("".join(parts))
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "counted":
+            words = [str(word.value) for word in node.args[1:] if isinstance(word, ast.Constant)]
+            yield from (f"{{0}} {word}" for word in (words[0], words[1] if len(words) > 1 else f"{words[0]}s"))
+
+
+def _silent(tree: ast.Module) -> set[ast.AST]:
+    """Docstrings, types, log lines, and the pieces of f-strings, which count as a whole."""
+    found: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            found.add(node.value)
+        elif isinstance(node, ast.JoinedStr):
+            found |= {part for part in node.values if isinstance(part, ast.Constant)}
+            specs = [part.format_spec for part in node.values if isinstance(part, ast.FormattedValue)]
+            found |= {inner for spec in specs if spec is not None for inner in ast.walk(spec)}
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if isinstance(node.func.value, ast.Name) and node.func.value.id in ("log", "logger", "re"):
+                found |= set(ast.walk(node))
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("setting", "TypeVar"):
+            found |= set(ast.walk(node))  # a setting's texts have their own context
+    return found
+
+
+def _sentences(text: str) -> Iterator[str]:
+    for piece in SENTENCES.split(re.sub(r"(\{0\})+", "{0}", text)):
+        if piece.endswith((".", "?", "}")):
+            piece = re.sub(r"^(\{0\})? (?=[A-Z])", "", piece)  # a sentence of its own comes before
+        shown = PLACEHOLDER.sub("", piece)
+        if re.search(r"[A-Za-z]{2}", shown) and (piece in KEPT or not NO_TEXT.fullmatch(piece)):
+            counted = iter(range(100))
+            yield PLACEHOLDER.sub(lambda place, counted=counted: f"{{{next(counted)}}}", piece)
+
+
+def update(language: str) -> int:
+    """Write the file of a language; returns how many of its texts are unfinished."""
+    known, unfinished = read(language), 0
+    root = ElementTree.Element("TS", version="2.1", language=language, sourcelanguage="en")
+    contexts: dict[str, ElementTree.Element] = {}
+    for message, plural in sources().items():
+        if language == "en" and not plural:
+            continue  # the source says it
+        if message.context not in contexts:
+            contexts[message.context] = ElementTree.SubElement(root, "context")
+            ElementTree.SubElement(contexts[message.context], "name").text = message.context
+        element = ElementTree.SubElement(contexts[message.context], "message")
+        ElementTree.SubElement(element, "source").text = message.source
+        if message.about:
+            ElementTree.SubElement(element, "comment").text = message.about
+        forms = known.get(message, ("", "") if plural else ("",))
+        translation = ElementTree.SubElement(element, "translation")
+        if not all(forms):
+            unfinished += 1
+            translation.set("type", "unfinished")
+        if plural:
+            element.set("numerus", "yes")
+            for form in forms if len(forms) == 2 else ("", ""):
+                ElementTree.SubElement(translation, "numerusform").text = form
+        else:
+            translation.text = forms[0]
+    ElementTree.indent(root)
+    body = ElementTree.tostring(root, encoding="unicode")
+    path = ROOT / "resources" / "translations" / f"{language}.ts"
+    path.write_text(f'<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE TS>\n{body}\n', encoding="utf-8")
+    return unfinished
+
+
+if __name__ == "__main__":
+    for name in LANGUAGES:
+        print(f"{name}: {update(name)} unfinished")
