@@ -1,0 +1,471 @@
+"""Every page, the Why panel and the first run: nothing is clipped in any language and text size, all is named, the
+focus goes in reading order, nothing is left in English, text stands out from its ground; also from right to left.
+
+One app runs for the whole module, beside a toy worker; each variant builds its window anew, as another language does.
+"""
+
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import msgspec
+import pytest
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QImage
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractScrollArea,
+    QApplication,
+    QComboBox,
+    QLabel,
+    QLineEdit,
+    QScrollArea,
+    QSpinBox,
+    QTreeView,
+    QWidget,
+)
+
+from app import language
+from app.desktop import Desktop
+from app.first_run.first_run import FirstRun
+from app.instance import Instance
+from app.language import BRITISH, PLACEHOLDER, WORKER, Catalogue, Message, speak
+from app.pages.canvas import Canvas
+from app.theme import contrast, theme
+from app.window.buttons import Button
+from app.window.sidebar import PageButton
+from app.window.widgets import ElidedLabel
+from core.community.reading import read_only
+from core.control import messages as wire
+from core.policy.decide import decide
+from core.policy.facts import Compute, Usage, Wishes
+from core.policy.hold import Held
+from core.policy.signals.reading import Signals
+from core.settings import Settings
+from tests import a_summer
+from tests.desktop.conftest import ToyWorker, make_status
+from tests.desktop.test_experts_page import make_grid
+from tests.desktop.test_network_page import make_network, make_peers
+from tests.desktop.test_text_page import text_status
+from tests.desktop.test_widgets import misfits
+from tests.workers import agreed
+
+SMALL, USUAL = (880, 600), (1280, 800)
+PAGES = ("home", "model", "contribution", "network", "experts", "settings", "log")
+PLACES = (*PAGES, "text", "why", *(f"first run {step}" for step in range(1, 7)))
+DEADLINE_S = 30.0
+TEXT = 4.5
+"""Least contrast of text and its ground (WCAG 2.2, AA)."""
+OPEN, CLOSE = "⟦", "⟧"
+DATA = ("Hearth", "CPU", "NAT", "UDP", "hearth", "CSV", "PNG", "digits", "text")
+"""Names that are the same in all languages."""
+
+
+class Variant(NamedTuple):
+    language: str
+    scale: float = 1.0
+    mirrored: bool = False
+
+
+VARIANTS = {
+    "english": Variant("en"),
+    "german": Variant("de"),
+    "longer": Variant("longer"),
+    "large": Variant("en", 1.5),
+    "large german": Variant("de", 1.5),
+    "mirrored": Variant("en", mirrored=True),
+}
+
+
+def longer(text: str) -> str:
+    """In brackets, and with 30% more characters."""
+    words = PLACEHOLDER.sub("", text).replace("%Ln", "").replace("\n", " ").strip()
+    return f"{OPEN}{text} {words[: max(1, round(0.3 * len(text)) - 2)].strip()}{CLOSE}"
+
+
+def longer_catalogue() -> Catalogue:
+    """The sources themselves, longer; parts of the worker's sentences in brackets only, so that none grows twice."""
+    known = language.read("de")
+    plurals = language.read("en")
+    return Catalogue(
+        {
+            message: tuple(
+                f"{OPEN}{text}{CLOSE}" if message.context == WORKER and not text.endswith(".") else longer(text)
+                for text in plurals.get(message, (message.source,))
+            )
+            for message in known
+            if message != Message("window", "{figure}%")
+        }
+    )
+
+
+def until(condition: Callable[[], object], what: str) -> None:
+    deadline = time.monotonic() + DEADLINE_S
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {DEADLINE_S:.0f} s for {what}"
+        QTest.qWait(5)
+
+
+def shown(root: QWidget) -> list[QWidget]:
+    return [widget for widget in root.findChildren(QWidget) if widget.isVisible()]
+
+
+class Screen:
+    """The app's window, and what a test does with it."""
+
+    def __init__(self, desktop: Desktop, toy: ToyWorker) -> None:
+        self.desktop, self.toy = desktop, toy
+        self.first_run: FirstRun | None = None
+
+    def speak(self, variant: Variant) -> None:
+        app = QApplication.instance()
+        assert isinstance(app, QApplication)
+        app.setLayoutDirection(Qt.LayoutDirection.RightToLeft if variant.mirrored else Qt.LayoutDirection.LeftToRight)
+        theme().set_scale(variant.scale)
+        if variant.language == "longer":
+            language.use(longer_catalogue(), BRITISH)
+        else:
+            speak(variant.language)
+        until(lambda: not self.desktop.client.is_busy, "the worker's answers")
+        self.desktop.build_anew()
+        self.first_run = None
+        self.say(make_status(**FIGURES))
+
+    def say(self, status: wire.Status) -> None:
+        """Let the worker tell a status, and wait until the window shows it."""
+        status = msgspec.structs.replace(status, time=time.time())
+        self.toy.tell("status", status)
+        until(lambda: self.desktop._last is not None and self.desktop._last.time == status.time, "the status")
+
+    def show(self, place: str, size: tuple[int, int]) -> QWidget:
+        """Show a place at a size; what is of it is within the widget that is returned."""
+        window = self.desktop.window
+        if place.startswith("first run"):
+            return self._show_first_run(int(place[-1]) - 1, size)
+        if self.first_run is not None:
+            window.uncover()
+            self.first_run = None
+        window.resize(*size)
+        window.why.close_sheet()
+        asks = "text" if place == "text" else "picture"
+        if self.desktop._last is not None and self.desktop._last.asks != asks:
+            self.say(text_status() if asks == "text" else make_status(**FIGURES))
+        window.open_page({"text": "model", "why": "home"}.get(place, place))
+        page: QWidget = window.current_page()
+        if place == "why":
+            window.why.open_panel()
+            page = window.why
+        if place == "model":
+            canvas = page.findChild(Canvas)
+            assert canvas is not None
+            if canvas.is_empty():
+                QTest.mouseClick(canvas, Qt.MouseButton.LeftButton)
+                until(lambda: window.current_page().digits.result.digit.text(), "the answer")  # type: ignore[attr-defined]
+        until(lambda: not self.desktop.client.is_busy, "the worker's answers")
+        self.settle()
+        return page
+
+    def _show_first_run(self, step: int, size: tuple[int, int]) -> QWidget:
+        window = self.desktop.window
+        window.why.close_sheet()
+        if self.first_run is None:
+            self.first_run = FirstRun(self.desktop.folder, self.desktop.client)
+            self.first_run.lend.load()
+            window.cover(self.first_run)
+        window.resize(*size)
+        self.first_run._show(step)
+        until(lambda: not self.desktop.client.is_busy, "the worker's answers")
+        self.settle()
+        return self.first_run
+
+    def settle(self) -> None:
+        """Until plots are loaded and nothing moves any more."""
+        window = self.desktop.window
+        until(lambda: all(plot.loaded for plot in shown(window) if hasattr(plot, "loaded")), "the plots")
+        places: list[tuple[QWidget, QRect]] = []
+        for _ in range(50):
+            QApplication.processEvents()
+            before, places = places, [(widget, widget.geometry()) for widget in shown(window)]
+            if before == places:
+                return
+        raise AssertionError("the layout never comes to rest")
+
+
+def rules() -> list[wire.RuleStatus]:
+    """As the worker asks them, with nothing measured."""
+    settings = Settings(idle_only=True, exclusive_programs=("blender",), compute_hours="mo-fr 18:00-08:00")
+    decision = decide(Signals(), settings, Wishes(), Compute(), Usage(), Held(), time.time())
+    return [
+        wire.RuleStatus(one.rule, one.title, one.live, one.wants, sorted(one.stops), one.until, None, one.unknown)
+        for one in decision.rules
+    ]
+
+
+USED = wire.EnergyUse(0.41, 0.2, 0.12, 0.14)
+FIGURES = {
+    "reason": "You used this PC 24 s ago.",
+    "until": "Starts in 4:36 if you stay away.",
+    "state": "waiting",
+    "start_now": True,
+    "why": rules(),
+    "energy": wire.EnergyStatus(USED, USED),
+    "yields": wire.YieldStatus(37, 62.0, 118.0, [40.0, 62.0, 118.0]),
+}
+FINDINGS = [
+    wire.Finding("port", True, "listening at 0.0.0.0:4433", ""),
+    wire.Finding("other peers", False, "0 connected, 0 known to the DHT", "Other peers cannot dial this PC."),
+    wire.Finding("NAT", None, "not known", "Nobody has measured it yet; a connected backbone peer does."),
+]
+
+
+@pytest.fixture(scope="module")
+def app_screen(tmp_path_factory: pytest.TempPathFactory, qapp: QApplication) -> Iterator[Screen]:
+    folder = tmp_path_factory.mktemp("every page")
+    agreed(folder)
+    toy = ToyWorker(folder)
+    toy.answers["grid"] = lambda params: make_grid(params["layer"], layers=2, side=16)
+    peers = make_peers(40)
+    toy.answers["network"] = lambda params: make_network(peers, params["first"])
+    toy.answers["doctor"] = lambda params: FINDINGS
+    summer = tmp_path_factory.mktemp("summer")
+    a_summer.write(summer, time.time())
+    toy.tell_of(read_only(summer))
+    instance = Instance(folder)
+    assert instance.acquire()
+    theme().set_mode("light")
+    scale = theme().scale
+    desktop = Desktop(folder, instance, time.monotonic())
+    until(lambda: desktop.client.is_connected, "the worker")
+    yield Screen(desktop, toy)
+    desktop.close()
+    instance.release()
+    desktop.window.may_close = True
+    desktop.window.close()
+    desktop.window.deleteLater()
+    toy.close()
+    qapp.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+    theme().set_scale(scale)
+    theme().set_mode("system")
+    speak("system")
+
+
+@pytest.fixture(scope="module", params=VARIANTS)
+def screen(request: pytest.FixtureRequest, app_screen: Screen) -> Screen:
+    app_screen.speak(VARIANTS[request.param])
+    return app_screen
+
+
+# texts
+
+
+def tight(root: QWidget) -> list[str]:
+    """What `misfits` does not look at: painted words, columns' heads, fields, and elided texts that tell no more."""
+    found = []
+    for widget in shown(root):
+        name, metrics = f"{widget.accessibleName()!r}", QFontMetrics(widget.font())
+        if isinstance(widget, PageButton) and not widget.toolTip() and widget.width() < widget.sizeHint().width():
+            found.append(f"{name}: {widget.width()} of {widget.sizeHint().width()}")
+        if isinstance(widget, ElidedLabel) and metrics.horizontalAdvance(widget.text()) > widget.width():
+            widget.grab()
+            if widget.toolTip() != widget.text():
+                found.append(f"{name}: elided without a tip")
+        if isinstance(widget, QScrollArea) and (inner := widget.widget()) is not None:
+            wide, seen = inner.width(), widget.viewport().width()
+            if wide > seen:
+                found.append(f"what scrolls is {wide} wide, seen are {seen}")
+        if isinstance(widget, QTreeView) and not widget.isHeaderHidden():
+            head = widget.header()
+            for column in range(head.count()):
+                title = str(widget.model().headerData(column, Qt.Orientation.Horizontal))
+                if QFontMetrics(head.font()).horizontalAdvance(title) > head.sectionSize(column):
+                    found.append(f"column {title!r}: {head.sectionSize(column)}")
+        if isinstance(widget, QComboBox) and metrics.horizontalAdvance(widget.currentText()) > widget.width() - 36:
+            found.append(f"choice {widget.currentText()!r}: {widget.width()}")
+        if isinstance(widget, QSpinBox) and metrics.horizontalAdvance(widget.text()) > widget.lineEdit().width():
+            found.append(f"field {widget.text()!r}: {widget.lineEdit().width()}")
+        if isinstance(widget, QLineEdit) and metrics.horizontalAdvance(widget.placeholderText()) > widget.width() - 12:
+            found.append(f"placeholder {widget.placeholderText()!r}: {widget.width()}")
+    return found
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("size", [SMALL, USUAL], ids=["small", "usual"])
+def test_no_text_is_clipped(screen: Screen, size: tuple[int, int], place: str) -> None:
+    root = screen.show(place, size)
+    outside = [] if place.startswith("first") else [screen.desktop.window.footer, screen.desktop.window.sidebar]
+    assert [line for part in (root, *outside) for line in misfits(part) + tight(part)] == []
+
+
+def test_all_pages_are_looked_at(app_screen: Screen) -> None:
+    assert tuple(page.name for page in app_screen.desktop.window._pages) == PAGES
+    assert len(FirstRun(app_screen.desktop.folder, app_screen.desktop.client).steps) == 6
+
+
+def said(root: QWidget) -> Iterator[tuple[str, str]]:
+    """Every text that somebody sees or hears, and by which way."""
+    for widget in (root, *shown(root)):
+        yield "name", widget.accessibleName()
+        yield "description", widget.accessibleDescription()
+        yield "tip", widget.toolTip()
+        if isinstance(widget, QLabel | QAbstractButton):
+            yield "text", widget.text()
+        if isinstance(widget, QLineEdit):
+            yield "placeholder", widget.placeholderText()
+        if isinstance(widget, QComboBox):
+            yield from (("choice", widget.itemText(at)) for at in range(widget.count()))
+        if isinstance(widget, QTreeView) and not widget.isHeaderHidden():
+            for column in range(widget.model().columnCount()):
+                yield "column", str(widget.model().headerData(column, Qt.Orientation.Horizontal))
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_nothing_is_left_in_english(app_screen: Screen, place: str) -> None:
+    if language._Spoken.catalogue.messages.get(Message("window", "Home"), ("",))[0] != longer("Home"):
+        app_screen.speak(VARIANTS["longer"])
+    root = app_screen.show(place, USUAL)
+    assert [f"{way}: {text}" for way, text in said(root) if is_english(text)] == []
+
+
+def is_english(text: str) -> bool:
+    """Whether a text has words outside of all brackets that are no data."""
+    depth, outside = 0, ""
+    for sign in text:
+        depth += (sign == OPEN) - (sign == CLOSE)
+        if not depth and sign != CLOSE:
+            outside += sign
+    words = [word.strip(".,;:()“”") for word in outside.split()]
+    return any(2 < len(word) < 30 and word.isalpha() and word not in (*DATA, *UNITS) for word in words)
+
+
+UNITS = ("min", "kWh", "samples")
+
+
+# names and the focus
+
+
+def stops(root: QWidget) -> list[QWidget]:
+    """What the Tab key shall reach."""
+    return [
+        widget
+        for widget in shown(root)
+        if widget.isEnabled() and widget.focusPolicy() & Qt.FocusPolicy.TabFocus and widget.focusProxy() is None
+    ]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_every_control_has_a_name(app_screen: Screen, place: str) -> None:
+    root = app_screen.show(place, USUAL)
+    found = stops(root)
+    assert found
+    assert [f"{type(widget).__name__} {widget.geometry()}" for widget in found if not widget.accessibleName()] == []
+
+
+def areas(widget: QWidget, root: QWidget) -> list[QScrollArea]:
+    """The scroll areas that hold it, the outermost first."""
+    found: list[QScrollArea] = []
+    step: QWidget | None = widget
+    while step is not None and step is not root:
+        if isinstance(step, QScrollArea) and step is not widget:
+            found.append(step)
+        step = step.parentWidget()
+    return found[::-1]
+
+
+def places_of(one: QWidget, other: QWidget, root: QWidget) -> tuple[QRect, QRect]:
+    """Where two controls stand, or the areas that scroll them where that is not the same one."""
+    ground, parts = root, [one, other]
+    for pair in itertools.zip_longest(areas(one, root), areas(other, root)):
+        if pair[0] is not pair[1]:
+            parts = [area or part for area, part in zip(pair, parts, strict=True)]
+            break
+        ground = pair[0].widget() or root
+    first, second = (QRect(part.mapTo(ground, QPoint(0, 0)), part.size()) for part in parts)
+    return first, second
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("size", [SMALL, USUAL], ids=["small", "usual"])
+def test_the_focus_goes_in_reading_order_and_everywhere(screen: Screen, size: tuple[int, int], place: str) -> None:
+    root = screen.show(place, size)
+    window = screen.desktop.window
+    mirrored = window.layoutDirection() is Qt.LayoutDirection.RightToLeft
+    wanted = set(stops(root))
+    order: list[QWidget] = []
+    before: QWidget = window.why.close_button if place == "why" else window.sidebar.chip
+    if screen.first_run is not None:
+        before = screen.first_run.current.heading
+    before.setFocus(Qt.FocusReason.TabFocusReason)
+    for _ in range(400):
+        here = window.focusWidget()
+        if here is None or here in order:
+            break
+        order.append(here)
+        QTest.keyClick(here, Qt.Key.Key_Tab)
+    missed = [widget.accessibleName() for widget in wanted - set(order)]
+    assert missed == []
+    reached = [widget for widget in order if widget in wanted]
+    wrong = []
+    for one, following in itertools.pairwise(reached):
+        a, b = places_of(one, following, root)
+        right_of = b.right() <= a.left() + 4 if mirrored else b.left() >= a.right() - 4
+        below = b.top() >= a.top() - 4 and not (b.bottom() <= a.top())
+        if not (below or right_of or one.isAncestorOf(following)):
+            wrong.append(f"{one.accessibleName()!r} {a} -> {following.accessibleName()!r} {b}")
+    assert wrong == []
+
+
+# colours
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+@pytest.mark.parametrize("place", PLACES)
+def test_text_stands_out_from_what_is_painted_behind_it(app_screen: Screen, place: str, mode: str) -> None:
+    if app_screen.desktop.window.layoutDirection() is Qt.LayoutDirection.RightToLeft or theme().scale > 1.2:
+        app_screen.speak(VARIANTS["english"])
+    theme().set_mode("dark" if mode == "dark" else "light")
+    root = app_screen.show(place, USUAL)
+    image = app_screen.desktop.window.grab().toImage()
+    faint = []
+    for widget in shown(root):
+        tone = tone_of(widget)
+        seen = seen_part(widget)
+        if not tone or seen.width() < 8 or seen.height() < 8:
+            continue
+        ground = ground_of(image, seen, widget.devicePixelRatioF())
+        ratio = contrast(theme().color(tone).name(), ground.name())
+        if ratio < TEXT:
+            faint.append(f"{widget.accessibleName() or getattr(widget, 'text', str)()!r}: {tone} {ratio:.2f}")
+    theme().set_mode("light")
+    assert faint == []
+
+
+def tone_of(widget: QWidget) -> str:
+    if not widget.isEnabled():
+        return ""  # what cannot be used may be faint
+    if isinstance(widget, QLabel) and widget.text():
+        return str(widget.property("tone") or "text")
+    return widget._tone() if isinstance(widget, Button) and widget.text() else ""
+
+
+def seen_part(widget: QWidget) -> QRect:
+    """In the window, as far as no scroll area hides it."""
+    window = widget.window()
+    rect = QRect(widget.mapTo(window, QPoint(0, 0)), widget.size())
+    step = widget.parentWidget()
+    while step is not None and step is not window:
+        if isinstance(step.parentWidget(), QAbstractScrollArea) or step.parentWidget() is window:
+            rect &= QRect(step.mapTo(window, QPoint(0, 0)), step.size())
+        step = step.parentWidget()
+    return rect & window.rect()
+
+
+def ground_of(image: QImage, rect: QRect, ratio: float) -> QColor:
+    """The colour that most of an area has: text is thin."""
+    counts: dict[int, int] = {}
+    for y in range(rect.top() + 1, rect.bottom(), 2):
+        for x in range(rect.left() + 1, rect.right(), 2):
+            pixel = image.pixel(int(x * ratio), int(y * ratio))
+            counts[pixel] = counts.get(pixel, 0) + 1
+    return QColor.fromRgb(max(counts, key=lambda pixel: counts[pixel]))
