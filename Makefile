@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SETUP := installers/linux/setup.sh
 
-.PHONY: run test check bench clean
+.PHONY: run test check bench screenshots clean
 
 run: $(VENV)/.system-run $(VENV)/.packages-run
 	@exec $(BIN)/hearth
@@ -27,6 +27,9 @@ check: $(VENV)/.system-test $(VENV)/.packages-test
 
 bench: $(VENV)/.system-test $(VENV)/.packages-test
 	@exec $(BIN)/python -m tests.bench alone $(ARGS)
+
+screenshots: $(VENV)/.system-test $(VENV)/.packages-test
+	@exec $(BIN)/python -m tests.virtual_screen $(BIN)/python -m tests.screenshots
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,151 @@
+"""`make screenshots`: every page in both themes and both languages, of the app beside a worker that trains.
+
+Pictures go to build/screenshots as PAGE-LANGUAGE-THEME.png; the one that README shows goes to resources as well. Run on
+a screen (`python -m tests.virtual_screen python -m tests.screenshots`), it takes about a minute.
+"""
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.desktop import Desktop
+from app.first_run.first_run import FirstRun
+from app.instance import Instance
+from app.language import LANGUAGES, speak
+from app.pages.canvas import Canvas
+from app.theme import Mode, theme
+from tests import a_summer
+from tests.workers import HERE, ROOT, agreed, worker
+
+FOLDER = ROOT / "build" / "screenshots"
+SIZE = (1040, 720)
+README = ("home", "en", "light", ROOT / "resources" / "screenshot.png")
+POINTS = 12
+"""Evaluations of the curve before the first picture."""
+PATIENCE_S = 90.0
+MODES: tuple[Mode, ...] = ("light", "dark")
+THREE = ((0.32, 0.28), (0.42, 0.18), (0.58, 0.18), (0.67, 0.3), (0.58, 0.44), (0.45, 0.48), (0.6, 0.52), (0.7, 0.66))
+THREE_ENDS = ((0.6, 0.8), (0.44, 0.84), (0.3, 0.74))
+
+
+def until(condition: Callable[[], Any], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        if time.monotonic() > deadline:
+            raise SystemExit(f"Waited {PATIENCE_S:.0f} s for {what}.")
+        QTest.qWait(20)
+
+
+def places(desktop: Desktop) -> Iterator[str]:
+    """Show one place after the other, and name it."""
+    window = desktop.window
+    for page in window._pages:
+        window.open_page(page.name)
+        if page.name == "model":
+            draw(page)
+        yield page.name
+    window.open_page("home")
+    window.why.open_panel()
+    yield "why"
+    window.why.close_sheet()
+    first = FirstRun(desktop.folder, desktop.client)
+    first.lend.load()
+    window.cover(first)
+    for at in range(len(first.steps)):
+        first._show(at)
+        yield f"first-run-{at + 1}"
+    window.uncover()
+
+
+def draw(page: QWidget) -> None:
+    """Draw a digit and wait for what the model reads."""
+    canvas = page.findChild(Canvas)
+    assert canvas is not None
+    if canvas.is_empty():
+        side = min(canvas.width(), canvas.height())
+        points = [QPointF(x * side, y * side).toPoint() for x, y in (*THREE, *THREE_ENDS)]
+        QTest.mousePress(canvas, Qt.MouseButton.LeftButton, pos=points[0])
+        for point in points[1:]:
+            QTest.mouseMove(canvas, point)
+            QTest.qWait(5)
+        QTest.mouseRelease(canvas, Qt.MouseButton.LeftButton, pos=points[-1])
+    until(lambda: page.digits.result.digit.text(), "the model's answer")  # type: ignore[attr-defined]
+
+
+def settle(desktop: Desktop) -> None:
+    """Until all that is asked for is there and drawn."""
+    shown = [widget for widget in desktop.window.findChildren(QWidget) if widget.isVisible()]
+    until(lambda: all(widget.loaded for widget in shown if hasattr(widget, "loaded")), "the plots")
+    until(lambda: not desktop.client.is_busy, "the worker's answers")
+    QTest.qWait(60)
+    until(lambda: not desktop.client.is_busy, "the worker's answers")
+
+
+def take(desktop: Desktop, folder: Path) -> int:
+    """All pictures; returns how many."""
+    count = 0
+    for language in LANGUAGES:
+        speak(language)
+        until(lambda: not desktop.client.is_busy, "the worker's answers")
+        desktop.build_anew()
+        desktop.window.resize(*SIZE)
+        status = desktop._last
+        until(lambda: desktop._last is not status, "a status in this language")  # noqa: B023
+        for mode in MODES:
+            theme().set_mode(mode)
+            for place in places(desktop):
+                settle(desktop)
+                path = folder / f"{place}-{language}-{mode}.png"
+                picture = desktop.window.grab()
+                if not picture.save(str(path)):
+                    raise SystemExit(f"{path} could not be written.")
+                count += 1
+                if (place, language, mode) == README[:3]:
+                    picture.save(str(README[3]))
+    return count
+
+
+def main() -> None:
+    start = time.monotonic()
+    app = QApplication(["hearth"])
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir(parents=True)
+    with tempfile.TemporaryDirectory() as name:
+        folder, other = Path(name) / "hearth", Path(name) / "backbone"
+        for one in (folder, other):
+            agreed(one)
+        a_summer.write(folder, time.time(), gpu="cpu")
+        with worker(other, "--role", "backbone", "--listen", HERE) as backbone:
+            known = str(backbone.call("network", {"first": 0})["address"])
+            with worker(folder, "--listen", HERE, "--bootstrap", known) as trains:
+                trains.until(lambda status: status.step > 0, "training")
+                instance = Instance(folder)
+                instance.acquire()
+                desktop = Desktop(folder, instance, start)
+                desktop.window.resize(*SIZE)
+                until(lambda: desktop.client.is_connected, "the connection")
+                until(lambda: len(desktop._curve) >= POINTS and is_at_work(desktop), "the curve")
+                count = take(desktop, FOLDER)
+                desktop.close()
+                instance.release()
+                desktop.window.may_close = True
+                desktop.window.close()
+    app.quit()
+    print(f"{count} pictures in {FOLDER.relative_to(ROOT)}, {time.monotonic() - start:.0f} s")
+
+
+def is_at_work(desktop: Desktop) -> bool:
+    """It trains, and has learned something that can be seen."""
+    last = desktop._last
+    return last is not None and last.state == "contributing" and desktop._curve[-1].accuracy > 0.8
+
+
+if __name__ == "__main__":
+    main()
