@@ -37,7 +37,7 @@ def hearth(folder: Path, *words: str) -> list[str]:
 
 
 def worker_command(folder: Path) -> list[str]:
-    return hearth(folder, "worker")
+    return hearth(folder, "worker", "--join")
 
 
 class Supervisor(QObject):

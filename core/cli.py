@@ -76,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
         "--bootstrap", metavar="PEER[@ADDR]", action="append", default=[], help="join the network of this peer"
     )
     worker.add_argument("--role", metavar="ROLES", help="join peers as host,train,backbone or some of these")
+    worker.add_argument("--join", action="store_true", help="join peers as the app does, unless the settings say no")
     status = add("status", _status, "Show what the worker does and why.")
     status.add_argument("--json", action="store_true", help="all figures as one JSON document")
     why = add("why", _why, "Show why this PC is or is not computing: every rule with its live value.")
@@ -163,7 +164,7 @@ def _app(options: argparse.Namespace) -> int:
     if sys.platform == "linux" and not _has_display():
         print("There is no display: the worker runs in this terminal. Ctrl+C saves and ends it.", file=sys.stderr)
         options.run = options.listen = options.role = None
-        options.bootstrap = []
+        options.bootstrap, options.join = [], True
         return _worker(options)
     # The app is a program of its own that knows the core; the core does not know the app.
     import runpy
@@ -200,7 +201,7 @@ def _worker(options: argparse.Namespace) -> int:
         network = parse_options(options.listen, options.bootstrap, options.role)
     folder = data_folder(options.data_dir)
     _consent(folder)
-    return run_worker(folder, options.run, network)
+    return run_worker(folder, options.run, network, options.join)
 
 
 def _consent(folder: Path) -> None:

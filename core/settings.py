@@ -150,6 +150,12 @@ class Settings:
     disk_free_mb: Megabytes = setting(
         1024, DEVICES, "Always keep free disk space", "It stops when less is left where its data are.", "MB", step=256
     )
+    peers: bool = setting(
+        True, NETWORK, "Work with other peers",
+        "This PC joins the other volunteers of its run by itself. Off, it trains alone and calls nobody. "
+        + NEXT_START,
+        restart=True,
+    )  # fmt: skip
     lan: bool = setting(
         True, NETWORK, "Find peers on this network",
         "PCs in the same local network that train the same run find each other without any address. " + NEXT_START,

@@ -111,12 +111,14 @@ def worker(folder: Path, *arguments: str, program: str = "core") -> Iterator[Run
 
 
 def never_busy(folder: Path) -> None:
-    """Let the next worker in this folder compute all the time, also while other programs do, on a machine of tests."""
+    """Let the next worker in this folder compute all the time, also while other programs do, on a machine of tests, and
+    look for nobody in the local network: the other tests are there."""
     settings = folder / "settings.json"
     with contextlib.suppress(ValueError, OSError):  # some tests spoil the file or the folder
         chosen = json.loads(settings.read_text()) if settings.exists() else {"version": 2}
         folder.mkdir(parents=True, exist_ok=True)
-        settings.write_text(json.dumps({"busy_cpu_percent": 0, "cpu_share_in_use": 100, "cpu_celsius": 0, **chosen}))
+        usual = {"busy_cpu_percent": 0, "cpu_share_in_use": 100, "cpu_celsius": 0, "lan": False}
+        settings.write_text(json.dumps({**usual, **chosen}))
 
 
 def contributed(folder: Path, amounts: Amounts, moment: float | None = None) -> None:
@@ -130,6 +132,7 @@ def agreed(folder: Path) -> None:
     """Let the app in this folder start its worker without asking, as after a first run."""
     folder.mkdir(parents=True, exist_ok=True)
     consent.give(folder, "app")
+    never_busy(folder)
 
 
 def start_paused(folder: Path) -> None:

@@ -30,8 +30,8 @@ NO_PEERS = mark(
     "or check the connection to see what is missing."
 )
 ALONE = mark(
-    "Hearth trains alone on this PC. Joining other peers from the app comes with a later version; an organiser can "
-    "start a worker for it by hand."
+    "Hearth trains alone on this PC: “Work with other peers” is off in Settings, or its worker was started by hand "
+    "without a network."
 )
 NO_PEERS_ALONE = mark("Nobody else takes part. The run on this PC goes on all the same.")
 NO_CHECK = mark("There is no connection to check while Hearth trains alone.")

@@ -65,7 +65,7 @@ class Configure(Message, frozen=True):
     trains: bool = True
     """Whether this process has a Trainer of its own; without one it serves others' calls only."""
     experts: list[str] | None = None
-    """Hosted from the start; None: all of the run's grid."""
+    """Hosted from the start; None: all of the run's grid, or none of one that is too large for a PC among peers."""
     networked: bool = False
     """Whether the experts of other peers may be asked (`Ask`, `Locate`)."""
     shuffle: int = 0

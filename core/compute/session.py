@@ -98,14 +98,13 @@ class Session:
         manifest = configure.manifest
         if manifest.training.products == "bf16" and _multiplies_bf16():
             torch.set_float32_matmul_precision("medium")
-        model = manifest.model
-        check_memory(
-            model,
-            model.layers * math.prod(model.grid) if configure.experts is None else max(1, len(configure.experts)),
-            psutil.virtual_memory().total,
-        )
+        model, memory, experts = manifest.model, psutil.virtual_memory().total, configure.experts
+        whole = model.layers * math.prod(model.grid)
+        if experts is None and configure.networked and whole * expert_bytes(model) > memory:
+            experts = []  # the worker has some taken on as soon as it knows how many there is room for
+        check_memory(model, whole if experts is None else max(1, len(experts)), memory)
         store = CheckpointStore(Path(configure.folder) / CHECKPOINTS, manifest.run)
-        self._residents = Residents(manifest, configure.experts, store)
+        self._residents = Residents(manifest, experts, store)
         self._backends = self._residents.backends
         self._threads = configure.threads
         self._switch = Switch()

@@ -43,8 +43,10 @@ def lock(folder: Path) -> filelock.BaseFileLock:
     return owner
 
 
-def run_worker(folder: Path, run: str | None, network: "NetworkOptions | None" = None) -> int:
+def run_worker(folder: Path, run: str | None, network: "NetworkOptions | None" = None, join: bool = False) -> int:
     """Serve the data folder until asked to quit.
+
+    Args: data folder, run, network and whether to join as the settings say: see `Worker`.
 
     Raises:
         HearthError: it cannot start; nothing was changed.
@@ -56,14 +58,14 @@ def run_worker(folder: Path, run: str | None, network: "NetworkOptions | None" =
             key_file.ensure(folder)  # at the first start, also of a worker that is alone as yet
         except DataFolderError as error:
             log.warning("%s", error)  # it can compute without; who joins others is told again, and ends
-        asyncio.run(_serve(folder, run, ring, terminal, network))
+        asyncio.run(_serve(folder, run, ring, terminal, network, join))
     return 0
 
 
 async def _serve(
-    folder: Path, run: str | None, ring: logs.Ring, terminal: bool, network: "NetworkOptions | None"
+    folder: Path, run: str | None, ring: logs.Ring, terminal: bool, network: "NetworkOptions | None", join: bool
 ) -> None:
-    worker = Worker(folder, run, ring, network)
+    worker = Worker(folder, run, ring, network, join)
     loop = asyncio.get_running_loop()
     numbers = [signal.SIGINT, signal.SIGTERM]
     if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:  # else nohup: stay

@@ -78,6 +78,9 @@ class Lan:
         except (OSError, ZeroconfError, NonUniqueNameException) as error:
             await self._zeroconf.async_close()
             raise NetworkError(f"This PC could not be announced on the LAN: {error}. Try again later.") from error
+        except asyncio.CancelledError:
+            await self._zeroconf.async_close()
+            raise
         self._browser = AsyncServiceBrowser(self._zeroconf.zeroconf, SERVICE, handlers=[self._changed])
         return self
 

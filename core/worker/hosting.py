@@ -34,7 +34,7 @@ TICK_S = 5.0
 BURIED_S = 2.0
 """From the news of a peer's end to the next look: who publishes records of thousands that are none makes no hurry."""
 LONELY_S = 10.0
-"""Without any contact for so long, this PC begins alone, and gives way when others turn up."""
+"""Without any contact for so long, this PC claims what it hosts alone, and gives way when others turn up."""
 SETTLE_S = 3.0
 """From the first contact to the first claim: others who start at the same time are known by then."""
 GUESSED_CAPACITY = 32
@@ -120,6 +120,8 @@ class Hosting:
         """Whether this PC may not use the network: it keeps what it hosts, as if it were cut off."""
         self.alone = False
         """Whether there is nobody to look for."""
+        self.named = True
+        """Whether peers are known by name, and not just looked for in the local network."""
         self.memory_bytes = 1 << 30
         """What the experts may use."""
         self.changed: Callable[[], None] = lambda: None
@@ -164,6 +166,13 @@ class Hosting:
         """
         self.frozen, self._view = True, None
         await self._members.leave()
+
+    def lonely(self) -> bool:
+        """Whether nobody is known who could host experts: compute begins with all of them, as if there were no network,
+        and leaves those to others that these turn out to host. A grid that takes several plans is claimed by and by."""
+        waited = time.monotonic() - self._began >= LONELY_S
+        nobody = self.frozen or (not self._dht.contacts() and (waited or not self.named))
+        return self.hosts and nobody and self._grid.layers * self._grid.cells <= placement.CLAIMS
 
     def look(self) -> None:
         """Compute has begun or stopped: what is hosted here changes."""
@@ -210,14 +219,17 @@ class Hosting:
                 await self._act(plan)
 
     def _follow_compute(self) -> None:
-        """A new process hosts nothing, one that gives the machine back claims nothing."""
-        if self._compute.life != self._life:
-            self._life = self._compute.life
-            self._loaded.clear()
-            self._claimed.clear()
-        if not self._compute.at_work:
+        """A new process hosts what it began with, one that gives the machine back claims nothing."""
+        compute = self._compute
+        if compute.life != self._life or not compute.at_work:
+            self._outlook.ended(self._claimed)
             self._claimed.clear()
             self._view = None
+        if compute.life != self._life:
+            self._loaded.clear()
+            if compute.at_work:  # only then has it told
+                self._life = compute.life
+                self._loaded = set(compute.versions())
 
     def _note_absence(self) -> None:
         now = time.time()

@@ -125,9 +125,8 @@ class Memory:
         """The next process holds fewer experts, from its start: the last one had no time to park some."""
         experts = self._compute.progress.experts
         self._most = max(1, int(len(experts) * SMALLER))
-        if self._network is None:
-            self._parked |= set(least_needed(experts, len(experts) - int(self._most)))
-            self._compute.left_out = frozenset(map(str, self._parked))
+        self._parked |= set(least_needed(experts, len(experts) - int(self._most)))
+        self._compute.left_out = frozenset(map(str, self._parked))
 
     def _watch(self, left: int, taken: int, cap: int, now: float) -> None:
         """End a process that stays over the cap."""

@@ -6,7 +6,9 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+import msgspec
 
 from core.compute.messages import SavedPart
 from core.control.messages import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStatus, PeerReach, PeerStatus
@@ -16,7 +18,7 @@ from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid, Uid
 from core.identity import Identity, PeerId, peer_text
 from core.manifest import Manifest
-from core.net.addresses import address_text, check_socket, parse_address
+from core.net.addresses import address_text, check_socket, host_of, parse_address
 from core.net.endpoint import ANYWHERE
 from core.net.lan import Lan
 from core.net.messages import PeerAddress
@@ -32,17 +34,29 @@ from core.worker.supervisor import ComputeSupervisor
 log = logging.getLogger(__name__)
 
 STATE_FILE = "dht.json"
+PORTS_FILE = "ports.json"
 CHECKPOINTS = "checkpoints"
 """Of compute, inside the run's folder."""
 ROLES = frozenset({"host", "train", "backbone"})
 JOIN_S = 5.0
 """Between two tries to join while no peer is known."""
+LAN_S = 30.0
+"""Between two looks whether this PC has moved to another network."""
 TEND_S = 10.0
 """Between two looks at the local experts' versions and at the way others reach this peer."""
 SAVE_S = 300.0
 LEAVE_S = 3.0
 """For telling the others that this peer leaves."""
 BOOTSTRAP_PEERS = 16
+
+
+class Ports(msgspec.Struct, frozen=True):
+    """In the data folder: where this PC was found last time, for those who remember it and for routers' rules."""
+
+    sockets: Annotated[
+        tuple[Annotated[str, msgspec.Meta(pattern=r"^(0\.0\.0\.0|\[::\]):[0-9]{1,5}\Z")], ...],
+        msgspec.Meta(max_length=2),
+    ] = ()
 
 
 class NetworkOptions(NamedTuple):
@@ -102,7 +116,7 @@ class Network:
         compute.saved = self._saved
         self.hosting = Hosting(self.node, self.dht, self.directory, self.copies, compute)
         self.hosting.hosts = "host" in options.roles
-        self.hosting.alone = not self._bootstrap and not options.on_lan
+        compute.lonely = self.hosting.lonely
         self.hosting.memory_bytes = memory_bytes
         self.hosting.changed = self._look_at_hosted
         self._stack = contextlib.AsyncExitStack()
@@ -127,25 +141,45 @@ class Network:
             await stack.enter_async_context(self.reach)
             await stack.enter_async_context(self.dht)
             await stack.enter_async_context(self.directory)
-            if self._options.on_lan:
-                await self._enter_lan(stack)
             await stack.enter_async_context(self.copies)
             self._stack = stack.pop_all()
         self._bootstrap += self.dht.load_state(self._state_path)[:BOOTSTRAP_PEERS]
-        self.hosting.alone = self.hosting.alone and not self._bootstrap
+        self.hosting.named = bool(self._bootstrap)
+        self.hosting.alone = not self._bootstrap and not self._options.on_lan
         await self._stack.enter_async_context(self.hosting)
+        self.node.on_connected.append(self._meet)
         self._tasks = [
             asyncio.create_task(self._tend(), name="network"),
             asyncio.create_task(self._complete(), name="data and trunk"),
         ]
+        if self._options.on_lan:
+            self._tasks.append(asyncio.create_task(self._look_on_lan(), name="lan"))
         log.info("This PC is peer %s.", address_text(self.node.address()))
         return self
 
-    async def _enter_lan(self, stack: contextlib.AsyncExitStack) -> None:
-        try:
-            await stack.enter_async_context(Lan(self.node, self._run))
-        except NetworkError as error:
-            log.warning("Peers of the local network are not looked for: %s", error)
+    def _meet(self, peer: PeerId) -> None:
+        """The first peer that connects, such as one of the local network, is joined through at once."""
+        if not self.dht.contacts():
+            self._look.set()
+
+    async def _look_on_lan(self) -> None:
+        """Beside the rest: to announce this PC takes a second, for which nobody waits. Anew in another network."""
+        while True:
+            try:
+                async with Lan(self.node, self._run):
+                    await self._moved(self._hosts())
+            except NetworkError as error:
+                log.warning("Peers of the local network are not looked for: %s", error)
+                await asyncio.sleep(LAN_S)
+
+    async def _moved(self, hosts: set[str]) -> None:
+        """Wait until this PC has other addresses, of which nothing tells."""
+        while self._hosts() == hosts:  # noqa: ASYNC110
+            await asyncio.sleep(LAN_S)
+
+    def _hosts(self) -> set[str]:
+        """The addresses of this PC's own interfaces."""
+        return set(map(host_of, self.node.endpoint.addresses()))
 
     async def __aexit__(self, *_: object) -> None:
         for task in self._tasks:
@@ -204,9 +238,9 @@ class Network:
                 self._look.clear()
                 continue
             now = time.monotonic()
-            if not self.dht.contacts() and now - joined >= JOIN_S:
+            if not self.dht.contacts() and (peers := self._peers()) and now - joined >= JOIN_S:
                 joined = now
-                await self._join()
+                await self._join(peers)
             self.dht.serving = not self.node.dial_only
             await self._announce()
             if now - saved >= SAVE_S:
@@ -237,10 +271,11 @@ class Network:
                 log.warning("What others have could not be fetched: %s", error)
             await asyncio.sleep(TEND_S if self.dht.contacts() else 1.0)
 
-    async def _join(self) -> None:
-        peers = list(dict.fromkeys([*self._bootstrap, *(PeerId(info.peer) for info in self.node.peers())]))
-        if not peers:
-            return
+    def _peers(self) -> list[PeerId]:
+        """Those through which one can join."""
+        return list(dict.fromkeys([*self._bootstrap, *(PeerId(info.peer) for info in self.node.peers())]))
+
+    async def _join(self, peers: list[PeerId]) -> None:
         try:
             found = await self.dht.bootstrap(peers)
         except HearthError as error:

@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from core.experts.dht_directory import DHTDirectory
 from core.experts.directory import MIRROR_LIMIT
@@ -59,6 +59,10 @@ class Outlook:
         keepers = {uid: self._newest_keepers(uid) for uid in vacant}
         rivals = {uid: hosts[uid].hosts for uid in versions}
         return View(cells, known, versions, rivals, self._vacant, {uid: held for uid, held in keepers.items() if held})
+
+    def ended(self, uids: Iterable[Uid]) -> None:
+        """This PC's own compute ended or stopped with these: when it is back, nobody has to be waited for."""
+        self._active.difference_update(uids)
 
     async def _hear_leavers(self, left: Mapping[Uid, Sequence[PeerId]]) -> None:
         """Wait for who is still saving an expert that it left; who has done so need not be waited for."""

@@ -133,7 +133,7 @@ class Policy:
             compute.retry_time,
             compute.memory_free_time,
             compute.answering,
-            compute.asking is None or compute.asking.reachable,
+            compute.reachable,
             compute.trains,
             compute.measuring,
             compute.accelerator.device,

@@ -124,6 +124,8 @@ class ComputeSupervisor:
         """Whether compute has a Trainer; without one it serves other peers only."""
         self.asking: Asking | None = None
         """What reaches other peers' experts; None: there is no network, and all of the run's experts are here."""
+        self.lonely: Callable[[], bool] = lambda: True
+        """Whether nobody else is known who could host experts: a process then begins with all of the run's."""
         self.left_out: frozenset[str] = frozenset()
         """Experts that a PC alone does not hold from the start: there is no room for them."""
         self.failure: str | None = None
@@ -245,6 +247,14 @@ class ComputeSupervisor:
         """What one expert alone gets through here; 0: not measured yet."""
         return self.measured.samples_per_s if self.measured else 0.0
 
+    @property
+    def reachable(self) -> bool:
+        """Whether every layer of the run has an expert, here or, as far as is known, on a peer."""
+        if self.asking is None or self.asking.reachable:
+            return True
+        here = {expert.uid.split(".")[1] for expert in self.progress.experts} if self.at_work else set()
+        return len(here) == self._manifest.model.layers
+
     def measure(self) -> None:
         """Measure this PC anew, as soon as it may compute."""
         self._to_measure = True
@@ -352,11 +362,11 @@ class ComputeSupervisor:
         self.life += 1
         self._work = {}
         self.accelerator.begin()
-        networked = self.asking is not None
-        experts: list[str] | None = [] if networked else None
-        if self.left_out and not networked:
+        experts: list[str] | None = None if self.lonely() else []
+        if self.left_out and experts is None:
             grid = Grid(self._manifest.run, self._manifest.model.layers, self._manifest.model.grid)
             experts = [text for text in map(str, grid.uids()) if text not in self.left_out]
+        networked = self.asking is not None
         configure = Configure(
             self._manifest, str(self._folder), self.threads, self.trains, experts, networked, self.shuffle
         )

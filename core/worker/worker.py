@@ -36,7 +36,7 @@ from core.control.messages import (
     Snapshot,
     Status,
 )
-from core.errors import DataFolderError, ManifestError, NetworkError, QuestionError
+from core.errors import DataFolderError, IdentityError, ManifestError, NetworkError, QuestionError
 from core.experts.grid import Grid
 from core.logs import Ring
 from core.policy.decide import Decision
@@ -71,10 +71,13 @@ Listener = Callable[[Told, Any], None]
 class Worker:
     """One run on one PC. `run` returns after `quit`."""
 
-    def __init__(self, folder: Path, run: str | None, ring: Ring, network: "NetworkOptions | None" = None) -> None:
+    def __init__(
+        self, folder: Path, run: str | None, ring: Ring, network: "NetworkOptions | None" = None, join: bool = False
+    ) -> None:
         """Read the settings, the manifest and the figures of last time. To be called from the event loop.
 
-        Args: data folder, run (None: that of the settings), recent log lines, network (None: stay alone).
+        Args: data folder, run (None: that of the settings), recent log lines, network as asked for by hand, whether
+        to join without that if the settings say so.
 
         Raises:
             ManifestError: `run` is none.
@@ -112,11 +115,12 @@ class Worker:
         self._compute.worked = self._worked
         self._compute.memory_grace_s = self.settings.memory_grace_s
         self._compute.trains = network is None or "train" in network.roles
-        self._network = None if network is None else self._networked(network)
+        self._keeps_ports = False
+        self._network = self._joining(network, join)
         self._told: Decision | None = None
         """The decision that was published last."""
-        self._hosting: tuple[str, Measured | None] = ("", None)
-        """What hosting was told last: the state, and how fast this PC is."""
+        self._hosting: tuple[str, bool, Measured | None] = ("", False, None)
+        """What hosting was told last: the state, whether compute is at work, and how fast this PC is."""
         self._published = self._saved = 0.0
         self._saved_checkpoint: float | None = None
         self._loop = asyncio.get_running_loop()
@@ -124,7 +128,7 @@ class Worker:
             self._files,
             self.settings,
             self._compute,
-            networked=network is not None,
+            networked=self._network is not None,
             computes=network is None or bool(network.roles & {"host", "train"}),
             notice=lambda: self._from_any_thread(self._noticed),
             pids=self._pids,
@@ -151,10 +155,31 @@ class Worker:
             log.warning("%s", self._notes[-1])
             return usual
 
-    def _networked(self, options: "NetworkOptions") -> "Network":
-        from core.worker.asking import Asking
-        from core.worker.network import Network
+    def _joining(self, options: "NetworkOptions | None", join: bool) -> "Network | None":
+        """This PC among its peers, if it was asked for or the settings say so: then a fault of it is no reason not to
+        work alone."""
+        if options is not None:
+            return self._networked(options)
+        if not (join and self.settings.peers):
+            return None
+        from core.worker.network import NetworkOptions
 
+        try:
+            return self._networked(NetworkOptions())
+        except (IdentityError, DataFolderError) as error:
+            self._notes.append(f"{error} Until then this PC works alone.")
+            log.warning("%s", self._notes[-1])
+            return None
+
+    def _networked(self, options: "NetworkOptions") -> "Network":
+        from core.net.endpoint import ANYWHERE, kept
+        from core.worker.asking import Asking
+        from core.worker.network import PORTS_FILE, Network, Ports
+
+        if options.listen == ANYWHERE:
+            ports = self._files.read(PORTS_FILE, Ports, "Other peers look for this PC at its new port.")
+            options = options._replace(listen=kept(ports.sockets))
+            self._keeps_ports = True
         options = options._replace(lan=self.settings.lan, relay=self.settings.relay)
         memory = self.settings.experts_memory_mb << 20 or psutil.virtual_memory().available // 4
         disk = self.settings.checkpoints_disk_mb << 20
@@ -172,11 +197,19 @@ class Worker:
         """
         try:
             async with self._network or contextlib.nullcontext():
+                self._keep_ports()
                 yield
         finally:
             self._caps.close()  # leaving moved bytes as well
             await asyncio.to_thread(self._files.flush)
             await asyncio.to_thread(self.ledger.close)
+
+    def _keep_ports(self) -> None:
+        """For the next start; ports that were asked for by hand are asked for again."""
+        if self._keeps_ports and self._network is not None:
+            from core.worker.network import PORTS_FILE, Ports
+
+            self._files.save(PORTS_FILE, Ports(tuple(self._network.node.endpoint.sockets)))
 
     async def run(self) -> None:
         """Work until `quit` is called; everything is saved and compute is gone when this returns."""
@@ -351,7 +384,10 @@ class Worker:
             NetworkError: the worker was started without a network.
         """
         if self._network is None:
-            raise NetworkError("This worker is alone. Start it with --listen, --bootstrap or --role to join peers.")
+            raise NetworkError(
+                "This worker is alone: the settings say so, or it was started without --join, --listen, --bootstrap or "
+                "--role."
+            )
         return self._network
 
     def grid(self, layer: int) -> GridStatus:
@@ -408,7 +444,8 @@ class Worker:
                 self._publish(now)
             elif now - self._published >= PUBLISH_S:
                 self._publish(now)
-            before_hosting, self._hosting = self._hosting, (decision.state, self._compute.measured)
+            told = decision.state, self._compute.at_work, self._compute.measured
+            before_hosting, self._hosting = self._hosting, told
             if self._network and self._hosting != before_hosting:  # how much can be hosted here has changed
                 self._network.look()
             if self._compute.progress.checkpoint_time != self._saved_checkpoint and now - self._saved > 1.0:

@@ -1296,8 +1296,8 @@
       <translation>Noch ist kein Peer verbunden. Hearth sucht von selbst welche; gib einem Freund die Adresse oben oder prüfe die Verbindung, um zu sehen, was fehlt.</translation>
     </message>
     <message>
-      <source>Hearth trains alone on this PC. Joining other peers from the app comes with a later version; an organiser can start a worker for it by hand.</source>
-      <translation>Hearth trainiert auf diesem PC allein. Sich aus der App anderen Peers anzuschließen, kommt mit einer späteren Version; ein Veranstalter kann einen Worker dafür von Hand starten.</translation>
+      <source>Hearth trains alone on this PC: “Work with other peers” is off in Settings, or its worker was started by hand without a network.</source>
+      <translation>Hearth trainiert allein auf diesem PC: „Mit anderen Peers arbeiten“ ist in den Einstellungen aus, oder sein Worker wurde von Hand ohne Netzwerk gestartet.</translation>
     </message>
     <message>
       <source>Nobody else takes part. The run on this PC goes on all the same.</source>
@@ -2333,6 +2333,18 @@
     <message>
       <source>Network</source>
       <translation>Netzwerk</translation>
+    </message>
+    <message>
+      <source>Work with other peers</source>
+      <translation>Mit anderen Peers arbeiten</translation>
+    </message>
+    <message>
+      <source>This PC joins the other volunteers of its run by itself.</source>
+      <translation>Dieser PC verbindet sich von selbst mit den anderen Freiwilligen seines Laufs.</translation>
+    </message>
+    <message>
+      <source>Off, it trains alone and calls nobody.</source>
+      <translation>Ist das aus, trainiert er allein und ruft niemanden.</translation>
     </message>
     <message>
       <source>Find peers on this network</source>
@@ -4438,6 +4450,10 @@
       <translation>Die Kurve beginnt neu.</translation>
     </message>
     <message>
+      <source>Other peers look for this PC at its new port.</source>
+      <translation>Andere Peers suchen diesen PC an seinem neuen Port.</translation>
+    </message>
+    <message>
       <source>Hearth was asked to quit.</source>
       <translation>Hearth wurde gebeten, sich zu beenden.</translation>
     </message>
@@ -4458,12 +4474,8 @@
       <translation>Der Lauf text setzt Text fort: hearth worker --run text.</translation>
     </message>
     <message>
-      <source>This worker is alone.</source>
-      <translation>Dieser Worker ist allein.</translation>
-    </message>
-    <message>
-      <source>Start it with --listen, --bootstrap or --role to join peers.</source>
-      <translation>Starte ihn mit --listen, --bootstrap oder --role, um zu Peers zu stoßen.</translation>
+      <source>This worker is alone: the settings say so, or it was started without --join, --listen, --bootstrap or --role.</source>
+      <translation>Dieser Worker ist allein: so steht es in den Einstellungen, oder er wurde ohne --join, --listen, --bootstrap oder --role gestartet.</translation>
     </message>
     <message>
       <source>{0} cannot be made: {1}.</source>
@@ -4472,6 +4484,10 @@
     <message>
       <source>Choose a run in Settings; until then this PC trains “{0}”.</source>
       <translation>Wähl in den Einstellungen einen Lauf; bis dahin trainiert dieser PC „{0}“.</translation>
+    </message>
+    <message>
+      <source>Until then this PC works alone.</source>
+      <translation>Bis dahin arbeitet dieser PC allein.</translation>
     </message>
     <message>
       <source>a backbone peer</source>

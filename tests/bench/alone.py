@@ -19,7 +19,7 @@ from core.errors import NotRunning
 from tests.bench import pauses, throughput
 from tests.bench.machine import progress, spread
 from tests.virtual_screen import desktop
-from tests.workers import ROOT, hearth, never_busy, wait_until, worker
+from tests.workers import ROOT, agreed, hearth, wait_until, worker
 
 PAUSES = 20
 IDLE_S = 10.0
@@ -69,7 +69,7 @@ def _start(env: dict[str, str], number: int) -> dict[str, Any]:
 @contextlib.contextmanager
 def app(folder: Path, env: dict[str, str]) -> Iterator[tuple[subprocess.Popen[bytes], float]]:
     """The app as `make run` starts it, and time.monotonic() of that; ended by `hearth quit`."""
-    never_busy(folder)
+    agreed(folder)
     start = time.monotonic()
     command = [sys.executable, "-m", "core", "--data-dir", str(folder)]
     process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=sys.stderr)

@@ -36,7 +36,7 @@ from core.control.messages import Snapshot, Status
 from core.errors import HearthError
 from tests import virtual_screen
 from tests.desktop.conftest import make_status
-from tests.workers import agreed, never_busy
+from tests.workers import agreed
 
 DEADLINE_S = 60.0
 Environment = dict[str, str]
@@ -81,7 +81,6 @@ class App:
 
     def start(self) -> "App":
         """Start the app and wait for its window and its worker."""
-        never_busy(self.folder)
         agreed(self.folder)
         self.process = subprocess.Popen(
             [sys.executable, "-m", "core", "--data-dir", str(self.folder)],

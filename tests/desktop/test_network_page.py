@@ -128,12 +128,12 @@ def test_the_check_names_what_is_wrong_and_what_to_do(qtbot: QtBot, toy: ToyWork
 
 
 def test_a_worker_without_a_network_is_no_fault(qtbot: QtBot, toy: ToyWorker, page: NetworkPage) -> None:
-    alone = "This worker is alone. Start it with --listen, --bootstrap or --role to join peers."
+    alone = "This worker is alone: the settings say so, or it was started without a network."
     toy.answers["network"] = lambda params: wire.ErrorInfo("network", alone)
     page._look()
     qtbot.waitUntil(lambda: page.reach.word.text() == "Alone")
     assert page.peers.empty.isVisible() and not page.notice.isVisible()
-    assert page.reach._means.text().startswith("Hearth trains alone on this PC.")
+    assert page.reach._means.text().startswith("Hearth trains alone on this PC")
     for nothing in (page.reach.peer, page.reach.address, page.reach._asks, page.peers.figures, page.peers.filter):
         assert not nothing.isVisible()
     page.set_connected(True, "")

@@ -18,6 +18,7 @@ from app.supervisor import Supervisor, worker_command
 from app.worker_client import WorkerClient
 from core.control import messages as wire
 from tests.desktop.conftest import ToyWorker
+from tests.workers import never_busy
 
 # Decisions
 
@@ -179,9 +180,10 @@ def test_reasons_in_words() -> None:
 
 
 def test_a_packaged_app_is_its_own_worker(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert worker_command(folder) == [sys.executable, "-m", "core", "worker", "--data-dir", str(folder)]
+    command = ["worker", "--join", "--data-dir", str(folder)]
+    assert worker_command(folder) == [sys.executable, "-m", "core", *command]
     monkeypatch.setattr(sys, "frozen", True, raising=False)
-    assert worker_command(folder) == [sys.executable, "worker", "--data-dir", str(folder)]
+    assert worker_command(folder) == [sys.executable, *command]
 
 
 # Deeds
@@ -212,6 +214,7 @@ class Watched:
 
 @pytest.fixture
 def watched(folder: Path, qapp: Any) -> Iterator[Watched]:
+    never_busy(folder)
     watched = Watched(folder)
     yield watched
     watched.supervisor.close()
@@ -289,7 +292,7 @@ def test_a_fault_that_a_restart_cannot_mend_is_shown(
 ) -> None:
     port = toy._server.serverPort()
     (folder / wire.ADDRESS_FILE).unlink()
-    (folder / "settings.json").write_text(f'{{"version": 1, "control_port": {port}}}')
+    (folder / "settings.json").write_text(f'{{"version": 1, "control_port": {port}, "lan": false}}')
     watched.supervisor.start()
     qtbot.waitUntil(lambda: watched.supervisor.report.phase is Phase.FAILED, timeout=20_000)
     assert f"port {port} cannot be used" in watched.supervisor.report.sentence

@@ -67,4 +67,7 @@ def test_a_metered_network_is_used_only_by_who_wants_that(tmp_path: Path, networ
         with worker(tmp_path / "careful", *HERE, "--bootstrap", told) as careful:  # it is metered from the start
             careful.until(lambda status: any(rule.live == "Metered" for rule in status.why), "the price to be known")
             assert not careful.status().network and not network(careful).peers
+            careful.call("resume")  # it trains by itself: the other, paused, hosts nothing anyway
+            alone = careful.until(lambda status: status.samples_per_s > 0, "training without the network")
+            assert alone.state == "contributing" and "It works without other peers" in alone.reason
         assert moved(tmp_path / "careful") == before
