@@ -182,6 +182,7 @@ OVERLAY = window("Flux", 0, 0, 1512, 982) | {"kCGWindowAlpha": 0.0}
     [
         ([MENU_BAR, DOCK, window("Safari", 20, 60, 900, 700)], Front("window", "safari")),
         ([window("Keynote", 0, 0, 1512, 982)], Front("fullscreen", "keynote")),
+        ([window("Hearth", 0, 0, 1512, 982)], Front("window", "hearth")),
         ([window("Safari", 0, 37, 1512, 945)], Front("fullscreen", "safari")),  # below the notch
         ([MENU_BAR, window("Safari", 0, 37, 1512, 945)], Front("window", "safari")),  # a large window
         ([MENU_BAR, window("Game", 1512, 0, 1920, 1080, 2147483628.0)], Front("fullscreen", "game")),

@@ -154,6 +154,7 @@ def front(
     style: int = 0x14CF0000,
     class_name: str = "Chrome_WidgetWin_1",
     window: int | None = 0x10,
+    program: str = "C:\\Games\\Hades II\\Hades2.EXE",
 ) -> Front:
     def put(text: str, address: int) -> int:
         data = text.encode("utf-16-le")
@@ -179,7 +180,7 @@ def front(
 
     def image(process: int, flags: int, address: int, size: int) -> int:
         assert at(U32, size).value == 1024
-        at(U32, size).value = put("C:\\Games\\Hades II\\Hades2.EXE", address)
+        at(U32, size).value = put(program, address)
         return 1
 
     def close(handle: int) -> int:
@@ -222,6 +223,9 @@ def test_what_is_in_front() -> None:
     assert front(5, FULL, borderless, "WorkerW").kind == "window"
     assert front(5, FULL, borderless, window=0x1).kind == "window"
     assert front(1, window=None) == Front("window", "")
+    assert front(1, FULL, borderless) == Front("window", "hades2")  # a screensaver, or the lock
+    for own in ("C:\\Program Files\\Hearth\\Hearth.exe", "C:\\Windows\\Hearth.scr"):
+        assert front(2, FULL, borderless, program=own) == Front("window", "hearth")
 
 
 @pytest.mark.parametrize(

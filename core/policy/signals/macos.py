@@ -11,7 +11,7 @@ from typing import Any
 
 from core.policy.signals.foreign import Table
 from core.policy.signals.macos_api import I32, U32, U64, Core, Rect, system
-from core.policy.signals.reading import Front, Gpu, Open, Power, SourceError
+from core.policy.signals.reading import OWN, Front, Gpu, Open, Power, SourceError
 
 
 def sources(table: Table | None = None) -> dict[str, list[Open[Any]]]:
@@ -114,7 +114,7 @@ class InFront(_Source):
                 layer, alpha = self._layer(window), core.number(core.get(window, "kCGWindowAlpha"))
                 ordinary = layer == NORMAL_LAYER or layer >= SHIELD_LAYER
                 if ordinary and owner not in PARTS_OF_MACOS and (alpha is None or alpha > 0.05):
-                    full = self._covers(core.get(window, "kCGWindowBounds"), menu_bar)
+                    full = self._covers(core.get(window, "kCGWindowBounds"), menu_bar) and owner.lower() != OWN
                     return Front("fullscreen" if full else "window", owner.lower())
         return Front("window")
 

@@ -57,6 +57,10 @@ Open = Callable[[Callable[[], None]], Source[Value]]
 """Make a source. Its argument may be called, from any thread, when the signal changed and should be read at once."""
 
 
+OWN = "hearth"
+"""Class, application id, name and program of Hearth's own windows: its screensaver is no game."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Front:
     """What covers the screen that the user looks at."""

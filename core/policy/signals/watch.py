@@ -86,6 +86,11 @@ class Watch:
             slot.close()
 
 
+def watched(name: str, notice: Notice) -> Slot:
+    """One signal of this system's desktop alone, for a program that needs no other; to be closed."""
+    return Slot(RULES[name], _desktop().get(name, ()), notice, RealClock())
+
+
 def system_sources(
     folder: Path, pids: Callable[[], Collection[int]], counters: Callable[[], tuple[int, int]]
 ) -> dict[str, list[Open[Any]]]:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from core.policy.signals.foreign import Table
-from core.policy.signals.reading import Front, Open, Power, SourceError
+from core.policy.signals.reading import OWN, Front, Open, Power, SourceError
 from core.policy.signals.windows_api import (
     DWORD,
     LONG,
@@ -167,8 +167,9 @@ class InputDesktop(_Stateless):
 
 
 DESKTOP_READOBJECTS = 1
-BUSY, GAME, PRESENTATION = 2, 3, 4
-"""QUNS_BUSY (something fills the screen), QUNS_RUNNING_D3D_FULL_SCREEN, QUNS_PRESENTATION_MODE."""
+ABSENT, BUSY, GAME, PRESENTATION = 1, 2, 3, 4
+"""QUNS_NOT_PRESENT (a screensaver or the lock is shown), QUNS_BUSY (something fills the screen),
+QUNS_RUNNING_D3D_FULL_SCREEN, QUNS_PRESENTATION_MODE."""
 GWL_STYLE, WS_CAPTION, NEAREST_MONITOR = -16, 0x00C00000, 2
 QUERY_LIMITED = 0x1000
 PATH_CHARACTERS = 1024
@@ -186,13 +187,14 @@ class InFront(_Stateless):
         if self._find("shell32.SHQueryUserNotificationState")(ctypes.byref(state)) < 0:
             state.value = 0  # no shell: the window is looked at all the same
         window = self._find("user32.GetForegroundWindow")()
+        program = self._program(window)
+        if state.value == ABSENT or program == OWN:
+            return Front("window", program)
         if state.value == GAME:
-            return Front("game", self._program(window))
+            return Front("game", program)
         if state.value == PRESENTATION:
-            return Front("presentation", self._program(window))
-        if state.value == BUSY or self._covers(window):
-            return Front("fullscreen", self._program(window))
-        return Front("window", self._program(window))
+            return Front("presentation", program)
+        return Front("fullscreen" if state.value == BUSY or self._covers(window) else "window", program)
 
     def _covers(self, window: int | None) -> bool:
         if not window or window in (self._find("user32.GetShellWindow")(), self._find("user32.GetDesktopWindow")()):
@@ -227,7 +229,7 @@ class InFront(_Stateless):
         finally:
             self._find("kernel32.CloseHandle")(process)
         path = _text(name, length.value) if ok else ""
-        return path.replace("/", "\\").rsplit("\\", 1)[-1].lower().removesuffix(".exe")
+        return path.replace("/", "\\").rsplit("\\", 1)[-1].lower().removesuffix(".exe").removesuffix(".scr")
 
 
 def _text(characters: Any, length: int) -> str:

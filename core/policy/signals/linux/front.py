@@ -11,7 +11,7 @@ from typing import Protocol
 
 from core.policy.signals.linux.bus import AbsentError, Bus, Object, opened
 from core.policy.signals.linux.logind import MANAGER
-from core.policy.signals.reading import Front, SourceError
+from core.policy.signals.reading import OWN, Front, SourceError
 
 GAME_MODE = Object(
     "GameMode", "com.feralinteractive.GameMode", "/com/feralinteractive/GameMode", "com.feralinteractive.GameMode"
@@ -27,8 +27,6 @@ POWERDEVIL = Object(
 )
 _INHIBITED = ((SESSION_MANAGER, "IsInhibited", 8), (POWERDEVIL, "HasInhibition", 4))
 """Whom to ask for what: 8 is becoming idle, 4 is changing the screen."""
-OWN = "hearth"
-"""Class, application id and name of Hearth's own windows: its screensaver is no game."""
 RETRY_S = 10.0
 NAME_CHARACTERS = 100
 HIDDEN = "This Wayland desktop does not tell what fills the screen."
