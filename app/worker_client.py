@@ -86,9 +86,15 @@ class WorkerClient(QObject):
     """All of them, after somebody changed some."""
     bye = Signal(object)
 
-    def __init__(self, folder: Path, version: str, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        version: str,
+        parent: QObject | None = None,
+        name: Literal["app", "screensaver"] = "app",
+    ) -> None:
         super().__init__(parent)
-        self.folder, self.version = folder, version
+        self.folder, self.version, self._name = folder, version, name
         self.is_connected = False
         self.refused = False
         """Whether the last connection ended because the two do not fit together; dialling again would not help."""
@@ -242,7 +248,7 @@ class WorkerClient(QObject):
         self._socket.write(msgspec.json.encode(line) + b"\n")
 
     def _say_hello(self) -> None:
-        self._send(wire.Hello(wire.PROTOCOL, self._token, "app", os.getpid()))
+        self._send(wire.Hello(wire.PROTOCOL, self._token, self._name, os.getpid()))
 
     def _read(self) -> None:
         """Take whole lines for at most `BURST_S`, then let the window have its turn."""

@@ -35,7 +35,12 @@ DARKER = mark("Darker cells took more updates: {least} to {most}.")
 REFRESH_MS = 1000
 MEASURED = 0.99
 """Energy of which less was measured is an estimate."""
-PROCESSES = {"app": mark("App"), "worker": mark("Worker"), "compute": mark("Compute")}
+PROCESSES = {
+    "app": mark("App"),
+    "screensaver": mark("Screensaver"),
+    "worker": mark("Worker"),
+    "compute": mark("Compute"),
+}
 NONE = "\N{EN DASH}"
 
 

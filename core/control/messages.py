@@ -94,7 +94,7 @@ class ExpertStatus(msgspec.Struct, frozen=True):
 
 
 class ProcessStatus(msgspec.Struct, frozen=True):
-    name: Literal["app", "worker", "compute"]
+    name: Literal["app", "screensaver", "worker", "compute"]
     pid: int
     memory_mb: float
     """Resident set, MiB."""
@@ -234,6 +234,12 @@ class Status(msgspec.Struct, frozen=True):
     """Peers may be called and served."""
     devices: list[DeviceStatus] = []
     energy: EnergyStatus | None = None
+    front: Literal["window", "fullscreen", "presentation", "game"] | None = None
+    """What covers the screen, a window of Hearth's own being one like any; None: unknown, as for the next two."""
+    locked: bool | None = None
+    """The session is locked."""
+    mains: bool | None = None
+    """The electricity comes from the mains, not from a battery."""
 
 
 class CurvePoint(msgspec.Struct, frozen=True, array_like=True):

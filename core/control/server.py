@@ -173,8 +173,8 @@ class _Session:
 
     async def serve(self, hello: Hello) -> None:
         """Answer requests until the client goes."""
-        if hello.client == "app":
-            self._worker.app_came(hello.pid)
+        if hello.client != "cli":
+            self._worker.window_came(hello.pid, hello.client)
         try:
             async with asyncio.TaskGroup() as requests:
                 while line := await self._reader.readline():
@@ -190,8 +190,8 @@ class _Session:
         finally:
             if self._subscribed:
                 self._worker.unlisten(self._push)
-            if hello.client == "app":
-                self._worker.app_went(hello.pid)
+            if hello.client != "cli":
+                self._worker.window_went(hello.pid)
 
     async def greet(self) -> Hello | None:
         """The client's Hello, or None if it says nothing.

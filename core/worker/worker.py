@@ -66,6 +66,8 @@ PUBLISH_S = 0.5
 
 Told = Literal["status", "curve", "log", "settings", "bye"]
 Listener = Callable[[Told, Any], None]
+Window = Literal["app", "screensaver"]
+"""A client that shows windows."""
 
 
 class Worker:
@@ -101,7 +103,8 @@ class Worker:
         self._changing = asyncio.Lock()
         self._ring = ring
         self._listeners: list[Listener] = []
-        self._apps: dict[int, int] = {}
+        self._windows: dict[int, tuple[Window, int]] = {}
+        """Programs with windows by process, each with the number of its connections."""
         self._changed = asyncio.Event()
         self._compute = ComputeSupervisor(
             self.manifest,
@@ -237,8 +240,8 @@ class Worker:
     def status(self) -> Status:
         """All figures, as of now."""
         decision = self.policy.decide()
-        compute, progress = self._compute, self._compute.progress
-        idle = self.policy.signals.idle_s
+        compute, progress, signals = self._compute, self._compute.progress, self.policy.signals
+        idle, front, power = signals.idle_s, signals.front.value, signals.power.value
         attention = [
             *self._notes,
             *self._files.notes.values(),
@@ -287,8 +290,11 @@ class Worker:
             gpu=decision.gpu,
             start_now=decision.start_now,
             network=decision.network,
-            devices=self._devices.status(decision, self.policy.signals, self.settings, self._energy.load, compute),
+            devices=self._devices.status(decision, signals, self.settings, self._energy.load, compute),
             energy=self._energy.status(self.settings),
+            front=None if front is None else front.kind,
+            locked=signals.locked.value,
+            mains=None if power is None else power.mains,
         )
 
     def snapshot(self) -> Snapshot:
@@ -414,14 +420,14 @@ class Worker:
     def unlisten(self, listener: Listener) -> None:
         self._listeners.remove(listener)
 
-    def app_came(self, pid: int) -> None:
-        """A window connected; its memory is part of the status."""
-        self._apps[pid] = self._apps.get(pid, 0) + 1
+    def window_came(self, pid: int, name: Window) -> None:
+        """A program with windows connected; what it uses is Hearth's own, and its memory is part of the status."""
+        self._windows[pid] = (name, self._windows.get(pid, (name, 0))[1] + 1)
 
-    def app_went(self, pid: int) -> None:
-        self._apps[pid] -= 1
-        if not self._apps[pid]:
-            del self._apps[pid]
+    def window_went(self, pid: int) -> None:
+        name, count = self._windows.pop(pid)
+        if count > 1:
+            self._windows[pid] = (name, count - 1)
 
     # inside
 
@@ -505,7 +511,7 @@ class Worker:
     def _pids(self) -> list[int]:
         """Of Hearth's own processes; asked from other threads."""
         compute = self._compute.pid
-        return [os.getpid(), *list(self._apps), *([] if compute is None else [compute])]
+        return [os.getpid(), *list(self._windows), *([] if compute is None else [compute])]
 
     def _moved(self) -> tuple[int, int]:
         """Bytes received and sent; asked from other threads."""
@@ -514,14 +520,14 @@ class Worker:
     def _memory_beside_compute(self) -> int:
         """Bytes that this process and the windows take."""
         taken = 0
-        for pid in (os.getpid(), *self._apps):
+        for pid in (os.getpid(), *self._windows):
             with contextlib.suppress(psutil.Error):
                 taken += psutil.Process(pid).memory_info().rss
         return taken
 
     def _processes(self) -> list[ProcessStatus]:
-        pids: list[tuple[Literal["app", "worker", "compute"], int]] = [("worker", os.getpid())]
-        pids += [("app", pid) for pid in self._apps]
+        pids: list[tuple[Window | Literal["worker", "compute"], int]] = [("worker", os.getpid())]
+        pids += [(name, pid) for pid, (name, _) in self._windows.items()]
         if self._compute.pid is not None:
             pids.append(("compute", self._compute.pid))
         found = []
