@@ -15,7 +15,7 @@ from PySide6.QtCore import QCoreApplication  # noqa: E402
 from PySide6.QtGui import QGuiApplication  # noqa: E402
 from PySide6.QtWidgets import QApplication, QMessageBox  # noqa: E402
 
-from app.instance import Instance  # noqa: E402
+from app.instance import PAGES, Instance  # noqa: E402
 from app.language import speak, told  # noqa: E402
 from core.errors import AlreadyRunning, HearthError  # noqa: E402
 from core.settings_file import data_folder  # noqa: E402
@@ -26,12 +26,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="hearth", description="The Hearth app.")
     parser.add_argument("--data-dir", type=Path, default=None, help="folder of all of Hearth's data")
     parser.add_argument("--in-tray", action="store_true", help="do not open the window")
+    parser.add_argument("--page", default="", choices=PAGES, help="show this page of the window")
     options = parser.parse_args(arguments)
     try:
         folder = data_folder(options.data_dir)
         instance = Instance(folder)
         if not instance.acquire():
-            return _raise_first(instance)
+            return _raise_first(instance, options.page)
     except HearthError as error:
         _show_fault(str(error))
         return error.exit_code
@@ -43,6 +44,8 @@ def main(arguments: list[str] | None = None) -> int:
     from app.desktop import Desktop
 
     desktop = Desktop(folder, instance, STARTED, options.in_tray)
+    if options.page:
+        desktop.actions.open_page.emit(options.page)
     try:
         return app.exec()
     finally:
@@ -50,8 +53,8 @@ def main(arguments: list[str] | None = None) -> int:
         instance.release()
 
 
-def _raise_first(instance: Instance) -> int:
-    if instance.raise_first():
+def _raise_first(instance: Instance, page: str) -> int:
+    if instance.raise_first(page):
         print("Hearth is open already; its window has been brought to the front.")  # noqa: T201
         return 0
     sentence = "Hearth is open already for this data folder, but does not answer. Quit it, or wait a moment."

@@ -2,8 +2,6 @@
 
 import logging
 import logging.handlers
-import signal
-import socket
 import time
 from collections.abc import Callable
 from importlib.metadata import version
@@ -11,13 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 import msgspec
-from PySide6.QtCore import QObject, QSettings, QSocketNotifier, QTimer
+from PySide6.QtCore import QObject, QSettings, QTimer
 from PySide6.QtGui import QGuiApplication, QKeySequence, QSessionManager, QShortcut
 from PySide6.QtWidgets import QApplication
 
 from app.actions import Actions
 from app.instance import Instance
 from app.language import mark, speak, told, tr
+from app.screensaver.idle_start import IdleStart
+from app.signal_watch import SignalWatch
 from app.supervision import Phase, Report
 from app.supervisor import Supervisor
 from app.theme import Mode, theme
@@ -101,6 +101,7 @@ class Desktop(QObject):
 
     def close(self) -> None:
         """After the event loop: take the icon away and remember the window's place."""
+        self.screensaver.close()
         self.supervisor.close()
         self.tray.hide()
         self.view.setValue("geometry", self.window.saveGeometry())
@@ -179,9 +180,11 @@ class Desktop(QObject):
         actions.start_now.connect(lambda: client.start_now(self._refused))
         actions.retry.connect(self.supervisor.retry)
         actions.quit.connect(self._quit)
+        self.screensaver = IdleStart(self.folder, client, self)
         self.tray.open_asked.connect(self.raise_window)
         self.tray.available_changed.connect(self._tray_changed)
         instance.raise_asked.connect(self.raise_window)
+        instance.page_asked.connect(actions.open_page)
         instance.listen()
         assert isinstance(app, QApplication)
         app.commitDataRequest.connect(self._session_ends)
@@ -353,35 +356,6 @@ class PageHandler(logging.Handler):
         level = "error" if record.levelno >= logging.ERROR else record.levelname.lower()
         known = cast(Literal["info", "warning", "error"], level)
         self._add(LogLine(record.created, known, "app", record.getMessage()))
-
-
-class SignalWatch(QObject):
-    """Turns SIGINT and SIGTERM into a call in the event loop, without a timer that wakes up to look."""
-
-    def __init__(self, ended: Callable[[], None]) -> None:
-        super().__init__()
-        self._reader, self._writer = socket.socketpair()
-        self._reader.setblocking(False)
-        self._writer.setblocking(False)
-        self._old = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
-        self._handlers = {
-            number: signal.signal(number, lambda number, frame: None) for number in (signal.SIGINT, signal.SIGTERM)
-        }
-        self._notifier = QSocketNotifier(self._reader.fileno(), QSocketNotifier.Type.Read, self)
-        self._notifier.activated.connect(self._wake)
-        self._ended = ended
-
-    def close(self) -> None:
-        for number, handler in self._handlers.items():
-            signal.signal(number, handler)
-        signal.set_wakeup_fd(self._old)
-        self._notifier.setEnabled(False)
-        self._reader.close()
-        self._writer.close()
-
-    def _wake(self) -> None:
-        if self._reader.recv(64):
-            self._ended()
 
 
 def _mode(value: object) -> Mode:

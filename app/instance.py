@@ -12,18 +12,22 @@ from core.errors import DataFolderError
 
 LOCK_FILE = "app.lock"
 DEADLINE_MS = 2000
+PAGES = ("", "settings")
+"""What one may ask the first app to show, each by a socket of its own; "" is the page that is shown."""
 
 
 class Instance(QObject):
     """Holds the data folder's app lock as long as it lives; the system frees it if the app dies."""
 
     raise_asked = Signal()
+    page_asked = Signal(str)
+    """Besides, show this one of `PAGES`."""
 
     def __init__(self, folder: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.folder = folder
         self._lock = FileLock(folder / LOCK_FILE, thread_local=False)
-        self._server: QLocalServer | None = None
+        self._servers: dict[str, QLocalServer] = {}
 
     def acquire(self) -> bool:
         """Whether this is the folder's only app.
@@ -41,32 +45,36 @@ class Instance(QObject):
 
     def listen(self) -> None:
         """Let later apps raise this one; without it they just end, so a failure is no fault."""
-        self._server = QLocalServer(self)
-        self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
-        QLocalServer.removeServer(socket_name(self.folder))  # left by an app that was killed; the lock says it is gone
-        self._server.newConnection.connect(self._greet)
-        self._server.listen(socket_name(self.folder))
+        for page in PAGES:
+            server = self._servers[page] = QLocalServer(self)
+            server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
+            name = socket_name(self.folder, page)
+            QLocalServer.removeServer(name)  # left by an app that was killed; the lock says it is gone
+            server.newConnection.connect(lambda page=page: self._greet(page))
+            server.listen(name)
 
-    def raise_first(self) -> bool:
-        """Ask the app that holds the folder to show its window; whether it heard."""
+    def raise_first(self, page: str = "") -> bool:
+        """Ask the app that holds the folder to show its window, and one of `PAGES`; whether it heard."""
         socket = QLocalSocket()
-        socket.connectToServer(socket_name(self.folder))
+        socket.connectToServer(socket_name(self.folder, page))
         return socket.waitForConnected(DEADLINE_MS)
 
     def release(self) -> None:
-        if self._server is not None:
-            self._server.close()
+        for server in self._servers.values():
+            server.close()
         self._lock.release()
 
-    def _greet(self) -> None:
+    def _greet(self, page: str) -> None:
         """To connect is to ask; nothing is read."""
-        while self._server is not None and (socket := self._server.nextPendingConnection()) is not None:
+        while (socket := self._servers[page].nextPendingConnection()) is not None:
             socket.close()
             socket.deleteLater()
             self.raise_asked.emit()
+            if page:
+                self.page_asked.emit(page)
 
 
-def socket_name(folder: Path) -> str:
-    """Of the local socket: short, the same for each spelling of the folder, another for each user."""
+def socket_name(folder: Path, page: str = "") -> str:
+    """Of the local socket: short, the same for each spelling of the folder, another for each user and page."""
     user = str(os.getuid()) if hasattr(os, "getuid") else os.environ.get("USERNAME", "")
-    return "hearth-" + hashlib.sha256(f"{user}\n{folder.resolve()}".encode()).hexdigest()[:24]
+    return "hearth-" + hashlib.sha256(f"{user}\n{folder.resolve()}".encode()).hexdigest()[:24] + page

@@ -269,9 +269,9 @@ class Theme(QObject):
         """The colour of a role of `Colors`."""
         return QColor(getattr(self.colors, role))
 
-    def heat(self, value: float) -> QColor:
-        """The heat ramp at `value`, 0 to 1."""
-        at = min(1.0, max(0.0, value)) * self.colors.heat_end
+    def heat(self, value: float, whole: bool = False) -> QColor:
+        """The heat ramp at `value`, 0 to 1; `whole`: to its white end, which the window does not use."""
+        at = min(1.0, max(0.0, value)) * (1.0 if whole else self.colors.heat_end)
         low_at, low = self.colors.heat[0]
         for high_at, high in self.colors.heat[1:]:
             if at <= high_at:

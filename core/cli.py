@@ -31,6 +31,8 @@ PICTURE_PIXELS = 50_000_000
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments and arguments[0][:2].lower() in ("/s", "/p", "/c"):  # Windows calls its screensavers like this
+        arguments = ["screensaver", *arguments]
     if arguments[:1] == ["compute"]:  # not for people: the worker starts it
         from core.compute.process import main as compute
 
@@ -114,6 +116,10 @@ def _parser() -> argparse.ArgumentParser:
     dht.add_argument("key", nargs="?", help="for get: such as digits.0.1.3, or the prefix digits.0.1.")
     identity = add("identity", _identity, "Back up or restore the key that names this PC.")
     identity.add_argument("what", choices=["show", "export", "import"])
+    about = "Show the experts at work on all screens, or in another program's window."
+    screensaver = commands.add_parser("screensaver", help=about, add_help=False, prefix_chars="\0")
+    screensaver.add_argument("words", nargs="*")  # desktops call theirs in ways of their own: it reads them itself
+    screensaver.set_defaults(command=_screensaver)
     log = add("log", _log, "Show the worker's log.")
     log.add_argument("-n", dest="lines", type=int, default=50, help="how many lines (50)")
     log.add_argument("-f", "--follow", action="store_true", help="go on as lines are written; end with Ctrl+C")
@@ -166,13 +172,25 @@ def _app(options: argparse.Namespace) -> int:
         options.run = options.listen = options.role = None
         options.bootstrap, options.join = [], True
         return _worker(options)
-    # The app is a program of its own that knows the core; the core does not know the app.
+    _run("app", options, ["--in-tray"] if options.in_tray else [])
+    return 0
+
+
+def _screensaver(options: argparse.Namespace) -> int:
+    if sys.platform == "linux" and not _has_display():
+        print("hearth: There is no display that a screensaver could be shown on.", file=sys.stderr)
+        return 1
+    _run("app.screensaver", options, options.words)
+    return 0
+
+
+def _run(package: str, options: argparse.Namespace, words: list[str]) -> None:
+    """The app is a program of its own that knows the core; the core does not know the app. It ends this process."""
     import runpy
 
     folder = [] if options.data_dir is None else ["--data-dir", str(options.data_dir)]
-    sys.argv = ["hearth", *folder, *(["--in-tray"] if options.in_tray else [])]
-    runpy.run_module("app", run_name="__main__", alter_sys=True)
-    return 0
+    sys.argv = ["hearth", *folder, *words]
+    runpy.run_module(package, run_name="__main__", alter_sys=True)
 
 
 def _has_display() -> bool:

@@ -20,6 +20,7 @@ Celsius = Annotated[int, msgspec.Meta(ge=0, le=110)]
 Watts = Annotated[int, msgspec.Meta(ge=0, le=10_000)]
 Megabytes = Annotated[int, msgspec.Meta(ge=0, le=1_048_576)]
 Rate = Annotated[int, msgspec.Meta(ge=0, le=10_000_000)]
+Minutes = Annotated[int, msgspec.Meta(ge=0, le=1440)]
 Text = Annotated[str, msgspec.Meta(max_length=schedule.MAX_TEXT)]
 Names = Annotated[tuple[Annotated[str, msgspec.Meta(min_length=1, max_length=128)], ...], msgspec.Meta(max_length=64)]
 
@@ -222,6 +223,21 @@ class Settings:
     language: Literal["system", "en", "de"] = setting(
         "system", "Appearance", "Language", "System follows your desktop's language.",
         choices={"system": "System", "en": "English", "de": "Deutsch"},
+    )  # fmt: skip
+    screensaver_min: Minutes = setting(
+        0, "Appearance", "Show the screensaver after",
+        "When nobody has touched this PC for so long, all its screens show the experts at work, until the next touch. "
+        "Not on battery, and not over a full screen.",
+        "min", zero="Never",
+    )  # fmt: skip
+    screensaver_black_min: Minutes = setting(
+        10, "Appearance", "The screensaver goes black after",
+        "Counted from when it began. Your system turns the screens off as it always does.",
+        "min", zero="Never",
+    )  # fmt: skip
+    reduced_motion: bool = setting(
+        False, "Appearance", "Less motion",
+        "The screensaver shows what happens without lights that move. Your system's own setting holds as well.",
     )  # fmt: skip
     control_port: Annotated[int, msgspec.Meta(ge=0, le=65_535)] = setting(
         0, "Advanced", "Control port",

@@ -1098,6 +1098,10 @@
       <translation>App</translation>
     </message>
     <message>
+      <source>Screensaver</source>
+      <translation>Bildschirmschoner</translation>
+    </message>
+    <message>
       <source>Worker</source>
       <translation>Worker</translation>
     </message>
@@ -1788,6 +1792,78 @@
         <numerusform>Der Text endet nach %Ln Byte.</numerusform>
         <numerusform>Der Text endet nach %Ln Bytes.</numerusform>
       </translation>
+    </message>
+    <message>
+      <source>Hearth is not running</source>
+      <translation>Hearth läuft nicht</translation>
+    </message>
+    <message>
+      <source>bytes of text in {steps} steps</source>
+      <translation>Bytes Text in {steps} Schritten</translation>
+    </message>
+    <message>
+      <source>samples in {steps} steps</source>
+      <translation>Beispiele in {steps} Schritten</translation>
+    </message>
+    <message>
+      <source>answered a call</source>
+      <translation>hat geantwortet</translation>
+    </message>
+    <message>
+      <source>calls</source>
+      <translation>Aufrufe</translation>
+    </message>
+    <message>
+      <source>changed by gradients</source>
+      <translation>durch Gradienten geändert</translation>
+    </message>
+    <message>
+      <source>gradients back</source>
+      <translation>Gradienten zurück</translation>
+    </message>
+    <message>
+      <source>Touch it and it is yours within {time} (p95, last {count} times).</source>
+      <translation>Berühre ihn, und er gehört binnen {time} wieder dir (p95, die letzten {count} Male).</translation>
+    </message>
+    <message>
+      <source>experts in {shown} of {layers} layers, {here} of them here</source>
+      <translation>Experten in {shown} von {layers} Schichten, {here} davon hier</translation>
+    </message>
+    <message>
+      <source>hosted on this PC</source>
+      <translation>auf diesem PC beherbergt</translation>
+    </message>
+    <message>
+      <source>experts, {here} of them here</source>
+      <translation>Experten, {here} davon hier</translation>
+    </message>
+    <message>
+      <source>experts known, {here} of them here</source>
+      <translation>bekannte Experten, {here} davon hier</translation>
+    </message>
+    <message>
+      <source>peer connected</source>
+      <translation>verbundener Peer</translation>
+    </message>
+    <message>
+      <source>peers connected</source>
+      <translation>verbundene Peers</translation>
+    </message>
+    <message>
+      <source>calls served here per second</source>
+      <translation>hier beantwortete Aufrufe pro Sekunde</translation>
+    </message>
+    <message>
+      <source>training loss</source>
+      <translation>Trainingsverlust</translation>
+    </message>
+    <message>
+      <source>Nothing runs yet, and nothing is sent. Open Hearth: it says what it does, and asks you first.</source>
+      <translation>Noch läuft nichts, und nichts wird gesendet. Öffne Hearth: Es sagt, was es tut, und fragt dich zuerst.</translation>
+    </message>
+    <message>
+      <source>Nothing moves here, as no worker runs. Start Hearth, and you see the experts at work.</source>
+      <translation>Hier bewegt sich nichts, weil kein Worker läuft. Starte Hearth, und du siehst die Experten bei der Arbeit.</translation>
     </message>
     <message>
       <source>Pause</source>
@@ -2533,6 +2609,42 @@
     <message>
       <source>Deutsch</source>
       <translation>Deutsch</translation>
+    </message>
+    <message>
+      <source>Show the screensaver after</source>
+      <translation>Bildschirmschoner zeigen nach</translation>
+    </message>
+    <message>
+      <source>When nobody has touched this PC for so long, all its screens show the experts at work, until the next touch.</source>
+      <translation>Hat so lange niemand diesen PC berührt, zeigen alle seine Bildschirme die Experten bei der Arbeit, bis zur nächsten Berührung.</translation>
+    </message>
+    <message>
+      <source>Not on battery, and not over a full screen.</source>
+      <translation>Nicht im Akkubetrieb, und nicht über einem Vollbild.</translation>
+    </message>
+    <message>
+      <source>The screensaver goes black after</source>
+      <translation>Bildschirmschoner wird schwarz nach</translation>
+    </message>
+    <message>
+      <source>Counted from when it began.</source>
+      <translation>Gezählt ab seinem Beginn.</translation>
+    </message>
+    <message>
+      <source>Your system turns the screens off as it always does.</source>
+      <translation>Dein System schaltet die Bildschirme aus wie immer.</translation>
+    </message>
+    <message>
+      <source>Less motion</source>
+      <translation>Weniger Bewegung</translation>
+    </message>
+    <message>
+      <source>The screensaver shows what happens without lights that move.</source>
+      <translation>Der Bildschirmschoner zeigt, was geschieht, ohne bewegte Lichter.</translation>
+    </message>
+    <message>
+      <source>Your system's own setting holds as well.</source>
+      <translation>Die Einstellung deines Systems gilt ebenfalls.</translation>
     </message>
     <message>
       <source>Advanced</source>

@@ -86,9 +86,9 @@ def landmarks(folder: Path, env: dict[str, str], process: subprocess.Popen[bytes
     """When the window and the tray icon were on the screen and when a batch was trained."""
     screen = display.Display(env["DISPLAY"])
     try:
-        wait_until(lambda: _shown(screen, process.pid, "_NET_WM_PID"), "the window")
+        wait_until(lambda: shown(screen, process.pid, "_NET_WM_PID"), "the window")
         window = time.monotonic() - start
-        wait_until(lambda: _shown(screen, process.pid, "_XEMBED_INFO"), "the tray icon")
+        wait_until(lambda: shown(screen, process.pid, "_XEMBED_INFO"), "the tray icon")
         tray = time.monotonic() - start
     finally:
         screen.close()
@@ -97,7 +97,7 @@ def landmarks(folder: Path, env: dict[str, str], process: subprocess.Popen[bytes
     return {"window_s": window, "tray_s": tray, "batch_s": time.monotonic() - start}
 
 
-def _shown(screen: display.Display, pid: int, mark: str) -> bool:
+def shown(screen: display.Display, pid: int, mark: str) -> bool:
     """Whether a process has a visible window that carries a property."""
     mark_atom, pid_atom = screen.intern_atom(mark), screen.intern_atom("_NET_WM_PID")
     waiting = [screen.screen().root]

@@ -1,5 +1,6 @@
-"""The window: frames of the pages of a large swarm, start, processor time shown and hidden, memory."""
+"""The window: frames of the pages of a large swarm, start, processor time shown and hidden, memory; the screensaver."""
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -9,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from Xlib import display
 
-from tests.bench.alone import app, landmarks, memory, wait
+from tests.bench.alone import app, landmarks, memory, shown, wait
 from tests.bench.machine import progress, spread
 from tests.virtual_screen import desktop
-from tests.workers import ROOT, hearth
+from tests.workers import ROOT, hearth, wait_until, worker
 
 FRAMES, QUICK_FRAMES = 400, 80
 STARTS, QUICK_STARTS = 5, 1
@@ -28,6 +30,8 @@ def measure(quick: bool) -> dict[str, Any]:
         done = subprocess.run(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True, timeout=300, check=True)
         pages = json.loads(done.stdout.splitlines()[-1])
         progress(f"pages: {pages}")
+        saver = _screensaver(env, QUICK_IDLE_S if quick else IDLE_S)
+        progress(f"screensaver: {saver}")
         starts = []
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
@@ -36,7 +40,7 @@ def measure(quick: bool) -> dict[str, Any]:
                     starts.append(landmarks(folder, env, process, start)["window_s"])
                     if number == 0:
                         idle = _idle(folder, env, process, QUICK_IDLE_S if quick else IDLE_S)
-    return {"pages": pages, "start_to_window_s": spread(starts), **idle}
+    return {"pages": pages, "screensaver": saver, "start_to_window_s": spread(starts), **idle}
 
 
 def _idle(folder: Path, env: dict[str, str], process: subprocess.Popen[bytes], seconds: float) -> dict[str, Any]:
@@ -55,6 +59,24 @@ def _idle(folder: Path, env: dict[str, str], process: subprocess.Popen[bytes], s
     )
     found = {"idle_core_share": {"shown": shown, "hidden": hidden}, "app_memory_mb": used}
     return found | {"window_was_hidden": not windows.stdout.split()}
+
+
+def _screensaver(env: dict[str, str], seconds: float) -> dict[str, float]:
+    """It covers the screen while this PC trains the run `digits`, in which every expert is called all the time."""
+    with tempfile.TemporaryDirectory() as name, worker(Path(name)) as running:
+        running.until(lambda status: status.samples_per_s > 0, "training")
+        command = [sys.executable, "-m", "core", "screensaver", "--data-dir", name]
+        process = subprocess.Popen(command, cwd=ROOT, env=env)
+        try:
+            with contextlib.closing(display.Display(env["DISPLAY"])) as screen:
+                wait_until(lambda: shown(screen, process.pid, "_NET_WM_PID"), "the screensaver's window")
+            time.sleep(SETTLE_S)
+            found = {"core_share": _share(psutil.Process(process.pid), seconds)}
+            found["memory_mb"] = round(psutil.Process(process.pid).memory_info().rss / 2**20, 1)
+            return found
+        finally:
+            process.terminate()
+            process.wait(20)
 
 
 def _share(process: psutil.Process, seconds: float) -> float:

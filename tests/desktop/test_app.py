@@ -21,7 +21,7 @@ from Xlib import X, display
 from Xlib.xobject.drawable import Window
 
 from app.actions import Actions
-from app.instance import socket_name
+from app.instance import PAGES, socket_name
 from app.pages.experts import ExpertsPage
 from app.pages.home import HomePage
 from app.pages.log import LogPage
@@ -188,7 +188,8 @@ class App:
                     or "compute" in psutil.Process(pid).cmdline()
                 ):
                     psutil.Process(pid).kill()
-        QLocalServer.removeServer(socket_name(self.folder))
+        for page in PAGES:
+            QLocalServer.removeServer(socket_name(self.folder, page))
 
 
 def is_alive(pid: int) -> bool:
