@@ -11,13 +11,16 @@ run: $(VENV)/.system-run $(VENV)/.packages-run
 
 PYTEST := $(BIN)/python -m tests.virtual_screen $(BIN)/python -m pytest
 
-# All of them: those of swarms wait for other processes half of the time, so two files of them run side by side.
+# All of them. Those of swarms wait for other processes half of the time: the longest, which compares two swarms, runs
+# beside the tests of one process; then the others, two files at a time.
+ADVERSITY := tests/swarm/test_adversity.py
 test: $(VENV)/.system-test $(VENV)/.packages-test
 ifdef ARGS
 	@exec $(PYTEST) $(ARGS)
 else
-	@failed=0; $(PYTEST) tests/desktop tests/unit || failed=1; \
-	$(PYTEST) -n 2 --dist loadfile tests/swarm || failed=1; exit $$failed
+	@mkdir -p build; $(PYTEST) $(ADVERSITY) >build/adversity.txt 2>&1 & adversity=$$!; failed=0; \
+	$(PYTEST) tests/desktop tests/unit || failed=1; wait $$adversity || failed=1; cat build/adversity.txt; \
+	$(PYTEST) -n 2 --dist loadfile tests/swarm --ignore=$(ADVERSITY) || failed=1; exit $$failed
 endif
 
 check: $(VENV)/.system-test $(VENV)/.packages-test

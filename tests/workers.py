@@ -83,7 +83,9 @@ class RunningWorker:
     def compute(self) -> psutil.Process | None:
         """The compute process, if there is one."""
         pids = [process.pid for process in self.status().processes if process.name == "compute"]
-        return psutil.Process(pids[0]) if pids else None
+        with contextlib.suppress(psutil.NoSuchProcess):  # it may have ended meanwhile
+            return psutil.Process(pids[0]) if pids else None
+        return None
 
     def close(self) -> None:
         """End the worker in the friendly way; whatever still lives then is a fault."""

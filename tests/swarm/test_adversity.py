@@ -35,7 +35,8 @@ LEARNT = 400
 """Steps after which `text` is compared as closely as `digits`."""
 ADOPTED_S = 120.0
 BLOCKED_S = 2.0
-"""The most that a step may take longer than the slowest one in peace."""
+"""The most that a step may take longer than twice the slowest one in peace: how many programs share the processor
+decides more."""
 HELD_OUT = 8192
 CHOSEN = (item.partition(":") for item in os.environ.get("HEARTH_ADVERSITY", "").split())
 STEPS = {"digits": 900, "text": 40} | {run: int(steps) for run, _, steps in CHOSEN}
@@ -164,7 +165,7 @@ def test_a_swarm_learns_as_well_while_peers_die_freeze_lie_and_join(tmp_path: Pa
     )
     assert disturbed >= undisturbed - (EARLY if run == "text" and steps < LEARNT else TOLERANCE)
     assert adopted_s < ADOPTED_S
-    assert swarm.slowest < usual_s + BLOCKED_S
+    assert swarm.slowest < 2 * usual_s + BLOCKED_S
     assert in_peace.lost == 0
     assert after.lost - before.lost <= before.in_flight, "batches were lost that were not on their way at the kill"
     assert before.lost == 0 and end.lost == after.lost, "batches were lost although no host had died"

