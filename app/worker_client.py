@@ -5,6 +5,7 @@ structs before anybody sees it; a line that does not fit ends the connection wit
 """
 
 import logging
+import math
 import os
 import time
 from collections.abc import Callable
@@ -56,8 +57,13 @@ class _Line(msgspec.Struct, frozen=True):
 class _Asked:
     """A request on its way."""
 
-    def __init__(self, result: Any, done: Callable[[Any], None], failed: Failed, timer: QTimer, each: Each) -> None:
-        self.result, self.done, self.failed, self.timer, self.each = result, done, failed, timer, each
+    def __init__(self, result: Any, done: Callable[[Any], None], failed: Failed, deadline_s: float, each: Each) -> None:
+        self.result, self.done, self.failed, self.deadline_s, self.each = result, done, failed, deadline_s, each
+        self.wait()
+
+    def wait(self) -> None:
+        """The deadline counts from now on."""
+        self.until = time.monotonic() + self.deadline_s
 
 
 EVENTS: dict[str, Any] = {
@@ -116,6 +122,9 @@ class WorkerClient(QObject):
         self._socket.readyRead.connect(self._read)
         self._socket.disconnected.connect(lambda: self._drop(ENDED))
         self._socket.errorOccurred.connect(lambda: self._drop(ENDED if self.is_connected else NOBODY))
+        self._deadline = QTimer(self, singleShot=True)
+        """One for all requests: timers of their own, deleted with the answers, crashed PySide now and then."""
+        self._deadline.timeout.connect(self._expire)
         self._hello_timer = QTimer(self, singleShot=True, interval=int(HELLO_DEADLINE_S * 1000))
         self._hello_timer.timeout.connect(lambda: self._drop("The worker did not say hello in 5 s."))
         self._silence_timer = QTimer(self, interval=int(SILENCE_S * 1000))
@@ -174,11 +183,8 @@ class WorkerClient(QObject):
             QTimer.singleShot(0, self, lambda: failed(refusal))
             return None
         number, self._next_id = self._next_id, self._next_id + 1
-        timer = QTimer(self, singleShot=True, interval=int(deadline_s * 1000))
-        late = HearthError(f"The worker did not answer in {deadline_s:g} s. Try again.")
-        timer.timeout.connect(lambda: self._finish(number, error=late))
-        timer.start()
-        self._asked[number] = _Asked(result, done, failed, timer, each)
+        self._asked[number] = _Asked(result, done, failed, deadline_s, each)
+        self._watch()
         raw = msgspec.Raw(msgspec.json.encode(params)) if params is not None else msgspec.Raw(b"{}")
         self._send(wire.Request(number, method, raw))
         return number
@@ -213,9 +219,7 @@ class WorkerClient(QObject):
 
     def stop(self, number: int) -> None:
         """End a text; neither `done` nor `failed` of it is called any more."""
-        if asked := self._asked.pop(number, None):
-            asked.timer.stop()
-            asked.timer.deleteLater()
+        if self._asked.pop(number, None):
             self.request("stop", wire.StopParams(number))
 
     def network(self, first: int, done: Callable[[wire.NetworkStatus], None], failed: Failed) -> None:
@@ -302,7 +306,7 @@ class WorkerClient(QObject):
         if name == "piece":
             asked = self._asked.get(data.request)
             if asked is not None and asked.each is not None:  # else it was stopped
-                asked.timer.start()
+                asked.wait()
                 asked.each(data)
             return
         signal: Any = getattr(self, name)
@@ -312,8 +316,6 @@ class WorkerClient(QObject):
         asked = self._asked.pop(number, None)
         if asked is None:
             return  # its deadline has passed
-        asked.timer.stop()
-        asked.timer.deleteLater()
         if error is not None:
             asked.failed(error)
             return
@@ -324,6 +326,20 @@ class WorkerClient(QObject):
             asked.failed(problem)
             raise problem from fault
         asked.done(result)
+
+    def _watch(self) -> None:
+        """Wake up for the earliest deadline."""
+        if self._asked:
+            wait = min(asked.until for asked in self._asked.values()) - time.monotonic()
+            self._deadline.start(max(0, math.ceil(wait * 1000)))
+
+    def _expire(self) -> None:
+        now = time.monotonic()
+        for number, asked in list(self._asked.items()):
+            if asked.until <= now:
+                late = f"The worker did not answer in {asked.deadline_s:g} s. Try again."
+                self._finish(number, error=HearthError(late))
+        self._watch()
 
     def _check_silence(self) -> None:
         if time.monotonic() - self._heard >= SILENCE_S:
@@ -350,10 +366,9 @@ class WorkerClient(QObject):
         self._silence_timer.stop()
         if self._socket.state() != QAbstractSocket.SocketState.UnconnectedState:
             self._socket.abort()
+        self._deadline.stop()
         asked, self._asked = self._asked, {}
         for one in asked.values():
-            one.timer.stop()
-            one.timer.deleteLater()
             one.failed(reason)
 
 
