@@ -2746,14 +2746,6 @@
       <translation>Der Worker hat die Version {0}, die App {1}: Beende Hearth und starte es neu.</translation>
     </message>
     <message>
-      <source>The worker did not answer in {0} s.</source>
-      <translation>Der Worker hat in {0} s nicht geantwortet.</translation>
-    </message>
-    <message>
-      <source>Try again.</source>
-      <translation>Versuch es erneut.</translation>
-    </message>
-    <message>
       <source>The worker has not answered for {0} s.</source>
       <translation>Der Worker hat seit {0} s nicht geantwortet.</translation>
     </message>
@@ -2772,6 +2764,14 @@
     <message>
       <source>The worker sent a line over the limit of {0} bytes.</source>
       <translation>Der Worker sandte eine Zeile über der Grenze von {0} Bytes.</translation>
+    </message>
+    <message>
+      <source>The worker did not answer in {0} s.</source>
+      <translation>Der Worker hat in {0} s nicht geantwortet.</translation>
+    </message>
+    <message>
+      <source>Try again.</source>
+      <translation>Versuch es erneut.</translation>
     </message>
     <message>
       <source>The worker did not say hello in 5 s.</source>
