@@ -33,6 +33,7 @@ class Row(QWidget):
         label, explanation: what is shown, and searched in.
         control: changes the value.
         default: the standard value.
+        at_start: the worker reads the value at its start only.
     """
 
     chosen = Signal(object)
@@ -40,7 +41,7 @@ class Row(QWidget):
     restart_asked = Signal()
     """The worker shall start anew, so that the value is in force."""
 
-    def __init__(self, label: str, explanation: str, control: Control, default: Any) -> None:
+    def __init__(self, label: str, explanation: str, control: Control, default: Any, at_start: bool = False) -> None:
         super().__init__()
         self.label, self.explanation, self.control, self.default = label, explanation, control, default
         self._marks = True
@@ -53,15 +54,13 @@ class Row(QWidget):
         keep.setRetainSizeWhenHidden(True)
         self.reset.setSizePolicy(keep)
         self._dot = _Dot()
-        self._error = Label("", "cap", "bad", wrap=True)
-        self._error.hide()
-        self.restart = Button(tr("Start the worker anew"), "link", "refresh")
-        self.restart.setAccessibleName(tr("Start the worker anew for {label}", label=label))
-        self.restart.clicked.connect(self.restart_asked)
-        self._pending = Label(tr(PENDING), "cap", "warn", wrap=True)
+        self._error: Label | None = None
+        """Only made when there is one: there are many rows."""
+        self.restart: Button | None = None
         self.divider = Divider()
         self._build()
-        self.set_pending(False)
+        if at_start:
+            self._build_restart()
         self.show_value(default)
 
     def _build(self) -> None:
@@ -71,14 +70,11 @@ class Row(QWidget):
         title.addWidget(self._dot)
         title.addStretch(1)
         words, controls = QWidget(), QWidget()
-        texts = QVBoxLayout(words)
+        self._texts = texts = QVBoxLayout(words)
         texts.setContentsMargins(0, 0, 0, 0)
         texts.setSpacing(2)
         texts.addLayout(title)
         texts.addWidget(Label(self.explanation, "cap", "text2", wrap=True))
-        texts.addWidget(self._error)
-        texts.addWidget(self._pending)
-        texts.addWidget(self.restart)
         row = QHBoxLayout(controls)
         row.setContentsMargins(0, 2, 0, 2)
         row.setSpacing(look.L)
@@ -92,6 +88,15 @@ class Row(QWidget):
         column.addWidget(Pair(words, controls, (1, 0), early=False, spacing=look.L))
         self.setMinimumHeight(theme().px(44))
 
+    def _build_restart(self) -> None:
+        self._pending = Label(tr(PENDING), "cap", "warn", wrap=True)
+        self.restart = Button(tr("Start the worker anew"), "link", "refresh")
+        self.restart.setAccessibleName(tr("Start the worker anew for {label}", label=self.label))
+        self.restart.clicked.connect(self.restart_asked)
+        self._texts.addWidget(self._pending)
+        self._texts.addWidget(self.restart)
+        self.set_pending(False)
+
     def show_value(self, value: Any, error: str = "") -> None:
         """Show a value, and a sentence if another one was refused."""
         self._value = value
@@ -99,8 +104,12 @@ class Row(QWidget):
         changed = self.is_changed and self._marks
         self._dot.setVisible(changed)
         self.reset.setVisible(changed)
-        self._error.setText(error)
-        self._error.setVisible(bool(error))
+        if error and self._error is None:
+            self._error = Label("", "cap", "bad", wrap=True)
+            self._texts.insertWidget(2, self._error)
+        if self._error is not None:
+            self._error.setText(error)
+            self._error.setVisible(bool(error))
 
     def leave_unmarked(self) -> None:
         """A value that is not the standard one is neither marked nor can be reset."""
@@ -111,8 +120,9 @@ class Row(QWidget):
 
     def set_pending(self, pending: bool) -> None:
         """Whether the value counts only once the worker has started anew."""
-        self._pending.setVisible(pending)
-        self.restart.setVisible(pending)
+        if self.restart is not None:
+            self._pending.setVisible(pending)
+            self.restart.setVisible(pending)
 
     def fits(self, words: list[str]) -> bool:
         """Whether each word stands in the label or the explanation; `words` are in lower case."""
@@ -121,7 +131,7 @@ class Row(QWidget):
 
     @property
     def error(self) -> str:
-        return self._error.text()
+        return self._error.text() if self._error is not None else ""
 
     @property
     def is_changed(self) -> bool:
@@ -133,7 +143,8 @@ def row_of(field: "dataclasses.Field[Any]", kind: Any) -> Row:
     explanation = " ".join(tr_setting(part) for part in SENTENCES.split(field.metadata["help"]))
     if field.name == "threads":
         explanation = f"{explanation} {tr('This PC has %Ln core(s).', cores())}"
-    return Row(tr_setting(field.metadata["label"]), explanation, make_control(field, kind), DEFAULTS[field.name])
+    label, at_start = tr_setting(field.metadata["label"]), field.metadata.get("restart", False)
+    return Row(label, explanation, make_control(field, kind), DEFAULTS[field.name], at_start)
 
 
 class LoginRow(Row):

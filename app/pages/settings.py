@@ -21,8 +21,6 @@ from core.errors import HearthError
 from core.settings import START, Settings
 
 NO_WORKER = mark("Settings can be changed as soon as the worker answers.")
-RESTART = {field.name for field in dataclasses.fields(Settings) if field.metadata.get("restart")}
-"""What the worker reads at its start only."""
 SEARCH_WIDTH = 220
 
 
@@ -119,7 +117,7 @@ class SettingsPage(Page):
             self._in_force = self.values
         for name, row in self.rows.items():
             row.show_value(self.values[name])
-            row.set_pending(name in RESTART and self.values[name] != self._in_force[name])
+            row.set_pending(self.values[name] != self._in_force[name])
         for group in self.groups.values():
             group.look()
         self.applied.emit(self.values)

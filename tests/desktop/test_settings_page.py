@@ -309,7 +309,7 @@ def run_choice(page: SettingsPage) -> RunControl:
 
 def test_a_run_is_chosen_and_counts_from_the_next_start_on(qtbot: QtBot, page: SettingsPage, toy: ToyWorker) -> None:
     row, choice = page.rows["run"], run_choice(page).choice
-    assert choice.currentText() == "Handwritten digits" and not row.restart.isVisible()
+    assert row.restart and choice.currentText() == "Handwritten digits" and not row.restart.isVisible()
     choice.setFocus()
     QTest.keyClick(choice, Qt.Key.Key_Down)
     qtbot.waitUntil(lambda: toy.settings["run"] == "text")
