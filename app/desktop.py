@@ -121,18 +121,20 @@ class Desktop(QObject):
         from app.pages.model import ModelPage
         from app.pages.network import NetworkPage
         from app.pages.settings import SettingsPage
+        from app.pages.trust import TrustPage
         from app.window.main_window import MainWindow
 
-        self.settings_page = SettingsPage(self.client)
+        self.settings_page = SettingsPage(self.client, self.actions)
         self.log_page = LogPage(self.folder / LOG_FILE.parent)
         pages = [
             HomePage(self.actions),
             ModelPage(self.client),
             ContributionPage(self.client),
-            NetworkPage(self.client),
+            NetworkPage(self.client, self.actions),
             ExpertsPage(self.client),
             self.settings_page,
             self.log_page,
+            TrustPage(self.client),
         ]
         self.window = MainWindow(pages, self.actions)
         geometry = self.view.value("geometry")

@@ -5,11 +5,11 @@ import typing
 from pathlib import Path
 from typing import Any
 
-from app.first_run.step import Facts, Step
+from app.first_run.step import Step
 from app.language import told, tr, tr_setting
 from app.pages.recovery import RecoveryWords
 from app.pages.setting_row import LoginRow, Row, row_of
-from app.window.widgets import Card, Label, Pair
+from app.window.widgets import Card, Facts, Label, Pair
 from app.window.words import percent
 from core import consent, settings_file
 from core import manifest as manifests

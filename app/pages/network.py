@@ -9,6 +9,7 @@ from PySide6.QtGui import QGuiApplication, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from app import theme as look
+from app.actions import Actions
 from app.icons import Icon
 from app.language import mark, told, tr
 from app.theme import theme
@@ -382,7 +383,7 @@ class PeersCard(Card):
 class NetworkPage(Page):
     """Looks at the peers every other second while it is seen, a page of peers at a time."""
 
-    def __init__(self, client: WorkerClient) -> None:
+    def __init__(self, client: WorkerClient, actions: Actions) -> None:
         super().__init__(
             "network",
             tr("Network"),
@@ -390,6 +391,9 @@ class NetworkPage(Page):
             tr("Network"),
             tr("Who this PC works with, and how they reach each other."),
         )
+        self.trust = Button(tr("What leaves this PC"), "link", "shield")
+        self.trust.clicked.connect(lambda: actions.open_page.emit("trust"))
+        self.head.addWidget(self.trust, 0, Qt.AlignmentFlag.AlignTop)
         self._client = client
         self.reach, self.doctor, self.peers = ReachCard(), DoctorCard(client), PeersCard()
         self.notice = Notice()

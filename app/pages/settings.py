@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QLineEdit
 
+from app.actions import Actions
 from app.language import mark, told, tr, tr_setting
 from app.pages.recovery import WHAT, RecoveryWords
 from app.pages.setting_row import DEFAULTS, Group, LoginRow, Row, row_of
@@ -22,6 +23,7 @@ from core.settings import START, Settings
 
 NO_WORKER = mark("Settings can be changed as soon as the worker answers.")
 SEARCH_WIDTH = 220
+TRUST = mark("What leaves this PC, and which program it is")
 
 
 class SettingsPage(Page):
@@ -35,7 +37,7 @@ class SettingsPage(Page):
     restart_asked = Signal()
     """The worker shall start anew, so that what it reads at its start is in force."""
 
-    def __init__(self, client: WorkerClient) -> None:
+    def __init__(self, client: WorkerClient, actions: Actions) -> None:
         super().__init__(
             "settings",
             tr("Settings"),
@@ -64,6 +66,9 @@ class SettingsPage(Page):
         self.words = RecoveryWords(client.folder)
         self.identity.body.addWidget(self.words)
         self.body.insertWidget(self.body.indexOf(self.groups["Advanced"]), self.identity)
+        self.trust = Button(tr(TRUST), "link", "shield")
+        self.trust.clicked.connect(lambda: actions.open_page.emit("trust"))
+        self.body.addWidget(self.trust, 0, Qt.AlignmentFlag.AlignLeft)
         self.body.addStretch(1)
         order_focus(self)
         self.search.textChanged.connect(self._search)

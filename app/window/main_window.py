@@ -120,7 +120,7 @@ class MainWindow(QWidget):
     """The window around the pages.
 
     Args:
-        pages: in the order of the sidebar; "home" is shown first.
+        pages: in the order of the sidebar, those that it does not list last; the first one is shown.
         actions: what the user asks for.
     """
 
@@ -139,7 +139,7 @@ class MainWindow(QWidget):
         self.setWindowIcon(app_icon())
         self.setMinimumSize(*MINIMUM)
         self.resize(*DEFAULT)
-        self.sidebar = Sidebar([(page.title, page.icon) for page in self._pages])
+        self.sidebar = Sidebar([(page.title, page.icon) for page in self._pages if page.listed])
         self._stack = QStackedWidget()
         for page in self._pages:
             self._stack.addWidget(page)
@@ -170,7 +170,7 @@ class MainWindow(QWidget):
         row.addWidget(self._content, 1)
 
     def _shortcuts(self) -> None:
-        for number in range(len(self._pages)):
+        for number in range(len(self.sidebar.buttons)):
             self._shortcut(f"Ctrl+{number + 1}", lambda number=number: self._show(number, by_keyboard=True))
         self._shortcut("Ctrl+,", lambda: self.open_page("settings", by_keyboard=True))
         self._shortcut("F1", self._why_by_keyboard)
@@ -223,6 +223,8 @@ class MainWindow(QWidget):
 
     def _show(self, number: int, by_keyboard: bool = False) -> None:
         self._stack.setCurrentIndex(number)
+        if number >= len(self.sidebar.buttons):
+            return  # not listed: the page that led here stays marked
         self.sidebar.buttons[number].setChecked(True)
         if by_keyboard:
             self.ring.by_keyboard = True

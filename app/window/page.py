@@ -27,6 +27,8 @@ class Page(QWidget):
     def __init__(self, name: str, title: str, icon: str, heading: str = "", subtitle: str = "") -> None:
         super().__init__()
         self.name, self.title, self.icon = name, title, icon
+        self.listed = True
+        """Whether the sidebar has it; others are reached from pages. They come last."""
         self._narrow = False
         self._scroll = QScrollArea()
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)

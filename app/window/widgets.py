@@ -5,6 +5,7 @@ from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QFrame,
+    QGridLayout,
     QHBoxLayout,
     QLabel,
     QSizePolicy,
@@ -191,6 +192,27 @@ class Card(Panel):
         self.body.setSpacing(look.S)
         outer.addLayout(self.body, 1)
         self.setAccessibleName(title)
+
+
+class Facts(Card):
+    """A card of statements: an icon, a sentence in short, and what is meant by it."""
+
+    def __init__(self, title: str, tone: str, facts: list[tuple[str, str, str]]) -> None:
+        """Args: title, tone of the icons, and of each statement its icon, short form and explanation."""
+        super().__init__(title)
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(look.M)
+        grid.setVerticalSpacing(look.M)
+        grid.setColumnStretch(1, 1)
+        for row, (icon, short, words) in enumerate(facts):
+            texts = QVBoxLayout()
+            texts.setSpacing(2)
+            texts.addWidget(Label(short, "strong", wrap=True))
+            texts.addWidget(Label(words, "body", "text2", wrap=True))
+            grid.addWidget(Icon(icon, tone, 20), row, 0, Qt.AlignmentFlag.AlignTop)
+            grid.addLayout(texts, row, 1)
+        self.body.addLayout(grid)
+        self.body.addStretch(1)
 
 
 class Bar(QWidget):

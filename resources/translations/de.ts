@@ -1518,6 +1518,10 @@
       <translation>Mit wem dieser PC arbeitet und wie sie einander erreichen.</translation>
     </message>
     <message>
+      <source>What leaves this PC</source>
+      <translation>Was diesen PC verlässt</translation>
+    </message>
+    <message>
       <source>none</source>
       <translation>keine</translation>
     </message>
@@ -1615,6 +1619,10 @@
     <message>
       <source>Settings can be changed as soon as the worker answers.</source>
       <translation>Einstellungen lassen sich ändern, sobald der Worker antwortet.</translation>
+    </message>
+    <message>
+      <source>What leaves this PC, and which program it is</source>
+      <translation>Was diesen PC verlässt, und welches Programm es ist</translation>
     </message>
     <message>
       <source>Settings</source>
@@ -1761,6 +1769,202 @@
     <message>
       <source>{bits} bits a byte on unseen text</source>
       <translation>{bits} Bit pro Byte bei unbekanntem Text</translation>
+    </message>
+    <message>
+      <source>Asking the worker for its ledger.</source>
+      <translation>Der Worker wird nach seinem Kassenbuch gefragt.</translation>
+    </message>
+    <message>
+      <source>Nothing has left this PC yet.</source>
+      <translation>Noch hat nichts diesen PC verlassen.</translation>
+    </message>
+    <message>
+      <source>Reading the program's files.</source>
+      <translation>Die Dateien des Programms werden gelesen.</translation>
+    </message>
+    <message>
+      <source>In your local network this PC also announces its id, its run and its port, unless “Find peers on this network” is off. Nothing is sent to the makers of Hearth.</source>
+      <translation>In deinem lokalen Netzwerk nennt dieser PC auch seine Kennung, seinen Lauf und seinen Port, außer wenn „Peers in diesem Netzwerk finden“ aus ist. An die Hersteller von Hearth wird nichts gesendet.</translation>
+    </message>
+    <message>
+      <source>Of a newer version of the worker</source>
+      <translation>Von einer neueren Version des Workers</translation>
+    </message>
+    <message>
+      <source>peers of the run</source>
+      <translation>Peers des Laufs</translation>
+    </message>
+    <message>
+      <source>Tensors: what experts are given, what they answer, gradients</source>
+      <translation>Tensoren: was Experten bekommen, was sie antworten, Gradienten</translation>
+    </message>
+    <message>
+      <source>peers that train with you</source>
+      <translation>Peers, die mit dir trainieren</translation>
+    </message>
+    <message>
+      <source>Weights and optimizer state of experts, pieces of the run's data</source>
+      <translation>Gewichte und Optimiererzustand von Experten, Teile der Daten des Laufs</translation>
+    </message>
+    <message>
+      <source>peers that keep copies or take over</source>
+      <translation>Peers, die Kopien halten oder übernehmen</translation>
+    </message>
+    <message>
+      <source>Which experts are here, their versions and load, your address and key, signed</source>
+      <translation>Welche Experten hier sind, ihre Versionen und Last, deine Adresse und dein Schlüssel, signiert</translation>
+    </message>
+    <message>
+      <source>peers that keep the directory</source>
+      <translation>Peers, die das Verzeichnis führen</translation>
+    </message>
+    <message>
+      <source>Names and versions of experts</source>
+      <translation>Namen und Versionen von Experten</translation>
+    </message>
+    <message>
+      <source>Addresses, and knocks that open a way through routers</source>
+      <translation>Adressen, und Klopfzeichen, die einen Weg durch Router öffnen</translation>
+    </message>
+    <message>
+      <source>peers that help others to meet</source>
+      <translation>Peers, durch die andere sich finden</translation>
+    </message>
+    <message>
+      <source>Sealed traffic of two others, which this PC cannot read</source>
+      <translation>Versiegelter Verkehr zweier anderer, den dieser PC nicht lesen kann</translation>
+    </message>
+    <message>
+      <source>those two peers</source>
+      <translation>diese beiden Peers</translation>
+    </message>
+    <message>
+      <source>Packet headers, acknowledgements, what is under way</source>
+      <translation>Paketköpfe, Bestätigungen, was unterwegs ist</translation>
+    </message>
+    <message>
+      <source>all of these</source>
+      <translation>alle diese</translation>
+    </message>
+    <message>
+      <source>Tensors only, no code</source>
+      <translation>Nur Tensoren, kein Code</translation>
+    </message>
+    <message>
+      <source>Peers exchange numbers and short typed messages, whose sizes are checked before anything is read. What others send is never run, and nothing is ever unpickled.</source>
+      <translation>Peers tauschen Zahlen und kurze, typisierte Nachrichten aus, deren Größe geprüft ist, bevor etwas gelesen wird. Was andere senden, wird nie ausgeführt, und nie wird etwas mit pickle gelesen.</translation>
+    </message>
+    <message>
+      <source>Encrypted from peer to peer</source>
+      <translation>Verschlüsselt von Peer zu Peer</translation>
+    </message>
+    <message>
+      <source>Each connection proves both keys (QUIC, TLS 1.3). Who passes your traffic on cannot read it.</source>
+      <translation>Jede Verbindung beweist beide Schlüssel (QUIC, TLS 1.3). Wer deinen Verkehr weiterreicht, kann ihn nicht lesen.</translation>
+    </message>
+    <message>
+      <source>No name, no account</source>
+      <translation>Kein Name, kein Konto</translation>
+    </message>
+    <message>
+      <source>Others see this PC's public key and internet address. Your files, your keystrokes and what is on your screen are not read; which programs run is looked at to give way to them, and stays here.</source>
+      <translation>Andere sehen den öffentlichen Schlüssel und die Internetadresse dieses PCs. Deine Dateien, deine Tastendrücke und was auf deinem Bildschirm steht, werden nicht gelesen; welche Programme laufen, wird angesehen, um ihnen zu weichen, und bleibt hier.</translation>
+    </message>
+    <message>
+      <source>{what}. To: {whom}.</source>
+      <translation>{what}. An: {whom}.</translation>
+    </message>
+    <message>
+      <source>not told</source>
+      <translation>nicht genannt</translation>
+    </message>
+    <message>
+      <source>What leaves this PC, and to whom</source>
+      <translation>Was diesen PC verlässt, und an wen</translation>
+    </message>
+    <message>
+      <source>Sent today</source>
+      <translation>Heute gesendet</translation>
+    </message>
+    <message>
+      <source>Received today</source>
+      <translation>Heute empfangen</translation>
+    </message>
+    <message>
+      <source>Sent ever</source>
+      <translation>Je gesendet</translation>
+    </message>
+    <message>
+      <source>Received ever</source>
+      <translation>Je empfangen</translation>
+    </message>
+    <message>
+      <source>This program</source>
+      <translation>Dieses Programm</translation>
+    </message>
+    <message>
+      <source>Build: {hash}</source>
+      <translation>Stand: {hash}</translation>
+    </message>
+    <message>
+      <source>The build is a hash over all files of the program: two PCs with the same files show the same one. Hearth is free software (Apache 2.0); its source says all that is said here.</source>
+      <translation>Der Stand ist ein Hash über alle Dateien des Programms: zwei PCs mit denselben Dateien zeigen denselben. Hearth ist freie Software (Apache 2.0); ihre Quellen sagen alles, was hier steht.</translation>
+    </message>
+    <message>
+      <source>Libraries and their licences</source>
+      <translation>Bibliotheken und ihre Lizenzen</translation>
+    </message>
+    <message>
+      <source>No library told about itself; their licences lie beside the program.</source>
+      <translation>Keine Bibliothek nannte sich; ihre Lizenzen liegen beim Programm.</translation>
+    </message>
+    <message>
+      <source>Trust</source>
+      <translation>Vertrauen</translation>
+    </message>
+    <message>
+      <source>What leaves this PC, as it counts it itself, and what it is that runs here.</source>
+      <translation>Was diesen PC verlässt, wie er es selbst zählt, und was hier eigentlich läuft.</translation>
+    </message>
+    <message>
+      <source>What, and to whom</source>
+      <translation>Was, und an wen</translation>
+    </message>
+    <message>
+      <source>{kind}, sent: {size}</source>
+      <translation>{kind}, gesendet: {size}</translation>
+    </message>
+    <message>
+      <source>{kind}, received: {size}</source>
+      <translation>{kind}, empfangen: {size}</translation>
+    </message>
+    <message>
+      <source>Counted since {day}, headers included.</source>
+      <translation>Gezählt seit dem {day}, mit allen Köpfen.</translation>
+    </message>
+    <message>
+      <source>Library</source>
+      <translation>Bibliothek</translation>
+    </message>
+    <message>
+      <source>Version</source>
+      <translation>Version</translation>
+    </message>
+    <message>
+      <source>Licence</source>
+      <translation>Lizenz</translation>
+    </message>
+    <message>
+      <source>What you can rely on</source>
+      <translation>Worauf du dich verlassen kannst</translation>
+    </message>
+    <message>
+      <source>The program's files could not be read: {reason}.</source>
+      <translation>Die Dateien des Programms waren nicht zu lesen: {reason}.</translation>
+    </message>
+    <message>
+      <source>Build</source>
+      <translation>Stand</translation>
     </message>
     <message>
       <source>{start} to {end}</source>

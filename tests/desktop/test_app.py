@@ -213,9 +213,9 @@ class Plan:
         theme()
         client, actions = WorkerClient(folder, "0.1.0"), Actions()
         self.home, self.model = HomePage(actions), ModelPage(client)
+        network, settings = NetworkPage(client, actions), SettingsPage(client, actions)
         self.window = MainWindow(
-            [self.home, self.model, NetworkPage(client), ExpertsPage(client), SettingsPage(client), LogPage(folder)],
-            actions,
+            [self.home, self.model, network, ExpertsPage(client), settings, LogPage(folder)], actions
         )
         self.window.resize(*DEFAULT)
         self.window.set_connected(True, "")

@@ -10,6 +10,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from app.actions import Actions
 from app.pages.network import NetworkPage
 from app.theme import theme
 from app.worker_client import WorkerClient
@@ -56,7 +57,7 @@ def page(qtbot: QtBot, toy: ToyWorker, folder: Path) -> Iterator[NetworkPage]:
     peers = make_peers(2500)
     toy.answers["network"] = lambda params: make_network(peers, params["first"])
     client = WorkerClient(folder, "0.1.0")
-    page = NetworkPage(client)
+    page = NetworkPage(client, Actions())
     qtbot.addWidget(page)
     page.resize(828, 690)
     with qtbot.waitSignal(client.connected):

@@ -11,6 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.actions import Actions
 from app.pages.controls import ChoiceControl, NumberControl, RunControl, SwitchControl, TextControl, bounds
 from app.pages.settings import SettingsPage
 from app.theme import theme
@@ -32,7 +33,7 @@ def config(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def page(qtbot: QtBot, folder: Path, toy: ToyWorker, config: Path) -> Iterator[SettingsPage]:
     theme()
     client = WorkerClient(folder, "0.1.0")
-    page = SettingsPage(client)
+    page = SettingsPage(client, Actions())
     client.connected.connect(lambda snapshot: page.set_values(snapshot.settings))
     client.connected.connect(lambda snapshot: page.set_connected(True, ""))
     qtbot.addWidget(page)

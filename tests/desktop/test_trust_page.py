@@ -1,0 +1,143 @@
+"""Trust: bytes by kind from a real ledger, the build, the licences; without a worker, and where one gets there."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel
+from pytestqt.qtbot import QtBot
+
+from app import build
+from app.actions import Actions
+from app.pages.network import NetworkPage
+from app.pages.settings import SettingsPage
+from app.pages.trust import NOTHING, TrustPage
+from app.theme import theme
+from app.window.main_window import MainWindow
+from app.worker_client import WorkerClient
+from core.community.ledger import Ledger
+from core.community.messages import Amounts
+from core.community.reading import read_only
+from core.control.messages import ErrorInfo
+from tests.desktop.conftest import ToyWorker, make_status
+from tests.desktop.test_widgets import SIZES, misfits
+
+
+@pytest.fixture
+def opened(qtbot: QtBot, toy: ToyWorker, folder: Path) -> Iterator[tuple[MainWindow, TrustPage]]:
+    """The window with the pages that lead to it, and the page itself."""
+    client, actions = WorkerClient(folder, "0.1.0"), Actions()
+    client.dial()
+    qtbot.waitUntil(lambda: client.is_connected)
+    page = TrustPage(client)
+    window = MainWindow([SettingsPage(client, actions), NetworkPage(client, actions), page], actions)
+    qtbot.addWidget(window)
+    window.show()
+    window.set_connected(True)
+    window.update_status(make_status(version="0.1.7"))
+    yield window, page
+    window.may_close = True
+    client.hang_up()
+
+
+def texts(page: TrustPage) -> list[str]:
+    return [label.text() for label in page.findChildren(QLabel) if label.isVisible()]
+
+
+def moved(folder: Path) -> None:
+    """Let a ledger tell of traffic, also of a kind that this app does not know."""
+    ledger = Ledger(folder)
+    for kind, sent in (("expert", 4_200_000), ("dht", 38_000), ("trunk", 900)):
+        ledger.add("digits", f"network.{kind}", Amounts(bytes_in=2 * sent, bytes_out=sent))
+    ledger.close()
+
+
+def test_it_tells_bytes_by_kind_and_to_whom(
+    qtbot: QtBot, toy: ToyWorker, folder: Path, opened: tuple[MainWindow, TrustPage]
+) -> None:
+    window, page = opened
+    window.open_page("trust")
+    qtbot.waitUntil(lambda: NOTHING in texts(page))
+    moved(folder)
+    toy.tell_of(read_only(folder))
+    page._look()
+    qtbot.waitUntil(lambda: page.traffic.rows["expert"][0].text() == "4.2 MB")
+    shown = texts(page)
+    for words in (
+        "8.4 MB",
+        "38.0 kB",
+        "Tensors only, no code",
+        "Tensors: what experts are given, what they answer, gradients. To: peers that train with you.",
+        "trunk",
+        "Of a newer version of the worker",
+    ):
+        assert any(text.startswith(words) for text in shown), words
+    assert page.traffic.rows["dht"][1].accessibleName() == "Directory of experts, received: 76.0 kB"
+    assert page.traffic._figures[2].accessibleName() == "Sent ever: 4.2 MB"
+    assert "Hearth 0.1.7" in shown
+    for size in SIZES:
+        window.resize(*size)
+        qtbot.waitUntil(lambda: misfits(page) == [])
+
+
+def test_both_pages_lead_to_it_and_back_and_the_sidebar_does_not_list_it(
+    qtbot: QtBot, opened: tuple[MainWindow, TrustPage]
+) -> None:
+    window, page = opened
+    assert len(window.sidebar.buttons) == 2
+    for number, name in enumerate(("settings", "network")):
+        window.open_page(name)
+        from_here = window.current_page()
+        assert isinstance(from_here, SettingsPage | NetworkPage)
+        QTest.keyClick(from_here.trust, Qt.Key.Key_Space)
+        assert window.current_page() is page and window.sidebar.buttons[number].isChecked()
+        QTest.mouseClick(window.sidebar.buttons[number], Qt.MouseButton.LeftButton)
+        assert window.current_page() is from_here
+
+
+def test_the_build_and_the_licences_are_read_beside_the_window(
+    qtbot: QtBot, opened: tuple[MainWindow, TrustPage]
+) -> None:
+    window, page = opened
+    assert page.licences.model.rowCount() == 0
+    window.open_page("trust")
+    qtbot.waitUntil(lambda: page.licences.model.rowCount() > 10, timeout=20_000)
+    assert build.digest() in texts(page)
+    licences = {one.name: one.licence for one in page.licences.model.shown}
+    assert licences["msgspec"] == "BSD-3-Clause" and "pytest" not in licences and "hearth" not in licences
+
+
+def test_files_that_cannot_be_read_and_a_worker_that_is_gone_end_in_a_sentence(
+    qtbot: QtBot, toy: ToyWorker, folder: Path, opened: tuple[MainWindow, TrustPage], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window, page = opened
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    monkeypatch.setattr(sys, "executable", str(folder / "gone"))
+    toy.answers["totals"] = lambda params: ErrorInfo("data_folder", "The ledger cannot be read.")
+    window.open_page("trust")
+    qtbot.waitUntil(lambda: page.notice.isVisible())
+    assert "The ledger cannot be read. The page asks again in 10 s." in texts(page)
+    qtbot.waitUntil(lambda: any("could not be read: No such file" in text for text in texts(page)))
+    window.set_connected(False, "Worker stopped, restarting in 4 s")
+    assert "Worker stopped, restarting in 4 s." in texts(page)
+
+
+def test_the_build_follows_every_file_and_no_cache(tmp_path: Path) -> None:
+    for part in build.PARTS:
+        (tmp_path / part / "__pycache__").mkdir(parents=True)
+        (tmp_path / part / "one.py").write_text("1")
+    first = build.digest(tmp_path)
+    (tmp_path / "app" / "__pycache__" / "one.pyc").write_text("2")
+    assert build.digest(tmp_path) == first and len(first) == build.SHOWN
+    (tmp_path / "core" / "one.py").write_text("2")
+    changed = build.digest(tmp_path)
+    (tmp_path / "core" / "one.py").rename(tmp_path / "core" / "two.py")
+    assert len({first, changed, build.digest(tmp_path)}) == 3
+
+
+@pytest.fixture(autouse=True)
+def light() -> None:
+    theme()
