@@ -17,8 +17,8 @@ from app.screensaver.painting import glow, ground
 from app.screensaver.scene import DESIGN, GLOW_S, LIGHTS, Glow, Light
 from app.theme import theme
 
-FRAME_MS = 67
-"""15 frames a second at most."""
+FRAME_MS = 100
+"""15 frames a second are the most that it may take; 10 do."""
 SLOW_FRAME_S = 0.025
 SLOW_FRAMES = 8
 """So many slow ones in a row, and there are half as many lights."""

@@ -23,7 +23,7 @@ from app.screensaver import captions, scene
 from app.screensaver.feed import NO_WORKER, NOT_AGREED, Feed, Happened
 from app.screensaver.idle_start import IdleStart, is_due
 from app.screensaver.options import ROOT, Options, parse
-from app.screensaver.view import FRAME_MS, View
+from app.screensaver.view import View
 from app.theme import theme
 from app.worker_client import WorkerClient
 from core.control import messages as wire
@@ -523,7 +523,7 @@ def test_calls_are_lights_and_only_what_changes_is_drawn(qtbot: QtBot, feed: Fee
     qtbot.waitUntil(lambda: view.grab().toImage() != still, timeout=PATIENCE_MS)
     begun, before = time.monotonic(), view.frames
     qtbot.wait(1000)
-    assert view.frames - before <= (time.monotonic() - begun) * 1000 / FRAME_MS + 1
+    assert view.frames - before <= 15 * (time.monotonic() - begun)
     feed._timer.stop()
     qtbot.waitUntil(lambda: not view._timer.isActive(), timeout=PATIENCE_MS)  # all have arrived
     assert view.grab().toImage() == still
