@@ -1,6 +1,6 @@
-"""`make screenshots`: every page in both themes and both languages, of the app beside a worker that trains.
+"""`make screenshots`: every page in both themes and both languages, and the screensaver, beside a worker that trains.
 
-Pictures go to build/screenshots as PAGE-LANGUAGE-THEME.png; the one that README shows goes to resources as well. Run on
+Pictures go to build/screenshots as PAGE-LANGUAGE-THEME.png; those that README shows go to resources as well. Run on
 a screen (`python -m tests.virtual_screen python -m tests.screenshots`), it takes about a minute.
 """
 
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QPixmap
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -20,6 +21,8 @@ from app.first_run.first_run import FirstRun
 from app.instance import Instance
 from app.language import LANGUAGES, speak
 from app.pages.canvas import Canvas
+from app.screensaver.feed import Feed
+from app.screensaver.view import View
 from app.theme import Mode, theme
 from tests import a_summer
 from tests.workers import HERE, ROOT, agreed, worker
@@ -27,6 +30,10 @@ from tests.workers import HERE, ROOT, agreed, worker
 FOLDER = ROOT / "build" / "screenshots"
 SIZE = (1040, 720)
 README = ("home", "en", "light", ROOT / "resources" / "screenshot.png")
+SAVER_README = ROOT / "resources" / "screensaver.png"
+SAVER_SIZE = (1280, 720)
+LIGHTS = 24
+"""On their way when the picture is taken."""
 POINTS = 12
 """Evaluations of the curve before the first picture."""
 PATIENCE_S = 90.0
@@ -109,7 +116,28 @@ def take(desktop: Desktop, folder: Path) -> int:
                 count += 1
                 if (place, language, mode) == README[:3]:
                     picture.save(str(README[3]))
+        picture = screensaver(desktop.folder)
+        picture.save(str(folder / f"screensaver-{language}-dark.png"))
+        if language == README[1]:
+            picture.save(str(SAVER_README))
+        count += 1
     return count
+
+
+def screensaver(folder: Path) -> QPixmap:
+    """As it looks beside the worker of a data folder."""
+    theme().set_mode("dark")
+    feed = Feed(folder)
+    view = View(feed)
+    view.resize(*SAVER_SIZE)
+    view.show()
+    feed.start()
+    until(lambda: len(view._seen) >= LIGHTS, "calls")
+    picture = view.grab()
+    feed.stop()
+    view.close()
+    view.deleteLater()
+    return picture
 
 
 def main() -> None:
