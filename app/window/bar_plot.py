@@ -1,11 +1,10 @@
 """Amounts over time as bars, each a stack of what it is made of."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from PySide6.QtCore import QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QFontMetrics, QKeyEvent, QPainter, QPainterPath, QPen, QResizeEvent
-from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
+from PySide6.QtCore import QEvent, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QFocusEvent, QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPainterPath, QPen
 
 from app.language import tr
 from app.theme import theme
@@ -98,7 +97,7 @@ class BarPlot(Plot):
     def set_stale(self, stale: bool) -> None:
         """Grey: the figures are old."""
         self._stale = stale
-        self._style()
+        self._canvas.update()
 
     def describe(self) -> str:
         """The bars in words."""
@@ -133,57 +132,76 @@ class BarPlot(Plot):
 
     # drawing
 
-    def _fill(self, item: Any) -> None:
-        axis = item.getAxis("bottom")
-        item.showAxis("bottom")
-        self._plain_axis(axis)
-        axis.setStyle(tickTextOffset=4, hideOverlappingLabels=False)
-        axis.setHeight(QFontMetrics(theme().font("cap", tabular=True)).height() + theme().px(6))
-        self._item = _Painted(self)
-        item.addItem(self._item)
-
-    def _style(self) -> None:
-        super()._style()
-        if self._plot is not None:
-            self._plot.getPlotItem().getAxis("bottom").setTextPen(theme().color("text3"))
-            self._item.update()
-
     def _draw(self) -> None:
         self.setAccessibleDescription(self.describe())
         sums = self.bars.sums()
         self._empty.setVisible(not any(sums))
-        if self._plot is None:
-            return
         top = max(sums, default=0.0) or 1.0
         places = [self._by * place for place in ticks(top / self._by)] if any(sums) else [0.0]
         if not self._unit:  # there is no half of a call
             places = [place for place in places if place == round(place)]
-        self._set_ticks(places)
-        box = self._plot.getPlotItem().getViewBox()
-        box.setRange(QRectF(-0.5, 0.0, max(1, len(sums)), ROOM * max(top, places[-1])), padding=0)
-        self._item.change(len(sums), top)
-        self._label()
+        self._show(QRectF(-0.5, 0.0, max(1, len(sums)), ROOM * max(top, places[-1])), places)
 
-    def _label(self) -> None:
-        """Words under as many bars as fit, counted from the last one."""
-        axis, count = self._plot.getPlotItem().getAxis("bottom"), len(self.bars.labels)
+    def _edges(self) -> tuple[float, float]:
+        metrics, count = QFontMetrics(theme().font("cap", tabular=True)), len(self.bars.labels)
+        below = metrics.height() + theme().px(6)
         if not count:
-            axis.setTicks([[]])
-            return
-        metrics = QFontMetrics(theme().font("cap", tabular=True))
-        widest = max(metrics.horizontalAdvance(label) for label in self.bars.labels) + theme().px(16)
-        item = self._plot.getPlotItem()
-        room = max(1.0, (self._plot.width() - item.getAxis("left").width()) / count)
+            return 0.0, below
+        room = max(1.0, (self._canvas.width() - self._axis) / count)
         beyond = (metrics.horizontalAdvance(self.bars.labels[-1]) - room) / 2 + 2  # the last one is wider than its bar
-        item.setContentsMargins(0, 0, max(0.0, beyond), 0)
-        every = max(1, -int(-widest // room))
-        shown = range(count - 1, -1, -every)
-        axis.setTicks([[(at, self.bars.labels[at]) for at in shown]])
+        return max(0.0, beyond), below
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        if self._plot is not None:
-            self._label()
+    def paint(self, painter: QPainter) -> None:
+        sums = self.bars.sums()
+        for at, whole in enumerate(sums):
+            if whole > 0:
+                self._paint_bar(painter, at, whole)
+        painter.setFont(theme().font("cap"))
+        painter.setPen(theme().color("text3"))
+        for start, end, note in self.bars.notes:
+            left, right = self.place(start - 0.5, 0), self.place(end - 0.5, 0)
+            room = QRectF(left.x(), left.y() - 24, right.x() - left.x(), 20)
+            if painter.fontMetrics().horizontalAdvance(note) <= room.width():
+                painter.drawText(room, int(Qt.AlignmentFlag.AlignCenter), note)
+        self._paint_labels(painter)
+
+    def _paint_labels(self, painter: QPainter) -> None:
+        """Words under as many bars as fit, counted from the last one."""
+        count = len(self.bars.labels)
+        if not count:
+            return
+        painter.setFont(theme().font("cap", tabular=True))
+        metrics = painter.fontMetrics()
+        widest = max(metrics.horizontalAdvance(label) for label in self.bars.labels) + theme().px(16)
+        every = max(1, -int(-widest // (self._area.width() / count)))
+        for at in range(count - 1, -1, -every):
+            foot = self.place(at, 0)
+            box = QRectF(foot.x() - widest / 2, foot.y() + 4, widest, metrics.height())
+            painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), self.bars.labels[at])
+
+    def _paint_bar(self, painter: QPainter, at: int, whole: float) -> None:
+        outer = QRectF(self.place(at - WIDTH / 2, whole), self.place(at + WIDTH / 2, 0.0))
+        outer.setTop(min(outer.top(), outer.bottom() - 1.5))  # however little it is, it is something
+        shape = QPainterPath()
+        radius = min(RADIUS, outer.width() / 3, outer.height() / 2)
+        shape.addRoundedRect(outer, radius, radius)
+        painter.save()
+        painter.setClipPath(shape)
+        done = 0.0
+        parts = [number for number, part in enumerate(self.bars.parts) if part.values[at] > 0]
+        for number in parts:
+            low, done = done, done + self.bars.parts[number].values[at]
+            piece = QRectF(self.place(at - WIDTH / 2, done), self.place(at + WIDTH / 2, low))
+            if number == parts[-1]:
+                piece.setTop(outer.top())
+            if low > 0 and piece.height() > 2 * SEAM:
+                piece.setBottom(piece.bottom() - SEAM)
+            painter.fillRect(piece, self.tone(number, at))
+        painter.restore()
+        if at == self.at:
+            painter.setPen(QPen(theme().color("text"), 1.5))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(outer.adjusted(0.75, 0.75, -0.75, -0.75), radius, radius)
 
     # choosing
 
@@ -204,19 +222,18 @@ class BarPlot(Plot):
         if at != self._at:
             self._at = at
             self._tell()
-            if self._plot is not None:
-                self._item.update()
+            self._canvas.update()
 
     def _tell(self) -> None:
         words = "" if self._at is None else self.words(self._at)
         self.setAccessibleDescription(words or self.describe())
         self.chosen.emit(words)
 
-    def mouseMoveEvent(self, event: Any) -> None:
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
         self._choose(self._bar_at(self._x_of(event.position().toPoint())))
         super().mouseMoveEvent(event)
 
-    def leaveEvent(self, event: Any) -> None:
+    def leaveEvent(self, event: QEvent) -> None:
         self._choose(None)
         super().leaveEvent(event)
 
@@ -238,65 +255,3 @@ class BarPlot(Plot):
             super().keyPressEvent(event)
         else:
             self._choose(min(last, max(0, place)))
-
-
-class _Painted(QGraphicsItem):
-    """The bars: pyqtgraph's own have no round corners."""
-
-    def __init__(self, plot: BarPlot) -> None:
-        super().__init__()
-        self._plot = plot
-        self._rect = QRectF(-0.5, 0, 1, 1)
-
-    def change(self, count: int, top: float) -> None:
-        self.prepareGeometryChange()
-        self._rect = QRectF(-0.5, 0, max(1, count), ROOM * top)
-        self.update()
-
-    def boundingRect(self) -> QRectF:
-        return self._rect
-
-    def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
-        plot = self._plot
-        to_screen = painter.worldTransform()
-        painter.save()
-        painter.resetTransform()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        for at, whole in enumerate(plot.bars.sums()):
-            if whole > 0:
-                self._paint_bar(painter, at, whole, lambda x, y: to_screen.map(QPointF(x, y)))
-        painter.setFont(theme().font("cap"))
-        painter.setPen(theme().color("text3"))
-        for start, end, note in plot.bars.notes:
-            left, right = to_screen.map(QPointF(start - 0.5, 0)), to_screen.map(QPointF(end - 0.5, 0))
-            room = QRectF(left.x(), left.y() - 24, right.x() - left.x(), 20)
-            if painter.fontMetrics().horizontalAdvance(note) <= room.width():
-                painter.drawText(room, int(Qt.AlignmentFlag.AlignCenter), note)
-        painter.restore()
-
-    def _paint_bar(
-        self, painter: QPainter, at: int, whole: float, on_screen: Callable[[float, float], QPointF]
-    ) -> None:
-        plot = self._plot
-        outer = QRectF(on_screen(at - WIDTH / 2, whole), on_screen(at + WIDTH / 2, 0.0))
-        outer.setTop(min(outer.top(), outer.bottom() - 1.5))  # however little it is, it is something
-        shape = QPainterPath()
-        radius = min(RADIUS, outer.width() / 3, outer.height() / 2)
-        shape.addRoundedRect(outer, radius, radius)
-        painter.save()
-        painter.setClipPath(shape)
-        done = 0.0
-        parts = [number for number, part in enumerate(plot.bars.parts) if part.values[at] > 0]
-        for number in parts:
-            low, done = done, done + plot.bars.parts[number].values[at]
-            piece = QRectF(on_screen(at - WIDTH / 2, done), on_screen(at + WIDTH / 2, low))
-            if number == parts[-1]:
-                piece.setTop(outer.top())
-            if low > 0 and piece.height() > 2 * SEAM:
-                piece.setBottom(piece.bottom() - SEAM)
-            painter.fillRect(piece, plot.tone(number, at))
-        painter.restore()
-        if at == plot.at:
-            painter.setPen(QPen(theme().color("text"), 1.5))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRoundedRect(outer.adjusted(0.75, 0.75, -0.75, -0.75), radius, radius)

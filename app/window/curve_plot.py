@@ -1,10 +1,9 @@
 """A curve over the steps of training."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
-from PySide6.QtCore import QRectF
-from PySide6.QtGui import QBrush, QLinearGradient
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QBrush, QLinearGradient, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QHBoxLayout
 
 from app.language import tr
@@ -67,13 +66,17 @@ class CurvePlot(Plot):
 
     def set_points(self, points: Sequence[tuple[int, float]]) -> None:
         """Show (step, value) pairs, oldest first."""
-        self._points = thin(points)
-        self._draw()
+        kept = thin(points)
+        if kept != self._points:
+            self._points = kept
+            self._draw()
 
     def set_stale(self, stale: bool) -> None:
         """Grey: the figures are old."""
-        self._shown_tone = "text3" if stale else self._tone
-        self._style()
+        tone = "text3" if stale else self._tone
+        if tone != self._shown_tone:
+            self._shown_tone = tone
+            self._canvas.update()
 
     def describe(self) -> str:
         """The curve in words."""
@@ -89,28 +92,37 @@ class CurvePlot(Plot):
             first=self._moment(first),
         )
 
-    def _fill(self, item: Any) -> None:
-        self._line = item.plot(antialias=True)
-        self._dot = self._pg.ScatterPlotItem(size=theme().px(8), pen=None, antialias=True)
-        item.addItem(self._dot)
+    @property
+    def _dot(self) -> float:
+        """Radius of the dot at the newest point, pixels."""
+        return theme().px(8) / 2
 
-    def _style(self) -> None:
-        super()._style()
-        if self._plot is not None:
-            color = theme().color(self._shown_tone)
-            # pyqtgraph's pens count device pixels.
-            self._line.setPen(self._pg.mkPen(color, width=LINE_WIDTH * self.devicePixelRatioF()))
-            self._shade()
-            self._dot.setBrush(color)
+    def _edges(self) -> tuple[float, float]:
+        return self._dot, 0.0
 
-    def _shade(self) -> None:
-        """A soft fill that fades towards zero, in the plot's own units: pyqtgraph paints it in several pieces."""
-        gradient = QLinearGradient(0, self._height, 0, 0)
-        for place, alpha in ((0.0, 0.24), (1.0, 0.02)):
-            color = theme().color(self._shown_tone)
-            color.setAlphaF(alpha)
-            gradient.setColorAt(place, color)
-        self._line.setFillBrush(QBrush(gradient))
+    def paint(self, painter: QPainter) -> None:
+        if not self._points:
+            return
+        points = [self.place(step, value) for step, value in self._points]
+        color = theme().color(self._shown_tone)
+        # A soft fill that fades towards zero.
+        foot, crest = self.place(0, 0), self.place(0, self._height)
+        gradient = QLinearGradient(crest, foot)
+        for at, alpha in ((0.0, 0.24), (1.0, 0.02)):
+            shade = theme().color(self._shown_tone)
+            shade.setAlphaF(alpha)
+            gradient.setColorAt(at, shade)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QBrush(gradient))
+        ends = [QPointF(points[-1].x(), foot.y()), QPointF(points[0].x(), foot.y())]
+        painter.drawPolygon(QPolygonF(points + ends))
+        painter.setBrush(color)
+        painter.drawEllipse(points[-1], self._dot, self._dot)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        pen = QPen(color, LINE_WIDTH)
+        pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
+        painter.setPen(pen)
+        painter.drawPolyline(QPolygonF(points))
 
     def _draw(self) -> None:
         shown = bool(self._points)
@@ -119,28 +131,12 @@ class CurvePlot(Plot):
         self._first.setText(_sentence_case(self._moment(0)))
         self._first.setVisible(shown)
         self._empty.setVisible(not shown)
-        if self._plot is None:
-            return
-        if not shown:
-            self._scale(1, self._top or 1.0, [0.0, self._top or 1.0])
-            self._line.clear()
-            self._dot.clear()
-            return
-        steps = [step for step, _ in self._points]
-        values = [value for _, value in self._points]
-        top = self._top if self._top is not None else max(*values, 1e-6)
-        self._scale(max(1, steps[-1]), top, ticks(top))
-        self._line.setData(steps, values)
-        self._line.setFillLevel(0.0)
-        self._dot.setData([steps[-1]], [values[-1]])
-
-    def _scale(self, last: int, top: float, places: list[float]) -> None:
-        self._foot.setContentsMargins(self._set_ticks(places), 0, 0, 0)
-        if top != self._height:
-            self._height = top
-            self._shade()
-        box = self._plot.getPlotItem().getViewBox()
-        box.setRange(QRectF(0, -0.07 * top, last * 1.015, top * 1.16), padding=0)
+        last = self._points[-1][0] if shown else 1
+        top = self._top or max((value for _, value in self._points), default=1.0)
+        self._height = max(top, 1e-6)
+        places = ticks(self._height) if shown else [0.0, self._height]
+        self._show(QRectF(0, -0.07 * self._height, max(1, last), 1.16 * self._height), places)
+        self._foot.setContentsMargins(self._axis, 0, 0, 0)
 
     def _words_at(self, x: float) -> str:
         """The evaluation nearest to a place, as text."""

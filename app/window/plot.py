@@ -1,10 +1,12 @@
-"""What the window's plots share: pyqtgraph, loaded only after the window is shown, with one axis and its rules."""
+"""What the window's plots share: figures at the left, rules across, a sentence while there is nothing to draw.
+
+Painted here: pyqtgraph takes 50 MB, a third of what the whole app may, and a quarter of a second when it is loaded.
+"""
 
 from collections.abc import Callable
-from typing import Any
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, QSize, Qt, QTimer
-from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QPen, QShowEvent
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QFontMetrics, QHelpEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QGridLayout, QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
 from app.theme import theme
@@ -12,8 +14,6 @@ from app.window.widgets import Label
 
 AXIS_GAP = 8
 """Between the axis' figures and the plot, pixels."""
-LOAD_MS = 150
-"""After the window is shown: it is on the screen before numpy and pyqtgraph are read."""
 
 
 def ticks(top: float) -> list[float]:
@@ -38,34 +38,30 @@ class Plot(QWidget):
     def __init__(self, name: str, mark: Callable[[float], str], empty: str) -> None:
         super().__init__()
         self._name, self._mark = name, mark
-        self._plot: Any = None
-        self._loading = False
-        self._rules: list[Any] = []
+        self._shown = QRectF(0, 0, 1, 1)
+        """What is seen of the plane, in the units of both axes; its top is the lowest value."""
         self._marks: list[tuple[float, str]] = []
+        self._canvas = _Canvas(self)
         self._empty = Label(empty, "cap", "text3", wrap=True)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(2)
-        self._area = QGridLayout()
-        self._area.addWidget(self._empty, 0, 0)
-        self._column.addLayout(self._area, 1)
+        area = QGridLayout()
+        area.addWidget(self._canvas, 0, 0)
+        area.addWidget(self._empty, 0, 0)
+        self._column.addLayout(area, 1)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setAccessibleName(name)
         self.setAccessibleDescription(empty)
-        theme().changed.connect(self._style)
+        theme().changed.connect(self._draw)
 
     def sizeHint(self) -> QSize:
         return QSize(theme().px(240), theme().px(110))
 
     def minimumSizeHint(self) -> QSize:
         return QSize(theme().px(160), theme().px(80))
-
-    @property
-    def loaded(self) -> bool:
-        """pyqtgraph is there and draws."""
-        return self._plot is not None
 
     def set_empty(self, sentence: str) -> None:
         """The sentence while there is nothing to draw."""
@@ -78,16 +74,9 @@ class Plot(QWidget):
         """The plot in words."""
         raise NotImplementedError
 
-    def _fill(self, item: Any) -> None:
-        """Put what is drawn into pyqtgraph's plot, once it is there."""
+    def paint(self, painter: QPainter) -> None:
+        """Paint what is between the rules, by `place`."""
         raise NotImplementedError
-
-    def _style(self) -> None:
-        """Take the colours of the theme."""
-        if self._plot is not None:
-            self._plot.getPlotItem().getAxis("left").setTextPen(theme().color("text3"))
-            for rule in self._rules:
-                rule.setPen(self._rule_pen())
 
     def _draw(self) -> None:
         """Draw what is to be shown."""
@@ -97,87 +86,73 @@ class Plot(QWidget):
         """What is at this place of the horizontal axis; "" for nothing."""
         raise NotImplementedError
 
-    # pyqtgraph
+    # the canvas
 
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        if not self._loading:
-            self._loading = True
-            QTimer.singleShot(LOAD_MS, self, self._load)
+    def _show(self, shown: QRectF, places: list[float]) -> None:
+        """What is to be seen (x, lowest value, width, height), and the values with a rule."""
+        self._shown, self._marks = shown, [(place, self._mark(place)) for place in places]
+        self._canvas.update()
 
-    def _load(self) -> None:
-        import pyqtgraph  # deferred: 60 MB and a quarter of a second that the window need not wait for
+    @property
+    def _axis(self) -> int:
+        """Width of the figures and the gap beside them, pixels."""
+        metrics = QFontMetrics(theme().font("cap", tabular=True))
+        return max((metrics.horizontalAdvance(mark) for _, mark in self._marks), default=0) + AXIS_GAP + 2
 
-        self._pg = pyqtgraph
-        plot = pyqtgraph.PlotWidget(background=None)
-        plot.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        for part in (plot, plot.viewport()):
-            part.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        plot.setFrameShape(plot.Shape.NoFrame)
-        plot.setStyleSheet("background: transparent")
-        plot.setMinimumHeight(theme().px(60))
-        plot.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
-        item = plot.getPlotItem()
-        item.hideButtons()
-        item.setMenuEnabled(False)
-        item.hideAxis("bottom")
-        item.setContentsMargins(0, 0, 0, 0)
-        item.getViewBox().setDefaultPadding(0)
-        item.getViewBox().setMouseEnabled(False, False)
-        self._plain_axis(item.getAxis("left"))
-        self._fill(item)
-        self._plot = plot
-        self._area.addWidget(plot, 0, 0)
-        self._empty.raise_()
-        self._style()
-        self._draw()
+    def _edges(self) -> tuple[float, float]:
+        """Pixels that are left free at the right of what is drawn, and below it."""
+        return 0.0, 0.0
 
-    @staticmethod
-    def _plain_axis(axis: Any) -> None:
-        """Figures only."""
-        axis.setStyle(
-            tickFont=theme().font("cap", tabular=True), tickLength=-1, tickTextOffset=AXIS_GAP
-        )  # a mark of no length would leave a dot
-        axis.setPen(None)
-        axis.setTickPen(None)
+    @property
+    def _area(self) -> QRectF:
+        """Where it is drawn, on the canvas."""
+        right, below = self._edges()
+        return QRectF(self._canvas.rect()).adjusted(self._axis, 0, -right, -below)
 
-    def _rule_pen(self) -> QPen:
-        pen = QPen(QColor(theme().colors.border), 1)
-        pen.setCosmetic(True)
-        return pen
+    def place(self, x: float, value: float) -> QPointF:
+        """On the canvas."""
+        area, shown = self._area, self._shown
+        across, up = (x - shown.left()) / shown.width(), (value - shown.top()) / shown.height()
+        return QPointF(area.left() + across * area.width(), area.bottom() - up * area.height())
 
-    def _set_ticks(self, places: list[float]) -> int:
-        """Rules at these values, with their figures; returns the width of the axis."""
-        marks = [(place, self._mark(place)) for place in places]
-        item = self._plot.getPlotItem()
-        axis = item.getAxis("left")
-        if marks != self._marks:
-            self._marks = marks
-            for rule in self._rules:
-                item.removeItem(rule)
-            self._rules = [
-                self._pg.InfiniteLine(place, angle=0, movable=False, pen=self._rule_pen()) for place in places
-            ]
-            for rule in self._rules:
-                rule.setZValue(-10)
-                item.addItem(rule)
-            axis.setTicks([marks])
-            metrics = QFontMetrics(theme().font("cap", tabular=True))
-            axis.setWidth(max(metrics.horizontalAdvance(mark) for _, mark in marks) + AXIS_GAP + 2)
-        return int(axis.width())
+    def paint_axis(self, painter: QPainter) -> None:
+        """Figures and rules."""
+        rule = QPen(theme().color("border"), 1)
+        painter.setFont(theme().font("cap", tabular=True))
+        metrics, area = painter.fontMetrics(), self._area
+        for value, mark in self._marks:
+            y = self.place(0, value).y()
+            painter.setPen(rule)
+            painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
+            painter.setPen(theme().color("text3"))
+            box = QRectF(0, y - metrics.height() / 2, area.left() - AXIS_GAP, metrics.height())
+            painter.drawText(box, int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter), mark)
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             QToolTip.showText(event.globalPos(), self._words_at(self._x_of(event.pos())), self)
             return True
-        if event.type() == QEvent.Type.DevicePixelRatioChange:
-            self._style()
         return super().event(event)
 
-    def _x_of(self, place: QPoint) -> float:
-        """The place in the widget on the horizontal axis; far right while nothing is drawn yet."""
-        if self._plot is None:
-            return float("inf")
-        box = self._plot.getPlotItem().getViewBox()
-        scene = self._plot.mapToScene(self._plot.mapFrom(self, place))
-        return float(box.mapSceneToView(QPointF(scene)).x())
+    def _x_of(self, spot: QPoint) -> float:
+        """The place of a spot of the widget on the horizontal axis."""
+        area, shown = self._area, self._shown
+        across = (self._canvas.mapFrom(self, spot).x() - area.left()) / max(1.0, area.width())
+        return shown.left() + across * shown.width()
+
+
+class _Canvas(QWidget):
+    """Where a plot is painted."""
+
+    def __init__(self, plot: Plot) -> None:
+        super().__init__()
+        self._plot = plot
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.setMinimumHeight(theme().px(60))
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self._plot.paint_axis(painter)
+        self._plot.paint(painter)

@@ -52,7 +52,7 @@ def shown(qtbot: QtBot, toy: ToyWorker, folder: Path) -> Iterator[tuple[MainWind
     qtbot.addWidget(window)
     window.show()
     window.update_status(make_status(devices=DEVICES))
-    qtbot.waitUntil(lambda: page.history.plot.loaded)
+    qtbot.waitExposed(window)
     yield window, page
     window.may_close = True
     client.hang_up()
