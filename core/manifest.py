@@ -1,6 +1,7 @@
 """A run's manifest: what is trained, on which data, by which rules. Typed, versioned, validated when read."""
 
 import hashlib
+import math
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Literal
@@ -16,6 +17,14 @@ MODELS = ("ffn_dmoe", "transformer_dmoe")
 EXPERTS = ("ffn", "transformer_ffn")
 DATA = ("digits", "text")
 """What the registries hold, for those who do not load torch; a test compares them."""
+WITH_ATTENTION = ("transformer_dmoe",)
+MAX_CELLS = 1 << 24
+"""Of a layer's grid: each of 16 million experts is as much as a swarm of thousands of PCs will ever host."""
+MAX_STATE = 4 << 30
+"""Bytes of an expert or a trunk with its optimizer's state, as files of checkpoints may have
+(`core.runtime.part_header`), and of a layer's inputs for one batch."""
+STATE_BYTES = 12
+"""Of a number that is trained: itself and two Adam moments."""
 Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_-]{0,31}\Z")]
 Size = Annotated[int, msgspec.Meta(ge=1, le=16_384)]
 Rate = Annotated[float, msgspec.Meta(gt=0.0, le=1.0)]
@@ -139,12 +148,39 @@ def decode(document: bytes, source: str) -> Manifest:
                 f"The manifest {source} cannot be used: this Hearth has no {what} named {name!r}, "
                 f"only {' and '.join(known)}."
             )
-    cells = 1
-    for size in manifest.model.grid:
-        cells *= size
-    if manifest.model.k > cells:
-        raise ManifestError(f"The manifest {source} asks for {manifest.model.k} experts of a grid with {cells} cells.")
+    if trouble := _impossible(manifest):
+        raise ManifestError(f"The manifest {source} cannot be used: {trouble}")
     return manifest
+
+
+def expert_numbers(model: Model) -> int:
+    """Numbers that an expert trains, biases and norms left out."""
+    between = model.hidden * model.hidden if model.expert == "ffn" else 0
+    return 2 * model.width * model.hidden + between
+
+
+def _impossible(manifest: Manifest) -> str:
+    """Why no PC could train a run although each of its values may be; "" if one could. Told here, before anything is
+    begun, and not by a process that ends again and again."""
+    model, batch = manifest.model, manifest.training.batch
+    cells, gates = math.prod(model.grid), model.layers * sum(model.grid) * model.width
+    if cells > MAX_CELLS:
+        return f"its grid has {cells:,} cells a layer, and {MAX_CELLS:,} are the most. Make the grid smaller."
+    if model.k > cells:
+        return f"it asks for {model.k} experts of a grid with {cells} cells."
+    if model.kind in WITH_ATTENTION and (
+        model.heads is None or model.sequence is None or model.width % (2 * model.heads)
+    ):
+        return f"a {model.kind} needs `sequence`, and `heads` whose double divides `width`."
+    trunk = gates + (4 * model.layers * model.width**2 if model.kind in WITH_ATTENTION else 0)
+    for what, size, field in (
+        ("an expert", STATE_BYTES * expert_numbers(model), "width or hidden"),
+        ("the trunk", STATE_BYTES * trunk, "width, the grid or layers"),
+        ("a batch at a layer", 4 * batch * (model.sequence or 1) * model.width, "batch, sequence or width"),
+    ):
+        if size > MAX_STATE:
+            return f"{what} would take {size / 2**30:.1f} GB, and {MAX_STATE >> 30} GB are the most. Lower {field}."
+    return ""
 
 
 def built_in_runs() -> list[str]:

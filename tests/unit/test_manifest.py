@@ -84,3 +84,38 @@ def test_what_no_registry_holds_is_refused_before_compute_starts(
     if field == "kind":
         refused = hearth(tmp_path / "data", "worker", "--run", str(path))
         assert refused.returncode == 2 and "'mystery'" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("run", "changes", "told"),
+    [
+        ("digits", {"width": 0}, "width"),
+        ("digits", {"width": 10**12}, "width"),
+        ("digits", {"grid": [1000, 1000, 1000]}, "1,000,000,000 cells a layer.*smaller"),
+        ("digits", {"grid": [10**9]}, "grid"),
+        ("digits", {"grid": []}, "grid"),
+        ("digits", {"layers": 0}, "layers"),
+        ("digits", {"k": 17}, "17 experts of a grid with 16 cells"),
+        ("digits", {"width": 16384, "hidden": 16384}, "an expert would take 9.0 GB.*Lower width or hidden"),
+        ("digits", {"width": 16384, "hidden": 64, "layers": 256, "grid": [4096, 4096]}, "the trunk would take .* GB"),
+        ("digits", {"batch": 10**6, "width": 4096}, "a batch at a layer would take 15.3 GB"),
+        ("text", {"heads": None}, "`heads` whose double divides"),
+        ("text", {"sequence": None}, "needs `sequence`"),
+        ("text", {"heads": 3}, "`heads` whose double divides"),
+        ("text", {"sequence": 4096, "batch": 10**6}, "a batch at a layer"),
+    ],
+)
+def test_sizes_that_no_pc_could_train_are_refused_with_a_sentence(run: str, changes: dict, told: str) -> None:  # type: ignore[type-arg]
+    document = msgspec.to_builtins(manifest.load(run))
+    for field, value in changes.items():
+        document["training" if field == "batch" else "model"][field] = value
+    with pytest.raises(ManifestError, match=f"The manifest big cannot be used: .*{told}"):
+        manifest.decode(msgspec.json.encode(document), "big")
+
+
+def test_an_expert_s_size_is_known_without_torch() -> None:
+    for expert in manifest.EXPERTS:
+        model = msgspec.structs.replace(manifest.load("digits").model, expert=expert, width=96, hidden=160)
+        module = modules.kind_of(expert).build(model.width, model.hidden)
+        weights = sum(parameter.numel() for parameter in module.parameters() if parameter.dim() > 1)
+        assert weights == manifest.expert_numbers(model)
