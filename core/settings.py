@@ -144,9 +144,10 @@ class Settings:
         "MB", step=256, zero="Automatic", restart=True,
     )  # fmt: skip
     checkpoints_disk_mb: Annotated[int, msgspec.Meta(ge=64, le=16_777_216)] = setting(
-        2048, DEVICES, "Disk space for the swarm",
-        "How much space the newest states of experts may take here, of this PC and copies for others. " + NEXT_START,
-        "MB", step=256, restart=True,
+        2048, DEVICES, "Disk space for Hearth",
+        "All of its files together: checkpoints, copies for others, history and log. Fewer experts are trained here "
+        "where more would not fit.",
+        "MB", step=256,
     )  # fmt: skip
     disk_free_mb: Megabytes = setting(
         1024, DEVICES, "Always keep free disk space", "It stops when less is left where its data are.", "MB", step=256

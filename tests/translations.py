@@ -24,7 +24,8 @@ TOLD = (
     "core/manifest.py", "core/net/nat.py", "core/policy/case.py", "core/policy/decide.py", "core/policy/limits.py",
     "core/policy/rules.py", "core/policy/schedule.py", "core/policy/signals", "core/policy/words.py",
     "core/settings.py", "core/settings_file.py", "core/worker/accelerator.py", "core/worker/bounds.py",
-    "core/worker/cgroups.py", "core/worker/devices.py", "core/worker/memory.py", "core/worker/policy.py",
+    "core/worker/cgroups.py", "core/worker/devices.py", "core/worker/disk.py", "core/worker/memory.py",
+    "core/worker/policy.py",
     "core/worker/questions.py", "core/worker/supervisor.py", "core/worker/windows_job.py", "core/worker/worker.py",
 )  # fmt: skip
 """Modules that say something in English that the app shows."""

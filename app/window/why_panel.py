@@ -35,6 +35,7 @@ ICONS = {
     "heat_cpu": "thermometer",
     "heat_gpu": "thermometer",
     "disk": "disk",
+    "own_disk": "disk",
     "energy": "energy",
     "network_hours": "calendar",
     "metered": "network",

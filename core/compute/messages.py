@@ -215,6 +215,13 @@ class TakeTrunk(Message, frozen=True):
     path: str
 
 
+class Space(Message, frozen=True):
+    """The answer to `AskSpace`: so many bytes may be written now."""
+
+    id: int
+    bytes: Annotated[int, msgspec.Meta(ge=0)]
+
+
 class Quit(Message, frozen=True):
     """Save a checkpoint and end."""
 
@@ -410,6 +417,17 @@ class Hosted(Message, frozen=True):
     failed: dict[str, str]
 
 
+class AskSpace(Message, frozen=True):
+    """A checkpoint is about to be written: `needed` bytes for its next file, `wanted` for all that are left. Answered
+    by `Space`."""
+
+    id: int
+    needed: int
+    wanted: int
+    superseded: bool
+    """Nothing written so far waits to be made a checkpoint: no older state can go any more."""
+
+
 class Refused(Message, frozen=True):
     """The request could not be answered; `text` says why and what to do."""
 
@@ -470,6 +488,7 @@ ToCompute = (
     | Host
     | Unhost
     | TakeTrunk
+    | Space
     | Quit
 )
 ToWorker = (
@@ -489,6 +508,7 @@ ToWorker = (
     | FindSuffixes
     | Suspect
     | Hosted
+    | AskSpace
     | Refused
     | Saved
     | Failed

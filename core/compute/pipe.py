@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from core.compute import messages
 from core.compute.frames import CHUNK, Frames
-from core.compute.messages import Data, LogText, Progress, Quit, SetDevice, Stop, Tensor, ToCompute, ToWorker
+from core.compute.messages import Data, LogText, Progress, Quit, SetDevice, Space, Stop, Tensor, ToCompute, ToWorker
 from core.errors import ProtocolError
 
 INBOX = 64
@@ -177,7 +177,8 @@ class Pipe:
             yield message, tensors
 
     def _deliver(self, item: Received) -> None:
-        if self._inbox.empty() and self.at_once(*item):
+        waits = not isinstance(item[0], Space) and not self._inbox.empty()
+        if not waits and self.at_once(*item):  # a save at the end goes on when nothing else is obeyed
             self._room.release()
         else:
             self._inbox.put_nowait(item)

@@ -1,16 +1,18 @@
 """Checkpoints of what this process trains: read at the start, written again and again."""
 
 import asyncio
+import itertools
 import logging
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
 
 from core.compute.hosting import Residents
-from core.compute.messages import Saved, SavedPart
+from core.compute.messages import AskSpace, Saved, SavedPart, Space
 from core.compute.pipe import Pipe
 from core.errors import CheckpointError
 from core.runtime.backend import ExpertBackend
+from core.runtime.checkpoint_files import Checkpoint
 from core.runtime.checkpoints import CheckpointStore
 from core.runtime.device import CPU
 from core.runtime.parts import Part
@@ -24,6 +26,9 @@ TURN_S = 0.02
 """For which an expert is copied at once."""
 SAVE_S = 30.0
 """Between two checkpoints: the most work that a crash may lose."""
+SPACE_S = 12.0
+"""For the worker to look through its files, and to make room; less than what it waits for a process that says nothing
+while it saves."""
 
 
 class Saving:
@@ -39,6 +44,8 @@ class Saving:
         self._error: str | None = None
         self._unsaved = False
         """Whether a save was asked for since the last one began."""
+        self._questions = itertools.count(1)
+        self._space: tuple[int, asyncio.Future[int]] | None = None
 
     def restore(self) -> tuple[str, ...]:
         """Go on from the newest checkpoint; sentences about what was wrong with it."""
@@ -70,7 +77,7 @@ class Saving:
             if not self._unsaved:
                 return self._error  # another that waited here has saved it: a hundred stops need no hundred saves
             self._unsaved = False
-            trainer, start, error, saved = self._trainer, time.monotonic(), None, {}
+            trainer, start, error = self._trainer, time.monotonic(), None
             step = trainer.step
             backends = {**self._residents.leaving, **self._residents.backends}
             # What has taken no step is the same anywhere, from the run's seed.
@@ -83,16 +90,48 @@ class Saving:
                 parts[TRUNK] = Part(trainer.state(), step, trainer.samples)
             self._pipe.saving.set()
             try:
-                checkpoint = await self._store.save(step, trainer.samples, parts)
-                saved = {name: SavedPart(b.sha256, b.size, b.version) for name, b in checkpoint.parts.items()}
+                checkpoint = await self._store.save(
+                    step, trainer.samples, parts, self._room, lambda stage: self._tell(start, stage)
+                )
             except CheckpointError as failure:
                 error = str(failure)
             finally:
                 self._pipe.saving.clear()
             self._error = error
             self._report()
-            self._pipe.send(Saved(step, time.time(), time.monotonic() - start, error, saved))
+            if error is None:
+                self._tell(start, checkpoint)
+            else:
+                self._pipe.send(Saved(step, time.time(), time.monotonic() - start, error))
             return error
+
+    def _tell(self, start: float, checkpoint: Checkpoint) -> None:
+        """What the checkpoint holds is there, whatever comes."""
+        parts = {name: SavedPart(b.sha256, b.size, b.version) for name, b in checkpoint.parts.items()}
+        self._pipe.send(Saved(checkpoint.step, time.time(), time.monotonic() - start, None, parts))
+
+    async def _room(self, needed: int, wanted: int, superseded: bool) -> int:
+        """Ask the worker, which knows what else takes of the disk space that the user allows.
+
+        Raises:
+            CheckpointError: it does not answer, as when the disk hangs.
+        """
+        answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._space = question, _ = next(self._questions), answer
+        self._pipe.send(AskSpace(question, needed, wanted, superseded))
+        try:
+            async with asyncio.timeout(SPACE_S):
+                return await answer
+        except TimeoutError:
+            raise CheckpointError(
+                f"No checkpoint was saved: the disk did not tell within {SPACE_S:.0f} s how much room there is. It is "
+                "tried again; look at that disk. The older checkpoint stays."
+            ) from None
+
+    def space(self, message: Space) -> None:
+        """The worker's answer."""
+        if self._space and self._space[0] == message.id and not self._space[1].done():
+            self._space[1].set_result(message.bytes)
 
 
 async def copied(backend: ExpertBackend) -> Part:

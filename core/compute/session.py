@@ -39,6 +39,7 @@ from core.compute.messages import (
     SetDevice,
     SetShare,
     SetThreads,
+    Space,
     Stop,
     StopGenerating,
     Stopped,
@@ -98,12 +99,13 @@ class Session:
         manifest = configure.manifest
         if manifest.training.products == "bf16" and _multiplies_bf16():
             torch.set_float32_matmul_precision("medium")
+        alone = not configure.networked
         model, memory, experts = manifest.model, psutil.virtual_memory().total, configure.experts
         whole = model.layers * math.prod(model.grid)
-        if experts is None and configure.networked and whole * expert_bytes(model) > memory:
+        if experts is None and not alone and whole * expert_bytes(model) > memory:
             experts = []  # the worker has some taken on as soon as it knows how many there is room for
         check_memory(model, whole if experts is None else max(1, len(experts)), memory)
-        store = CheckpointStore(Path(configure.folder) / CHECKPOINTS, manifest.run)
+        store = CheckpointStore(Path(configure.folder) / CHECKPOINTS, manifest.run, keeps_all=alone)
         self._residents = Residents(manifest, experts, store)
         self._backends = self._residents.backends
         self._threads = configure.threads
@@ -116,7 +118,6 @@ class Session:
         self._directory = self._residents.directory
         self._peers = Peers(pipe.send)
         self._others = PeerDirectory(grid, self._directory, self._peers, manifest.training)
-        alone = not configure.networked
         self._trainer = Trainer(
             manifest,
             {LOCAL: self._runtime} if alone else Hosts(self._runtime, self._others),
@@ -239,7 +240,7 @@ class Session:
                     self._generation.start(message, group)
                 case StopGenerating():
                     self._generation.stop(message.id)
-                case Serve() | Cancel() | Answered() | Unanswered() | Located() | Suffixes():
+                case Serve() | Cancel() | Answered() | Unanswered() | Located() | Suffixes() | Space():
                     self._at_once(message, tensors)
                 case Cells():
                     self._others.cells(message.layers)
@@ -281,6 +282,8 @@ class Session:
                 self._serving.cancel(message)
             case Answered() | Unanswered() | Located() | Suffixes():
                 self._peers.received(message, tensors)
+            case Space():
+                self._saving.space(message)
             case _:
                 return False
         return True

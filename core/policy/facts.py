@@ -72,6 +72,8 @@ class Usage:
     network_bytes_month: int = 0
     """Both ways, since the first of the calendar month."""
     disk_bytes: int = 0
+    disk_full: bool = False
+    """What Hearth needs on the disk is more than the user allows, and nothing of it can go."""
     own_memory_bytes: int = 0
     memory_bound: str = ""
     """What the system itself does to bound it, as part of a sentence."""

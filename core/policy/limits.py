@@ -96,11 +96,18 @@ def own_memory(case: Case) -> Verdict:
 
 
 def disk(case: Case) -> Verdict:
-    row = _free(
-        case, "disk", "Free disk space", case.signals.disk_free, "disk space", case.settings.disk_free_mb, DISK_BAND
-    )
-    used = case.usage.disk_bytes
-    return dataclasses.replace(row, live=f"{row.live}, {size(used)} used by Hearth") if used else row
+    limit = case.settings.disk_free_mb
+    return _free(case, "disk", "Free disk space", case.signals.disk_free, "disk space", limit, DISK_BAND)
+
+
+def own_disk(case: Case) -> Verdict:
+    """What can go has gone by then (`core.worker.disk`)."""
+    used, cap = size(case.usage.disk_bytes), size(case.settings.checkpoints_disk_mb << 20)
+    row = Verdict("own_disk", "Disk space of Hearth", f"{used} used", f"At most {cap}")
+    if not case.usage.disk_full:
+        return row
+    reason = f"Hearth's files need all of the {cap} of disk space that you allow."
+    return dataclasses.replace(row, stops=COMPUTE, until="Goes on when you allow more in Settings.", reason=reason)
 
 
 def energy(case: Case) -> Verdict:

@@ -167,7 +167,7 @@ def cpu_busy(case: Case) -> Verdict:
 
 RULES: tuple[Callable[[Case], Verdict], ...] = (
     choice, role, battery, user, hours, programs, game, cpu_busy,
-    limits.heat_cpu, limits.memory, limits.own_memory, limits.disk, limits.energy,
+    limits.heat_cpu, limits.memory, limits.own_memory, limits.disk, limits.own_disk, limits.energy,
     limits.network_hours, limits.metered, limits.quota,
     limits.gpu_user, limits.gpu_programs, limits.gpu_busy, limits.heat_gpu, limits.gpu,
 )  # fmt: skip

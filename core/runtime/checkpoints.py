@@ -8,17 +8,28 @@ import errno
 import hashlib
 import logging
 import os
-import re
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from core.errors import CheckpointError
-from core.runtime.part_header import MAX_PART, UNREADABLE, Natural
+from core.runtime.checkpoint_files import (
+    BAD,
+    PARTIAL,
+    SUFFIX,
+    Blob,
+    Checkpoint,
+    blob_path,
+    is_whole,
+    manifests,
+    number,
+    on_disk,
+    read_manifest,
+)
 from core.runtime.parts import Part, pieces, unpack
 
 log = logging.getLogger(__name__)
@@ -27,35 +38,13 @@ KEPT = 3
 """Checkpoints kept in the folder."""
 BAD_KEPT = 4
 """Damaged files kept for a look at them."""
-MAX_MANIFEST = 8 << 20
-"""Bytes; 4,096 experts take 600 KB."""
 NOTES = 5
 """Damaged files that are told of one by one."""
-PARTIAL = ".partial"
-BAD = ".bad"
-_MANIFEST_NAME = re.compile(r"checkpoint-(\d{8,})\.json(?:\.bad)?")
+NO_ROOM = "it does not fit into the disk space that you allow Hearth. Allow more in Settings."
 
-Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
-
-
-class Blob(msgspec.Struct, frozen=True):
-    """A part's file, `<sha256>.safetensors`."""
-
-    sha256: Sha256
-    size: Annotated[int, msgspec.Meta(ge=8, le=MAX_PART)]
-    version: Natural
-
-
-class Checkpoint(msgspec.Struct, frozen=True):
-    """A checkpoint's manifest, `checkpoint-<number>.json`."""
-
-    format: Literal[1]
-    run: str
-    step: Natural
-    samples: Natural
-    time: float
-    """Unix time."""
-    parts: dict[str, Blob]
+Room = Callable[[int, int, bool], Awaitable[int]]
+"""Asked for room for the next file and, if there is, for all that are left (bytes), and told whether the older states
+of what was written so far are superseded already; how many bytes may be written."""
 
 
 class Restored(NamedTuple):
@@ -69,22 +58,39 @@ class Restored(NamedTuple):
     """Sentences for the user about what was set aside."""
 
 
-class CheckpointStore:
-    """The checkpoints of one run in one folder. Only one process may write to it at a time."""
+async def _unbounded(needed: int, wanted: int, superseded: bool) -> int:
+    return wanted
 
-    def __init__(self, folder: Path, run: str) -> None:
+
+class CheckpointStore:
+    """The checkpoints of one run in one folder. Only one process may write to it at a time; another may remove older
+    checkpoints."""
+
+    def __init__(self, folder: Path, run: str, keeps_all: bool = False) -> None:
+        """Args: the folder, the run, and whether what a save leaves out stays as it was saved last: on a PC that is
+        alone nobody else has it."""
         self._folder = folder
         self._run = run
+        self._keeps_all = keeps_all
         self._sound: set[str] = set()  # hashes this process wrote or checked: such a file need not be written again
         self._writing = threading.Lock()
 
     async def save(
-        self, step: int, samples: int, parts: Mapping[str, Part | Callable[[], Awaitable[Part]]]
+        self,
+        step: int,
+        samples: int,
+        parts: Mapping[str, Part | Callable[[], Awaitable[Part]]],
+        room: Room = _unbounded,
+        staged: Callable[[Checkpoint], object] = lambda checkpoint: None,
     ) -> Checkpoint:
         """Save all parts, one after the other, in another thread: one save at a time.
 
+        Where there is no room for all of them beside their older states, it is done in stages: some parts make a
+        checkpoint with the older states of the others, then what they supersede can go.
+
         Args: step and samples of the trunk; the parts, as copies that nobody changes any more, or what copies each in
-        the caller's thread when its turn has come, so that never more than one is held.
+        the caller's thread when its turn has come, so that never more than one is held; who gives room; who is told
+        of each stage.
 
         Raises:
             CheckpointError: the disk is full or cannot be written, or a part is not finite, which would push the good
@@ -92,11 +98,23 @@ class CheckpointStore:
         """
         blobs: dict[str, Blob] = {}
         added: list[Path] = []
+        allowed = 0
         try:
-            for name, part in parts.items():
+            for done, (name, part) in enumerate(parts.items()):
                 whole = part if isinstance(part, Part) else await part()
-                blobs[name] = await asyncio.to_thread(self._write_part, step, name, whole, added)
-                del whole
+                blob, data = await asyncio.to_thread(self._described, step, name, whole)
+                if data and (size := on_disk(blob.size)) > allowed:
+                    allowed = await room(size, size * (len(parts) - done), not added)
+                    if size > allowed and added:
+                        staged(await asyncio.to_thread(self._finish, step, samples, blobs, added, parts.keys()))
+                        allowed = await room(size, size * (len(parts) - done), True)
+                    if size > allowed:
+                        raise CheckpointError(f"{_unsaved(step)}{NO_ROOM} The older checkpoint stays.")
+                if data:
+                    allowed -= on_disk(blob.size)
+                    await asyncio.to_thread(self._write_part, blob, data, added)
+                blobs[name] = blob
+                del whole, data
             return await asyncio.to_thread(self._finish, step, samples, blobs, added)
         except (CheckpointError, OSError) as error:
             for path in added:
@@ -154,14 +172,14 @@ class CheckpointStore:
 
     def _readable(self, notes: list[str]) -> Iterator[Checkpoint]:
         """The checkpoints whose manifests are good, newest first."""
-        for path in self._manifests():
+        for path in manifests(self._folder):
             try:
-                if path.stat().st_size > MAX_MANIFEST:
-                    raise CheckpointError("it is too large")
-                checkpoint = msgspec.json.decode(path.read_bytes(), type=Checkpoint)
+                checkpoint = read_manifest(path)
                 if checkpoint.run != self._run:
                     raise CheckpointError(f"it belongs to the run {checkpoint.run!r}")
-            except (*UNREADABLE, CheckpointError, OSError) as error:
+            except FileNotFoundError:
+                continue  # its room was needed for something else just now
+            except (CheckpointError, OSError) as error:
                 notes.append(f"{path.name} cannot be used: {_reason(error)}.{self._set_aside(path, error)}")
             else:
                 yield checkpoint
@@ -173,36 +191,44 @@ class CheckpointStore:
             log.warning(note)
         return checkpoints
 
-    def _write_part(self, step: int, name: str, part: Part, added: list[Path]) -> Blob:
-        """Write a part unless its file is there and sound; `added` gets the path if there was none before."""
+    def _described(self, step: int, name: str, part: Part) -> tuple[Blob, list[bytes | memoryview]]:
+        """A part's file and what to write; nothing if that is there already and sound."""
         if not all(bool(tensor.isfinite().all()) for tensor in part.tensors.values()):
             raise CheckpointError(
-                f"The checkpoint at step {step} was not saved: {name} holds NaN or infinity. Quit Hearth and start "
-                "it again: it goes on from the older checkpoint."
+                f"{_unsaved(step)}{name} holds NaN or infinity. Quit Hearth and start it again: it goes on from the "
+                "older checkpoint."
             )
         data = pieces(self._run, name, part)
         digest = hashlib.sha256()
         for piece in data:
             digest.update(piece)
         blob = Blob(digest.hexdigest(), sum(map(len, data)), part.version)
+        return blob, [] if self._is_there(blob) else data
+
+    def _write_part(self, blob: Blob, data: list[bytes | memoryview], added: list[Path]) -> None:
+        """`added` gets the path if there was no such file before."""
         path = self._blob_path(blob.sha256)
         with self._writing:
-            if not self._is_there(blob):
-                self._folder.mkdir(parents=True, exist_ok=True)
-                if not path.exists():
-                    added.append(path)
-                _write_file(path, data)
-                self._sound.add(blob.sha256)
-        return blob
+            self._folder.mkdir(parents=True, exist_ok=True)
+            if not path.exists():
+                added.append(path)
+            _write_file(path, data)
+            self._sound.add(blob.sha256)
 
-    def _finish(self, step: int, samples: int, blobs: dict[str, Blob], added: list[Path]) -> Checkpoint:
-        """Make the parts that were written a checkpoint."""
+    def _finish(
+        self, step: int, samples: int, blobs: dict[str, Blob], added: list[Path], stage: Collection[str] = ()
+    ) -> Checkpoint:
+        """Make the parts that were written a checkpoint; in a stage (all names) with the others as they were."""
         with self._writing:
             self._folder.mkdir(parents=True, exist_ok=True)
-            newest = next(iter(self._logged()), None)
-            if newest and (newest.step, newest.parts) == (step, blobs) and not added:
+            before = self._logged()
+            newest = before[0] if before else None
+            parts = self._completed(blobs, before, stage)
+            if newest and (newest.step, newest.parts) == (step, parts) and not added:
                 return newest
-            checkpoint = Checkpoint(1, self._run, step, samples, time.time(), blobs)
+            if stage and newest:
+                step, samples = newest.step, newest.samples
+            checkpoint = Checkpoint(1, self._run, step, samples, time.time(), parts)
             _sync_folder(self._folder)
             added.append(self._next_manifest())
             _write_file(added[-1], [msgspec.json.format(msgspec.json.encode(checkpoint))])
@@ -211,11 +237,24 @@ class CheckpointStore:
             self._prune()
             return checkpoint
 
+    def _completed(
+        self, blobs: Mapping[str, Blob], before: Sequence[Checkpoint], stage: Collection[str]
+    ) -> dict[str, Blob]:
+        """`blobs`, and of every other part that stays its newest state that is whole."""
+        whole = dict(blobs)
+        for checkpoint in before:
+            for name, blob in checkpoint.parts.items():
+                stays = name not in whole and (self._keeps_all or name in stage)
+                if stays and (self._is_there(blob) or is_whole(self._folder, blob)):
+                    self._sound.add(blob.sha256)
+                    whole[name] = blob
+        return whole
+
     def _prune(self) -> None:
-        for path in self._manifests()[KEPT:]:
+        for path in manifests(self._folder)[KEPT:]:
             _remove(path)
         used = {blob.sha256 for checkpoint in self._logged() for blob in checkpoint.parts.values()}
-        for path in self._folder.glob("*.safetensors"):
+        for path in self._folder.glob(f"*{SUFFIX}"):
             if path.stem not in used:
                 self._sound.discard(path.stem)
                 _remove(path)
@@ -230,21 +269,16 @@ class CheckpointStore:
             path.replace(path.with_name(path.name + BAD))
         except OSError as failure:
             return f" {path.name} could not be renamed ({failure.strerror})."
-        bad = sorted(self._folder.glob(f"*{BAD}"), key=lambda path: path.stat().st_mtime, reverse=True)
-        for old in bad[BAD_KEPT:]:
+        for old in sorted(self._folder.glob(f"*{BAD}"), key=_age, reverse=True)[BAD_KEPT:]:
             _remove(old)
         return f" It was kept as {path.name}{BAD}."
 
-    def _manifests(self) -> list[Path]:
-        """Newest first."""
-        return sorted(self._folder.glob("checkpoint-*.json"), key=_number, reverse=True)
-
     def _next_manifest(self) -> Path:
-        newest = max(map(_number, self._folder.glob("checkpoint-*.json*")), default=0)
+        newest = max(map(number, self._folder.glob("checkpoint-*.json*")), default=0)
         return self._folder / f"checkpoint-{newest + 1:08}.json"
 
     def _blob_path(self, sha256: str) -> Path:
-        return self._folder / f"{sha256}.safetensors"
+        return blob_path(self._folder, sha256)
 
     def _is_there(self, blob: Blob) -> bool:
         try:
@@ -286,9 +320,11 @@ def _remove(path: Path) -> None:
         log.warning("%s could not be removed: %s", path, error.strerror)
 
 
-def _number(path: Path) -> int:
-    match = _MANIFEST_NAME.fullmatch(path.name)
-    return int(match[1]) if match else 0
+def _age(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def _shortened(notes: list[str], found: bool, missing: list[str]) -> tuple[str, ...]:
@@ -319,4 +355,8 @@ def _advice(folder: Path, step: int, error: OSError) -> str:
         what = f"{folder} cannot be written ({error.strerror}). Give Hearth the right to write there."
     else:
         what = f"writing to {folder} failed ({error.strerror}). Look at that disk."
-    return f"The checkpoint at step {step} was not saved: {what} The older checkpoint stays."
+    return f"{_unsaved(step)}{what} The older checkpoint stays."
+
+
+def _unsaved(step: int) -> str:
+    return f"The checkpoint at step {step} was not saved: "

@@ -5,6 +5,7 @@ import logging
 import os
 import shutil
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -13,12 +14,10 @@ import msgspec
 from core.errors import CheckpointError, ProtocolError
 from core.experts.grid import Grid, Uid
 from core.runtime.part_header import MAX_HEADER, MAX_PART, read_metadata
+from core.worker.disk import BLOBS, HELD, SUPERSEDED, TRUNK, Disk, Spare
 
 log = logging.getLogger(__name__)
 
-FOLDER = "blobs"
-"""Inside the run's folder."""
-TRUNK = "trunk"
 VERSIONS = 2
 """Kept of a part while there is room: should the newest be damaged, the one before it serves."""
 COPIES = 2
@@ -46,17 +45,15 @@ class Blob(NamedTuple):
 class Blobs:
     """The blobs of one run. Not for several threads at once, but for `sha256_of`."""
 
-    def __init__(self, folder: Path, grid: Grid, cap_bytes: int) -> None:
-        """Args: the run's folder, its grid, and the most that the files may take together."""
-        self._folder, self._grid = folder / FOLDER, grid
-        self.cap_bytes = cap_bytes
+    def __init__(self, folder: Path, grid: Grid, disk: Disk) -> None:
+        """Args: the run's folder, its grid, and who gives room."""
+        self._folder, self._grid, self._disk = folder / BLOBS, grid, disk
+        disk.kept = lambda: {blob.part: blob.version for blob in self.all_newest()}
         self._blobs: dict[str, Blob] = {}
         self._parts: dict[str, list[Blob]] = {}
         """Each part's, newest first."""
         self._shared: dict[str, Path] = {}
         """Files elsewhere on this disk that others may read: those of the run's data."""
-        self.coming: dict[str, int] = {}
-        """Bytes of the files that are being fetched, by hash."""
 
     def load(self) -> None:
         """Look at what is there. Damaged files are set aside, unfinished ones stay to be finished."""
@@ -69,11 +66,6 @@ class Blobs:
                 self._set_aside(path, str(error))
             except OSError as error:
                 log.warning("%s cannot be read: %s", path, error.strerror)
-
-    @property
-    def size(self) -> int:
-        """Bytes of all files."""
-        return sum(blob.size for blob in self._blobs.values())
 
     def newest(self, part: str) -> Blob | None:
         """The newest state of a part on this disk."""
@@ -116,23 +108,22 @@ class Blobs:
             self._forget(sha256)
             raise CheckpointError(f"This peer does not have the file {sha256[:8]}. Ask another one.") from error
 
-    def link(self, path: Path, held: Mapping[str, int]) -> Blob | None:
+    def link(self, path: Path) -> Blob | None:
         """Take up a file of one's own checkpoints, at no cost where the disk can; None if it cannot be kept.
 
-        Args: the file, named by its hash; for each part how many others keep the same or a newer state (`make_room`).
+        Args: the file, named by its hash.
         """
         if (known := self._blobs.get(path.stem)) is not None:
             return known
         try:
             blob = self._described(path, path.stem)
-            if not self.make_room(blob, held, here=True):
-                log.warning("No copy of %s is kept: the disk space for checkpoints is full. See Settings.", blob.part)
-                return None
             target = self.partial(path.stem)
             target.unlink(missing_ok=True)
             try:
                 os.link(path, target)
-            except OSError:  # another disk, or one without hard links
+            except OSError as error:  # a disk without hard links
+                if not self._disk.take(blob.size):
+                    raise CheckpointError("there is no room in the disk space that Hearth may use") from error
                 shutil.copyfile(path, target)
             target.replace(self.path(path.stem))
         except (OSError, CheckpointError) as error:
@@ -169,50 +160,20 @@ class Blobs:
         except OSError as error:
             log.warning("%s could not be set aside: %s", path, error.strerror)
 
-    def make_room(self, blob: Blob, held: Mapping[str, int], here: bool = False) -> bool:
-        """Remove what is least needed until there is room for a file: superseded states, then those that most others
-        keep, the oldest first; never the newest state of a part that fewer than `COPIES` others keep.
+    def spares(self, held: Mapping[str, int]) -> list[Spare]:
+        """What may go: superseded states, and newest ones that at least `COPIES` others keep, those of most keepers
+        and the oldest first; never a newest state that fewer keep.
 
-        Args: the newcomer; for each part how many others keep the same or a newer state; whether the newcomer is on
-        this disk already, and so supersedes what is here of its part.
-
-        Returns:
-            Whether there is room now.
+        Args: for each part how many others keep the same or a newer state.
         """
-        order: list[tuple[bool, int, int, Blob]] = []
+        found = []
         for part, blobs in self._parts.items():
-            for rank, old in enumerate(blobs):
-                superseded = rank > 0 or (here and old.part == blob.part and old.version < blob.version)
-                if superseded or held.get(part, 0) >= COPIES:
-                    order.append((not superseded, -held.get(part, 0), old.version, old))
-        excess = self.size + sum(self.coming.values()) + blob.size - self.cap_bytes
-        excess = self._tidy_partials(excess, blob.sha256)
-        chosen = []
-        for *_, victim in sorted(order):
-            if excess <= 0:
-                break
-            chosen.append(victim)
-            excess -= victim.size
-        if excess > 0 or blob.size > shutil.disk_usage(self._folder.parent).free:
-            return False
-        for victim in chosen:
-            self._remove(victim)
-        return True
-
-    def _tidy_partials(self, excess: int, but: str) -> int:
-        """Count what was begun to be fetched and not finished, and remove the oldest of it as far as it is too much.
-
-        Returns:
-            How much too much there is then.
-        """
-        found = [path for path in self._folder.glob(f"*{PARTIAL}") if path.stem != but and path.stem not in self.coming]
-        states = [(path, path.stat()) for path in found]
-        excess += sum(state.st_size for _, state in states)
-        for path, state in sorted(states, key=lambda item: item[1].st_mtime):
-            if excess > 0:
-                path.unlink(missing_ok=True)
-                excess -= state.st_size
-        return excess
+            for rank, blob in enumerate(blobs):
+                need, order = (SUPERSEDED, ()) if rank else (HELD, (-held.get(part, 0), blob.version))
+                if rank or held.get(part, 0) >= COPIES:
+                    path = self.path(blob.sha256)
+                    found.append(Spare(need, order, [path], partial(self._forget, blob.sha256)))
+        return found
 
     def belongs(self, part: str) -> bool:
         """Whether the run has such a part."""

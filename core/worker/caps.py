@@ -4,16 +4,14 @@ The policy decides what may be used (`core.policy.decide`); here it is set where
 is measured for the next decision.
 """
 
-import contextlib
+import asyncio
 import dataclasses
 import math
-import os
-import threading
 import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from core.compute.messages import SavedPart
 from core.policy import heat, ramp
 from core.policy.decide import Decision
 from core.policy.energy import CPU
@@ -23,6 +21,7 @@ from core.policy.ramp import Ramp
 from core.policy.signals.reading import UNKNOWN, Signals
 from core.settings import Settings
 from core.worker.awake import Awake
+from core.worker.disk import Disk
 from core.worker.memory import Memory
 from core.worker.supervisor import ComputeSupervisor
 from core.worker.traffic import Traffic, brake
@@ -32,8 +31,8 @@ if TYPE_CHECKING:  # a worker that is alone loads nothing of the network
 
 CONTROL_S = 1.0
 """Between two steps of the heat controllers."""
-DISK_S = 60.0
-"""Between two looks at how much disk is used."""
+DISK_S, DISK_REST = 10.0, 500
+"""Between two looks at the files on the disk, and in times of what the last one took."""
 
 
 class Caps:
@@ -41,32 +40,32 @@ class Caps:
 
     def __init__(
         self,
-        folder: Path,
+        disk: Disk,
         traffic: Traffic,
         compute: ComputeSupervisor,
         network: "Network | None",
         others: Callable[[], int],
     ) -> None:
-        """Args: data folder, what counts traffic, who computes, this PC among its peers, bytes of Hearth's other
-        processes."""
-        self._folder, self._traffic, self._compute, self._network = folder, traffic, compute, network
-        self._memory = Memory(compute, network, others)
+        """Args: the data folder's files, what counts traffic, who computes, this PC among its peers, bytes of Hearth's
+        other processes."""
+        self._disk, self._traffic, self._compute, self._network = disk, traffic, compute, network
+        self._memory = Memory(compute, network, others, disk)
+        compute.space, compute.settle, self._saved = disk.ask, self._settle, compute.saved
+        compute.saved = self._note_saved
         self._awake = Awake()
         self._ramp = Ramp()
         self._heats: dict[str, Heat] = {}
-        self._controlled = self._looked = float("-inf")
-        self._month = self._disk_bytes = 0
+        self._controlled = self._look_at = float("-inf")
+        self._looking: asyncio.Task[None] | None = None
+        self._month = 0
 
     @property
     def notes(self) -> list[str]:
-        """Sentences for the user about caps that cannot be kept."""
-        return self._memory.notes
+        """Sentences for the user about caps that cannot be kept, or cost something."""
+        return [*self._memory.notes, *self._disk.notes]
 
     def measure(self, usage: Usage) -> Usage:
         """`usage` with what is measured here, as it is now: to be decided by."""
-        if time.monotonic() - self._looked > DISK_S:
-            self._looked = time.monotonic()
-            threading.Thread(target=self._look, name="disk use", daemon=True).start()
         moved, by_method = (0, 0), dict[str, tuple[int, int]]()
         if self._network is not None:
             moved, by_method = self._network.node.moved(), self._network.node.moved_by_method()
@@ -74,7 +73,8 @@ class Caps:
         return dataclasses.replace(
             usage,
             network_bytes_month=self._month,
-            disk_bytes=self._disk_bytes,
+            disk_bytes=self._disk.used,
+            disk_full=self._disk.full,
             own_memory_bytes=self._memory.used,
             memory_bound=self._memory.bounds.words,
             heat_stop_cpu=any(self._heats[name].stop for name in ("cpu", "cpu power") if name in self._heats),
@@ -89,6 +89,7 @@ class Caps:
         gpus = [gpu.memory_bytes for gpu in signals.gpus.value or () if gpu.id == self._compute.accelerator.device]
         gpu = gpus[0] * settings.gpu_memory_percent / 100 if gpus and gpus[0] else math.inf
         self._memory.apply(decision.memory_bytes, now, gpu)
+        self._keep_disk(settings.checkpoints_disk_mb << 20, now)
         self._awake.hold(settings.keep_awake and decision.train)
         if self._network is not None:
             off = next((rule.reason for rule in decision.rules if "network" in rule.stops), "")
@@ -102,12 +103,32 @@ class Caps:
             )
             self._network.node.limit(up, down)
 
-    def _look(self) -> None:
-        """In a thread of its own: a slow disk with many files must not hold up a yield."""
-        self._disk_bytes = _size(self._folder)
+    def _keep_disk(self, cap: int, now: float) -> None:
+        """Look at the files now and then, and at once when the user allows more or less; no slow disk holds this up."""
+        if cap != self._disk.cap_bytes:
+            self._disk.cap_bytes, self._look_at = cap, -math.inf
+        if now >= self._look_at and (self._looking is None or self._looking.done()):
+            self._looking = asyncio.create_task(self._look(cap), name="disk use")
+
+    async def _look(self, cap: int) -> None:
+        began = time.monotonic()
+        await self._disk.look()
+        now = time.monotonic()
+        if cap == self._disk.cap_bytes:
+            self._look_at = now + max(DISK_S, DISK_REST * (now - began))
+
+    async def _settle(self) -> None:
+        await self._disk.look()
+        await self._memory.settle()
+
+    def _note_saved(self, parts: Mapping[str, SavedPart]) -> None:
+        self._disk.saved(parts)
+        self._saved(parts)
 
     def close(self) -> None:
         """Count the last bytes and let go of what is held."""
+        if self._looking is not None:
+            self._looking.cancel()
         self.measure(Usage())
         self._awake.hold(False)
 
@@ -141,14 +162,3 @@ class Caps:
             found = step(before, reading, float(target), decision.cpu_share, now)
             # at rest nothing is learnt of how much it may work: it goes on as it was
             self._heats[name] = found if working else dataclasses.replace(found, share=min(found.share, before.share))
-
-
-def _size(folder: Path) -> int:
-    """Bytes that all of Hearth's files take, as du counts them; what vanishes meanwhile counts for nothing."""
-    total = 0
-    for parent, _, names in os.walk(folder):  # unlike Path.rglob it passes over folders that are gone
-        for name in names:
-            with contextlib.suppress(OSError):
-                status = Path(parent, name).lstat()
-                total += getattr(status, "st_blocks", 0) * 512 or status.st_size
-    return total

@@ -21,7 +21,9 @@ from core.errors import CallRefused, CheckpointError, HearthError, NetworkError
 from core.identity import PeerId, parse_peer, peer_text
 from core.net.limits import TokenBucket
 from core.net.rpc import Context, RpcNode
-from core.worker.blobs import COPIES, TRUNK, Blob, Blobs, Sha256, Size, Version
+from core.runtime.checkpoint_files import blob_path, newest_states
+from core.worker.blobs import COPIES, Blob, Blobs, Sha256, Size, Version
+from core.worker.disk import TRUNK, Disk
 from core.worker.fetching import CHUNK, CHUNK_S, BlobRead, ReadBlob, fetch_file
 
 log = logging.getLogger(__name__)
@@ -85,9 +87,11 @@ class Copy(NamedTuple):
 class Copies:
     """Use as `async with Copies(...)`, inside the DHT's own."""
 
-    def __init__(self, run: str, checkpoints: Path, blobs: Blobs, node: RpcNode, dht: DHTNode) -> None:
-        """Args: the run, the folder of compute's checkpoints, this disk's files, the network."""
+    def __init__(self, run: str, checkpoints: Path, blobs: Blobs, node: RpcNode, dht: DHTNode, disk: Disk) -> None:
+        """Args: the run, the folder of compute's checkpoints, this disk's files, the network, who gives room."""
         self._run, self._checkpoints, self._blobs, self._node, self._dht = run, checkpoints, blobs, node, dht
+        self._disk = disk
+        disk.shared, disk.spares = True, lambda: blobs.spares(self._held_elsewhere())
         self.keepers: Callable[[str], Sequence[str]] = lambda part: ()
         """The peers to keep a part, the first ones first; set by hosting."""
         self._upload = TokenBucket(UPLOAD_BYTES_PER_S, 4 * UPLOAD_BYTES_PER_S)
@@ -116,6 +120,10 @@ class Copies:
 
     async def __aenter__(self) -> "Copies":
         await asyncio.to_thread(self._blobs.load)
+        for part, blob in (await asyncio.to_thread(newest_states, self._checkpoints)).items():
+            if part != TRUNK and blob.version:  # what this PC trained alone is its to give
+                self._own.add(part)
+                self._blobs.link(blob_path(self._checkpoints, blob.sha256))
         self._task = asyncio.create_task(self._run_always(), name="copies")
         return self
 
@@ -134,11 +142,10 @@ class Copies:
 
     def saved(self, parts: Mapping[str, SavedPart]) -> None:
         """Compute has saved these; what has been trained is kept here and elsewhere. New ones are the same anywhere."""
-        held = self._held_elsewhere()
         for part, file in parts.items():
             if file.version:
                 self._own.add(part)
-                self._blobs.link(self._checkpoints / f"{file.sha256}.safetensors", held)
+                self._blobs.link(blob_path(self._checkpoints, file.sha256))
         self._wake.set()
 
     def own(self, part: str) -> Blob | None:
@@ -221,7 +228,7 @@ class Copies:
             return self._blobs.path(blob.sha256)
         task = self._fetching.get(blob)
         if task is None:
-            if blob.sha256 in self._blobs.coming:
+            if any(blob.sha256 == other.sha256 for other in self._fetching):
                 raise CheckpointError("it is being fetched as something else")
             task = asyncio.create_task(self._fetch(blob, peers), name=f"fetch {blob.part}")
             self._fetching[blob] = task
@@ -239,15 +246,11 @@ class Copies:
     async def _fetch(self, blob: Blob, peers: Sequence[PeerId]) -> Path:
         if blob.part != TRUNK and blob.size > self.expert_bytes:
             raise CheckpointError(f"{blob.size} bytes are too many for an expert of this run.")
-        if blob.size > MAX_COPY or not self._blobs.make_room(blob, self._held_elsewhere()):
-            raise CheckpointError("there is no room for it: the disk space for checkpoints is full. See Settings.")
+        if blob.size > MAX_COPY:
+            raise CheckpointError(f"{blob.size} bytes are too many for a copy.")
         partial = self._blobs.partial(blob.sha256)
-        self._blobs.coming[blob.sha256] = blob.size
-        try:
-            async with self._slots:
-                await fetch_file(self._node, blob.sha256, blob.size, peers, partial)
-        finally:
-            del self._blobs.coming[blob.sha256]
+        async with self._slots, self._disk.hold(partial, blob.size, self._blobs.newest(blob.part) is not None):
+            await fetch_file(self._node, blob.sha256, blob.size, peers, partial)
         try:
             self._blobs.accept(blob)
         except CheckpointError:

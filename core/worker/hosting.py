@@ -124,6 +124,8 @@ class Hosting:
         """Whether peers are known by name, and not just looked for in the local network."""
         self.memory_bytes = 1 << 30
         """What the experts may use."""
+        self.room: Callable[[int], int] = lambda able: able
+        """How many of so many experts the disk has room for."""
         self.changed: Callable[[], None] = lambda: None
         """Called when `hosted` has changed."""
         self._claimed: dict[Uid, float] = {}
@@ -259,7 +261,8 @@ class Hosting:
         compute = self._compute
         if not compute.expert_bytes or not compute.expert_samples_per_s:
             return GUESSED_CAPACITY
-        return placement.capacity(self.memory_bytes, compute.expert_bytes, compute.expert_samples_per_s)
+        able = placement.capacity(self.memory_bytes, compute.expert_bytes, compute.expert_samples_per_s)
+        return self.room(min(able, self._grid.layers * self._grid.cells))
 
     def _self(self) -> Member:
         """What this PC can and does host."""

@@ -9,17 +9,17 @@ import asyncio
 import contextlib
 import logging
 import math
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import psutil
 
-from core.control.messages import ExpertStatus
 from core.errors import HearthError
 from core.experts.grid import Uid
 from core.worker.bound import BASE
 from core.worker.bounds import Bounds
+from core.worker.disk import Disk
+from core.worker.placement import least_needed
 from core.worker.supervisor import ComputeSupervisor
 
 if TYPE_CHECKING:
@@ -47,11 +47,12 @@ class Memory:
         compute: ComputeSupervisor,
         network: "Network | None",
         others: Callable[[], int],
+        disk: Disk,
         bounds: Bounds | None = None,
     ) -> None:
-        """Args: who computes, this PC among its peers, bytes of Hearth's processes beside compute, other bounds than
-        those of this system."""
-        self._compute, self._network, self._others = compute, network, others
+        """Args: who computes, this PC among its peers, bytes of Hearth's processes beside compute, what experts'
+        states have room on, other bounds than those of this system."""
+        self._compute, self._network, self._others, self._disk = compute, network, others, disk
         self._wanted = network.hosting.memory_bytes if network else 0
         """For experts, as the settings say."""
         self._looked, self._over_since = -math.inf, math.inf
@@ -93,20 +94,34 @@ class Memory:
             held = min(fits * self._compute.expert_bytes, gpu * SHARE)
             self._network.hosting.memory_bytes = int(min(self._wanted, held))
         elif self._compute.phase in ("stopped", "training") and (self._moving is None or self._moving.done()):
-            if fits < hosted and (least := least_needed(self._compute.progress.experts, hosted - fits)):
+            least = least_needed(self._compute.progress.experts, hosted - fits) if fits < hosted else []
+            if least := least or self._disk.surplus():
                 self._moving = asyncio.create_task(self._park(least), name="parking")
             elif self._parked and fits > hosted and now - self._moved > COME_BACK_S:
                 self._moved = now
-                back = sorted(self._parked)[: fits - hosted]
-                self._moving = asyncio.create_task(self._take_back(back), name="taking back")
+                if back := self._disk.fitting(sorted(self._parked))[: fits - hosted]:
+                    self._moving = asyncio.create_task(self._take_back(back), name="taking back")
+
+    async def settle(self) -> None:
+        """Before a new process trains: park what the disk has no room for, while there is nothing of it to be saved."""
+        if self._network is not None:
+            if surplus := self._disk.surplus():  # hosting takes on what there is room for
+                with contextlib.suppress(HearthError):
+                    await self._compute.orders.unhost(surplus)
+            return
+        if self._moving is None or self._moving.done():
+            self._moving = asyncio.create_task(self._park(self._disk.surplus()), name="parking")
+        await asyncio.wait({self._moving})
 
     async def _park(self, uids: list[Uid]) -> None:
+        if not uids:
+            return
         with contextlib.suppress(HearthError):
             failed = await self._compute.orders.unhost(uids)
             gone = {uid for uid in uids if str(uid) not in failed}
             self._parked |= gone
             self._compute.left_out = frozenset(map(str, self._parked))
-            log.info("Parked %d experts: they do not fit into the memory that Hearth may use now.", len(gone))
+            log.info("Parked %d experts: they do not fit into what Hearth may use now.", len(gone))
 
     async def _take_back(self, uids: list[Uid]) -> None:
         with contextlib.suppress(HearthError):
@@ -147,23 +162,6 @@ class Memory:
         self.notes = [text]
         self._shrink()
         self._compute.exceed(text)
-
-
-def least_needed(experts: list[ExpertStatus], count: int, kept: int = 1) -> list[Uid]:
-    """The experts to park: those that were trained least, of the layers that have most; each layer keeps `kept`."""
-    samples: Mapping[Uid, int] = {Uid.parse(expert.uid): expert.samples for expert in experts}
-    layers = Counter(uid.layer for uid in samples)
-    left = sorted(samples, key=lambda uid: (samples[uid], uid))
-    chosen: list[Uid] = []
-    while len(chosen) < count:
-        layer, most = max(layers.items(), key=lambda item: (item[1], item[0]), default=(0, 0))
-        if most <= kept:
-            break
-        uid = next(uid for uid in left if uid.layer == layer)
-        left.remove(uid)
-        chosen.append(uid)
-        layers[layer] -= 1
-    return chosen
 
 
 def _taken(pid: int | None) -> int:

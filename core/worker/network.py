@@ -25,8 +25,9 @@ from core.net.messages import PeerAddress
 from core.net.paths import path_text
 from core.net.reach import Reach
 from core.net.rpc import RpcNode
-from core.worker.blobs import TRUNK, Blobs
+from core.worker.blobs import Blobs
 from core.worker.copies import Copies
+from core.worker.disk import CHECKPOINTS, RUNS, TRUNK, Disk
 from core.worker.hosting import Hosting
 from core.worker.shared import Data, TrunkFollower
 from core.worker.supervisor import ComputeSupervisor
@@ -35,8 +36,6 @@ log = logging.getLogger(__name__)
 
 STATE_FILE = "dht.json"
 PORTS_FILE = "ports.json"
-CHECKPOINTS = "checkpoints"
-"""Of compute, inside the run's folder."""
 ROLES = frozenset({"host", "train", "backbone"})
 JOIN_S = 5.0
 """Between two tries to join while no peer is known."""
@@ -85,11 +84,12 @@ class Network:
         options: NetworkOptions,
         compute: ComputeSupervisor,
         memory_bytes: int,
-        disk_bytes: int,
+        disk: Disk,
     ) -> None:
         """Read or make the identity.
 
-        Args: data folder, run, what the command line says, who computes, memory for experts, disk space for copies.
+        Args: data folder, run, what the command line says, who computes, memory for experts, who gives room on the
+        disk.
 
         Raises:
             IdentityError, DataFolderError: the key cannot be used or made.
@@ -108,17 +108,17 @@ class Network:
         self.grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
         self.directory = DHTDirectory(self.dht, self.node, self.grid)
         self._trains = "train" in options.roles
-        run_folder = folder / "runs" / manifest.run
-        blobs = Blobs(run_folder, self.grid, disk_bytes)
-        self.copies = Copies(manifest.run, run_folder / CHECKPOINTS, blobs, self.node, self.dht)
-        self._data = Data(manifest, run_folder, blobs, self.node, self.dht)
+        run_folder = folder / RUNS / manifest.run
+        blobs = Blobs(run_folder, self.grid, disk)
+        self.copies = Copies(manifest.run, run_folder / CHECKPOINTS, blobs, self.node, self.dht, disk)
+        self._data = Data(manifest, run_folder, blobs, self.node, self.dht, disk)
         self._trunk = TrunkFollower(self.copies, compute, self._trains)
         compute.saved = self._saved
         self.hosting = Hosting(self.node, self.dht, self.directory, self.copies, compute)
         self.hosting.hosts = "host" in options.roles
         compute.lonely = self.hosting.lonely
         self.hosting.memory_bytes = memory_bytes
-        self.hosting.changed = self._look_at_hosted
+        self.hosting.changed, self.hosting.room = self._look_at_hosted, disk.most
         self._stack = contextlib.AsyncExitStack()
         self._tasks: list[asyncio.Task[None]] = []
         self._announced: set[Uid] = set()

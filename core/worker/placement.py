@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
+from core.control.messages import ExpertStatus
 from core.experts.grid import Uid
 
 CLAIMS = 256
@@ -221,3 +222,20 @@ def _level(view: View) -> float:
 def rank(thing: object, peer: str) -> bytes:
     """Rendezvous hashing: a peer's place among the candidates for a thing, the same for everybody who asks."""
     return hashlib.blake2b(f"{thing} {peer}".encode(), digest_size=8).digest()
+
+
+def least_needed(experts: Sequence[ExpertStatus], count: int, kept: int = 1) -> list[Uid]:
+    """The experts to park: those that were trained least, of the layers that have most; each layer keeps `kept`."""
+    samples: Mapping[Uid, int] = {Uid.parse(expert.uid): expert.samples for expert in experts}
+    layers = Counter(uid.layer for uid in samples)
+    left = sorted(samples, key=lambda uid: (samples[uid], uid))
+    chosen: list[Uid] = []
+    while len(chosen) < count:
+        layer, most = max(layers.items(), key=lambda item: (item[1], item[0]), default=(0, 0))
+        if most <= kept:
+            break
+        uid = next(uid for uid in left if uid.layer == layer)
+        left.remove(uid)
+        chosen.append(uid)
+        layers[layer] -= 1
+    return chosen

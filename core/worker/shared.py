@@ -13,8 +13,9 @@ from core.errors import ComputeError, HearthError
 from core.manifest import Manifest
 from core.net.rpc import RpcNode
 from core.training import shards
-from core.worker.blobs import TRUNK, Blobs
+from core.worker.blobs import Blobs
 from core.worker.copies import EXPIRY_S, RENEW_S, Copies
+from core.worker.disk import TRUNK, Disk
 from core.worker.fetching import fetch_file
 from core.worker.progress import Progress
 
@@ -29,9 +30,9 @@ GIVERS = 8
 class Data:
     """The text of a run: what is here is given to others, what is missing comes from them."""
 
-    def __init__(self, manifest: Manifest, folder: Path, blobs: Blobs, node: RpcNode, dht: DHTNode) -> None:
-        """Args: the run and its folder, what others may read, the network."""
-        self._manifest, self._folder, self._blobs = manifest, folder, blobs
+    def __init__(self, manifest: Manifest, folder: Path, blobs: Blobs, node: RpcNode, dht: DHTNode, disk: Disk) -> None:
+        """Args: the run and its folder, what others may read, the network, who gives room."""
+        self._manifest, self._folder, self._blobs, self._disk = manifest, folder, blobs, disk
         self._node, self._dht = node, dht
         self._told = 0.0
         self._missing = {shard.sha256 for shard in manifest.shards}
@@ -60,9 +61,10 @@ class Data:
             givers = [r.peer for subkey, r in records.items() if subkey == own_subkey(r.peer) != self._node.peer.hex()]
             partial = self._blobs.partial(shard.sha256)
             try:
-                await fetch_file(self._node, shard.sha256, shard.size, givers[:GIVERS], partial)
-                shards.accept(self._folder, shard, partial.read_bytes())
-                partial.unlink()
+                async with self._disk.hold(partial, 2 * shard.size):  # it is there twice for a moment
+                    await fetch_file(self._node, shard.sha256, shard.size, givers[:GIVERS], partial)
+                    shards.accept(self._folder, shard, partial.read_bytes())
+                    partial.unlink()
             except (HearthError, OSError) as error:
                 log.warning("A part of the run's text could not be fetched yet: %s", error)
         self._missing = {shard.sha256 for shard in shards.missing(self._manifest, self._folder)}

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NoReturn
 from core.compute.link import ComputeLink
 from core.compute.messages import (
     Ask,
+    AskSpace,
     Cancel,
     Configure,
     Evaluated,
@@ -42,6 +43,7 @@ from core.compute.messages import (
     Served,
     SetShare,
     SetThreads,
+    Space,
     Stop,
     Stopped,
     Suspect,
@@ -72,6 +74,8 @@ compute_log = logging.getLogger("compute")
 
 START_S = 120.0
 """A process that is not ready by then hangs (importing torch from a slow disk takes 20 s)."""
+SETTLE_S = 5.0
+"""For what must be known before compute trains: longer only where a disk hangs."""
 LIFE_SIGN_S = 20.0
 """Compute reports at least once a second."""
 STOP_S = 2.0
@@ -164,6 +168,12 @@ class ComputeSupervisor:
         """Awaited with the pid of each process before it is told anything: until then it takes next to no memory."""
         self.explain: Callable[[int], str | None] = lambda code: None
         """Why a process ended with this code, if that is known better than here."""
+        self.settle: Callable[[], Awaitable[None]] = _settled
+        """Awaited before each process trains for the first time, for `SETTLE_S` at most."""
+        self._settled = False
+        self.space: Callable[[AskSpace], Awaitable[int]] = _all_of_it
+        """How many bytes compute may write."""
+        self._answers: set[asyncio.Task[None]] = set()
         self.saving = False
         """Whether compute has stopped, and not saved yet what it had trained."""
         self._threads_sent, self._share_sent = threads, 1.0
@@ -360,6 +370,7 @@ class ComputeSupervisor:
         await self.admit(link.pid)
         self._threads_sent, self._share_sent = self.threads, 1.0
         self.life += 1
+        self._settled = False
         self._work = {}
         self.accelerator.begin()
         experts: list[str] | None = None if self.lonely() else []
@@ -413,6 +424,11 @@ class ComputeSupervisor:
         if self._to_measure:
             self._to_measure = False
             await link.send(Measure())
+        if self._wanted and self.phase == "stopped" and not self._settled:
+            self._settled = True
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(SETTLE_S):
+                    await self.settle()
         if self._wanted and self.phase == "stopped":
             self._enter("training")
             await link.send(Train())
@@ -509,6 +525,10 @@ class ComputeSupervisor:
                 self._stopped(message)
             case Saved():
                 self._saved(message)
+            case AskSpace() if self._link:
+                answer = asyncio.create_task(self._give_space(message, self._link), name="disk space")
+                self._answers.add(answer)
+                answer.add_done_callback(self._answers.discard)
             case Predicted():
                 self._questions.answered(message, tensors, self.progress.accuracy)
                 self._keep_memory()
@@ -590,6 +610,15 @@ class ComputeSupervisor:
         else:
             log.error("%s", message.error)
 
+    async def _give_space(self, question: AskSpace, link: ComputeLink) -> None:
+        try:
+            space = await self.space(question)
+        except OSError as error:  # one file at a time, until it can be told again
+            log.warning("What the files take is not known: %s", error)
+            space = question.needed
+        with contextlib.suppress(ComputeError):  # it ended meanwhile
+            await link.send(Space(question.id, space))
+
     def _keep_memory(self) -> None:
         """The process keeps its memory for another grace time after an answer."""
         if self.phase == "stopped":
@@ -599,6 +628,14 @@ class ComputeSupervisor:
 
 async def _nothing(pid: int) -> None:
     pass
+
+
+async def _settled() -> None:
+    pass
+
+
+async def _all_of_it(question: AskSpace) -> int:
+    return question.wanted
 
 
 def _end(link: ComputeLink, text: str) -> NoReturn:

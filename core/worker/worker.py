@@ -44,6 +44,7 @@ from core.settings import Settings
 from core.worker.benchmark import Benchmark
 from core.worker.caps import Caps
 from core.worker.devices import Devices
+from core.worker.disk import Disk
 from core.worker.energy import Energy
 from core.worker.files import Files
 from core.worker.overview import overview
@@ -119,6 +120,7 @@ class Worker:
         self._compute.memory_grace_s = self.settings.memory_grace_s
         self._compute.trains = network is None or "train" in network.roles
         self._keeps_ports = False
+        self._disk = Disk(folder, self.manifest.run, self._compute, self.settings.checkpoints_disk_mb << 20)
         self._network = self._joining(network, join)
         self._told: Decision | None = None
         """The decision that was published last."""
@@ -141,7 +143,7 @@ class Worker:
         self._benchmark = Benchmark(self.manifest.run)
         self._devices = Devices(psutil.virtual_memory().total)
         traffic = Traffic(self.ledger, self.manifest.run)
-        self._caps = Caps(folder, traffic, self._compute, self._network, self._memory_beside_compute)
+        self._caps = Caps(self._disk, traffic, self._compute, self._network, self._memory_beside_compute)
         self._meter()
         self.policy.decide()  # also by what was used this month: compute is not started to be stopped
         self._caps.apply(self.policy.decision, self.policy.signals, self.settings)  # nor the network joined to be left
@@ -185,8 +187,7 @@ class Worker:
             self._keeps_ports = True
         options = options._replace(lan=self.settings.lan, relay=self.settings.relay)
         memory = self.settings.experts_memory_mb << 20 or psutil.virtual_memory().available // 4
-        disk = self.settings.checkpoints_disk_mb << 20
-        network = Network(self.folder, self.manifest, options, self._compute, memory, disk)
+        network = Network(self.folder, self.manifest, options, self._compute, memory, self._disk)
         self._compute.shuffle = int.from_bytes(network.identity.peer[:4])
         self._compute.asking = Asking(network.node, network.directory, network.grid, self._compute.send)
         return network

@@ -2595,12 +2595,16 @@
       <translation>Wie viel Speicher die für andere beherbergten Experten nehmen dürfen; automatisch ist ein Viertel dessen, was beim Start frei ist.</translation>
     </message>
     <message>
-      <source>Disk space for the swarm</source>
-      <translation>Plattenplatz für den Schwarm</translation>
+      <source>Disk space for Hearth</source>
+      <translation>Plattenplatz für Hearth</translation>
     </message>
     <message>
-      <source>How much space the newest states of experts may take here, of this PC and copies for others.</source>
-      <translation>Wie viel Platz die neuesten Stände von Experten hier nehmen dürfen, die dieses PCs und Kopien für andere.</translation>
+      <source>All of its files together: checkpoints, copies for others, history and log.</source>
+      <translation>Alle seine Dateien zusammen: Sicherungspunkte, Kopien für andere, Verlauf und Protokoll.</translation>
+    </message>
+    <message>
+      <source>Fewer experts are trained here where more would not fit.</source>
+      <translation>Wo mehr nicht hineinpassen, werden hier weniger Experten trainiert.</translation>
     </message>
     <message>
       <source>Always keep free disk space</source>
@@ -3246,8 +3250,56 @@
       <translation>Mach den Ordner beschreibbar oder wähl mit --data-dir einen anderen.</translation>
     </message>
     <message>
-      <source>The manifest {0} asks for {1} experts of a grid with {2} cells.</source>
-      <translation>Das Manifest {0} verlangt {1} Experten von einem Gitter mit {2} Zellen.</translation>
+      <source>its grid has {0} cells a layer, and {1} are the most.</source>
+      <translation>sein Gitter hat {0} Zellen je Schicht, und {1} sind das Höchste.</translation>
+    </message>
+    <message>
+      <source>Make the grid smaller.</source>
+      <translation>Mach das Gitter kleiner.</translation>
+    </message>
+    <message>
+      <source>it asks for {0} experts of a grid with {1} cells.</source>
+      <translation>es verlangt {0} Experten eines Gitters mit {1} Zellen.</translation>
+    </message>
+    <message>
+      <source>a {0} needs `sequence`, and `heads` whose double divides `width`.</source>
+      <translation>ein {0} braucht `sequence` und `heads`, deren Doppeltes `width` teilt.</translation>
+    </message>
+    <message>
+      <source>The manifest {0} cannot be used: {1}</source>
+      <translation>Das Manifest {0} ist nicht zu gebrauchen: {1}</translation>
+    </message>
+    <message>
+      <source>an expert</source>
+      <translation>ein Experte</translation>
+    </message>
+    <message>
+      <source>width or hidden</source>
+      <translation>width oder hidden</translation>
+    </message>
+    <message>
+      <source>the trunk</source>
+      <translation>der Stamm</translation>
+    </message>
+    <message>
+      <source>width, the grid or layers</source>
+      <translation>width, das Gitter oder layers</translation>
+    </message>
+    <message>
+      <source>a batch at a layer</source>
+      <translation>ein Stapel an einer Schicht</translation>
+    </message>
+    <message>
+      <source>batch, sequence or width</source>
+      <translation>batch, sequence oder width</translation>
+    </message>
+    <message>
+      <source>{0} would take {1} GB, and {2} GB are the most.</source>
+      <translation>{0} nähme {1} GB, und {2} GB sind das Höchste.</translation>
+    </message>
+    <message>
+      <source>Lower {0}.</source>
+      <translation>Verringere {0}.</translation>
     </message>
     <message>
       <source>There is no run named {0}.</source>
@@ -3534,6 +3586,10 @@
       <translation>{0} ist zu heiß oder braucht zu viel Leistung{1}.</translation>
     </message>
     <message>
+      <source>Hearth's files need all of the {0} of disk space that you allow.</source>
+      <translation>Die Dateien von Hearth brauchen die ganzen {0} Plattenplatz, die du erlaubst.</translation>
+    </message>
+    <message>
       <source>The {0} kWh that you allow a month are used.</source>
       <translation>Die {0} kWh, die du im Monat erlaubst, sind verbraucht.</translation>
     </message>
@@ -3604,6 +3660,18 @@
     <message>
       <source>disk space</source>
       <translation>Plattenplatz</translation>
+    </message>
+    <message>
+      <source>Disk space of Hearth</source>
+      <translation>Plattenplatz von Hearth</translation>
+    </message>
+    <message>
+      <source>{0} used</source>
+      <translation>{0} belegt</translation>
+    </message>
+    <message>
+      <source>At most {0}</source>
+      <translation>Höchstens {0}</translation>
     </message>
     <message>
       <source>At most {0} kWh a month</source>
@@ -3774,6 +3842,10 @@
       <translation>Lässt nichts frei</translation>
     </message>
     <message>
+      <source>Goes on when you allow more in Settings.</source>
+      <translation>Geht weiter, wenn du in den Einstellungen mehr erlaubst.</translation>
+    </message>
+    <message>
       <source>There is no desktop where you could be</source>
       <translation>Es gibt keine Oberfläche, an der du sein könntest</translation>
     </message>
@@ -3800,10 +3872,6 @@
     <message>
       <source>It is tried again at {0}.</source>
       <translation>Um {0} wird sie wieder versucht.</translation>
-    </message>
-    <message>
-      <source>{0}, {1} used by Hearth</source>
-      <translation>{0}, {1} von Hearth belegt</translation>
     </message>
     <message>
       <source>Metered</source>
@@ -4648,6 +4716,30 @@
     <message>
       <source>Another graphics processor computes</source>
       <translation>Eine andere Grafikkarte rechnet</translation>
+    </message>
+    <message>
+      <source>Only {0} experts are trained here: the states of more do not fit into the {1} of disk space that you allow Hearth.</source>
+      <translation>Nur {0} Experten werden hier trainiert: Die Stände von mehr passen nicht in die {1} Plattenplatz, die du Hearth erlaubst.</translation>
+    </message>
+    <message>
+      <source>Nothing is lost; allow more in Settings.</source>
+      <translation>Nichts geht verloren; erlaube in den Einstellungen mehr.</translation>
+    </message>
+    <message>
+      <source>there is no room for it in the disk space that Hearth may use.</source>
+      <translation>im Plattenplatz, den Hearth nutzen darf, ist kein Platz dafür.</translation>
+    </message>
+    <message>
+      <source>See Settings.</source>
+      <translation>Siehe Einstellungen.</translation>
+    </message>
+    <message>
+      <source>there is no room for it on this disk.</source>
+      <translation>auf dieser Platte ist kein Platz dafür.</translation>
+    </message>
+    <message>
+      <source>Free some space there.</source>
+      <translation>Mach dort etwas Platz frei.</translation>
     </message>
     <message>
       <source>Compute took {0} MB of memory, and Hearth may use {1} MB in all.</source>

@@ -23,6 +23,7 @@ from core.compute import link, messages
 from core.compute.link import ComputeLink
 from core.compute.messages import (
     Answered,
+    AskSpace,
     Configure,
     Evaluated,
     Failed,
@@ -38,6 +39,7 @@ from core.compute.messages import (
     SetShare,
     SetThreads,
     Shape,
+    Space,
     Stop,
     Stopped,
     Tensor,
@@ -46,7 +48,7 @@ from core.compute.messages import (
 )
 from core.errors import ProtocolError
 from core.experts.calls import ExpertReply
-from core.runtime.checkpoints import Checkpoint
+from core.runtime.checkpoint_files import Checkpoint
 from core.worker.progress import Progress as Figures
 from core.worker.supervisor import ComputeSupervisor
 from core.worker.yields import Yields
@@ -67,6 +69,8 @@ class Compute:
 
     async def _read(self) -> None:
         async for item in self.link.received():
+            if isinstance(item[0], AskSpace):
+                self.link.post(Space(item[0].id, item[0].wanted))
             async with self._news:
                 self.said.append(item)
                 self._news.notify_all()

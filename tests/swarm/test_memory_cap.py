@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import math
 import os
 import signal
 import time
@@ -15,10 +16,14 @@ import pytest
 from core import manifest
 from core.control.messages import ExpertStatus
 from core.experts.grid import Uid
+from core.runtime.checkpoint_files import newest_states
+from core.runtime.checkpoints import KEPT
 from core.worker import memory
 from core.worker.bounds import Bounds
 from core.worker.cgroups import group_of
-from core.worker.memory import Memory, least_needed
+from core.worker.disk import Disk
+from core.worker.memory import Memory
+from core.worker.placement import least_needed
 from core.worker.progress import Progress
 from core.worker.supervisor import ComputeSupervisor
 from core.worker.yields import Yields
@@ -31,13 +36,13 @@ DEADLINE_S = 60.0
 class Capped:
     """A supervisor of compute and the cap around it, applied as the worker does."""
 
-    def __init__(self, folder: Path, bounds: Bounds | None = None) -> None:
+    def __init__(self, folder: Path, bounds: Bounds | None = None, hidden: int = 1024) -> None:
         run = manifest.load("digits")
-        model = msgspec.structs.replace(run.model, width=128, hidden=1024)  # 32 experts of 21 MB
+        model = msgspec.structs.replace(run.model, width=128, hidden=hidden)  # 32 experts of 21 MB
         run = msgspec.structs.replace(run, model=model)
         self.failures: list[str] = []
         self.compute = ComputeSupervisor(run, folder, 1, Progress(), lambda: None, lambda point: None, Yields())
-        self.memory = Memory(self.compute, None, lambda: 0, bounds)
+        self.memory = Memory(self.compute, None, lambda: 0, Disk(folder, run.run, self.compute, ROOMY), bounds)
         self.cap = ROOMY
 
     @property
@@ -56,8 +61,8 @@ class Capped:
 
 
 @contextlib.asynccontextmanager
-async def training(folder: Path, bounds: Bounds | None = None) -> AsyncIterator[Capped]:
-    capped = Capped(folder, bounds)
+async def training(folder: Path, bounds: Bounds | None = None, hidden: int = 1024) -> AsyncIterator[Capped]:
+    capped = Capped(folder, bounds, hidden)
     capped.compute.want(True, time.monotonic())
     running = asyncio.create_task(capped.compute.run())
     try:
@@ -91,6 +96,36 @@ async def test_experts_are_parked_to_fit_and_come_back_as_they_were(
         assert not compute.left_out and not capped.failures
         versions = compute.versions()
         assert all(versions[uid] >= updates for uid, updates in before.items())
+
+
+def saved_versions(folder: Path) -> dict[str, int]:
+    """Of the parts whose newest checkpoint is whole."""
+    return {part: blob.version for part, blob in newest_states(folder / "checkpoints").items()}
+
+
+async def test_parked_experts_stay_in_every_later_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "COME_BACK_S", math.inf)
+    async with training(tmp_path, hidden=128) as capped:
+        compute = capped.compute
+        await capped.until(lambda: min(compute.versions().values()) > 0, "a step of every expert")
+        before = compute.versions()
+        await capped.memory._park(least_needed(compute.progress.experts, 12))
+        parked = {text: saved_versions(tmp_path)[text] for text in compute.left_out}
+        assert len(parked) == 12 and all(version >= before[Uid.parse(text)] for text, version in parked.items())
+        for _ in range(KEPT + 2):  # each save would push out what it does not hold
+            step, saved = compute.progress.step, compute.progress.checkpoint_time
+            await capped.until(lambda step=step: compute.progress.step > step, "a step")  # type: ignore[misc]
+            compute.want(False, time.monotonic())
+            await capped.until(
+                lambda saved=saved: compute.progress.checkpoint_time != saved and not compute.saving,  # type: ignore[misc]
+                "a save",
+            )
+            compute.want(True, time.monotonic())
+            await capped.until(lambda: compute.at_work, "training again")
+        assert parked.items() <= saved_versions(tmp_path).items()
+    async with training(tmp_path, hidden=128) as capped:  # a new process, with room for all, goes on from them
+        versions = capped.compute.versions()
+        assert all(versions[Uid.parse(text)] >= version for text, version in parked.items())
 
 
 async def test_a_process_that_is_over_its_cap_ends_with_a_sentence_and_loses_nothing(

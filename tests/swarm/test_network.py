@@ -17,6 +17,7 @@ from core.experts.calls import METHODS, ExpertReply, ExpertRequest
 from core.identity import Identity, PeerId
 from core.net.addresses import parse_address
 from core.net.rpc import RpcNode
+from core.worker.disk import Disk
 from core.worker.network import Network, NetworkOptions
 from core.worker.progress import Progress
 from core.worker.supervisor import ComputeSupervisor
@@ -70,7 +71,8 @@ async def test_the_manifest_names_peers_to_join_through(tmp_path: Path, backbone
     run = msgspec.structs.replace(manifest.load("digits"), bootstrap=(address(backbone),))
 
     compute = ComputeSupervisor(run, tmp_path, 1, Progress(), lambda: None, lambda point: None, Yields())
-    async with Network(tmp_path, run, NetworkOptions((HERE,)), compute, 1 << 20, 1 << 20) as joining:
+    space = Disk(tmp_path, run.run, compute, 1 << 30)
+    async with Network(tmp_path, run, NetworkOptions((HERE,)), compute, 1 << 20, space) as joining:
         await until(lambda: joining.dht.contacts(), "the peer that the manifest names")
         assert joining.status().peers[0].peer == network(backbone).peer
 

@@ -1,5 +1,6 @@
 """Checkpoint files on this disk and their copies elsewhere: what is kept, what goes, what is fetched from whom."""
 
+import contextlib
 import errno
 import hashlib
 import os
@@ -16,12 +17,15 @@ from core.errors import CheckpointError, NetworkError
 from core.experts.grid import Grid
 from core.identity import PeerId
 from core.net.rpc import Context, RpcNode
+from core.runtime.checkpoints import CheckpointStore
 from core.runtime.parts import Part, pack, read
 from core.worker import fetching
-from core.worker.blobs import Blob, Blobs
+from core.worker.blobs import COPIES, Blob, Blobs
 from core.worker.copies import BlobKept, Copies, Copy, KeepBlob
+from core.worker.disk import HEADROOM
 from core.worker.fetching import BlobRead, ReadBlob, fetch_file
 from tests.dht_peers import Peer, peers, until
+from tests.disks import ROOMY, disk, fill, used
 
 GRID = Grid("digits", 2, (4, 4))
 ONE, TWO = "digits.0.1.3", "digits.1.0.0"
@@ -43,17 +47,17 @@ def checkpoint(folder: Path, part: str, version: int, numbers: int = NUMBERS) ->
 
 @pytest.fixture
 def blobs(tmp_path: Path) -> Blobs:
-    return Blobs(tmp_path, GRID, 1 << 20)
+    return Blobs(tmp_path, GRID, disk(tmp_path))
 
 
-def keep(blobs: Blobs, tmp_path: Path, part: str, version: int, held: dict[str, int] | None = None) -> Blob | None:
-    return blobs.link(checkpoint(tmp_path / "checkpoints", part, version), held or {})
+def keep(blobs: Blobs, tmp_path: Path, part: str, version: int) -> Blob | None:
+    return blobs.link(checkpoint(tmp_path / "checkpoints", part, version))
 
 
 def test_what_is_kept_is_found_again_at_the_next_start(blobs: Blobs, tmp_path: Path) -> None:
     kept = keep(blobs, tmp_path, ONE, 3)
     assert kept is not None and (kept.part, kept.version) == (ONE, 3)
-    again = Blobs(tmp_path, GRID, 1 << 20)
+    again = Blobs(tmp_path, GRID, disk(tmp_path))
     again.load()
     assert again.newest(ONE) == kept and again.newest(TWO) is None
     assert read("digits", ONE, again.path(kept.sha256)).version == 3
@@ -70,7 +74,7 @@ def test_a_damaged_file_is_set_aside_and_the_older_state_serves(blobs: Blobs, tm
     assert old and new
     blobs.path(new.sha256).unlink()
     blobs.path(new.sha256).write_bytes(b"x" * new.size)
-    again = Blobs(tmp_path, GRID, 1 << 20)
+    again = Blobs(tmp_path, GRID, disk(tmp_path))
     again.load()
     assert again.newest(ONE) == old
     assert blobs.path(new.sha256).with_name(f"{new.sha256}.safetensors.bad").exists()
@@ -78,25 +82,36 @@ def test_a_damaged_file_is_set_aside_and_the_older_state_serves(blobs: Blobs, tm
 
 @pytest.mark.parametrize("part", ["text.0.1.3", "digits.9.1.3", "../../etc"])
 def test_a_file_of_another_run_is_not_kept(blobs: Blobs, tmp_path: Path, part: str) -> None:
-    assert keep(blobs, tmp_path, part, 1) is None and blobs.size == 0
+    assert keep(blobs, tmp_path, part, 1) is None and not blobs.all_newest()
 
 
-def test_least_needed_goes_first_and_never_the_only_newest_copy(tmp_path: Path) -> None:
-    size = len(state(ONE, 1))
-    blobs = Blobs(tmp_path, GRID, 3 * size + size // 2)
-    first, second = keep(blobs, tmp_path, ONE, 1), keep(blobs, tmp_path, ONE, 2)
-    third = keep(blobs, tmp_path, TWO, 5)
+async def test_least_needed_goes_first_and_never_the_only_newest_copy(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    space, held = disk(folder), dict[str, int]()
+    blobs = Blobs(folder, GRID, space)
+    space.spares = lambda: blobs.spares(held)
+    first, second, third = keep(blobs, tmp_path, ONE, 1), keep(blobs, tmp_path, ONE, 2), keep(blobs, tmp_path, TWO, 5)
     assert first and second and third
-    fourth = keep(blobs, tmp_path, "digits.0.0.0", 1)
-    assert fourth and blobs.get(first.sha256) is None  # superseded
-    assert keep(blobs, tmp_path, "digits.0.0.1", 1, {TWO: 1}) is None  # too few copies elsewhere
-    assert keep(blobs, tmp_path, "digits.0.0.1", 1, {TWO: 2}) is not None
-    assert blobs.newest(TWO) is None and blobs.newest(ONE) == second
-    assert keep(blobs, tmp_path, ONE, 3) is not None  # its own older state gives way
-    assert not [path for path in (tmp_path / "blobs").iterdir() if path.stem == second.sha256]
+
+    async def fits() -> bool:
+        await fill(space)
+        with contextlib.suppress(CheckpointError):
+            async with space.hold(folder / "newcomer", len(state(ONE, 1))):
+                return True
+        return False
+
+    assert await fits() and blobs.get(first.sha256) is None and not blobs.path(first.sha256).exists()  # superseded
+    assert not await fits() and blobs.newest(ONE) == second
+    held[TWO] = COPIES - 1
+    assert not await fits() and blobs.newest(TWO) == third  # too few copies elsewhere
+    held[TWO] = COPIES
+    assert await fits() and blobs.newest(TWO) is None and blobs.newest(ONE) == second
 
 
-def test_a_full_disk_costs_nothing_but_the_copy(blobs: Blobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_full_disk_costs_nothing_but_the_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    space = disk(tmp_path)
+    await space.look()
+    blobs = Blobs(tmp_path, GRID, space)
     kept = keep(blobs, tmp_path, ONE, 1)
 
     def full(*arguments: object) -> None:
@@ -180,10 +195,11 @@ async def test_a_file_of_another_size_is_not_taken(tmp_path: Path) -> None:
 class Place:
     """A peer with a disk."""
 
-    def __init__(self, peer: Peer, folder: Path, cap_bytes: int = 1 << 20) -> None:
-        self.peer, self.folder = peer, folder
-        self.blobs = Blobs(folder, GRID, cap_bytes)
-        self.copies = Copies("digits", folder / "checkpoints", self.blobs, peer.rpc, peer.dht)
+    def __init__(self, peer: Peer, folder: Path, cap_bytes: int = ROOMY) -> None:
+        self.peer, self.folder = peer, folder / "runs" / "digits"
+        self.disk = disk(folder, cap_bytes)
+        self.blobs = Blobs(self.folder, GRID, self.disk)
+        self.copies = Copies("digits", self.folder / "checkpoints", self.blobs, peer.rpc, peer.dht, self.disk)
 
     def save(self, part: str, version: int) -> None:
         """As compute does it."""
@@ -200,11 +216,11 @@ async def places(tmp_path: Path, count: int, caps: dict[int, int] | None = None)
     """Peers that know each other."""
     async with AsyncExitStack() as stack:
         made = [
-            Place(peer, tmp_path / str(number), (caps or {}).get(number, 1 << 20))
+            Place(peer, tmp_path / str(number), (caps or {}).get(number, ROOMY))
             for number, peer in enumerate(await stack.enter_async_context(peers(count)))
         ]
         for place in made:
-            place.folder.mkdir()
+            place.folder.mkdir(parents=True)
             others = [other.peer.id.hex() for other in made if other is not place]
             place.copies.keepers = lambda part, others=others: others  # type: ignore[misc]
             await stack.enter_async_context(place.copies)
@@ -303,18 +319,45 @@ async def test_a_file_is_kept_as_what_it_is_or_not_at_all(tmp_path: Path) -> Non
         assert "too many" in (await give(giver, keeper, ONE, 8)).why
 
 
-async def test_what_is_begun_and_never_finished_does_not_fill_the_disk(tmp_path: Path) -> None:
-    cap = 20_000
-    async with places(tmp_path, 2, {1: cap}) as (giver, keeper):
+async def test_what_is_begun_and_never_finished_does_not_fill_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetching, "CHUNK", 10_000)
+    async with places(tmp_path, 2) as (giver, keeper):
+        await fill(keeper.disk, left=100_000)
         for number in range(8):
             sha256 = hashlib.sha256(bytes([number])).hexdigest()
-            broken = Giver(bytes(6000), 5000)
-            giver.peer.rpc.register("blob.read", ReadBlob, broken)
-            request = KeepBlob(f"digits.0.0.{number % 4}", 1, sha256, 6000)
+            giver.peer.rpc.register("blob.read", ReadBlob, Giver(bytes(40_000), 30_000))
+            request = KeepBlob(f"digits.0.0.{number % 4}", 1, sha256, 40_000)
             reply, _ = await giver.peer.rpc.call(keeper.peer.id, "blob.keep", request, BlobKept, deadline_s=10.0)
-            assert not reply.kept
-        files = list((keeper.folder / "blobs").iterdir())
-        assert files and sum(path.stat().st_size for path in files) <= cap
+            assert not reply.kept and "room" not in reply.why
+        assert [*(keeper.folder / "blobs").iterdir()]
+        assert used(tmp_path / "1") <= keeper.disk.cap_bytes - HEADROOM
+
+
+async def test_a_full_keeper_takes_the_newer_state_in_the_place_of_the_older(tmp_path: Path) -> None:
+    async with places(tmp_path, 2) as (giver, keeper):
+        assert (await give(giver, keeper, ONE, 1)).kept
+        await fill(keeper.disk)
+        assert not (await give(giver, keeper, TWO, 1)).kept
+        for version in (2, 3, 4):
+            assert (await give(giver, keeper, ONE, version)).kept and keeper.version(ONE) == version
+            assert used(tmp_path / "1") <= keeper.disk.cap_bytes
+
+
+async def test_what_this_pc_trained_alone_is_given_to_others_when_it_joins(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        lone, other = (
+            Place(peer, tmp_path / str(number)) for number, peer in enumerate(await stack.enter_async_context(peers(2)))
+        )
+        other.folder.mkdir(parents=True)
+        parts = {ONE: Part({"weights": torch.ones(NUMBERS)}, 7), "trunk": Part({"weights": torch.ones(NUMBERS)}, 9)}
+        await CheckpointStore(lone.folder / "checkpoints", "digits", keeps_all=True).save(9, 9, parts)
+        lone.copies.keepers = lambda part: [other.peer.id.hex()]
+        for place in (other, lone):
+            await stack.enter_async_context(place.copies)
+        await until(lambda: other.version(ONE) == 7, "the copy")
+        assert lone.version(ONE) == 7 and lone.version("trunk") is None
 
 
 async def test_what_compute_could_not_use_is_set_aside_and_the_state_before_it_serves(tmp_path: Path) -> None:

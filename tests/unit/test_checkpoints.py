@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from core.errors import CheckpointError
 from core.runtime import checkpoints
+from core.runtime.checkpoint_files import Checkpoint
 from core.runtime.checkpoints import BAD_KEPT, KEPT, CheckpointStore, Restored
 from core.runtime.parts import Part
 
@@ -46,7 +47,7 @@ async def saved(folder: Path, *steps: int) -> CheckpointStore:
 
 
 def blobs_of(folder: Path, manifest: Path) -> dict[str, Path]:
-    checkpoint = msgspec.json.decode(manifest.read_bytes(), type=checkpoints.Checkpoint)
+    checkpoint = msgspec.json.decode(manifest.read_bytes(), type=Checkpoint)
     return {name: folder / f"{blob.sha256}.safetensors" for name, blob in checkpoint.parts.items()}
 
 
@@ -81,6 +82,49 @@ async def test_the_newest_three_are_kept_and_nothing_else(tmp_path: Path) -> Non
     used = {path for manifest in manifests(tmp_path) for path in blobs_of(tmp_path, manifest).values()}
     assert {path.name for path in [*used, *manifests(tmp_path)]} == set(files(tmp_path))
     assert len(used) == KEPT * len(NAMES)
+
+
+async def test_what_a_save_leaves_out_stays_on_a_pc_that_is_alone(tmp_path: Path) -> None:
+    await saved(tmp_path, 1, 2)
+    newest = blobs_of(tmp_path, manifests(tmp_path)[0])["digits.0.1.3"]
+    newest.write_bytes(b"x" * newest.stat().st_size)  # found out before the state that serves instead goes
+    store = CheckpointStore(tmp_path, "digits", keeps_all=True)
+    for step in range(3, 9):
+        await store.save(step, 32 * step, parts(step, ("trunk",)))
+    assert len(manifests(tmp_path)) == KEPT
+    found, got = restore(tmp_path)
+    assert found.notes == () and [got[name].version for name in NAMES] == [2, 1, 8]
+
+
+async def test_a_save_that_gets_no_room_leaves_what_was_there(tmp_path: Path) -> None:
+    store = await saved(tmp_path, 1)
+    before = files(tmp_path)
+
+    async def nothing(needed: int, wanted: int, superseded: bool) -> int:
+        return 0
+
+    with pytest.raises(CheckpointError, match=r"step 2 was not saved: .* you allow Hearth.*Settings"):
+        await store.save(2, 64, parts(2), nothing)
+    assert files(tmp_path) == before
+
+
+async def test_a_save_in_stages_that_dies_has_the_parts_of_the_finished_ones(tmp_path: Path) -> None:
+    store = await saved(tmp_path, 1)
+    told: list[Checkpoint] = []
+
+    async def room_for_one(needed: int, wanted: int, superseded: bool) -> int:
+        if superseded and len(told) == 2:
+            raise CheckpointError("It dies.")
+        return needed if superseded else 0
+
+    with pytest.raises(CheckpointError, match="It dies"):
+        await store.save(2, 64, parts(2), room_for_one, told.append)
+    found, got = restore(tmp_path)
+    assert found.notes == () and [got[name].version for name in NAMES] == [2, 2, 1]
+    assert [checkpoint.step for checkpoint in told] == [1, 1]  # the trunk is as it was
+    told.clear()
+    await store.save(2, 64, parts(2), room_for_one)
+    assert [restore(tmp_path)[1][name].version for name in NAMES] == [2, 2, 2]
 
 
 async def test_unchanged_parts_are_not_written_again(tmp_path: Path) -> None:

@@ -393,6 +393,16 @@ def test_what_may_be_used_depends_on_who_is_here() -> None:
     assert not row.stops
 
 
+def test_files_that_need_more_disk_space_than_is_allowed_stop_compute_with_a_sentence() -> None:
+    settings = Settings(checkpoints_disk_mb=2048)
+    fine = choose(settings=settings, disk_bytes=300 << 20)
+    row = next(rule for rule in fine.rules if rule.rule == "own_disk")
+    assert (row.live, row.wants, row.stops) == ("300 MB used", "At most 2.0 GB", frozenset())
+    full = choose(settings=settings, disk_bytes=2100 << 20, disk_full=True)
+    assert not full.cpu and full.reason == "Hearth's files need all of the 2.0 GB of disk space that you allow."
+    assert full.until == "Goes on when you allow more in Settings."
+
+
 def test_a_server_without_a_desktop_gives_what_is_allowed_while_nobody_is_here() -> None:
     for idle in (None, 2.0):  # a terminal over the network may tell its own idle time
         server = choose(signals(idle, desktop=False, gpus=GPUS), Settings(), memory_bytes=1000, uses_gpus=True)

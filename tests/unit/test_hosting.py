@@ -21,6 +21,7 @@ from core.worker.members import Hello, HelloReply, Members
 from core.worker.orders import Orders
 from core.worker.placement import Member
 from tests.dht_peers import Peer, peers, until
+from tests.disks import disk
 
 GRID = Grid("digits", 1, (2, 2))
 CELLS = list(GRID.uids())
@@ -49,11 +50,16 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hosting, "SETTLE_S", 0.1)
 
 
+def _copies(folder: Path, peer: Peer) -> Copies:
+    space = disk(folder)
+    return Copies("digits", folder, Blobs(folder, GRID, space), peer.rpc, peer.dht, space)
+
+
 @asynccontextmanager
 async def a_host_and_a_stranger(tmp_path: Path) -> AsyncIterator[tuple[Hosting, Peer, DHTDirectory]]:
     """The host has all experts; the stranger has a directory of its own."""
     async with peers(2) as (honest, stranger):
-        copies = Copies("digits", tmp_path, Blobs(tmp_path, GRID, 1 << 20), honest.rpc, honest.dht)
+        copies = _copies(tmp_path, honest)
         async with (
             DHTDirectory(honest.dht, honest.rpc, GRID) as directory,
             DHTDirectory(stranger.dht, stranger.rpc, GRID) as false,

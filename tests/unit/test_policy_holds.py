@@ -93,9 +93,10 @@ all_usages = st.builds(
     Usage,
     st.sampled_from([0, 10**9 - 1, 10**9, 2 * 10**9]),
     st.integers(0, 10**12),
-    st.sampled_from([0.0, 4.99, 5.0, 10.0]),
-    st.booleans(),
-    st.booleans(),
+    disk_full=st.booleans(),
+    kwh_month=st.sampled_from([0.0, 4.99, 5.0, 10.0]),
+    heat_stop_cpu=st.booleans(),
+    heat_stop_gpu=st.booleans(),
 )
 machines = st.builds(Machine, st.integers(1, 64), st.just(8 << 30), st.booleans(), st.booleans(), st.booleans())
 
@@ -139,6 +140,7 @@ def forbidden(
         "heat_cpu": (hot or usage.heat_stop_cpu) and chosen.cpu_celsius > 0,
         "memory": short(signals.memory_free.value, chosen.memory_free_mb),
         "disk": short(signals.disk_free.value, chosen.disk_free_mb),
+        "own_disk": usage.disk_full,
         "energy": 0 < chosen.energy_budget_kwh <= usage.kwh_month,
         "metered": bool(signals.metered.value) and not chosen.on_metered,
         "network_hours": not schedule.parse(chosen.network_hours).on(NOW),

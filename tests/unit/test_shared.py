@@ -24,6 +24,7 @@ from core.worker.fetching import BlobRead, ReadBlob
 from core.worker.progress import Progress
 from core.worker.shared import Data, TrunkFollower
 from tests.dht_peers import Peer, peers, until
+from tests.disks import disk
 
 TEXTS = [b"It was not made by this Python. " * 40, b"Nor was this. " * 90]
 PARTS = tuple(Shard(hashlib.sha256(text).hexdigest(), len(text), text is TEXTS[1]) for text in TEXTS)
@@ -36,9 +37,10 @@ def run() -> manifest.Manifest:
 
 def data(run: manifest.Manifest, at: Peer, folder: Path) -> Data:
     folder.mkdir()
-    blobs = Blobs(folder, Grid("text", 3, (4, 4)), 1 << 20)
-    Copies("text", folder, blobs, at.rpc, at.dht)
-    return Data(run, folder, blobs, at.rpc, at.dht)
+    space = disk(folder, run="text")
+    blobs = Blobs(folder, Grid("text", 3, (4, 4)), space)
+    Copies("text", folder, blobs, at.rpc, at.dht, space)
+    return Data(run, folder, blobs, at.rpc, at.dht, space)
 
 
 async def test_a_peer_with_another_text_fetches_the_runs_own(tmp_path: Path, run: manifest.Manifest) -> None:
@@ -112,11 +114,12 @@ async def test_a_trained_trunk_gives_way_to_no_stranger_s(tmp_path: Path, step: 
     state = pack("digits", "trunk", Part({"w": torch.zeros(1)}, 2**52))
     path = tmp_path / f"{hashlib.sha256(state).hexdigest()}.safetensors"
     path.write_bytes(state)
-    blobs = Blobs(tmp_path, Grid("digits", 2, (4, 4)), 1 << 20)
-    assert blobs.link(path, {})
+    space = disk(tmp_path)
+    blobs = Blobs(tmp_path, Grid("digits", 2, (4, 4)), space)
+    assert blobs.link(path)
     async with peers(1) as (one,):
         compute = Compute(step)
-        follower = TrunkFollower(Copies("digits", tmp_path, blobs, one.rpc, one.dht), compute, trains)
+        follower = TrunkFollower(Copies("digits", tmp_path, blobs, one.rpc, one.dht, space), compute, trains)
         for _ in range(2):
             await follower.tend()
             compute.life += 1

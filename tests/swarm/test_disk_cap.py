@@ -1,0 +1,198 @@
+"""The disk space that Hearth may use, kept under load by real workers, as the system accounts for it."""
+
+import contextlib
+import errno
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from core import manifest
+from core.control.messages import Status
+from core.errors import DataFolderError
+from core.runtime.checkpoint_files import newest_states
+from core.runtime.part_header import read_metadata
+from tests.disks import used
+from tests.workers import HERE, RunningWorker, hearth, wait_until, worker
+
+MB = 1 << 20
+PROGRAM = "tests.swarm.busy_disk"
+EXPERTS, MOST = 32, 24
+"""Experts, and so many of them at least that the gate asks soon; the others have no state of their own."""
+STATE_MB = 4.6
+"""Of each expert; all take 147 MB, and two checkpoints of them twice as much."""
+PAGE = 256 << 10
+"""Bytes by which the cap may be passed for a moment: what is small grows without being asked, into 4 MB that are left
+free for it, so that nothing is seen of this here."""
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> str:
+    """The path of a run whose experts take more than they need for the digits."""
+    digits = manifest.load("digits")
+    model = msgspec.structs.replace(digits.model, width=64, hidden=564)
+    path = tmp_path / "wide.json"
+    path.write_bytes(msgspec.json.encode(msgspec.structs.replace(digits, run="wide", model=model)))
+    return str(path)
+
+
+def allowed(folder: Path, mb: int) -> Path:
+    folder.mkdir()
+    chosen = {"version": 2, "checkpoints_disk_mb": mb, "memory_grace_s": 1}
+    (folder / "settings.json").write_text(json.dumps(chosen))
+    return folder
+
+
+class Watch:
+    """Looks at a folder all the time."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._most = folder, 0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look)
+        self._thread.start()
+
+    def _look(self) -> None:
+        while not self._over.wait(0.03):
+            self._most = max(self._most, used(self._folder))
+
+    @property
+    def most(self) -> int:
+        """Bytes that it took at most since this was asked last."""
+        most, self._most = self._most, used(self._folder)
+        return max(most, self._most)
+
+    def close(self) -> None:
+        self._over.set()
+        self._thread.join()
+
+
+@contextmanager
+def watched(folder: Path) -> Iterator[Watch]:
+    watch = Watch(folder)
+    try:
+        yield watch
+    finally:
+        watch.close()
+
+
+def versions(folder: Path) -> dict[str, int]:
+    """Of the experts whose newest state is saved."""
+    states = newest_states(folder / "runs" / "wide" / "checkpoints")
+    return {part: blob.version for part, blob in states.items() if part != "trunk"}
+
+
+def rule(status: Status) -> tuple[str, bool]:
+    """Live value of the rule about the disk space, and whether it stops compute."""
+    (row,) = [row for row in status.why if row.rule == "own_disk"]
+    return row.live, "cpu" in row.stops
+
+
+def saves(running: RunningWorker, count: int) -> Status:
+    """The first status after so many checkpoints."""
+    for _ in range(count):
+        last = running.status().checkpoint_time
+        status = running.until(lambda status: status.checkpoint_time != last, "a checkpoint")  # noqa: B023
+        assert not any("not saved" in text for text in status.attention), status.attention
+    return status
+
+
+def test_a_new_worker_trains_as_many_experts_as_their_states_have_room(tmp_path: Path, run: str) -> None:
+    folder = allowed(tmp_path / "data", 64)
+    with worker(folder, "--run", run, program=PROGRAM) as running, watched(folder) as watch:
+        running.until(
+            lambda status: any(f"Only {len(status.experts)} experts" in text for text in status.attention),
+            "fewer experts",
+        )
+        wait_until(lambda: min(versions(folder).values(), default=0) > 0, "states of these")
+        saves(running, 3)
+        assert watch.most <= 64 * MB + PAGE and not rule(running.status())[1]
+        few = versions(folder)
+        assert len(few) <= 13
+
+        running.call("set_settings", {"changes": {"checkpoints_disk_mb": 256}})
+        running.until(lambda status: len(status.experts) == EXPERTS, "all experts")
+        wait_until(lambda: len(versions(folder)) >= MOST, "states of most")
+        saves(running, 2)
+        now = versions(folder)
+        assert all(now[uid] >= version for uid, version in few.items())
+        assert not any("Only" in text for text in running.status().attention)
+        assert 1.5 * MOST * STATE_MB * MB < watch.most <= 256 * MB + PAGE
+
+        running.call("set_settings", {"changes": {"checkpoints_disk_mb": 192}})  # a checkpoint, and no two
+        wait_until(lambda: used(folder) <= 192 * MB, "older states to go")
+        watch.most  # noqa: B018
+        saves(running, 2)
+        assert watch.most <= 192 * MB + PAGE and now.keys() <= versions(folder).keys()
+
+        running.call("set_settings", {"changes": {"checkpoints_disk_mb": 64}})  # less than the newest states take
+        status = running.until(lambda status: rule(status)[1], "no more room")
+        assert status.reason == "Hearth's files need all of the 64 MB of disk space that you allow."
+        running.until(lambda status: not status.samples_per_s, "the end of training")
+        before = used(folder)
+        wait_until(lambda: running.compute() is None, "the end of compute")
+        assert watch.most <= 192 * MB + PAGE and used(folder) <= before + 8 * MB
+        last = versions(folder)
+        assert all(last[uid] >= version for uid, version in now.items())
+        assert not any("before all" in text or "not saved" in text for text in running.status().attention)
+
+        running.call("set_settings", {"changes": {"checkpoints_disk_mb": 256}})
+        running.until(lambda status: status.samples_per_s and not rule(status)[1], "training again")
+        now = {expert.uid: expert.updates for expert in running.status().experts}
+        assert all(now[uid] >= version for uid, version in last.items())
+
+
+def copied(folder: Path) -> tuple[set[str], set[str]]:
+    """Names of the copies that are kept, and whose states they are."""
+    names, parts = set(), set()
+    for path in (folder / "runs" / "wide" / "blobs").glob("*.safetensors"):
+        with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
+            parts.add(read_metadata(file.read(1 << 16), path.stat().st_size).part)
+            names.add(path.name)
+    return names, parts
+
+
+def test_copies_for_others_take_no_more_than_is_allowed(
+    tmp_path: Path, run: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SAVE_S", "3.0")
+    full, free = allowed(tmp_path / "full", 64), allowed(tmp_path / "free", 512)
+    listen = ("--run", run, "--listen", HERE)
+    with worker(full, *listen, "--role", "backbone", program=PROGRAM) as keeper, watched(full) as watch:
+        known = hearth(full, "address").stdout.strip()
+        with worker(free, *listen, "--bootstrap", known, program=PROGRAM) as giver:
+            wait_until(lambda: len(copied(full)[1]) >= 8, "copies")
+            names, parts = copied(full)
+            wait_until(lambda: len(names & copied(full)[0]) <= 2, "newer ones in their place")
+            saves(giver, 2)
+            assert watch.most <= 64 * MB + PAGE and not rule(keeper.status())[1]
+            now, kept = copied(full)
+            assert parts <= kept and len(kept) <= len(now) <= 13
+
+
+def test_a_disk_that_refuses_while_it_saves_costs_no_state_and_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It fills, and then becomes one that can only be read, such as after an error of the file system."""
+    refused = tmp_path / "refused"
+    monkeypatch.setenv("REFUSED", str(refused))
+    with worker(tmp_path / "data", program=PROGRAM) as running:
+        checkpoints = tmp_path / "data" / "runs" / "digits" / "checkpoints"
+        wait_until(lambda: len(newest_states(checkpoints)) > MOST, "states of most")
+        refused.write_text(str(int(errno.ENOSPC)))
+        status = running.until(lambda status: any("Free some space" in text for text in status.attention), "the news")
+        kept = newest_states(checkpoints)
+        running.until(lambda now: now.step > status.step + 20, "training all the same")
+        refused.write_text(str(int(errno.EROFS)))
+        running.until(lambda status: any("right to write" in text for text in status.attention), "the other news")
+        with pytest.raises(DataFolderError, match="written"):
+            running.call("set_settings", {"changes": {"checkpoints_disk_mb": 300}})
+        assert newest_states(checkpoints) == kept
+        refused.unlink()
+        running.until(lambda status: not any("not saved" in text for text in status.attention), "that it is saved")
+        saves(running, 1)
+        assert running.status().checkpoint_step > status.step  # type: ignore[operator]
