@@ -35,7 +35,7 @@ def ground(size: QSize, ratio: float, planes: Sequence[Plane], layers: Sequence[
         _plane(painter, plane, unit)
         if number < len(layers):
             _cells(painter, plane, layers[number], most, unit)
-        _name(painter, plane, number, unit)
+            _name(painter, plane, number, unit)
     painter.end()
     return picture
 
