@@ -127,7 +127,7 @@ class Desktop(QObject):
         self.settings_page = SettingsPage(self.client, self.actions)
         self.log_page = LogPage(self.folder / LOG_FILE.parent)
         pages = [
-            HomePage(self.actions),
+            HomePage(self.actions, self.client),
             ModelPage(self.client),
             ContributionPage(self.client),
             NetworkPage(self.client, self.actions),

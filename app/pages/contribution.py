@@ -15,7 +15,21 @@ from app.language import mark, told, tr
 from app.pages import share_card
 from app.pages.contribution_cards import ASKING, NOTHING_HERE, HistoryCard, SharesCard, TotalCard, WeekCard
 from app.pages.exporting import METRICS, Saver, table
-from app.pages.history import BY, GROUPS, KINDS, RANGES, Answer, By, bars, day_name, last_week, question, shares
+from app.pages.history import (
+    BY,
+    GROUPS,
+    KINDS,
+    RANGES,
+    Answer,
+    By,
+    bars,
+    day_name,
+    is_estimate,
+    last_week,
+    question,
+    shares,
+    trained_metric,
+)
 from app.theme import theme
 from app.window.buttons import Button, Segmented
 from app.window.menu import Menu
@@ -31,8 +45,6 @@ EVERY_MS = 10_000
 """Between two looks at the ledger, while the page is seen."""
 TOLD_MS = 8000
 NOTHING_YET = mark("Nothing yet. Bars appear within a minute after this PC has begun to compute.")
-MEASURED = 0.99
-"""Energy of which less was measured is an estimate."""
 FOUR_ABREAST = 700
 """Pages narrower than this have two cards of totals in a row."""
 
@@ -201,15 +213,13 @@ class ContributionPage(Page):
         since = tr("Nothing is known yet.") if totals.since is None else tr("Since {day}.", day=day_name(totals.since))
         self.subtitle.setText(since)
         each = [period.amounts for period in (totals.today, totals.week, totals.all)]
-        text = each[2].tokens > 0 and (each[0].tokens > 0 or not each[2].samples)
-        trained = KINDS["tokens" if text else "samples"]
-        estimates = [amounts.kwh_measured < MEASURED * amounts.kwh for amounts in each]
-        for card, kind, metric in (
-            (self.lent, KINDS["seconds"], "seconds"),
-            (self.trained, trained, "tokens" if text else "samples"),
-            (self.calls, KINDS["calls"], "calls"),
+        for card, metric in (
+            (self.lent, "seconds"),
+            (self.trained, trained_metric(each[0], each[2])),
+            (self.calls, "calls"),
         ):
-            card.set(kind, [getattr(amounts, metric) for amounts in each])
+            card.set(KINDS[metric], [getattr(amounts, metric) for amounts in each])
+        estimates = list(map(is_estimate, each))
         self.energy.set(KINDS["kwh"], [amounts.kwh for amounts in each], estimates)
 
     # exporting

@@ -9,7 +9,7 @@ from PySide6.QtCore import QDate
 from app.language import locale, mark, tr
 from app.window.bar_plot import Bars, Part
 from app.window.words import clock, data_size, number
-from core.community.messages import Metric, Resolution, Series, SeriesParams, Session
+from core.community.messages import Amounts, Metric, Resolution, Series, SeriesParams, Session
 from core.policy.words import electricity
 
 By = Literal["run", "device"]
@@ -34,6 +34,8 @@ PARTS = (0.85, 0.5, 0.25)
 """Heat of what a bar is made of, the largest first: all of it is this PC's, so none is in the colour of others."""
 REST = mark("All else")
 MINUTE = 60
+MEASURED = 0.99
+"""Energy of which less was measured is an estimate."""
 GAP = 2
 """So many bars without anything ask why."""
 
@@ -124,6 +126,16 @@ WHY = {
     "failed": mark("trouble"),
 }
 """What ended a session, as a note between bars; whatever is not here: "stopped"."""
+
+
+def trained_metric(today: Amounts, ever: Amounts) -> Literal["samples", "tokens"]:
+    """What says best how much was trained: of text, its bytes."""
+    return "tokens" if ever.tokens > 0 and (today.tokens > 0 or not ever.samples) else "samples"
+
+
+def is_estimate(amounts: Amounts) -> bool:
+    """Whether too little of the energy was measured to say it plainly."""
+    return amounts.kwh_measured < MEASURED * amounts.kwh
 
 
 def question(metric: Metric, chosen: str, now: float, by: By | None) -> SeriesParams:

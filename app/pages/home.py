@@ -1,4 +1,4 @@
-"""Home: the state, why, what ends it; the model's progress, this PC and its experts."""
+"""Home: the state, why, what ends it; what was lent today, the model's progress, this PC and its experts."""
 
 import time
 from datetime import datetime
@@ -13,14 +13,15 @@ from app.actions import Actions
 from app.icons import Icon
 from app.language import mark, tr
 from app.pages.hero import Hero
+from app.pages.today import TodayCard
 from app.theme import theme
 from app.window.curve_plot import CurvePlot
 from app.window.expert_grid import ExpertGrid
 from app.window.page import Page
-from app.window.widgets import Card, Figure, Label, Notice, Pair, set_tone
+from app.window.widgets import Figure, Label, Notice, Pair, StaleCard
 from app.window.words import clock, number, percent, rate, short
-from core.control.messages import CurvePoint, EnergyUse, ExpertStatus, Status
-from core.policy.words import electricity
+from app.worker_client import WorkerClient
+from core.control.messages import CurvePoint, ExpertStatus, Status
 
 MAX_LAYERS = 4
 """Layers whose grids are shown; the others' figures are in the totals."""
@@ -33,8 +34,6 @@ FEW_POINTS, CALM_S = 8, 4.0
 BRIGHTER = mark("Brighter cells took more updates: {least} to {most}.")
 DARKER = mark("Darker cells took more updates: {least} to {most}.")
 REFRESH_MS = 1000
-MEASURED = 0.99
-"""Energy of which less was measured is an estimate."""
 PROCESSES = {
     "app": mark("App"),
     "screensaver": mark("Screensaver"),
@@ -44,25 +43,7 @@ PROCESSES = {
 NONE = "\N{EN DASH}"
 
 
-class _StaleCard(Card):
-    """A card that can mark its figures as old."""
-
-    def __init__(self, title: str, link: str = "") -> None:
-        super().__init__(title, link)
-        self._since = Label("", "cap", "text3")
-        self._since.setVisible(False)
-        self.head.insertWidget(1, self._since)
-        self.values: list[Label] = []
-        """What turns grey then."""
-
-    def set_stale(self, since: str) -> None:
-        self._since.setText(since)
-        self._since.setVisible(bool(since))
-        for label in self.values:
-            set_tone(label, "text3" if since else "text")
-
-
-class ModelCard(_StaleCard):
+class ModelCard(StaleCard):
     """Accuracy and loss on the held-out samples."""
 
     def __init__(self) -> None:
@@ -126,7 +107,7 @@ class _Row(QHBoxLayout):
         self.addWidget(self.value, 1)
 
 
-class MachineCard(_StaleCard):
+class MachineCard(StaleCard):
     """What this PC does and what it takes for that."""
 
     def __init__(self) -> None:
@@ -148,15 +129,12 @@ class MachineCard(_StaleCard):
         self.body.addLayout(figures)
         self.body.addStretch(1)
         self._device, self._memory = _Row("cpu", tr("Device")), _Row("memory", tr("Memory"))
-        self._energy = _Row("energy", tr("Energy"))
         self.body.addLayout(self._device)
         self.body.addLayout(self._memory)
-        self.body.addLayout(self._energy)
-        self.values = [self._rate, self._device.value, self._memory.value, self._energy.value]
+        self.values = [self._rate, self._device.value, self._memory.value]
         self.values += [figure.value for figure in (self._step, self._samples, self._flight)]
         self._device.value.setText(NONE)
         self._memory.value.setText(NONE)
-        self._energy.value.setText(NONE)
 
     def update_status(self, status: Status) -> None:
         self._rate.setText(rate(status.samples_per_s))
@@ -173,18 +151,9 @@ class MachineCard(_StaleCard):
         total = sum(process.memory_mb for process in status.processes)
         self._memory.value.setText(f"{number(total)} MB" if parts else NONE)
         self._memory.value.setToolTip(f"{', '.join(parts)} MB" if parts else "")
-        self._energy.value.setText(NONE if status.energy is None else _today(status.energy.today))
 
 
-def _today(used: EnergyUse) -> str:
-    """ "about 0.41 kWh today"."""
-    amount = electricity(used.kwh, lambda figure: number(figure, 2))
-    return (
-        tr("about {amount} today", amount=amount) if used.measured < MEASURED else tr("{amount} today", amount=amount)
-    )
-
-
-class ExpertsCard(_StaleCard):
+class ExpertsCard(StaleCard):
     """The experts that this PC hosts, layer by layer."""
 
     def __init__(self) -> None:
@@ -261,17 +230,19 @@ class ExpertsCard(_StaleCard):
 
 
 class HomePage(Page):
-    def __init__(self, actions: Actions) -> None:
+    def __init__(self, actions: Actions, client: WorkerClient) -> None:
         super().__init__("home", tr("Home"), "home")
         self.hero = Hero(actions)
         self.hero.show_state("preparing", tr("The worker is starting."), tr("Ready in a few seconds."))
         self._notice = Notice()
-        self.model, self.machine, self.experts = ModelCard(), MachineCard(), ExpertsCard()
+        self.today, self.model = TodayCard(client), ModelCard()
+        self.machine, self.experts = MachineCard(), ExpertsCard()
+        self.today.link_clicked.connect(lambda: actions.open_page.emit("contribution"))
         self.model.link_clicked.connect(lambda: actions.open_page.emit("model"))
-        self._cards = (self.model, self.machine, self.experts)
+        self._cards = (self.today, self.model, self.machine, self.experts)
         self.body.addWidget(self.hero)
         self.body.addWidget(self._notice)
-        self.body.addWidget(self.model, 1)
+        self.body.addWidget(Pair(self.today, self.model, (2, 3)), 1)
         self.body.addWidget(Pair(self.machine, self.experts))
         self._status: Status | None = None
         self._later = QTimer(self, singleShot=True, interval=REFRESH_MS)
@@ -309,6 +280,7 @@ class HomePage(Page):
         for card in self._cards:
             card.set_stale(since)
         self.model.set_connected(connected)
+        self.today.look()
         self.experts.set_connected(connected)
 
     def showEvent(self, event: QShowEvent) -> None:

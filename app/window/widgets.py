@@ -194,6 +194,24 @@ class Card(Panel):
         self.setAccessibleName(title)
 
 
+class StaleCard(Card):
+    """A card that can mark its figures as old."""
+
+    def __init__(self, title: str, link: str = "") -> None:
+        super().__init__(title, link)
+        self._since = Label("", "cap", "text3")
+        self._since.setVisible(False)
+        self.head.insertWidget(1, self._since)
+        self.values: list[Label] = []
+        """What turns grey then."""
+
+    def set_stale(self, since: str) -> None:
+        self._since.setText(since)
+        self._since.setVisible(bool(since))
+        for label in self.values:
+            set_tone(label, "text3" if since else "text")
+
+
 class Facts(Card):
     """A card of statements: an icon, a sentence in short, and what is meant by it."""
 
@@ -305,7 +323,8 @@ class Figure(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(2)
-        column.addWidget(Label(label, "cap", "text2"))
+        self._word = Label(label, "cap", "text2")
+        column.addWidget(self._word)
         row = QHBoxLayout()
         row.setSpacing(look.XS)
         self.value = Label("", "nums", tabular=True)
@@ -314,6 +333,10 @@ class Figure(QWidget):
         row.addWidget(self._unit, 0, Qt.AlignmentFlag.AlignBaseline)
         row.addStretch(1)
         column.addLayout(row)
+
+    def set_label(self, label: str) -> None:
+        self._label = label
+        self._word.setText(label)
 
     def set(self, value: str, unit: str = "") -> None:
         self.value.setText(value)

@@ -1110,10 +1110,6 @@
       <translation>Rechenprozess</translation>
     </message>
     <message>
-      <source>about {amount} today</source>
-      <translation>etwa {amount} heute</translation>
-    </message>
-    <message>
       <source>The model being trained</source>
       <translation>Das Modell im Training</translation>
     </message>
@@ -1771,6 +1767,42 @@
       <translation>{bits} Bit pro Byte bei unbekanntem Text</translation>
     </message>
     <message>
+      <source>Shown as soon as the worker has told its history.</source>
+      <translation>Erscheint, sobald der Worker seinen Verlauf genannt hat.</translation>
+    </message>
+    <message>
+      <source>Nothing lent in these 7 days. The first bar appears within a minute of computing.</source>
+      <translation>In diesen 7 Tagen nichts verliehen. Der erste Balken erscheint nach einer Minute Rechnen.</translation>
+    </message>
+    <message>
+      <source>Time of computing by day</source>
+      <translation>Rechenzeit nach Tagen</translation>
+    </message>
+    <message>
+      <source>It is asked again in {seconds} s.</source>
+      <translation>In {seconds} s wird wieder gefragt.</translation>
+    </message>
+    <message>
+      <source>lent, {time} of it on the GPU</source>
+      <translation>verliehen, davon {time} auf der GPU</translation>
+    </message>
+    <message>
+      <source>lent since midnight</source>
+      <translation>seit Mitternacht verliehen</translation>
+    </message>
+    <message>
+      <source>Calls served</source>
+      <translation>Erfüllte Aufrufe</translation>
+    </message>
+    <message>
+      <source>Text</source>
+      <translation>Text</translation>
+    </message>
+    <message>
+      <source>Energy, about</source>
+      <translation>Energie, etwa</translation>
+    </message>
+    <message>
       <source>Asking the worker for its ledger.</source>
       <translation>Der Worker wird nach seinem Kassenbuch gefragt.</translation>
     </message>
@@ -2114,10 +2146,6 @@
     <message>
       <source>Now {now} calls per second; the most in the last minute was {most}.</source>
       <translation>Jetzt {now} Aufrufe pro Sekunde; das meiste in der letzten Minute war {most}.</translation>
-    </message>
-    <message>
-      <source>Calls served</source>
-      <translation>Erfüllte Aufrufe</translation>
     </message>
     <message>
       <source>No call was served yet.</source>

@@ -121,7 +121,7 @@ def main() -> None:
     application = QApplication([])
     theme().set_mode("light")
     actions, client = Actions(), Swarm()
-    home, network, experts = HomePage(actions), NetworkPage(client, actions), ExpertsPage(client)
+    home, network, experts = HomePage(actions, client), NetworkPage(client, actions), ExpertsPage(client)
     window = MainWindow([home, network, experts], actions)
     window.show()
     window.set_connected(True)

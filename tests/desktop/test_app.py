@@ -212,7 +212,7 @@ class Plan:
     def __init__(self, folder: Path) -> None:
         theme()
         client, actions = WorkerClient(folder, "0.1.0"), Actions()
-        self.home, self.model = HomePage(actions), ModelPage(client)
+        self.home, self.model = HomePage(actions, client), ModelPage(client)
         network, settings = NetworkPage(client, actions), SettingsPage(client, actions)
         self.window = MainWindow(
             [self.home, self.model, network, ExpertsPage(client), settings, LogPage(folder)], actions

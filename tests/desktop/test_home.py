@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -14,6 +15,7 @@ from pytestqt.qtbot import QtBot
 from app.actions import Actions
 from app.pages.hero import SHOWN
 from app.pages.home import UNKNOWN, HomePage
+from app.pages.today import ASKING
 from app.theme import STATE_TONE, theme
 from app.tray_icons import SHAPES, TRAY_SIZES, app_icon, tray_color, tray_icon, tray_pixmap
 from app.window.buttons import Button
@@ -23,8 +25,12 @@ from app.window.fire import ROWS, Fire
 from app.window.main_window import MainWindow
 from app.window.plot import ticks
 from app.window.sidebar import STATE_WORD
-from core.control.messages import CurvePoint, EnergyStatus, EnergyUse, ExpertStatus, State
-from tests.desktop.conftest import make_status
+from app.worker_client import WorkerClient
+from core.community.ledger import Ledger
+from core.community.messages import Amounts
+from core.community.reading import read_only
+from core.control.messages import CurvePoint, ExpertStatus, State
+from tests.desktop.conftest import ToyWorker, make_status
 
 STATES: list[State] = list(STATE_WORD)
 NOW = 1_760_000_000.0
@@ -34,7 +40,7 @@ NOW = 1_760_000_000.0
 def home(qtbot: QtBot) -> Iterator[tuple[MainWindow, HomePage, Actions]]:
     theme().set_mode("light")
     actions = Actions()
-    page = HomePage(actions)
+    page = HomePage(actions, WorkerClient(Path("no folder"), "0.1.0"))
     window = MainWindow([page], actions)
     window.may_close = True
     qtbot.addWidget(window)
@@ -116,16 +122,36 @@ def test_without_data_nothing_is_made_up(home: tuple[MainWindow, HomePage, Actio
     assert texts(page).count(UNKNOWN) == 3
 
 
-def test_the_energy_of_today_says_whether_it_is_an_estimate(home: tuple[MainWindow, HomePage, Actions]) -> None:
-    window, page, _ = home
-    for use, words in (
-        (EnergyUse(0.41, 1.0, None, None), "0.41 kWh today"),
-        (EnergyUse(0.41, 0.5, 0.12, None), "about 0.41 kWh today"),
-        (EnergyUse(0.0042, 1.0, None, None), "4.20 Wh today"),
-    ):
-        window.update_status(make_status(state="paused" if use.cost else "waiting", energy=EnergyStatus(use, use)))
-        page._refresh()
-        assert words in texts(page)
+def test_today_is_what_the_ledger_tells(qtbot: QtBot, toy: ToyWorker, folder: Path) -> None:
+    ledger = Ledger(folder)
+    ledger.add("text", "cpu", Amounts(tokens=4_200_000, calls=48_210, seconds=1920.0, kwh=0.41))
+    ledger.add("text", "GPU-1", Amounts(seconds=9600.0))
+    ledger.close()
+    toy.tell_of(read_only(folder))
+    client, actions = WorkerClient(folder, "0.1.0"), Actions()
+    page = HomePage(actions, client)
+    window = MainWindow([page], actions)
+    window.may_close = True
+    qtbot.addWidget(window)
+    window.show()
+    assert page.today._words.text() == ASKING
+    with qtbot.waitSignal(client.connected):
+        client.dial()
+    window.set_connected(True)
+    qtbot.waitUntil(lambda: any(page.today.plot.bars.sums()))
+    shown = texts(page.today)
+    for words in ("3 h 12 min", "lent, 2 h 40 min of it on the GPU", "48,210", "Text", "4.20", "Energy, about", "0.41"):
+        assert words in shown, words
+    assert page.today._energy.accessibleName() == "Energy, about: 0.41 kWh"
+    assert len(page.today.plot.bars.labels) == 7 and page.today.plot.bars.labels[-1] == "Today"
+    asked = len(toy.asked)
+    window.set_connected(False, "Worker stopped.")
+    assert "3 h 12 min" in texts(page.today), "old figures stay"
+    assert len(toy.asked) == asked
+    with qtbot.waitSignal(actions.open_page) as opened:
+        buttons(page.today)["Contribution"].click()
+    assert opened.args == ["contribution"]
+    client.hang_up()
 
 
 @pytest.mark.parametrize("state", ["paused", "yielding", "waiting"])
@@ -145,7 +171,7 @@ def test_old_figures_stay_and_say_from_when(home: tuple[MainWindow, HomePage, Ac
     window.set_connected(False, "Worker stopped, restarting in 4 s")
     shown = texts(page)
     assert "Needs attention" in shown and "Worker stopped, restarting in 4 s." in shown
-    assert sum(text.startswith("from ") for text in shown) == 3
+    assert sum(text.startswith("from ") for text in shown) == 4
     assert "30.0%" in shown
     assert "Worker stopped, restarting in 4 s" in texts(window.footer)
     window.set_connected(True)
@@ -299,7 +325,9 @@ from app.pages.home import HomePage
 from app.window.main_window import MainWindow
 from core.control.messages import CurvePoint, Status
 actions = Actions()
-page = HomePage(actions)
+from pathlib import Path
+from app.worker_client import WorkerClient
+page = HomePage(actions, WorkerClient(Path("no folder"), "0.1.0"))
 window = MainWindow([page], actions)
 window.show()
 app.processEvents()

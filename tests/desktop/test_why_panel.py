@@ -1,5 +1,7 @@
 """Why am I (not) running: every rule with its value, verdict and end, by keyboard, also without a worker."""
 
+from pathlib import Path
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -11,6 +13,7 @@ from app.pages.home import HomePage
 from app.theme import theme
 from app.window.main_window import MainWindow
 from app.window.page import Page
+from app.worker_client import WorkerClient
 from core.control.messages import RuleStatus, YieldStatus
 from tests.desktop.conftest import make_status
 from tests.desktop.test_widgets import misfits
@@ -29,7 +32,9 @@ RULES = [
 def window(qtbot: QtBot) -> MainWindow:
     theme()
     actions = Actions()
-    window = MainWindow([HomePage(actions), Page("settings", "Settings", "settings")], actions)
+    window = MainWindow(
+        [HomePage(actions, WorkerClient(Path("no folder"), "0.1.0")), Page("settings", "Settings", "settings")], actions
+    )
     window.may_close = True
     qtbot.addWidget(window)
     window.show()

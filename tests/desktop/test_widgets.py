@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -22,6 +23,7 @@ from app.window.page import Page
 from app.window.pause import PauseButton, fill_pause_menu, pause_choices, when
 from app.window.sidebar import two_lines
 from app.window.widgets import Card, ElidedLabel, Pair
+from app.worker_client import WorkerClient
 from core.control.messages import CurvePoint
 from tests.desktop.conftest import make_status
 
@@ -39,7 +41,11 @@ def plain_theme(qapp: QApplication) -> Iterator[None]:
 
 def make_window(qtbot: QtBot, size: tuple[int, int] = (1040, 720)) -> tuple[MainWindow, Actions]:
     actions = Actions()
-    pages = [HomePage(actions), Page("model", "Try the model", "model"), Page("settings", "Settings", "settings")]
+    pages = [
+        HomePage(actions, WorkerClient(Path("no folder"), "0.1.0")),
+        Page("model", "Try the model", "model"),
+        Page("settings", "Settings", "settings"),
+    ]
     window = MainWindow(pages, actions)
     window.may_close = True
     qtbot.addWidget(window)
