@@ -24,6 +24,7 @@ from app.pages.canvas import Canvas
 from app.screensaver.feed import Feed
 from app.screensaver.view import View
 from app.theme import Mode, theme
+from app.window.fire import Fire
 from tests import a_summer
 from tests.workers import HERE, ROOT, agreed, worker
 
@@ -34,6 +35,8 @@ SAVER_README = ROOT / "resources" / "screensaver.png"
 SAVER_SIZE = (1280, 720)
 LIGHTS = 24
 """On their way when the picture is taken."""
+COLUMNS = 24
+"""Of the fire, in the picture for README."""
 POINTS = 12
 """Evaluations of the curve before the first picture."""
 PATIENCE_S = 90.0
@@ -56,6 +59,7 @@ def places(desktop: Desktop) -> Iterator[str]:
     for page in window._pages:
         window.open_page(page.name)
         if page.name == "model":
+            settle(desktop)
             draw(page)
         yield page.name
     window.open_page("home")
@@ -109,6 +113,8 @@ def take(desktop: Desktop, folder: Path) -> int:
             theme().set_mode(mode)
             for place in places(desktop):
                 settle(desktop)
+                if (place, language, mode) == README[:3]:
+                    until(lambda: burns(desktop), "the fire")
                 path = folder / f"{place}-{language}-{mode}.png"
                 picture = desktop.window.grab()
                 if not picture.save(str(path)):
@@ -138,6 +144,12 @@ def screensaver(folder: Path) -> QPixmap:
     view.close()
     view.deleteLater()
     return picture
+
+
+def burns(desktop: Desktop) -> bool:
+    """The fire of Home shows some seconds."""
+    fire = desktop.window.findChild(Fire)
+    return fire is not None and sum(height > 0 for height in fire.heights()) >= COLUMNS
 
 
 def main() -> None:
