@@ -15,6 +15,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from PySide6.QtCore import QCoreApplication, QDate, QLibraryInfo, QLocale, QTranslator
+from PySide6.QtGui import QGuiApplication
 
 WINDOW, SETTINGS, WORKER = "window", "settings", "worker"
 """Contexts: the app's own texts, those that settings are declared with, the worker's sentences."""
@@ -206,6 +207,8 @@ def use(catalogue: Catalogue, as_written: QLocale, language: str = "en") -> None
         if new is not None:
             QCoreApplication.installTranslator(new)
     QLocale.setDefault(as_written)
+    if isinstance(app := QCoreApplication.instance(), QGuiApplication):
+        app.setLayoutDirection(QLocale(language).textDirection())
     told.cache_clear()
 
 

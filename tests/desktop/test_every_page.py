@@ -123,12 +123,14 @@ class Screen:
     def speak(self, variant: Variant) -> None:
         app = QApplication.instance()
         assert isinstance(app, QApplication)
-        app.setLayoutDirection(Qt.LayoutDirection.RightToLeft if variant.mirrored else Qt.LayoutDirection.LeftToRight)
-        theme().set_scale(variant.scale)
+        if variant.scale != theme().scale:
+            theme().set_scale(variant.scale)
         if variant.language == "longer":
             language.use(longer_catalogue(), BRITISH)
         else:
             speak(variant.language)
+        if variant.mirrored:
+            app.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # as a language read from the right does
         until(lambda: not self.desktop.client.is_busy, "the worker's answers")
         self.desktop.build_anew()
         self.first_run = None

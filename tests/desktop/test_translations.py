@@ -4,9 +4,25 @@ import re
 from collections.abc import Iterator
 
 import pytest
+from PySide6.QtCore import QLocale, Qt
 from PySide6.QtWidgets import QApplication
 
-from app.language import BRITISH, LANGUAGES, WORKER, Message, fill, locale, mark, read, speak, told, tr, tr_setting
+from app.language import (
+    BRITISH,
+    LANGUAGES,
+    WORKER,
+    Catalogue,
+    Message,
+    fill,
+    locale,
+    mark,
+    read,
+    speak,
+    told,
+    tr,
+    tr_setting,
+    use,
+)
 from app.window.words import number, percent
 from core.policy.words import clock
 from tests.translations import sources
@@ -122,5 +138,8 @@ def test_days_are_those_of_the_policy() -> None:
     assert told(f"Starts at {clock(friday, friday - 86_400)}.").startswith("Startet um Fr ")
 
 
-def test_a_message_is_found_by_what_is_meant() -> None:
-    assert Message("window", "Full") != Message("window", "Full", "profile")
+def test_a_language_read_from_the_right_turns_the_window_round(qapp: QApplication) -> None:
+    use(Catalogue({Message("window", "Home"): ("بيت",)}), QLocale("ar"), "ar")
+    assert tr("Home") == "بيت" and qapp.layoutDirection() is Qt.LayoutDirection.RightToLeft
+    speak("en")
+    assert qapp.layoutDirection() is Qt.LayoutDirection.LeftToRight
