@@ -189,10 +189,12 @@ class Screen:
         window = self.desktop.window
         until(lambda: all(plot.loaded for plot in shown(window) if hasattr(plot, "loaded")), "the plots")
         places: list[tuple[QWidget, QRect]] = []
-        for _ in range(50):
-            QApplication.processEvents()
+        calm = 0
+        for _ in range(200):
+            QTest.qWait(4)
             before, places = places, [(widget, widget.geometry()) for widget in shown(window)]
-            if before == places:
+            calm = calm + 1 if before == places else 0
+            if calm == 4:
                 return
         raise AssertionError("the layout never comes to rest")
 
