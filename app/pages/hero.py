@@ -1,6 +1,6 @@
 """The head of Home: the state, why, what ends it, what one can do about it, and the fire."""
 
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QEvent, QSize
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
@@ -102,8 +102,16 @@ class Hero(Panel):
         return QSize(least, super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """The fire gives way where the words and buttons need the room."""
         super().resizeEvent(event)
+        self._give_way()
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._give_way()  # another button may be there now
+        return super().event(event)
+
+    def _give_way(self) -> None:
+        """The fire goes where the words and buttons need the room."""
         room = self.width() - self.minimumSizeHint().width() - self._row.spacing()
         self.fire.setVisible(room >= self.fire.minimumSizeHint().width())
 
