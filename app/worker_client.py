@@ -15,6 +15,7 @@ from typing import Any, Literal
 import msgspec
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtNetwork import QAbstractSocket, QHostAddress, QNetworkProxy, QTcpSocket
+from shiboken6 import isValid
 
 from app.language import told
 from core.community import messages as ledger
@@ -54,11 +55,24 @@ class _Line(msgspec.Struct, frozen=True):
     data: msgspec.Raw = msgspec.Raw(b"null")
 
 
+def _while_there(callback: Callable[[Any], None]) -> Callable[[Any], None]:
+    """The same, but silent once a widget that it belongs to was taken down, as when the language changes."""
+
+    def call(answer: Any) -> None:
+        cells = [cell.cell_contents for cell in getattr(callback, "__closure__", None) or ()]
+        owners = [owner for owner in (getattr(callback, "__self__", None), *cells) if isinstance(owner, QObject)]
+        if all(map(isValid, owners)):
+            callback(answer)
+
+    return call
+
+
 class _Asked:
     """A request on its way."""
 
     def __init__(self, result: Any, done: Callable[[Any], None], failed: Failed, deadline_s: float, each: Each) -> None:
-        self.result, self.done, self.failed, self.deadline_s, self.each = result, done, failed, deadline_s, each
+        self.result, self.done, self.failed = result, _while_there(done), _while_there(failed)
+        self.deadline_s, self.each = deadline_s, each and _while_there(each)
         self.wait()
 
     def wait(self) -> None:

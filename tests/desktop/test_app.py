@@ -22,6 +22,7 @@ from Xlib.xobject.drawable import Window
 
 from app.actions import Actions
 from app.instance import PAGES, socket_name
+from app.pages.contribution import ContributionPage
 from app.pages.experts import ExpertsPage
 from app.pages.home import HomePage
 from app.pages.log import LogPage
@@ -213,9 +214,10 @@ class Plan:
         theme()
         client, actions = WorkerClient(folder, "0.1.0"), Actions()
         self.home, self.model = HomePage(actions, client), ModelPage(client)
+        self.contribution = ContributionPage(client)
         network, settings = NetworkPage(client, actions), SettingsPage(client, actions)
         self.window = MainWindow(
-            [self.home, self.model, network, ExpertsPage(client), settings, LogPage(folder)], actions
+            [self.home, self.model, self.contribution, network, ExpertsPage(client), settings, LogPage(folder)], actions
         )
         self.window.resize(*DEFAULT)
         self.window.set_connected(True, "")

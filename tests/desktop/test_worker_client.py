@@ -7,8 +7,10 @@ from typing import Any
 
 import msgspec
 import pytest
+import shiboken6
 from PySide6.QtCore import QTimer
 from PySide6.QtNetwork import QTcpSocket
+from PySide6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
 
 from app import worker_client
@@ -80,6 +82,18 @@ def test_answers_reach_the_one_who_asked(qtbot: QtBot, client: WorkerClient, toy
     assert lines[0].text == "started"
     assert toy.asked[1] == ("predict", {"width": 2, "height": 2, "pixels": "AP8A/w=="})
     assert toy.asked[-1] == ("pause", {"seconds": 900.0})
+
+
+def test_what_a_widget_asked_that_has_gone_is_dropped(qtbot: QtBot, client: WorkerClient, toy: ToyWorker) -> None:
+    connect(qtbot, client)
+    field = QLineEdit()
+    client.log_lines(3, lambda lines: field.setText(str(lines)))
+    client.request("status", None, wire.Status, lambda status: field.setText(status.run), unexpected)
+    answers: list[Any] = []
+    client.request("status", None, wire.Status, answers.append, unexpected)
+    shiboken6.delete(field)
+    qtbot.waitUntil(lambda: bool(answers))
+    assert client.is_connected
 
 
 def test_an_error_comes_as_its_class(qtbot: QtBot, client: WorkerClient, toy: ToyWorker) -> None:
