@@ -9,7 +9,10 @@ from PySide6.QtCore import QObject, Signal
 class Actions(QObject):
     pause = Signal(object)
     """Stop computing: seconds as float, or None until resumed."""
+    pause_gpu = Signal()
+    """Leave the graphics processors only, until resumed."""
     resume = Signal()
+    """End every pause."""
     start_now = Signal()
     """Compute for a while although the user is not away."""
     quit = Signal()

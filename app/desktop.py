@@ -16,12 +16,14 @@ from PySide6.QtWidgets import QApplication
 from app.actions import Actions
 from app.instance import Instance
 from app.language import mark, speak, told, tr
+from app.notices import Notifier
 from app.screensaver.idle_start import IdleStart
 from app.signal_watch import SignalWatch
 from app.supervision import Phase, Report
 from app.supervisor import Supervisor
 from app.theme import Mode, theme
 from app.tray import Tray
+from app.window.pause import Pausable
 from app.worker_client import WorkerClient
 from core import consent
 from core.control.messages import Bye, CurvePoint, LogLine, Snapshot, State, Status
@@ -51,6 +53,7 @@ STATES: dict[Phase, State] = {
     Phase.ENDED: "leaving",
     Phase.RUNNING: "preparing",
 }
+NO_WORKER = mark("The worker has stopped and does not come back by itself so far. Open Hearth to see why.")
 ASKING = mark("Nothing runs until you have agreed to it.")
 LEAVING = mark("Hearth is leaving; the worker saves its work.")
 LEAVING_ENDS = mark("Ends by itself, in 10 s at the latest.")
@@ -87,6 +90,7 @@ class Desktop(QObject):
         self._build_window()
         self._wire_window()
         self.tray = Tray(self.actions, self)
+        self.notifier = Notifier(self.client, self.view, self.tray.tell, self._is_seen)
         self._wire(instance)
         if not agreed:
             self._begin_first_run()
@@ -178,6 +182,7 @@ class Desktop(QObject):
         self.supervisor.changed.connect(self._show_report)
         self.supervisor.ended.connect(self._exit)
         actions.pause.connect(lambda seconds: client.pause(seconds, self._refused))
+        actions.pause_gpu.connect(lambda: client.pause_gpu(self._refused))
         actions.resume.connect(lambda: client.resume(self._refused))
         actions.start_now.connect(lambda: client.start_now(self._refused))
         actions.retry.connect(self.supervisor.retry)
@@ -185,6 +190,7 @@ class Desktop(QObject):
         self.screensaver = IdleStart(self.folder, client, self)
         self.tray.open_asked.connect(self.raise_window)
         self.tray.available_changed.connect(self._tray_changed)
+        self.notifier.lent.connect(self.tray.show_today)
         instance.raise_asked.connect(self.raise_window)
         instance.page_asked.connect(actions.open_page)
         instance.listen()
@@ -225,7 +231,8 @@ class Desktop(QObject):
             )
         self._drop_lost_work(status.step)
         self.window.update_status(status)
-        self.tray.show_state(status.state, status.reason, status.start_now)
+        self.tray.show_state(status.state, status.reason, Pausable.of(status))
+        self.notifier.trouble([*([status.reason] if status.state == "attention" else []), *status.attention])
 
     def _drop_lost_work(self, step: int) -> None:
         """Compute may have gone on from an older checkpoint: what the curve shows after that is gone."""
@@ -257,6 +264,9 @@ class Desktop(QObject):
         if state == "attention" or self._last is not None:
             self.window.set_connected(False, told(report.sentence))
         self.tray.show_state(state, told(report.sentence))
+        if state == "attention":
+            # while it counts down to the next try, the sentence is another one each second
+            self.notifier.trouble([report.sentence if report.phase is Phase.FAILED else tr(NO_WORKER)])
 
     def _refused(self, error: HearthError) -> None:
         self.window.tell(told(str(error)))
@@ -265,6 +275,7 @@ class Desktop(QObject):
         mode = _mode(values.get("theme"))
         theme().set_mode(mode)
         self.view.setValue("theme", mode)
+        self.notifier.choose(values)
         language = str(values.get("language"))
         if language != self._language and self.first_run is None:
             self._language = language
@@ -300,6 +311,9 @@ class Desktop(QObject):
         old.deleteLater()
 
     # the window, the tray and the end
+
+    def _is_seen(self) -> bool:
+        return self.window.isActiveWindow()
 
     def raise_window(self) -> None:
         """Show the window in front of the others."""

@@ -11,7 +11,7 @@ from app.actions import Actions
 from app.language import tr
 from app.theme import theme
 from app.tray_icons import tray_icon
-from app.window.pause import fill_pause_menu
+from app.window.pause import Pausable, ask_for_gpu, fill_pause_menu, gpu_word
 from app.window.sidebar import STATE_WORD
 from core.control.messages import State
 
@@ -43,6 +43,9 @@ class Tray(QObject):
         self._actions = actions
         self.available = False
         self._state: State = "preparing"
+        self._told = ("", "")
+        """State and reason, and what was lent today, as the tooltip has them."""
+        self._pausable = Pausable()
         self._drawn: tuple[State, bool] | None = None
         self.menu = QMenu()
         self.menu.aboutToShow.connect(self._fill_pauses)
@@ -66,19 +69,31 @@ class Tray(QObject):
             self.icon.setVisible(available)
             self.available_changed.emit(available)
 
-    def show_state(self, state: State, reason: str, start_now: bool = False) -> None:
-        """The icon is drawn anew only if the state is another one; `start_now` is that of the status."""
-        self._state = state
+    def show_state(self, state: State, reason: str, pausable: Pausable = Pausable()) -> None:  # noqa: B008 - frozen
+        """The icon is drawn anew only if the state is another one; `pausable` is that of the status."""
+        self._state, self._pausable = state, pausable
         self._draw()
-        tooltip = f"Hearth: {tr(STATE_WORD[state])}\n{reason}"
-        if len(tooltip) > TOOLTIP_CHARACTERS:
-            tooltip = tooltip[: TOOLTIP_CHARACTERS - 1] + "…"
+        self._tip(f"Hearth: {tr(STATE_WORD[state])}\n{reason}", self._told[1])
+        self._headline.setText(tr(STATE_WORD[state]))
+        running = state not in ("paused", "leaving")
+        self._start.setVisible(pausable.start_now)
+        self._resume.setVisible(state == "paused")
+        self._pause.menuAction().setVisible(running)
+        self._gpu.setVisible(running and pausable.gpu)
+        self._gpu.setText(gpu_word(pausable))
+
+    def show_today(self, lent: str) -> None:
+        """What was lent since midnight, in words, for the tooltip."""
+        self._tip(self._told[0], tr("{amount} today", amount=lent))
+
+    def _tip(self, state: str, today: str) -> None:
+        """The reason gives way where there is no room for all."""
+        self._told = state, today
+        last = f"\n{today}" if today else ""
+        room = TOOLTIP_CHARACTERS - len(last)
+        tooltip = (state if len(state) <= room else f"{state[: room - 1]}…") + last
         if tooltip != self.icon.toolTip():
             self.icon.setToolTip(tooltip)
-        self._headline.setText(tr(STATE_WORD[state]))
-        self._start.setVisible(start_now)
-        self._resume.setVisible(state == "paused")
-        self._pause.menuAction().setVisible(state not in ("paused", "leaving"))
 
     def tell(self, text: str) -> None:
         """A notification by the desktop, for what happens while no window is seen."""
@@ -111,6 +126,7 @@ class Tray(QObject):
         menu.addAction(tr("Open Hearth"), self.open_asked.emit)
         self._start = menu.addAction(tr("Start now"), actions.start_now.emit)
         self._pause = menu.addMenu(tr("Pause"))
+        self._gpu = menu.addAction("", lambda: ask_for_gpu(self._pausable, actions))
         self._resume = menu.addAction(tr("Resume"), actions.resume.emit)
         menu.addAction(tr("Try the model"), self._try_model)
         menu.addSeparator()

@@ -206,6 +206,9 @@ class WorkerClient(QObject):
     def pause(self, seconds: float | None = None, failed: Failed = _note) -> None:
         self.request("pause", wire.PauseParams(seconds), failed=failed)
 
+    def pause_gpu(self, failed: Failed = _note) -> None:
+        self.request("pause_gpu", failed=failed)
+
     def resume(self, failed: Failed = _note) -> None:
         self.request("resume", failed=failed)
 

@@ -91,7 +91,9 @@ def _parser() -> argparse.ArgumentParser:
     benchmark.add_argument("--again", action="store_true", help="measure anew, as soon as this PC may compute")
     benchmark.add_argument("--json", action="store_true", help="the same as one JSON document")
     pause = add("pause", _pause, "Stop computing at once.")
-    pause.add_argument("--for", dest="seconds", type=_pause_duration, metavar="TIME", help="such as 30s, 15m, 1h or 2d")
+    how = pause.add_mutually_exclusive_group()
+    how.add_argument("--for", dest="seconds", type=_pause_duration, metavar="TIME", help="such as 30s, 15m, 1h or 2d")
+    how.add_argument("--gpu", action="store_true", help="only the graphics processors, until you resume")
     start = add("start", _start, "Compute now, although you are here, it is not the time or other programs are busy.")
     start.add_argument(
         "--for", dest="seconds", type=_start_duration, default=3600.0, metavar="TIME", help="such as 30m or 2h (1h)"
@@ -335,6 +337,8 @@ def describe(status: "Status") -> str:
 
 
 def _pause(options: argparse.Namespace) -> None:
+    if options.gpu:
+        return _pause_gpu(options)
     with _client(options) as client:
         client.call("pause", {"seconds": options.seconds}, dict)
     if options.seconds is None:
@@ -344,6 +348,16 @@ def _pause(options: argparse.Namespace) -> None:
 
     now = time.time()
     print(f"Paused for {duration(options.seconds)}, until {clock(now + options.seconds, now)}.")
+
+
+def _pause_gpu(options: argparse.Namespace) -> None:
+    from core.control.messages import Status
+    from core.control.why import gpu_is_paused
+
+    with _client(options) as client:
+        client.call("pause_gpu", {}, dict)
+        paused = gpu_is_paused(client.call("status", {}, Status).why)
+    print("The GPU is paused until you resume." if paused else "No GPU is used; it would be paused until you resume.")
 
 
 def _start(options: argparse.Namespace) -> None:
@@ -361,12 +375,13 @@ def _start(options: argparse.Namespace) -> None:
 
 def _resume(options: argparse.Namespace) -> None:
     from core.control.messages import Status
+    from core.control.why import gpu_is_paused
 
     with _client(options) as client:
         before = client.call("status", {}, Status)
         client.call("resume", {}, dict)
         now = client.call("status", {}, Status)
-    done = "Resumed." if before.state == "paused" else "It was not paused."
+    done = "Resumed." if before.state == "paused" or gpu_is_paused(before.why) else "It was not paused."
     print(f"{done} Now {now.state}: {now.reason} {now.until}".rstrip())
 
 

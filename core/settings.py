@@ -36,8 +36,8 @@ def setting(default: Any, group: str, label: str, help: str, unit: str = "", **f
     )
 
 
-START, IDLE, GAMES, DEVICES, NETWORK, SCHEDULE, ENERGY = (
-    "Run and start", "Idle and power", "Programs and games", "Devices", "Network", "Schedule", "Energy"
+START, IDLE, GAMES, DEVICES, NETWORK, SCHEDULE, ENERGY, NOTICES = (
+    "Run and start", "Idle and power", "Programs and games", "Devices", "Network", "Schedule", "Energy", "Notifications"
 )  # fmt: skip
 NEXT_START = "Takes effect at the next start of the worker."
 
@@ -240,6 +240,15 @@ class Settings:
         False, "Appearance", "Less motion",
         "The screensaver shows what happens without lights that move. Your system's own setting holds as well.",
     )  # fmt: skip
+    notify_attention: bool = setting(
+        True, NOTICES, "When something needs attention", "Told once, if it lasts and no window is looked at."
+    )
+    notify_milestone: bool = setting(
+        True, NOTICES, "Milestones", "The first hour, ten hours, a million samples, and the like."
+    )
+    notify_update: bool = setting(
+        True, NOTICES, "Updates", "When another version was installed, and Hearth must be started again to use it."
+    )
     control_port: Annotated[int, msgspec.Meta(ge=0, le=65_535)] = setting(
         0, "Advanced", "Control port",
         "Loopback port that this window and the command line use to reach the worker; 0 picks a free one. "

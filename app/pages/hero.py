@@ -11,7 +11,7 @@ from app.language import mark, tr
 from app.theme import theme
 from app.window.buttons import Button
 from app.window.fire import FirePanel
-from app.window.pause import PauseButton
+from app.window.pause import Pausable, PauseButton
 from app.window.sidebar import STATE_WORD
 from app.window.widgets import Label, Panel
 from core.control.messages import State, Status
@@ -119,6 +119,7 @@ class Hero(Panel):
         self.show_state(status.state, status.reason, status.until, start_now=status.start_now)
         if self.why.text() != (question := tr(WHY[status.cpu or status.gpu])):
             self.why.setText(question)
+        self.pause.pausable = Pausable.of(status)
         self.fire.add(status.time, status.calls_per_s)
 
     def show_state(

@@ -2,6 +2,7 @@
 
 import dataclasses
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from PySide6.QtCore import QLocale
 from PySide6.QtGui import QAction
@@ -12,6 +13,8 @@ from app.language import locale, tr
 from app.window.buttons import SplitButton
 from app.window.menu import Menu
 from app.window.words import clock
+from core.control.messages import Status
+from core.control.why import gpu_is_paused, uses_gpus
 
 TOMORROW_HOUR = 8
 
@@ -44,6 +47,28 @@ def when(end: datetime, now: datetime) -> str:
     return f"{locale().dayName(end.isoweekday(), QLocale.FormatType.ShortFormat)} {clock(end)}"
 
 
+class Pausable(NamedTuple):
+    """What a status says on what can be paused or begun besides."""
+
+    gpu: bool = False
+    """A graphics processor is used, or would be."""
+    gpu_paused: bool = False
+    start_now: bool = False
+
+    @classmethod
+    def of(cls, status: Status) -> "Pausable":
+        return cls(uses_gpus(status.why), gpu_is_paused(status.why), status.start_now)
+
+
+def gpu_word(pausable: Pausable) -> str:
+    """What can be done about the GPU."""
+    return tr("Resume the GPU") if pausable.gpu_paused else tr("Pause the GPU only")
+
+
+def ask_for_gpu(pausable: Pausable, actions: Actions) -> None:
+    (actions.resume if pausable.gpu_paused else actions.pause_gpu).emit()
+
+
 def fill_pause_menu(menu: QMenu, actions: Actions, now: datetime | None = None) -> None:
     """Add the pause choices to a menu, each with the time at which it ends behind a tab."""
     now = now or datetime.now()
@@ -56,14 +81,21 @@ def fill_pause_menu(menu: QMenu, actions: Actions, now: datetime | None = None) 
 
 
 class PauseButton(SplitButton):
-    """A click pauses until resumed; the arrow offers times."""
+    """A click pauses until resumed; the arrow offers times, the GPU alone, and to start where that is possible."""
 
     def __init__(self, actions: Actions, kind: str = "primary") -> None:
         super().__init__(tr("Pause"), kind, "pause", tr("More ways to pause"), lambda: self._menu(actions))
         self.clicked.connect(lambda: actions.pause.emit(None))
+        self.pausable = Pausable()
 
-    @staticmethod
-    def _menu(actions: Actions) -> QMenu:
-        menu = Menu()
+    def _menu(self, actions: Actions) -> QMenu:
+        menu, pausable = Menu(), self.pausable
+        if pausable.start_now:
+            begin = menu.addAction(f"{tr('Start now')}\t{tr('for 1 hour')}")
+            begin.triggered.connect(lambda: actions.start_now.emit())
+            menu.addSeparator()
         fill_pause_menu(menu, actions)
+        if pausable.gpu:
+            menu.addSeparator()
+            menu.addAction(gpu_word(pausable)).triggered.connect(lambda: ask_for_gpu(pausable, actions))
         return menu

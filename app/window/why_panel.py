@@ -40,6 +40,7 @@ ICONS = {
     "network_hours": "calendar",
     "metered": "network",
     "quota": "network",
+    "gpu_choice": "person",
     "gpu_user": "gpu",
     "gpu_programs": "gpu",
     "gpu": "gpu",

@@ -267,7 +267,7 @@ class Bye(msgspec.Struct, frozen=True):
 
 
 # Parameters and results of the methods. A method not listed here takes no parameters and returns {}:
-#   status -> Status          subscribe -> Snapshot       resume, quit -> {}
+#   status -> Status          subscribe -> Snapshot       pause_gpu, resume, quit -> {}
 # Those about the ledger (totals, series, sessions, yields) are found in `core.community.messages`.
 
 

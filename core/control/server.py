@@ -236,6 +236,7 @@ class _Session:
             "status": (_NoParams, lambda _: worker.status()),
             "subscribe": (_NoParams, lambda _: worker.snapshot()),
             "pause": (PauseParams, lambda params: worker.pause(params.seconds, arrived)),
+            "pause_gpu": (_NoParams, lambda _: worker.pause_gpu(arrived)),
             "resume": (_NoParams, lambda _: worker.resume()),
             "start_now": (StartNowParams, lambda params: worker.start_now(params.seconds)),
             "quit": (_NoParams, lambda _: worker.quit()),

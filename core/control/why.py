@@ -50,6 +50,11 @@ def _decides(status: Status) -> str | None:
     return next((rule.rule for rule in status.why if "cpu" in rule.stops), None)
 
 
+def gpu_is_paused(rules: Iterable[RuleStatus]) -> bool:
+    """Whether the user paused the graphics processors only."""
+    return any(rule.rule == "gpu_choice" and rule.stops for rule in rules)
+
+
 def uses_gpus(rules: Iterable[RuleStatus]) -> bool:
     """Whether a graphics processor is used: otherwise nobody is told that one is stopped."""
     return any(rule.rule == GPU_RULE for rule in rules)

@@ -140,6 +140,8 @@ def _contributing(case: Case) -> tuple[str, str, float | None]:
         hosts = "This PC trains through the experts of other peers."
         if not compute.trains:
             hosts = "This PC waits for its share of the experts, which it gets within a minute."
+    if case.wishes.gpu_paused and uses_gpus(case):
+        hosts += " You paused the GPU."
     end = case.wishes.start_now_until
     if end is not None:
         until = f"Goes on whatever you do until {clock(end, now)}, or until you press Pause."

@@ -22,6 +22,8 @@ class Wishes:
     start_now_until: float | None = None
     """Until then this PC computes although the user is here: see `core.policy.rules.LIFTED`."""
     quitting: bool = False
+    gpu_paused: bool = False
+    """The graphics processors only, until resumed."""
 
     def at(self, now: float) -> "Wishes":
         """The wishes without those whose time has passed, or is impossible: the clock was set back, the file damaged.

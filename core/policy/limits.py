@@ -149,6 +149,14 @@ def quota(case: Case) -> Verdict:
     return dataclasses.replace(row, stops=NETWORK, until=until, until_time=end, reason=reason)
 
 
+def gpu_choice(case: Case) -> Verdict:
+    row = Verdict("gpu_choice", "Your choice for the GPU", "Not paused", "Pause the GPU goes before its other rules")
+    if not case.wishes.gpu_paused:
+        return row
+    until, reason = "The GPU goes on when you press Resume.", "You paused the GPU."
+    return dataclasses.replace(row, live="Paused", stops=GPU, until=until, reason=reason)
+
+
 def gpu_user(case: Case) -> Verdict:
     wants = "Computes also while you are here" if case.settings.gpu_in_use else "Only while you are away"
     unknown = number(case.signals.idle_s) is None

@@ -169,12 +169,12 @@ RULES: tuple[Callable[[Case], Verdict], ...] = (
     choice, role, battery, user, hours, programs, game, cpu_busy,
     limits.heat_cpu, limits.memory, limits.own_memory, limits.disk, limits.own_disk, limits.energy,
     limits.network_hours, limits.metered, limits.quota,
-    limits.gpu_user, limits.gpu_programs, limits.gpu_busy, limits.heat_gpu, limits.gpu,
+    limits.gpu_choice, limits.gpu_user, limits.gpu_programs, limits.gpu_busy, limits.heat_gpu, limits.gpu,
 )  # fmt: skip
 """BOINC's order of reasons: the user's choice, battery, user active, schedule, exclusive programs, CPU busy; then what
 protects the PC; what concerns only the network or the GPU comes last."""
 
-GPU_ONLY = (limits.gpu_user, limits.gpu_programs, limits.gpu_busy, limits.heat_gpu)
+GPU_ONLY = (limits.gpu_choice, limits.gpu_user, limits.gpu_programs, limits.gpu_busy, limits.heat_gpu)
 
 
 def judge(case: Case) -> tuple[Verdict, ...]:

@@ -93,8 +93,14 @@ class Policy:
         until = None if seconds is None else time.time() + seconds
         self._wish(dataclasses.replace(self.wishes, paused=True, paused_until=until, start_now_until=None), cause)
 
+    def pause_gpu(self, cause: float) -> None:
+        """Leave the graphics processors until resumed; `cause` as in `pause`."""
+        self._wish(dataclasses.replace(self.wishes, gpu_paused=True), cause)
+
     def resume(self) -> None:
-        self._wish(dataclasses.replace(self.wishes, paused=False, paused_until=None), time.monotonic())
+        """End every pause."""
+        wishes = dataclasses.replace(self.wishes, paused=False, paused_until=None, gpu_paused=False)
+        self._wish(wishes, time.monotonic())
 
     def start_now(self, seconds: float) -> None:
         """Compute for `seconds` although the user is not away."""

@@ -306,7 +306,13 @@ class Worker:
         self.policy.pause(seconds, cause)
         self._changed.set()
 
+    def pause_gpu(self, cause: float) -> None:
+        """Leave the graphics processors until resumed; `cause` as in `pause`."""
+        self.policy.pause_gpu(cause)
+        self._changed.set()
+
     def resume(self) -> None:
+        """End every pause."""
         self.policy.resume()
         self._changed.set()
 

@@ -4,6 +4,10 @@
   <context>
     <name>window</name>
     <message>
+      <source>The worker has stopped and does not come back by itself so far. Open Hearth to see why.</source>
+      <translation>Der Worker hat angehalten und kommt bisher nicht von selbst zurück. Öffne Hearth, um zu sehen, warum.</translation>
+    </message>
+    <message>
       <source>Nothing runs until you have agreed to it.</source>
       <translation>Nichts läuft, bevor du zugestimmt hast.</translation>
     </message>
@@ -339,6 +343,29 @@
     <message>
       <source>Ask the model at any time, and see who answered.</source>
       <translation>Frag das Modell jederzeit und sieh, wer geantwortet hat.</translation>
+    </message>
+    <message numerus="yes">
+      <source>This PC has lent %Ln hour(s) of computing.</source>
+      <translation>
+        <numerusform>Dieser PC hat %Ln Stunde Rechenzeit verliehen.</numerusform>
+        <numerusform>Dieser PC hat %Ln Stunden Rechenzeit verliehen.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>This PC has trained {count} samples.</source>
+      <translation>Dieser PC hat {count} Beispiele trainiert.</translation>
+    </message>
+    <message>
+      <source>This PC has trained {size} of text.</source>
+      <translation>Dieser PC hat {size} Text trainiert.</translation>
+    </message>
+    <message>
+      <source>Quit Hearth and start it again to use it.</source>
+      <translation>Beende Hearth und starte es neu, um sie zu benutzen.</translation>
+    </message>
+    <message>
+      <source>Hearth {version} has been installed.</source>
+      <translation>Hearth {version} wurde installiert.</translation>
     </message>
     <message>
       <source>This PC</source>
@@ -2195,6 +2222,14 @@
       <translation>bis {time}</translation>
     </message>
     <message>
+      <source>Resume the GPU</source>
+      <translation>GPU fortsetzen</translation>
+    </message>
+    <message>
+      <source>Pause the GPU only</source>
+      <translation>Nur die GPU pausieren</translation>
+    </message>
+    <message>
       <source>For 15 minutes</source>
       <translation>Für 15 Minuten</translation>
     </message>
@@ -2213,6 +2248,10 @@
     <message>
       <source>More ways to pause</source>
       <translation>Mehr Möglichkeiten zu pausieren</translation>
+    </message>
+    <message>
+      <source>for 1 hour</source>
+      <translation>für 1 Stunde</translation>
     </message>
     <message>
       <source>Contributing</source>
@@ -2883,6 +2922,34 @@
       <translation>Die Einstellung deines Systems gilt ebenfalls.</translation>
     </message>
     <message>
+      <source>Notifications</source>
+      <translation>Benachrichtigungen</translation>
+    </message>
+    <message>
+      <source>When something needs attention</source>
+      <translation>Wenn etwas Aufmerksamkeit braucht</translation>
+    </message>
+    <message>
+      <source>Told once, if it lasts and no window is looked at.</source>
+      <translation>Einmal gesagt, wenn es anhält und niemand das Fenster ansieht.</translation>
+    </message>
+    <message>
+      <source>Milestones</source>
+      <translation>Meilensteine</translation>
+    </message>
+    <message>
+      <source>The first hour, ten hours, a million samples, and the like.</source>
+      <translation>Die erste Stunde, zehn Stunden, eine Million Beispiele und dergleichen.</translation>
+    </message>
+    <message>
+      <source>Updates</source>
+      <translation>Aktualisierungen</translation>
+    </message>
+    <message>
+      <source>When another version was installed, and Hearth must be started again to use it.</source>
+      <translation>Wenn eine andere Version installiert wurde und Hearth neu gestartet werden muss, um sie zu benutzen.</translation>
+    </message>
+    <message>
       <source>Advanced</source>
       <translation>Fortgeschritten</translation>
     </message>
@@ -3510,6 +3577,10 @@
       <translation>Dieser PC trainiert mit den Experten anderer Peers.</translation>
     </message>
     <message>
+      <source>You paused the GPU.</source>
+      <translation>Du hast die GPU pausiert.</translation>
+    </message>
+    <message>
       <source>Goes on whatever you do until {0}, or until you press Pause.</source>
       <translation>Geht bis {0} weiter, was du auch tust, oder bis du „Pause“ drückst.</translation>
     </message>
@@ -3758,6 +3829,22 @@
       <translation>Verkehr</translation>
     </message>
     <message>
+      <source>Your choice for the GPU</source>
+      <translation>Deine Wahl für die GPU</translation>
+    </message>
+    <message>
+      <source>Not paused</source>
+      <translation>Nicht pausiert</translation>
+    </message>
+    <message>
+      <source>Pause the GPU goes before its other rules</source>
+      <translation>GPU pausieren geht ihren anderen Regeln vor</translation>
+    </message>
+    <message>
+      <source>The GPU goes on when you press Resume.</source>
+      <translation>Die GPU macht weiter, wenn du auf „Fortsetzen“ drückst.</translation>
+    </message>
+    <message>
       <source>Computes also while you are here</source>
       <translation>Rechnet auch, während du da bist</translation>
     </message>
@@ -3928,10 +4015,6 @@
     <message>
       <source>Your choice</source>
       <translation>Deine Wahl</translation>
-    </message>
-    <message>
-      <source>Not paused</source>
-      <translation>Nicht pausiert</translation>
     </message>
     <message>
       <source>Pause and Start now go before all else</source>

@@ -25,6 +25,13 @@
       </translation>
     </message>
     <message numerus="yes">
+      <source>This PC has lent %Ln hour(s) of computing.</source>
+      <translation>
+        <numerusform>This PC has lent %Ln hour of computing.</numerusform>
+        <numerusform>This PC has lent %Ln hours of computing.</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
       <source>%Ln expert(s) answered. Chosen cell: {cell}</source>
       <translation>
         <numerusform>%Ln expert answered. Chosen cell: {cell}</numerusform>

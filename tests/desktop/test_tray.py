@@ -13,6 +13,7 @@ from app.actions import Actions
 from app.theme import theme
 from app.tray import TOOLTIP_CHARACTERS, Tray
 from app.tray_icons import tray_icon
+from app.window.pause import Pausable
 from core.control.messages import State
 
 
@@ -78,11 +79,13 @@ def test_the_icon_is_drawn_anew_only_for_another_state(tray: Tray, monkeypatch: 
     assert drawn == ["contributing", "paused"]
 
 
-def test_the_tooltip_tells_state_and_reason(tray: Tray) -> None:
+def test_the_tooltip_tells_state_reason_and_what_was_lent_today(tray: Tray) -> None:
     tray.show_state("paused", "You paused it.")
     assert tray.icon.toolTip() == "Hearth: Paused\nYou paused it."
+    tray.show_today("3 h 12 min")
+    assert tray.icon.toolTip() == "Hearth: Paused\nYou paused it.\n3 h 12 min today"
     tray.show_state("attention", "word " * 100)
-    assert len(tray.icon.toolTip()) == TOOLTIP_CHARACTERS
+    assert len(tray.icon.toolTip()) == TOOLTIP_CHARACTERS and tray.icon.toolTip().endswith("…\n3 h 12 min today")
 
 
 def test_the_menu_asks_for_what_it_says(qtbot: QtBot, tray: Tray, actions: Actions) -> None:
@@ -113,10 +116,22 @@ def test_resume_is_offered_only_while_paused(qtbot: QtBot, tray: Tray, actions: 
 
 
 def test_start_now_is_offered_where_it_would_start_anything(qtbot: QtBot, tray: Tray, actions: Actions) -> None:
-    tray.show_state("yielding", "Other programs use 60% of the processor.", True)
+    tray.show_state("yielding", "Other programs use 60% of the processor.", Pausable(start_now=True))
     assert shown(tray.menu) == ["Yielding", "Open Hearth", "Start now", "Pause", "Try the model", "Quit"]
     with qtbot.waitSignal(actions.start_now):
         entry(tray.menu, "Start now").trigger()
+
+
+def test_the_gpu_alone_is_paused_and_resumed_where_one_is_used(qtbot: QtBot, tray: Tray, actions: Actions) -> None:
+    tray.show_state("contributing", "", Pausable(gpu=True))
+    assert shown(tray.menu) == ["Contributing", "Open Hearth", "Pause", "Pause the GPU only", "Try the model", "Quit"]
+    with qtbot.waitSignal(actions.pause_gpu):
+        entry(tray.menu, "Pause the GPU only").trigger()
+    tray.show_state("contributing", "", Pausable(gpu=True, gpu_paused=True))
+    with qtbot.waitSignal(actions.resume):
+        entry(tray.menu, "Resume the GPU").trigger()
+    tray.show_state("paused", "", Pausable(gpu=True, gpu_paused=True))
+    assert "Resume the GPU" not in shown(tray.menu), "Resume ends every pause"
 
 
 def test_a_click_opens_the_window(qtbot: QtBot, tray: Tray) -> None:

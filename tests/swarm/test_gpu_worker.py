@@ -6,7 +6,7 @@ import pytest
 
 from core.control.messages import DeviceStatus, Status
 from tests.swarm.fake_gpu import FOLDER, ID, NAME
-from tests.workers import RunningWorker, worker
+from tests.workers import RunningWorker, hearth, worker
 
 
 def gpu(status: Status) -> DeviceStatus:
@@ -39,6 +39,15 @@ def test_the_gpu_computes_while_it_may_and_the_processor_otherwise_or_when_it_fa
         here = trains_on(running, here.device)
         assert here.state == "contributing" and not here.gpu and here.step >= there.step
         running.call("set_settings", {"changes": {"gpus_off": []}})
+        trains_on(running, NAME)
+
+        yields = running.status().yields.count
+        assert hearth(running.folder, "pause", "--gpu").stdout == "The GPU is paused until you resume.\n"
+        here = running.until(lambda status: status.device != NAME, "leaving the GPU")
+        assert here.yields.count == yields + 1 and not here.gpu
+        here = trains_on(running, here.device)
+        assert here.state == "contributing" and "You paused the GPU." in here.reason
+        assert hearth(running.folder, "resume").stdout.startswith("Resumed. Now contributing")
         trains_on(running, NAME)
 
         running.call("pause")  # saves

@@ -9,7 +9,7 @@ import pytest
 from core import cli
 from core.control.devices import describe
 from core.control.doctor import examine
-from core.control.messages import DeviceStatus, DhtRecord, DhtStatus, Finding, NetworkStatus, PeerStatus
+from core.control.messages import DeviceStatus, DhtRecord, DhtStatus, Finding, NetworkStatus, PeerStatus, RuleStatus
 
 LONELY = NetworkStatus("ab" * 32, "ab@127.0.0.1:1", "unknown", "not measured yet", "unknown", [], ["host"], [], 0)
 PEER = PeerStatus("cd" * 32, "direct", "127.0.0.1:2", 1.0, 0, 0, 0.0, 0, "reachable")
@@ -81,6 +81,7 @@ class State(msgspec.Struct):
     state: str
     reason: str
     until: str = ""
+    why: tuple[RuleStatus, ...] = ()
 
 
 def test_resume_says_what_comes_of_it(said: Any) -> None:
@@ -89,6 +90,9 @@ def test_resume_says_what_comes_of_it(said: Any) -> None:
     assert text == "It was not paused. Now yielding: Other programs use 99%. Goes on when they are calm.\n"
     _, text = said("resume", status=[State("paused", "You paused."), State("starting", "It loads.")], resume=[{}])
     assert text == "Resumed. Now starting: It loads.\n"
+    gpu = State("contributing", "It trains.", why=(RuleStatus("gpu_choice", "", "", "", ["gpu"]),))
+    _, text = said("resume", status=[gpu, State("contributing", "It trains.")], resume=[{}])
+    assert text.startswith("Resumed. Now contributing")
 
 
 def test_a_time_below_nothing_is_refused_in_words(capsys: pytest.CaptureFixture[str]) -> None:

@@ -340,9 +340,22 @@ def test_graphics_processors_that_hearth_does_not_use_are_listed_and_judged_no_f
     assert told((), uses_gpus=True) == {"gpu": ("None found", "There is none to use")}
     broken = {"gpu": ("No gpus here", "Uses those that you have not switched off")}
     assert told(None, uses_gpus=True) == broken
-    assert told(GPUS, uses_gpus=True).keys() == {"gpu_user", "gpu_programs", "gpu_busy", "heat_gpu", "gpu"}
+    assert told(GPUS, uses_gpus=True).keys() == {
+        "gpu_choice", "gpu_user", "gpu_programs", "gpu_busy", "heat_gpu", "gpu"
+    }  # fmt: skip
     off = Settings(gpus_off=("GPU-1", "GPU-2"))
     assert told(GPUS, off, uses_gpus=True).keys() == {"gpu"}
+
+
+def test_who_pauses_the_gpu_only_goes_on_with_the_processor() -> None:
+    paused, chosen = Wishes(gpu_paused=True), Settings(gpu_in_use=True)
+    decision = choose(signals(400.0, gpus=GPUS), chosen, paused, uses_gpus=True)
+    assert (decision.state, decision.cpu, decision.gpu, decision.device) == ("contributing", True, False, "cpu")
+    assert "You paused the GPU." in decision.reason
+    row = next(rule for rule in decision.rules if rule.rule == "gpu_choice")
+    assert (row.live, row.stops, row.until) == ("Paused", frozenset({"gpu"}), "The GPU goes on when you press Resume.")
+    assert choose(signals(400.0, gpus=GPUS), chosen, uses_gpus=True).gpu
+    assert "GPU" not in choose(signals(400.0), chosen, paused).reason, "none is used here"
 
 
 def test_start_now_lifts_neither_what_protects_the_pc_nor_what_was_chosen_by_name() -> None:

@@ -73,7 +73,7 @@ all_settings = st.builds(
     threads=st.sampled_from([0, 1, 1024]),
 )
 times = st.none() | st.floats(NOW - 1000, NOW + 3 * 86_400) | st.floats(allow_nan=False)
-all_wishes = st.builds(Wishes, st.booleans(), times, times, st.booleans())
+all_wishes = st.builds(Wishes, st.booleans(), times, times, st.booleans(), st.booleans())
 moments = st.none() | st.floats(NOW - 1000, NOW + 1000)
 all_computes = st.builds(
     Compute,
@@ -145,6 +145,7 @@ def forbidden(
         "metered": bool(signals.metered.value) and not chosen.on_metered,
         "network_hours": not schedule.parse(chosen.network_hours).on(NOW),
         "quota": 0 < chosen.quota_mb * 10**6 <= usage.network_bytes_month,
+        "gpu_choice": used and wishes.gpu_paused,
         "gpu_user": used and here and signals.desktop.value is not False and not chosen.gpu_in_use,
         "gpu_programs": used and blender and bool(chosen.exclusive_gpu_programs),
         "heat_gpu": used and usage.heat_stop_gpu and chosen.gpu_celsius > 0,
@@ -152,7 +153,7 @@ def forbidden(
     }
     what: dict[str, frozenset[Resource]] = dict.fromkeys(forbids, COMPUTE)
     what |= dict.fromkeys(["metered", "network_hours", "quota"], NETWORK)
-    what |= dict.fromkeys(["gpu_user", "gpu_programs", "heat_gpu", "gpu"], GPU)
+    what |= dict.fromkeys(["gpu_choice", "gpu_user", "gpu_programs", "heat_gpu", "gpu"], GPU)
     what |= {"heat_cpu": COMPUTE if hot else CPU, "game": GPU if chosen.game_stops == "gpu" else COMPUTE}
     return {rule: what[rule] for rule, forbidden in forbids.items() if forbidden}
 
