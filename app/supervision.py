@@ -172,5 +172,7 @@ def exit_reason(code: int, last_line: str) -> str:
         return f"it was killed (signal {-code})"
     if code == 0:
         return "it ended by itself"
+    if code == errors.AlreadyRunning.exit_code:
+        return "another one runs for this data folder and did not answer"
     detail = last_line.rstrip(".")
     return f"it ended with exit code {code} ({detail})" if detail else f"it ended with exit code {code}"

@@ -111,18 +111,26 @@ class ControlServer:
         with contextlib.suppress(OSError):  # a stale address does no harm: nobody answers there
             (self._folder / ADDRESS_FILE).unlink()
 
-    def _write_address(self) -> None:
+    def _address(self) -> bytes:
         port = self._server.sockets[0].getsockname()[1]
-        address = Address(PROTOCOL, port, self._token, os.getpid())
-        _write_private(self._folder / ADDRESS_FILE, msgspec.json.encode(address))
+        return msgspec.json.encode(Address(PROTOCOL, port, self._token, os.getpid()))
+
+    def _write_address(self) -> None:
+        _write_private(self._folder / ADDRESS_FILE, self._address())
+
+    def _address_is_there(self) -> bool:
+        try:
+            return (self._folder / ADDRESS_FILE).read_bytes() == self._address()
+        except FileNotFoundError:
+            return False
 
     async def _watch_address(self) -> None:
-        """Write the file again if somebody removed it; end if the whole data folder is gone."""
+        """Write the file again if somebody removed or changed it; end if the whole data folder is gone."""
         told = False
         while True:
             await asyncio.sleep(WATCH_S)
             try:
-                if not (self._folder / ADDRESS_FILE).exists():
+                if not self._address_is_there():
                     self._write_address()
             except FileNotFoundError:
                 log.error("The data folder is gone: the worker ends.")
@@ -130,7 +138,7 @@ class ControlServer:
                 return
             except OSError as error:
                 if not told:
-                    log.error("%s is not there and cannot be written again: %s.", ADDRESS_FILE, error.strerror)
+                    log.error("%s is gone or changed and cannot be written again: %s.", ADDRESS_FILE, error.strerror)
                 told = True
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -2989,6 +2989,10 @@
       <translation>er endete von selbst</translation>
     </message>
     <message>
+      <source>another one runs for this data folder and did not answer</source>
+      <translation>für diesen Datenordner läuft ein anderer, der nicht geantwortet hat</translation>
+    </message>
+    <message>
       <source>it ended with exit code {0} ({1})</source>
       <translation>er endete mit dem Code {0} ({1})</translation>
     </message>

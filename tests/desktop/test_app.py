@@ -341,6 +341,33 @@ def test_a_killed_worker_is_started_again_and_the_reason_told(app: App) -> None:
     wait_for(app.nothing_left, "the end of all processes")
 
 
+def test_a_screen_that_is_lost_ends_the_app_with_a_sentence_and_not_the_worker(
+    folder: Path, screen: Environment, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with virtual_screen.x_server() as name:
+        app = App(folder, {**screen, "DISPLAY": name})
+        try:
+            app.start()
+            worker = app.pid("worker")
+        except BaseException:
+            app.clean_up()
+            raise
+    try:
+        assert app.wait_for_end() != 0
+        assert "X11 connection broke" in capfd.readouterr().err
+        step = app.status().step
+        wait_for(lambda: app.status().step > step, "training to go on")
+        app.environment = screen
+        app.start()
+        assert app.pid("worker") == worker
+        assert app.process is not None
+        app.process.terminate()
+        assert app.wait_for_end() == 0
+        wait_for(app.nothing_left, "the end of all processes")
+    finally:
+        app.clean_up()
+
+
 def test_a_killed_app_leaves_the_worker_and_a_new_app_finds_it(app: App) -> None:
     app.start()
     worker = app.pid("worker")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import psutil
 import pytest
 from pytestqt.qtbot import QtBot
@@ -18,7 +19,7 @@ from app.supervisor import Supervisor, worker_command
 from app.worker_client import WorkerClient
 from core.control import messages as wire
 from tests.desktop.conftest import ToyWorker
-from tests.workers import never_busy
+from tests.workers import never_busy, worker
 
 # Decisions
 
@@ -177,6 +178,7 @@ def test_reasons_in_words() -> None:
     assert exit_reason(1, "MemoryError.") == "it ended with exit code 1 (MemoryError)"
     assert exit_reason(3, "") == "it ended with exit code 3"
     assert exit_reason(0, "") == "it ended by itself"
+    assert exit_reason(4, "A Hearth worker already serves it.").startswith("another one runs for this data folder")
 
 
 def test_a_packaged_app_is_its_own_worker(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -300,6 +302,19 @@ def test_a_fault_that_a_restart_cannot_mend_is_shown(
     with qtbot.waitSignal(watched.client.connected, timeout=20_000):
         watched.supervisor.retry()
     watched.leave(qtbot)
+
+
+def test_a_worker_whose_token_was_changed_is_reached_again(qtbot: QtBot, watched: Watched, folder: Path) -> None:
+    """As when a backup was put back. The worker puts that right, and meanwhile the window says why it waits."""
+    with worker(folder, "--join") as running:
+        path = folder / wire.ADDRESS_FILE
+        address = msgspec.json.decode(path.read_bytes(), type=wire.Address)
+        path.write_bytes(msgspec.json.encode(msgspec.structs.replace(address, token="f" * 64)))
+        with qtbot.waitSignal(watched.client.connected, timeout=60_000):
+            watched.supervisor.start()
+        assert watched.client.pid == running.process.pid
+        assert any("another one runs for this data folder" in sentence for sentence in watched.sentences)
+        watched.leave(qtbot)
 
 
 def test_a_goodbye_ends_the_supervision(qtbot: QtBot, watched: Watched, toy: ToyWorker) -> None:
