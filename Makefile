@@ -11,15 +11,15 @@ run: $(VENV)/.system-run $(VENV)/.packages-run
 
 PYTEST := $(BIN)/python -m tests.virtual_screen $(BIN)/python -m pytest
 
-# All of them. Those of swarms wait for other processes half of the time: the longest, which compares two swarms, runs
-# beside the tests of one process; then the others, two files at a time.
+# All of them, two at a time: half of their time they wait for windows and other processes. Those of the desktop have
+# a screen to themselves; the test that compares two swarms has no other swarm beside it.
 ADVERSITY := tests/swarm/test_adversity.py
 test: $(VENV)/.system-test $(VENV)/.packages-test
 ifdef ARGS
 	@exec $(PYTEST) $(ARGS)
 else
-	@mkdir -p build; $(PYTEST) $(ADVERSITY) >build/adversity.txt 2>&1 & adversity=$$!; failed=0; \
-	$(PYTEST) tests/desktop tests/unit || failed=1; wait $$adversity || failed=1; cat build/adversity.txt; \
+	@mkdir -p build; $(PYTEST) $(ADVERSITY) tests/unit >build/tests.txt 2>&1 & beside=$$!; failed=0; \
+	$(PYTEST) tests/desktop || failed=1; wait $$beside || failed=1; cat build/tests.txt; \
 	$(PYTEST) -n 2 --dist loadfile tests/swarm --ignore=$(ADVERSITY) || failed=1; exit $$failed
 endif
 

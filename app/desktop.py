@@ -106,6 +106,7 @@ class Desktop(QObject):
     def close(self) -> None:
         """After the event loop: take the icon away and remember the window's place."""
         self.screensaver.close()
+        self.notifier.close()
         self.supervisor.close()
         self.tray.hide()
         self.view.setValue("geometry", self.window.saveGeometry())
@@ -295,6 +296,7 @@ class Desktop(QObject):
         self._build_window()
         self._wire_window()
         self.tray.speak()
+        self.notifier.look()  # today's figure in other words
         self.log_page.take_over(log)
         if self._last is not None:
             self._status(self._last)

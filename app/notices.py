@@ -115,6 +115,11 @@ class Notifier(QObject):
         self._timer.start()
         client.connected.connect(lambda snapshot: self.look())
 
+    def close(self) -> None:
+        """Say and look no more."""
+        self._later.stop()
+        self._timer.stop()
+
     def choose(self, values: dict[str, Any]) -> None:
         """The settings as they are now."""
         self._chosen = values

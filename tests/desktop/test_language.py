@@ -50,7 +50,8 @@ def test_another_language_is_spoken_at_once_and_at_the_next_start(
     assert any(line.text == "started" for line in desktop.log_page.model.lines) and desktop.log_page.empty.isHidden()
     toy.tell("status", status)
     qtbot.waitUntil(lambda: "Dieser PC trainiert 3 Experten." in texts(desktop.window))
-    assert desktop.tray.icon.toolTip() == "Hearth: Trägt bei\nDieser PC trainiert 3 Experten."
+    tip = "Hearth: Trägt bei\nDieser PC trainiert 3 Experten.\n0 s heute"
+    qtbot.waitUntil(lambda: desktop.tray.icon.toolTip() == tip)
     assert [action.text() for action in desktop.tray.menu.actions() if action.text()][-1] == "Beenden"
     desktop = start()
     assert desktop.window._pages[0].title == "Start", "before the worker has said a word"
