@@ -1,6 +1,7 @@
 """The Trainer: walks batches through the network, many at once, and trains the trunk (paper, section 3.3)."""
 
 import asyncio
+import contextlib
 import logging
 import math
 from collections import deque
@@ -272,17 +273,20 @@ class Trainer(Movable):
         self._losses.append(loss)
 
     async def _forward(self, layer: DMoELayer, x: Tensor) -> tuple[Tensor, Passed]:
-        """Through a layer; where nobody at all answered, once more: so far nothing was done that would be lost, and
-        peers that were all too slow or too busy just now have fewer batches to serve then.
+        """Through a layer; where nobody at all answered, or its experts have gone since the batch began, once more: so
+        far nothing was done that would be lost, and peers that were all too slow or too busy have less to serve then.
 
         Raises:
             ComputeError: no sample was answered by any expert.
         """
-        y, passed = await layer.forward(x, self._run)
-        if not passed.alive.any():
-            self._adapt(lost=True)
-            await asyncio.sleep(LOST_DELAY_S)
+        with contextlib.suppress(ComputeError):
             y, passed = await layer.forward(x, self._run)
+            if passed.alive.any():
+                return y, passed
+        self._adapt(lost=True)
+        await asyncio.sleep(LOST_DELAY_S)
+        await self._until_experts_are_known()
+        y, passed = await layer.forward(x, self._run)
         if not passed.alive.any():
             raise ComputeError("no expert answered for any of its samples.")
         return y, passed
