@@ -120,7 +120,7 @@ def test_a_new_worker_trains_as_many_experts_as_their_states_have_room(tmp_path:
         saves(running, 2)
         now = versions(folder)
         assert all(now[uid] >= version for uid, version in few.items())
-        assert not any("Only" in text for text in running.status().attention)
+        running.until(lambda status: not any("Only" in text for text in status.attention), "the end of the sentence")
         assert 1.5 * MOST * STATE_MB * MB < watch.most <= 256 * MB + PAGE
 
         running.call("set_settings", {"changes": {"checkpoints_disk_mb": 192}})  # a checkpoint, and no two

@@ -14,6 +14,7 @@ from core.community.reading import read_only
 from core.control.messages import DhtRecord, NetworkStatus
 from core.errors import CallRefused, RemoteFault
 from core.experts.calls import METHODS, ExpertReply, ExpertRequest
+from core.experts.grid import Uid
 from core.identity import Identity, PeerId
 from core.net.addresses import parse_address
 from core.net.rpc import RpcNode
@@ -124,6 +125,7 @@ def test_a_user_who_forbids_the_network_is_left_alone_and_joins_again(tmp_path: 
         wait_until(lambda: any(peer.peer == me for peer in network(a).peers), "b among a's peers")
         used = b.until(lambda status: any(r.rule == "quota" for r in status.why), "the count of the quota")
         assert used.network
+        b.until(lambda status: len({Uid.parse(e.uid).layer for e in status.experts}) == 2, "experts of both layers")
         b.call("set_settings", {"changes": {"network_hours": f"{tomorrow} 0:00-24:00"}})
         off = b.until(lambda status: not status.network and not network(b).peers, "the end of all connections")
         assert any(rule.rule == "network_hours" and "network" in rule.stops for rule in off.why)
