@@ -2,7 +2,9 @@
 
 import asyncio
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from typing import TypeVar
 
 import msgspec
 import psutil
@@ -46,6 +48,9 @@ class Far:
         return await self.runtime.backward(calls, passage)
 
 
+HostT = TypeVar("HostT", bound=Far)
+
+
 class Busy(Far):
     """The Runtime, too busy for every second call."""
 
@@ -67,20 +72,31 @@ async def until(condition: Callable[[], bool]) -> None:
         await asyncio.sleep(0.01)
 
 
-async def held(in_flight: int, expected: int) -> tuple[Trainer, int]:
-    """Run until so many batches wait for their gradients; the trainer and the memory that was taken meanwhile."""
+@asynccontextmanager
+async def training(host: Callable[[Runtime], HostT], in_flight: int) -> AsyncIterator[tuple[Trainer, HostT]]:
+    """The run `digits` with so many batches on the way, through a host around the Runtime; nothing is lost."""
     manifest = manifests.load("digits")
-    training = msgspec.structs.replace(manifest.training, in_flight=in_flight)
-    manifest = msgspec.structs.replace(manifest, training=training)
+    rules = msgspec.structs.replace(manifest.training, in_flight=in_flight)
+    manifest = msgspec.structs.replace(manifest, training=rules)
     experts = {backend.uid: backend for backend in all_experts(manifest)}
     switch = Switch()
     runtime = Runtime(experts, switch)
-    far = Far(runtime)
-    trainer = Trainer(manifest, {LOCAL: far}, LocalDirectory(experts), switch)
+    around = host(runtime)
+    trainer = Trainer(manifest, {LOCAL: around}, LocalDirectory(experts), switch)
     tasks = [asyncio.create_task(runtime.run()), asyncio.create_task(trainer.run())]
-    before = psutil.Process().memory_info().rss
     switch.on()
     async with asyncio.timeout(90):
+        yield trainer, around
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert trainer.lost == 0
+
+
+async def held(in_flight: int, expected: int) -> tuple[Trainer, int]:
+    """Run until so many batches wait for their gradients; the trainer and the memory that was taken meanwhile."""
+    async with training(Far, in_flight) as (trainer, far):
+        before = psutil.Process().memory_info().rss
         await until(lambda: far.held >= expected)
         for _ in range(1000):  # whoever else wanted to start could have
             await asyncio.sleep(0)
@@ -88,31 +104,15 @@ async def held(in_flight: int, expected: int) -> tuple[Trainer, int]:
         assert trainer.in_flight == far.held == expected
         far.near.set()
         await until(lambda: trainer.step >= expected)
-    assert trainer.lost == 0 and trainer.slowest_step_s is not None
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    assert trainer.slowest_step_s is not None
     return trainer, taken
 
 
 async def test_a_batch_that_everybody_is_too_busy_for_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trainer_module, "LOST_DELAY_S", 0.001)
-    manifest = manifests.load("digits")
-    training = msgspec.structs.replace(manifest.training, in_flight=1, evaluate_every=1_000_000)
-    manifest = msgspec.structs.replace(manifest, training=training)
-    experts = {backend.uid: backend for backend in all_experts(manifest)}
-    switch = Switch()
-    runtime = Runtime(experts, switch)
-    busy = Busy(runtime)
-    trainer = Trainer(manifest, {LOCAL: busy}, LocalDirectory(experts), switch)
-    tasks = [asyncio.create_task(runtime.run()), asyncio.create_task(trainer.run())]
-    switch.on()
-    async with asyncio.timeout(60):
+    async with training(Busy, in_flight=1) as (trainer, busy):
         await until(lambda: trainer.step >= 5 or trainer.lost > 0)
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-    assert trainer.lost == 0 and busy.refused >= 10
+    assert busy.refused >= 10
 
 
 async def test_256_batches_on_the_way_take_what_is_said_of_them() -> None:
