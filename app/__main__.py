@@ -67,9 +67,11 @@ def _show_fault(sentence: str) -> None:
     if _somebody_reads_stderr():
         print(f"hearth: {sentence}", file=sys.stderr)  # noqa: T201
     else:
+        from app.window.words import tip
+
         app = QApplication(["hearth"])
         speak("system")
-        QMessageBox.critical(None, "Hearth", told(sentence))
+        QMessageBox.critical(None, "Hearth", tip(told(sentence)))
         app.quit()
 
 

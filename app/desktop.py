@@ -25,7 +25,7 @@ from app.theme import Mode, theme
 from app.tray import Tray
 from app.window.pause import Pausable
 from app.worker_client import WorkerClient
-from core import consent
+from core import consent, logs
 from core.control.messages import Bye, CurvePoint, LogLine, Snapshot, State, Status
 from core.errors import HearthError
 
@@ -130,7 +130,7 @@ class Desktop(QObject):
         from app.window.main_window import MainWindow
 
         self.settings_page = SettingsPage(self.client, self.actions)
-        self.log_page = LogPage(self.folder / LOG_FILE.parent)
+        self.log_page = LogPage(self.folder)
         pages = [
             HomePage(self.actions, self.client),
             ModelPage(self.client),
@@ -209,7 +209,7 @@ class Desktop(QObject):
         self._file_handler = logging.handlers.RotatingFileHandler(
             path, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8", delay=True
         )
-        self._file_handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
+        self._file_handler.setFormatter(logs.Formatter())
         root.addHandler(self._file_handler)
         logging.raiseExceptions = False  # a line that a full disk does not take is lost, nothing else
 
@@ -373,7 +373,7 @@ class PageHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         level = "error" if record.levelno >= logging.ERROR else record.levelname.lower()
         known = cast(Literal["info", "warning", "error"], level)
-        self._add(LogLine(record.created, known, "app", record.getMessage()))
+        self._add(LogLine(record.created, known, "app", logs.printable(record.getMessage())))
 
 
 def _mode(value: object) -> Mode:

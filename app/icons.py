@@ -101,13 +101,10 @@ def drop(rect: QRectF) -> QPainterPath:
     top, middle = QPointF(rect.center().x(), rect.top()), rect.center().x()
     low = rect.bottom() - rect.width() / 2
     path = QPainterPath(top)
-    path.cubicTo(
-        middle + rect.width() * 0.1, low - rect.width() * 0.6, rect.right(), low - rect.width() * 0.4, rect.right(), low
-    )
+    bend, side = top.y() + 0.6 * (low - top.y()), 0.5 * rect.width()
+    path.cubicTo(middle + 0.1 * rect.width(), bend, rect.right(), low - side, rect.right(), low)
     path.arcTo(QRectF(rect.left(), rect.bottom() - rect.width(), rect.width(), rect.width()), 0, -180)
-    path.cubicTo(
-        rect.left(), low - rect.width() * 0.4, middle - rect.width() * 0.1, low - rect.width() * 0.6, middle, rect.top()
-    )
+    path.cubicTo(rect.left(), low - side, middle - 0.1 * rect.width(), bend, middle, top.y())
     path.closeSubpath()
     return path
 

@@ -22,6 +22,9 @@ WINDOW, SETTINGS, WORKER = "window", "settings", "worker"
 LANGUAGES = ("en", "de")
 BRITISH = QLocale(QLocale.Language.English, QLocale.Country.UnitedKingdom)
 """Commas and 24 hours, where the system names no locale."""
+TOLD = 400
+"""Characters of a sentence that is looked up, twice what the longest has: the time grows with their square, and the
+window waits for it."""
 SENTENCES = re.compile(r"(?<=[.?!])\s+(?=[A-Z“{\d])")
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 UNITS = r" (?:[kKMGT]?i?B(?:/s)?|k?Wh?|m?s|min|h|°C)|%"
@@ -239,7 +242,10 @@ def _of(context: str, text: str, n: int | None, about: str, values: dict[str, An
         return ""
     if _Spoken.locale is None:
         speak("system")
-    found = QCoreApplication.translate(context, text, about, -1 if n is None else n)
+    much = n is not None and n >= 2**31  # Qt takes no more: a run's samples, or the cells of its grid, may be
+    found = QCoreApplication.translate(context, text, about, -1 if n is None or much else n)
+    if n is not None and much:
+        found = found.replace("%Ln", locale().toString(float(n), "f", 0))
     return fill(found, values) if values else found
 
 
@@ -253,7 +259,8 @@ def told(text: str) -> str:
     """What the worker says, sentence by sentence; a sentence that is not known stays as it is."""
     if not _Spoken.catalogue.sentences:
         return text  # English
-    return " ".join(_Spoken.catalogue.part(sentence) for sentence in SENTENCES.split(text))
+    sentences = SENTENCES.split(text)
+    return " ".join(one if len(one) > TOLD else _Spoken.catalogue.part(one) for one in sentences)
 
 
 def percent(figure: str) -> str:

@@ -26,6 +26,8 @@ ATTENTION_S = 20.0
 """What mends itself sooner is nobody's trouble."""
 FIRST = {"seconds": 3600.0, "samples": 1e6, "tokens": 1e8}
 """The first milestone of each figure; the others are ten, a hundred times as much, and so on."""
+NOTICES = ("attention", "milestone", "update")
+"""What can be turned off, each by a setting."""
 
 
 class Attention:
@@ -96,7 +98,7 @@ class Notifier(QObject):
     """
 
     lent = Signal(str)
-    """Today's computing time in words, as of the last look at the ledger."""
+    """Today's computing time in words, as of the last look at the ledger; "" if nobody could tell it."""
 
     def __init__(
         self, client: WorkerClient, view: QSettings, tell: Callable[[str], None], seen: Callable[[], bool]
@@ -108,7 +110,6 @@ class Notifier(QObject):
         self._later = QTimer(self, singleShot=True, interval=int(ATTENTION_S * 1000) + 100)
         self._later.timeout.connect(lambda: self.trouble(self._troubles))
         self._milestones: Milestones | None = None
-        self._chosen: dict[str, Any] = {}
         self._version = client.version
         self._timer = QTimer(self, interval=LOOK_MS)
         self._timer.timeout.connect(self.look)
@@ -121,11 +122,12 @@ class Notifier(QObject):
         self._timer.stop()
 
     def choose(self, values: dict[str, Any]) -> None:
-        """The settings as they are now."""
-        self._chosen = values
+        """The settings as they are now; kept, as there may be trouble before a worker tells them."""
+        for kind in NOTICES:
+            self._view.setValue(f"notify_{kind}", bool(values.get(f"notify_{kind}", True)))
 
     def _may(self, kind: str) -> bool:
-        return bool(self._chosen.get(f"notify_{kind}", True))
+        return bool(self._view.value(f"notify_{kind}", True, bool))
 
     def trouble(self, sentences: Sequence[str]) -> None:
         """What is wrong now, and until this is called again."""
@@ -140,6 +142,8 @@ class Notifier(QObject):
         """Ask the ledger, and look whether another version was installed meanwhile."""
         if self._client.is_connected:
             self._client.totals(self._take, lambda error: logger.info("no milestones: %s", error))
+        else:
+            self.lent.emit("")
         try:
             installed = metadata.version("hearth")
         except metadata.PackageNotFoundError:  # in the middle of an installation
@@ -154,8 +158,9 @@ class Notifier(QObject):
         self.lent.emit(KINDS["seconds"].write(totals.today.amounts.seconds))
         if self._milestones is None:
             self._milestones = Milestones(self._kept())
+        before = dict(self._milestones.kept)
         told = self._milestones.look(totals.all.amounts)
-        for figure, reached in self._milestones.kept.items():
+        for figure, reached in self._milestones.kept.items() - before.items():  # each write costs a disk its sleep
             self._view.setValue(f"milestones/{figure}", reached)
         if told and self._may("milestone"):
             self._tell(told)

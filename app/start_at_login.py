@@ -89,7 +89,8 @@ def _quoted(argument: str) -> str:
     """As the Desktop Entry Specification wants it: quoted for Exec, then escaped as any string value."""
     for sign in '\\"`$':
         argument = argument.replace(sign, "\\" + sign)
-    return f'"{argument}"'.replace("\\", "\\\\").replace("%", "%%")
+    line = f'"{argument}"'.replace("\\", "\\\\").replace("%", "%%")
+    return line.replace("\n", "\\n").replace("\r", "\\r")  # else the rest would be a line of its own
 
 
 def _registry(arguments: list[str], wish: bool | None) -> bool:

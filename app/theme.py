@@ -389,7 +389,7 @@ QTreeView[table="true"]::item {{ padding: 5px 6px; border-bottom: 1px solid {c.b
 QTreeView[table="true"]::item:selected {{ background: {c.ember_soft}; color: {c.text}; }}
 QHeaderView {{ background: transparent; border: none; }}
 QHeaderView::section {{
-    background: transparent; color: {c.text2}; border: none; border-bottom: 1px solid {c.line}; padding: 4px 6px;
+    background: transparent; color: {c.text2}; border: none; border-bottom: 1px solid {c.line}; padding: 4px 9px;
 }}
 QMenu {{ background: {c.raised}; color: {c.text}; border: 1px solid {c.border}; padding: 6px; }}
 QMenu::item {{ padding: 8px 40px 8px 14px; border-radius: {RADIUS_CONTROL}px; }}

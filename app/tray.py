@@ -83,8 +83,8 @@ class Tray(QObject):
         self._gpu.setText(gpu_word(pausable))
 
     def show_today(self, lent: str) -> None:
-        """What was lent since midnight, in words, for the tooltip."""
-        self._tip(self._told[0], tr("{amount} today", amount=lent))
+        """What was lent since midnight, in words, for the tooltip; "" if that is not known."""
+        self._tip(self._told[0], tr("{amount} today", amount=lent) if lent else "")
 
     def _tip(self, state: str, today: str) -> None:
         """The reason gives way where there is no room for all."""
@@ -98,11 +98,13 @@ class Tray(QObject):
     def tell(self, text: str) -> None:
         """A notification by the desktop, for what happens while no window is seen."""
         if self.available:
-            self.icon.showMessage("Hearth", text, self._icon_now(), 8000)
+            plain = text.replace("<", "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}")  # many desktops read HTML
+            self.icon.showMessage("Hearth", plain, self._icon_now(), 8000)
 
     def speak(self) -> None:
         """Another language is spoken; `show_state` is called next."""
         self.menu.clear()
+        self._pause.deleteLater()  # menus within it are not cleared
         self._build_menu()
 
     def hide(self) -> None:

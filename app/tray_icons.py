@@ -107,7 +107,7 @@ def tray_pixmap(state: State, side: int, color: QColor) -> QPixmap:
         outer = arch(QRectF(left, top, width, height))
         if shape == "flame":
             inner = QRectF(left + width * 0.27, top + height * 0.3, width * 0.46, height * 0.54)
-            if side < 32:
+            if side < 22:
                 hollow = drop(
                     QRectF(left + stem + 1, top + round(height * 0.29), width - 2 * stem - 2, round(height * 0.57))
                 )

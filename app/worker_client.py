@@ -4,9 +4,11 @@ All happens in the GUI thread without ever blocking it. What comes from the sock
 structs before anybody sees it; a line that does not fit ends the connection with a sentence for the user.
 """
 
+import hmac
 import logging
 import math
 import os
+import secrets
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +26,8 @@ from core.errors import ERRORS_BY_CODE, HearthError, NotRunning, ProtocolError
 
 logger = logging.getLogger(__name__)
 
+ADDRESS_BYTES = 4096
+"""Read of the file with the worker's address, whatever its size is: the window waits meanwhile."""
 HELLO_DEADLINE_S = 5.0
 """From dialling to the first picture; a program of somebody else's on a stale port may never say a word."""
 DEADLINE_S = 5.0
@@ -34,6 +38,7 @@ SILENCE_S = 10.0
 BURST_S = 0.008
 """Longest time spent on decoding before the window gets its turn again."""
 ENDED = "The worker ended the connection."
+STRANGER = "Another program answers at the place of the worker."
 NOBODY = "No worker answers for this data folder."
 VERSIONS = "The worker is version {worker}, the app {app}: quit and start Hearth again."
 
@@ -120,7 +125,7 @@ class WorkerClient(QObject):
         """Whether the last connection ended because the two do not fit together; dialling again would not help."""
         self.pid: int | None = None
         """Of the worker that was last dialled."""
-        self._token = ""
+        self._token = self._challenge = ""
         self._dialling = False
         self._welcomed = False
         self._asked: dict[int, _Asked] = {}
@@ -136,6 +141,8 @@ class WorkerClient(QObject):
         self._socket.readyRead.connect(self._read)
         self._socket.disconnected.connect(lambda: self._drop(ENDED))
         self._socket.errorOccurred.connect(lambda: self._drop(ENDED if self.is_connected else NOBODY))
+        self._turn = QTimer(self, singleShot=True, interval=0)
+        self._turn.timeout.connect(self._read)
         self._deadline = QTimer(self, singleShot=True)
         """One for all requests: timers of their own, deleted with the answers, crashed PySide now and then."""
         self._deadline.timeout.connect(self._expire)
@@ -155,7 +162,8 @@ class WorkerClient(QObject):
             return
         self._dialling, self._welcomed, self.refused, self.pid = True, False, False, None
         try:
-            address = msgspec.json.decode((self.folder / wire.ADDRESS_FILE).read_bytes(), type=wire.Address)
+            with (self.folder / wire.ADDRESS_FILE).open("rb") as file:
+                address = msgspec.json.decode(file.read(ADDRESS_BYTES), type=wire.Address)
         except FileNotFoundError:
             self._drop("No worker runs for this data folder.")
             return
@@ -269,10 +277,13 @@ class WorkerClient(QObject):
         self._socket.write(msgspec.json.encode(line) + b"\n")
 
     def _say_hello(self) -> None:
-        self._send(wire.Hello(wire.PROTOCOL, self._token, self._name, os.getpid()))
+        self._challenge = secrets.token_hex(16)
+        self._send(wire.Hello(wire.PROTOCOL, self._token, self._name, os.getpid(), self._challenge))
 
     def _read(self) -> None:
         """Take whole lines for at most `BURST_S`, then let the window have its turn."""
+        if self._turn.isActive():
+            return  # more has come meanwhile: it waits for the same turn, else there would be ever more of them
         self._heard = now = time.monotonic()
         while self._socket.canReadLine():
             line = bytes(self._socket.readLine().data())
@@ -281,7 +292,7 @@ class WorkerClient(QObject):
             except ProtocolError as error:
                 self._drop(str(error))
             if time.monotonic() - now > BURST_S:
-                QTimer.singleShot(0, self, self._read)
+                self._turn.start()
                 return
         if self._socket.bytesAvailable() > wire.MAX_LINE:
             self._drop(f"The worker sent a line over the limit of {wire.MAX_LINE} bytes.")
@@ -303,12 +314,14 @@ class WorkerClient(QObject):
 
     def _take_welcome(self, line: bytes) -> None:
         welcome = self._welcome.decode(line)
-        if welcome.protocol != wire.PROTOCOL:
-            self.refused, self.pid = True, welcome.pid
+        if welcome.protocol != wire.PROTOCOL and welcome.pid == self.pid:
+            self.refused = True
             raise ProtocolError(VERSIONS.format(worker=welcome.version, app=self.version))
         if welcome.error is not None:
             raise ProtocolError(welcome.error.message)
-        self._welcomed, self.pid = True, welcome.pid
+        if not hmac.compare_digest(welcome.proof.encode(), wire.proof(self._token, self._challenge).encode()):
+            raise ProtocolError(STRANGER)
+        self._welcomed = True
         self.request("subscribe", result=wire.Snapshot, done=self._subscribed, failed=lambda error: None)
 
     def _subscribed(self, snapshot: wire.Snapshot) -> None:

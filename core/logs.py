@@ -19,6 +19,7 @@ RING_LINES = 1000
 TEXT_CHARACTERS = 2000
 """A longer text, such as a compiler's complaint, is cut."""
 
+LAYOUT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 Level = Literal["debug", "info", "warning", "error"]
 
 
@@ -54,6 +55,21 @@ def _part(name: str) -> str:
     return "compute" if name.startswith("compute") else "worker"
 
 
+def printable(text: str) -> str:
+    """What others say, with dots in the place of characters that show nothing, move others or command a terminal."""
+    return "".join(sign if sign in "\n\t" or sign.isprintable() else "·" for sign in text)
+
+
+class Formatter(logging.Formatter):
+    """Lines of a log in which what others say, such as a peer's error, passes for no line of its own."""
+
+    def __init__(self) -> None:
+        super().__init__(LAYOUT)
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record)).replace("\n", "\n    ")
+
+
 class Ring(logging.Handler):
     """The last lines, and a callback for each new one."""
 
@@ -64,7 +80,7 @@ class Ring(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         level = cast(Level, "error" if record.levelno >= logging.ERROR else record.levelname.lower())
-        line = LogLine(record.created, level, _part(record.name), record.getMessage()[:TEXT_CHARACTERS])
+        line = LogLine(record.created, level, _part(record.name), printable(record.getMessage()[:TEXT_CHARACTERS]))
         self.lines.append(line)
         self.listener(line)
 
@@ -77,7 +93,7 @@ def start(folder: Path, terminal: bool) -> Ring:
     root = logging.getLogger()
     root.setLevel(logging.INFO)
     logging.getLogger("kademlia").setLevel(logging.WARNING)  # it tells of every crawl
-    layout = logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s")
+    layout = Formatter()
     logging.raiseExceptions = False  # a log line that cannot be written (full disk) is lost, nothing else
     ring = Ring()
     ring.lines.extend(recent(folder / FILE))

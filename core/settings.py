@@ -62,7 +62,7 @@ class Settings:
     )
     idle_only: bool = setting(
         False, IDLE, "Compute only while I am away",
-        "Training stops when you use the mouse or keyboard and starts again after the time below.",
+        "Training stops when you use the mouse or keyboard and starts again once you have been away for a while.",
     )  # fmt: skip
     idle_threshold_s: Annotated[int, msgspec.Meta(ge=5, le=86_400)] = setting(
         300, IDLE, "Away after", "How long nobody must have touched this PC.", "s", step=30

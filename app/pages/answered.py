@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLayout, QVBoxLayout, QWidget
 
 from app import theme as look
 from app.language import mark, tr
-from app.pages.answers import CELL_MAXIMUM, PAD, AnswerGrid, AnswerList, Swatch
+from app.pages.answers import CELL_MAXIMUM, PAD, AnswerGrid, AnswerList, Swatch, fold
 from app.pages.hosts import HERE, Hosts, absent, missing
 from app.theme import theme
 from app.window.widgets import Card, Divider, Label, Notice, Pair
@@ -16,6 +16,8 @@ from core.control.messages import Answer, Status
 
 LAYERS_SHOWN = 4
 CELL_UPRIGHT = 22
+MAX_SIDE = 16
+"""Cells a side of the largest grid that is drawn."""
 LEGEND = {
     ("lit", HERE, "ember_fill"): mark("This PC"),
     ("lit", "A", "peer_a"): mark("Another peer"),
@@ -46,6 +48,8 @@ class AnsweredCard(Card):
         self._note = Label("", "body", "text2", wrap=True)
         self._missing = Notice("warn", "clock")
         self._grids: list[AnswerGrid] = []
+        self._columns: list[QWidget] = []
+        """A grid with its name each."""
         self.lists: list[AnswerList] = []
         self._dividers: list[Divider] = []
         self._layers = QHBoxLayout()
@@ -84,6 +88,8 @@ class AnsweredCard(Card):
         for grid in self._grids:
             mine = [expert.uid for expert in status.experts if _layer_of(expert.uid) == grid.layer]
             grid.set_hosted(status.grid, mine)
+        for column in self._columns:
+            column.setVisible(max(fold(status.grid)) <= MAX_SIDE)  # of a larger grid the list is left
         self._describe()
 
     def show_answers(self, answers: list[Answer]) -> None:
@@ -134,7 +140,8 @@ class AnsweredCard(Card):
         name.setIndent(PAD)
         column.addWidget(name)
         column.addWidget(grid, 1)
-        self._layers.addLayout(column, 1)
+        self._columns.append(_holding(column))
+        self._layers.addWidget(self._columns[-1], 1)
         if layer:
             self._dividers.append(Divider())
             self._figures.insertWidget(self._figures.count() - 2, self._dividers[-1])

@@ -11,7 +11,7 @@ from app.language import tr
 from app.pages.hosts import HERE, LOCAL, Hosts, name_of
 from app.theme import theme
 from app.window.widgets import Bar, Label
-from app.window.words import number, percent
+from app.window.words import milliseconds, percent, tip
 from core.control.messages import Answer
 
 GAP = 0.17
@@ -40,13 +40,6 @@ def cell_of(uid: str, shape: tuple[int, ...]) -> tuple[int, int] | None:
     for place, size in zip(places[1:], shape[1:], strict=True):
         column = column * size + place
     return places[0], column
-
-
-def lasted(ms: float) -> str:
-    """ "0.6 ms", "46 ms", "1.2 s"."""
-    if ms >= 1000:
-        return f"{number(ms / 1000, 1)} s"
-    return f"{number(ms, 0 if ms >= 10 else 1)} ms"
 
 
 class AnswerGrid(QWidget):
@@ -99,7 +92,11 @@ class AnswerGrid(QWidget):
             return tr("{uid}: did not answer, left out", uid=answer.uid)
         name, weight = name_of(answer.host), percent(answer.weight, 0)
         return tr(
-            "{uid}: {name}, weight {weight}, {time}", uid=answer.uid, name=name, weight=weight, time=lasted(answer.ms)
+            "{uid}: {name}, weight {weight}, {time}",
+            uid=answer.uid,
+            name=name,
+            weight=weight,
+            time=milliseconds(answer.ms),
         )
 
     def sizeHint(self) -> QSize:
@@ -137,7 +134,7 @@ class AnswerGrid(QWidget):
         self._chosen = (min(rows - 1, max(0, row)), min(columns - 1, max(0, column)))
         self._describe()
         corner = self._rect(self._chosen).bottomRight().toPoint()
-        QToolTip.showText(self.mapToGlobal(corner), self.text(self._chosen), self)
+        QToolTip.showText(self.mapToGlobal(corner), tip(self.text(self._chosen)), self)
         self.update()
 
     def event(self, event: QEvent) -> bool:
@@ -145,7 +142,7 @@ class AnswerGrid(QWidget):
             rows, columns = fold(self._shape)
             cells = ((row, column) for row in range(rows) for column in range(columns))
             under = next((cell for cell in cells if self._rect(cell).contains(QPointF(event.pos()))), None)
-            QToolTip.showText(event.globalPos(), self.text(under) if under else "", self)
+            QToolTip.showText(event.globalPos(), tip(self.text(under)) if under else "", self)
             return True
         return super().event(event)
 
@@ -284,10 +281,10 @@ class AnswerList(QWidget):
                 continue
             swatch.set("lit", self._hosts.letter(answer.host), self._hosts.tone(answer.host))
             who.setText(name_of(answer.host))
-            who.setToolTip("" if answer.host == LOCAL else answer.host)
+            who.setToolTip("" if answer.host == LOCAL else tip(answer.host))
             bar.set_value(answer.weight, "ember_fill" if answer.host == LOCAL else "text2")
             share.setText(percent(answer.weight, 0))
-            time.setText(lasted(answer.ms))
+            time.setText(milliseconds(answer.ms))
 
     def _add_row(self) -> None:
         place = len(self._rows)

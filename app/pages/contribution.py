@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QGuiApplication, QHideEvent, QImage, QResizeEvent, QShowEvent
+from PySide6.QtGui import QGuiApplication, QImage, QResizeEvent
 from PySide6.QtWidgets import QFileDialog, QGridLayout
 
 from app import theme as look
@@ -22,6 +22,7 @@ from app.pages.history import (
     RANGES,
     Answer,
     By,
+    Kind,
     bars,
     day_name,
     is_estimate,
@@ -34,6 +35,7 @@ from app.theme import theme
 from app.window.buttons import Button, Segmented
 from app.window.menu import Menu
 from app.window.page import Page
+from app.window.seen import WhileSeen
 from app.window.widgets import Label, Notice, Pair, set_tone
 from app.window.words import clock
 from app.worker_client import WorkerClient
@@ -50,10 +52,16 @@ FOUR_ABREAST = 700
 
 
 class _Look:
-    """Some questions to the ledger whose answers are of use together only."""
+    """Some questions to the ledger whose answers are of use together only.
 
-    def __init__(self, done: Callable[["_Look"], None]) -> None:
+    Args:
+        done: called with this when all answers have come.
+        chosen, kind: the range and the figure that are asked for.
+    """
+
+    def __init__(self, done: Callable[["_Look"], None], chosen: str, kind: Kind) -> None:
         self._done, self._open = done, 0
+        self.chosen, self.kind = chosen, kind
         self.answers: dict[str, Any] = {}
 
     def expect(self, name: str) -> Callable[[Any], None]:
@@ -102,8 +110,7 @@ class ContributionPage(Page):
         self._look: _Look | None = None
         self._shown: _Look | None = None
         self._seen_at = 0.0
-        self._timer = QTimer(self, interval=EVERY_MS)
-        self._timer.timeout.connect(self.look)
+        self._timer = WhileSeen(self, EVERY_MS, self.look)
         self._told_timer = QTimer(self, singleShot=True, interval=TOLD_MS)
         self._told_timer.timeout.connect(self._told.clear)
         self.saver = Saver(self)
@@ -114,15 +121,6 @@ class ContributionPage(Page):
         self.export.setEnabled(False)
 
     # what the window tells
-
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self._timer.start()
-        self.look()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        super().hideEvent(event)
-        self._timer.stop()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -152,6 +150,8 @@ class ContributionPage(Page):
             set_tone(card.value, "text3" if stale else "text")
         self.history.plot.set_stale(stale)
         self.week.map.set_stale(stale)
+        for choice in (self.range, self.history.kind):  # nobody could answer
+            choice.setEnabled(not stale)
 
     def _place_totals(self, abreast: int) -> None:
         if abreast != self._abreast:
@@ -166,8 +166,8 @@ class ContributionPage(Page):
         """Ask the ledger for all that is shown."""
         if not self._client.is_connected or not self.isVisible():
             return
-        client, now, chosen = self._client, time.time(), self.range.value()
-        this = self._look = _Look(self._take)
+        client, now, chosen, kind = self._client, time.time(), self.range.value(), self.history.chosen_kind()
+        this = self._look = _Look(self._take, chosen, kind)
 
         def failed(error: HearthError) -> None:
             if this is self._look:
@@ -178,7 +178,7 @@ class ContributionPage(Page):
         client.totals(this.expect("totals"), failed)
         client.series(last_week(now), this.expect("week"), failed)
         client.sessions(ListParams(LISTED), this.expect("sessions"), failed)
-        for metric, _, _ in self.history.chosen_kind().metrics:
+        for metric, _, _ in kind.metrics:
             for by in BY:
                 client.series(question(metric, chosen, now, by), this.expect(f"{metric} by {by}"), failed)
 
@@ -192,10 +192,7 @@ class ContributionPage(Page):
     def _draw(self) -> None:
         if self._shown is None:
             return
-        answers = self._shown.answers
-        kind, chosen = self.history.chosen_kind(), self.range.value()
-        if any(f"{metric} by run" not in answers for metric, _, _ in kind.metrics):
-            return  # another figure was chosen, whose answers are on their way
+        answers, kind, chosen = self._shown.answers, self._shown.kind, self._shown.chosen
         series = [Answer(answers[f"{metric} by run"], answers[f"{metric} by device"]) for metric, _, _ in kind.metrics]
         totals: Totals = answers["totals"]
         self._show_totals(totals)
@@ -203,7 +200,7 @@ class ContributionPage(Page):
         empty = tr(NOTHING_HERE) if totals.since else tr(NOTHING_YET)
         whole = sum(shown.sums())
         summary = tr("{amount} in {time}", amount=kind.write(whole), time=tr(RANGES[chosen])) if whole else ""
-        self.history.show_bars(shown, empty, summary)
+        self.history.show_bars(kind, shown, empty, summary)
         self.week.map.set_hours(answers["week"])
         headings = {**GROUPS, "device": mark("Kinds")} if kind is KINDS["bytes"] else GROUPS
         groups = {tr(headings[by]): shares(series, by, self._names) for by in BY}
@@ -251,7 +248,7 @@ class ContributionPage(Page):
         """Write all metrics of the chosen range, told apart as the bars are; the worker is asked for them first."""
         group, now, chosen = self.history.group.value(), time.time(), self.range.value()
         by: By = "run" if group == "run" else "device"
-        whole = _Look(lambda this: self.saver.save(path, table(this.answers, by)))
+        whole = _Look(lambda this: self.saver.save(path, table(this.answers, by)), chosen, self.history.chosen_kind())
         for metric in METRICS:
             self._client.series(
                 question(metric, chosen, now, by), whole.expect(metric), lambda error: self._tell(told(str(error)))
@@ -280,7 +277,7 @@ class ContributionPage(Page):
                 lent,
                 tuple(told[:4]),
                 self.history.plot.bars,
-                f"{tr(self.history.chosen_kind().title)}, {tr(RANGES[self.range.value()])}.",
+                f"{tr(self._shown.kind.title)}, {tr(RANGES[self._shown.chosen])}.",
                 day_name(time.time()),
             )
         )

@@ -1,5 +1,6 @@
 """The cards of the contribution page: totals, the history as bars, the week by the hour, and who did how much."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QRectF, Qt
@@ -96,9 +97,8 @@ class HistoryCard(Card):
     def chosen_kind(self) -> Kind:
         return KINDS[self.kind.currentData()]
 
-    def show_bars(self, shown: Bars, empty: str, summary: str) -> None:
-        """Args: what to draw, the sentence if that is nothing, and what is said of it."""
-        kind = self.chosen_kind()
+    def show_bars(self, kind: Kind, shown: Bars, empty: str, summary: str) -> None:
+        """Args: the figure, what to draw of it, the sentence if that is nothing, and what is said of it."""
         self._summary = summary
         self.plot.set_empty(empty)
         self.plot.set_bars(tr(kind.title), shown, kind.write, kind.scale)
@@ -176,24 +176,22 @@ class SharesCard(Card):
         self._shown = []
         self.empty.setText(tr(NOTHING_HERE))
         self.empty.setVisible(not any(groups.values()))
+        place = itertools.count()  # from the first row on: a grid keeps every row that it ever had
         for heading, rows in groups.items():
             if rows:
-                self._add(Label(heading, "cap_strong", "text2"), 0, 3)
+                self._add(Label(heading, "cap_strong", "text2"), next(place), 0, 3)
             whole = sum(amount for _, amount in rows)
             for name, amount in rows[:ROWS]:
+                row = next(place)
                 words, bar, figure = ElidedLabel(name, "body"), Bar(), Label(kind.write(amount), "strong", tabular=True)
                 bar.set_value(amount / whole)
                 bar.setAccessibleName(f"{name}: {kind.write(amount)}, {percent(amount / whole, 0)}")
                 figure.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-                row = self._grid.rowCount()
                 for column, widget in enumerate((words, bar, figure)):
-                    self._grid.addWidget(
-                        widget, row, column, Qt.AlignmentFlag.AlignVCenter if widget is bar else Qt.AlignmentFlag(0)
-                    )
-                    self._shown.append(widget)
-                    widget.show()
+                    self._add(widget, row, column)
+                self._grid.setAlignment(bar, Qt.AlignmentFlag.AlignVCenter)
 
-    def _add(self, widget: QWidget, column: int, columns: int) -> None:
-        self._grid.addWidget(widget, self._grid.rowCount(), column, 1, columns)
+    def _add(self, widget: QWidget, row: int, column: int, columns: int = 1) -> None:
+        self._grid.addWidget(widget, row, column, 1, columns)
         self._shown.append(widget)
         widget.show()

@@ -13,6 +13,7 @@ from app.language import mark, told, tr, tr_setting
 from app.theme import theme
 from app.window.buttons import Segmented, Switch
 from app.window.inputs import Choice, DecimalField, DurationField, NumberField
+from app.window.words import tip
 from core import manifest as manifests
 from core.settings import cores
 
@@ -176,10 +177,10 @@ class RunControl(Control):
             if self.choice.findText(tr(FILE_MARK), Qt.MatchFlag.MatchStartsWith) >= 0:
                 self.choice.removeItem(0)
             self.choice.insertItem(0, f"{tr(FILE_MARK)} {Path(value).name}", value)
-            self.choice.setItemData(0, value, Qt.ItemDataRole.ToolTipRole)
+            self.choice.setItemData(0, tip(value), Qt.ItemDataRole.ToolTipRole)
             place = 0
         self.choice.setCurrentIndex(place)
-        self.choice.setToolTip(value if value.endswith(".json") else "")
+        self.choice.setToolTip(tip(value) if value.endswith(".json") else "")
 
     def _activated(self, place: int) -> None:
         run = self.choice.itemData(place)

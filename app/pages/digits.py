@@ -7,13 +7,12 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 from app import theme as look
 from app.language import mark, tr
 from app.pages.answered import AnsweredCard
-from app.pages.answers import lasted
 from app.pages.asking import Asking, Wait
 from app.pages.canvas import Canvas
 from app.theme import theme
 from app.window.buttons import Button
 from app.window.widgets import Bar, Card, Label, Notice, Pair, Panel, Pill, set_tone
-from app.window.words import number, percent
+from app.window.words import milliseconds, number, percent
 from app.worker_client import WorkerClient
 from core.control.messages import Prediction, PredictParams, Status
 
@@ -147,7 +146,7 @@ class ResultCard(Panel):
         super().__init__()
         self.digit = Label("", "display")
         self.sure = Label("", "body", "text2", tabular=True)
-        self._caption = Label(tr("Looks like a"), "body", "text2")
+        self._caption = Label(tr("Looks like"), "body", "text2")
         self._pill = Pill("", "ok", "check")
         self._foot = Label("", "cap", "text2", wrap=True, tabular=True)
         self._notice = Notice()
@@ -181,7 +180,7 @@ class ResultCard(Panel):
         answered = sum(answer.answered for answer in prediction.experts)
         asked = len(prediction.experts)
         whole = answered == asked
-        self._caption.setText(tr("Looks like a"))
+        self._caption.setText(tr("Looks like"))
         self.digit.setText(str(best))
         self.sure.setText(tr("{share} sure", share=percent(prediction.probabilities[best])))
         self._pill.set(
@@ -190,7 +189,7 @@ class ResultCard(Panel):
             "check" if whole else "clock",
         )
         self._pill.setVisible(True)
-        figures = {"time": lasted(prediction.ms), "step": number(prediction.step)}
+        figures = {"time": milliseconds(prediction.ms), "step": number(prediction.step)}
         foot = tr("In {time}. Step {step}.", **figures)
         if prediction.accuracy is not None:
             right = percent(prediction.accuracy)

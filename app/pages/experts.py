@@ -4,8 +4,6 @@ import time
 from collections import deque
 from datetime import datetime
 
-from PySide6.QtCore import QTimer
-from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
 from app import theme as look
@@ -14,6 +12,7 @@ from app.pages.grid_card import EVERY_MS, LAYERS, GridCard, uid_of
 from app.theme import theme
 from app.window.curve_plot import CurvePlot
 from app.window.page import Page
+from app.window.seen import WhileSeen
 from app.window.table import Column, Table, TableModel
 from app.window.widgets import Card, Label, Notice, Pair
 from app.window.words import clock, number, percent, rate, short
@@ -28,7 +27,6 @@ NONE_HERE = mark("No expert is hosted on this PC now. It takes some on when it m
 class Hosted(ExpertStatus, frozen=True):
     """An expert of this PC with what the grid tells of it."""
 
-    calls: int = 0
     load: float | None = None
 
 
@@ -45,7 +43,7 @@ COLUMNS = (
     Column[Hosted](mark("Calls"), lambda e: number(e.calls), lambda e: e.calls, True),
     Column[Hosted](
         mark("Load"),
-        lambda e: "\N{EN DASH}" if e.load is None else percent(e.load, 0),
+        lambda e: "\N{EN DASH}" if e.load is None else percent(min(1.0, e.load), 0),  # above: calls that wait
         lambda e: e.load or 0.0,
         True,
     ),
@@ -61,7 +59,7 @@ class HostedCard(Card):
         self.head.addWidget(self._count)
         self.model = TableModel[Hosted](COLUMNS, lambda expert: expert.uid)
         self.table = Table(self.model, tr("Experts hosted on this PC"))
-        self.table.set_widths((90, 72, 78, 58, 62))
+        self.table.setMinimumWidth(self.table.set_widths((72, 66, 72, 52, 56)))
         self.table.setMinimumHeight(theme().px(170))
         self.empty = Label(tr("Shown as soon as the worker answers."), "body", "text2", wrap=True)
         self.body.addWidget(self.empty)
@@ -115,8 +113,8 @@ class HistoryCard(Card):
 
     def note(self, moment: float, calls_per_s: float) -> None:
         """Remember a figure; drawn by `draw`."""
-        if self._times and moment <= self._times[-1][0]:
-            return  # the clock was set back
+        while self._times and moment <= self._times[-1][0]:
+            self._times.pop()  # the clock was set back
         self._times.append((moment, calls_per_s))
         while moment - self._times[0][0] > HISTORY_S:
             self._times.popleft()
@@ -151,22 +149,11 @@ class ExpertsPage(Page):
         self._asking = False
         self._status: Status | None = None
         self._points: list[CurvePoint] = []
-        self._timer = QTimer(self, interval=EVERY_MS)
-        self._timer.timeout.connect(self._look)
-
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self._timer.start()
-        self._draw()
-        self._look()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        super().hideEvent(event)
-        self._timer.stop()
+        self._timer = WhileSeen(self, EVERY_MS, self._look)
 
     def update_status(self, status: Status) -> None:
         if self._status is not None and self._status.run != status.run:
-            self.grid.layers.clear()
+            self.grid.forget()
         first = self._status is None
         self._status, self.grid.run = status, status.run
         if first and self.isVisible():
@@ -188,10 +175,10 @@ class ExpertsPage(Page):
             self._look()
 
     def _look(self) -> None:
+        self._draw()
         if not self._asking and self._client.is_connected:
             self._asking = True
             self._client.grid(0, self._take, self._failed)
-            self._draw()
 
     def _take(self, grid: GridStatus) -> None:
         self.notice.set_text("")
@@ -221,6 +208,4 @@ class ExpertsPage(Page):
 
 
 def _with(expert: ExpertStatus, cell: CellStatus | None) -> Hosted:
-    if cell is None:
-        return Hosted(expert.uid, expert.updates, expert.samples)
-    return Hosted(expert.uid, expert.updates, expert.samples, cell.calls, cell.load)
+    return Hosted(expert.uid, expert.updates, expert.samples, expert.calls, None if cell is None else cell.load)

@@ -1,21 +1,21 @@
 """The history as a table for other programs, and files written beside the window's thread."""
 
+import contextlib
 import csv
 import io
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QBuffer, QObject, Signal
 from PySide6.QtGui import QImage
 
 from app.language import tr
 from core.community.messages import Amounts, Metric, Series
 
 METRICS: tuple[Metric, ...] = Amounts.__struct_fields__  # type: ignore[assignment]
-CSV_SUFFIX, PNG_SUFFIX = ".csv", ".png"
 
 
 def table(answers: Mapping[str, Series], by: str) -> str:
@@ -45,17 +45,29 @@ class Saver(QObject):
     told = Signal(str)
     """A sentence about how it went."""
 
-    def save(self, path: Path, content: str | QImage) -> None:
-        """Write text or a picture (PNG); `told` says when that is done."""
+    def save(self, path: Path, content: str | QImage | Callable[[], bytes]) -> None:
+        """Write text, a picture (PNG), or what a function makes; `told` says when that is done."""
         threading.Thread(target=self._save, args=(path, content), name="export", daemon=True).start()
 
-    def _save(self, path: Path, content: str | QImage) -> None:
+    def _save(self, path: Path, content: str | QImage | Callable[[], bytes]) -> None:
+        partial = path.with_name(f"{path.name}.partial")  # what was saved there before stays if this one fails
         try:
-            if isinstance(content, str):
-                path.write_text(content, encoding="utf-8", newline="")
-            elif not content.save(str(path), "PNG"):  # type: ignore[call-overload]
-                raise OSError(tr("is the disk full, or the folder read-only?"))
-        except OSError as error:
-            self.told.emit(tr("{file} could not be written: {reason}.", file=path.name, reason=error.strerror or error))
+            partial.write_bytes(_encoded(content))
+            partial.replace(path)
+        except (OSError, ValueError) as error:  # ValueError: an archive before 1980, by a clock that is wrong
+            with contextlib.suppress(OSError):
+                partial.unlink()
+            reason = getattr(error, "strerror", None) or error
+            self.told.emit(tr("{file} could not be written: {reason}.", file=path.name, reason=reason))
         else:
             self.told.emit(tr("Saved as {path}.", path=path))
+
+
+def _encoded(content: str | QImage | Callable[[], bytes]) -> bytes:
+    if isinstance(content, str):
+        return content.encode("utf-8")
+    if not isinstance(content, QImage):
+        return content()
+    png = QBuffer()
+    content.save(png, "PNG")  # type: ignore[call-overload]
+    return bytes(png.data().data())

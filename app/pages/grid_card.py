@@ -11,7 +11,7 @@ from app import theme as look
 from app.language import mark, tr
 from app.theme import theme
 from app.window.buttons import Button, Segmented
-from app.window.expert_grid import HOLLOW, SHADES, ExpertGrid
+from app.window.expert_grid import GAP, HOLLOW, LEAST, SHADES, ExpertGrid
 from app.window.focus import order_focus
 from app.window.widgets import Card, Label
 from app.window.words import number, percent
@@ -19,7 +19,7 @@ from core.control.messages import CellStatus, GridStatus
 
 EVERY_MS = 2000
 """Between two looks at the grid, while the page is seen."""
-SIDES = (5, 7, 9, 12, 16, 22, 30)
+SIDES = (5, 7, 10, 13, 17, 22, 30, 44)
 """Sides of a cell that one can choose, pixels."""
 LAYERS = 32
 """Layers that are shown; the others are told in a sentence."""
@@ -101,7 +101,7 @@ def words_about(uid: str, cell: CellStatus | None) -> str:
         parts.append(tr("hosted by another peer"))
     parts.append(tr("version not told yet") if cell.version is None else tr("%Ln update(s)", cell.version))
     if cell.load is not None:
-        parts.append(tr("{share} load", share=percent(cell.load)))
+        parts.append(tr("{share} load", share=percent(min(1.0, cell.load))))
     if cell.calls:
         parts.append(tr("%Ln call(s)", cell.calls))
     return f"{uid}: {', '.join(parts)}"
@@ -115,6 +115,7 @@ class GridCard(Card):
         self.run = ""
         self.by = Segmented({key: tr(word) for key, word in CHOICES.items()}, tr("Colour by"))
         self.by.chosen.connect(lambda value: self._show_all())
+        self._newest: GridStatus | None = None
         self.smaller, self.larger = Button("", "plain", "zoom-out"), Button("", "plain", "zoom-in")
         for button, name, step in ((self.smaller, tr("Smaller cells"), -1), (self.larger, tr("Larger cells"), 1)):
             button.setAccessibleName(name)
@@ -142,10 +143,11 @@ class GridCard(Card):
         self._area.setWidget(content)
         self._area.setMinimumHeight(theme().px(236))
         self.empty = Label(tr(ASKING), "body", "text2", wrap=True)
-        self.body.addWidget(self.empty)
+        self.body.addWidget(self.empty, 0, Qt.AlignmentFlag.AlignTop)
         self.body.addWidget(self._area, 1)
         self.body.addWidget(self.words)
         self._area.hide()
+        self.words.hide()
 
     def show_layer(self, grid: GridStatus) -> None:
         """Show the newest answer about a layer."""
@@ -157,7 +159,23 @@ class GridCard(Card):
         self.empty.setText(tr(NO_EXPERTS))
         self.empty.setVisible(not any_hosted)
         self._area.setVisible(any_hosted)
-        self._tell_all(grid)
+        self.words.setVisible(any_hosted)
+        self._newest = grid
+        self._tell_all()
+
+    def forget(self) -> None:
+        """Show nothing: what comes next is of another run."""
+        self.layers.clear()
+        for widget in (*self.grids, *self._titles):
+            self._flow.removeWidget(widget)
+            widget.hide()
+            widget.deleteLater()
+        self.grids, self._titles = [], []
+        self.empty.setText(tr(ASKING))
+        self.empty.show()
+        self._area.hide()
+        self.words.hide()
+        self._set_legend("")
 
     def _make_grids(self, count: int) -> None:
         new = count > len(self.grids)
@@ -187,14 +205,22 @@ class GridCard(Card):
         for column in range(self._flow.columnCount()):
             self._flow.setColumnStretch(column, 0)
         self._flow.setColumnStretch(fit, 1)
-        self._flow.setRowStretch(self._flow.rowCount(), 1)
+        below = 2 * -(-len(self.grids) // fit)
+        for row in range(self._flow.rowCount()):
+            self._flow.setRowStretch(row, 0)
+        self._flow.setRowStretch(below, 1)
 
     def _fitting(self) -> int:
-        """The largest cells of which a layer, or two where there are more, fit side by side."""
+        """The largest cells of which a layer, or two where there are more, fit side by side; and also one above the
+        other, if they can still be told apart then."""
         columns = max((layer.columns for layer in self.layers.values()), default=1)
-        room = self._area.viewport().width() / min(2, max(1, len(self.grids))) - look.XL
-        sides = [side for side in SIDES if columns * (side + 3) <= room]
-        return max(sides, default=SIDES[0])
+        rows = max((-(-layer.count // layer.columns) for layer in self.layers.values()), default=1)
+        seen = self._area.viewport()
+        room = seen.width() / min(2, max(1, len(self.grids))) - look.XL
+        height = seen.height() - self.words.fontMetrics().height() - 3 * look.S
+        sides = [side for side in SIDES if columns * (side + GAP) <= room]
+        low = [side for side in sides if side >= LEAST and rows * (side + GAP) <= height]
+        return max(low or sides, default=SIDES[0])
 
     def _zoom(self, step: int) -> None:
         now = self._side or self._fitting()
@@ -224,6 +250,7 @@ class GridCard(Card):
         for layer in self.layers:
             if layer < len(self.grids):
                 self._show(layer, most)
+        self._tell_all()
 
     def _show(self, number_: int, most: float) -> None:
         layer, grid, value = self.layers[number_], self.grids[number_], self._value()
@@ -246,7 +273,10 @@ class GridCard(Card):
         if grid.sizeHint() != shape_before:
             self._place()
 
-    def _tell_all(self, grid: GridStatus) -> None:
+    def _tell_all(self) -> None:
+        grid = self._newest
+        if grid is None:
+            return
         hosted = sum(len(layer.cells) for layer in self.layers.values())
         here = sum(cell.here for layer in self.layers.values() for cell in layer.cells.values())
         legend = [

@@ -1,7 +1,7 @@
 """What the contribution page shows of the ledger's answers: metrics, ranges, and bars made of series. No widget."""
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Literal, NamedTuple
 
 from PySide6.QtCore import QDate
@@ -9,7 +9,8 @@ from PySide6.QtCore import QDate
 from app.language import locale, mark, tr
 from app.window.bar_plot import Bars, Part
 from app.window.words import clock, data_size, number
-from core.community.messages import Amounts, Metric, Resolution, Series, SeriesParams, Session
+from core.community.calendar import HOUR, MINUTE, midnight
+from core.community.messages import Amounts, Metric, Series, SeriesParams, Session
 from core.policy.words import electricity
 
 By = Literal["run", "device"]
@@ -21,19 +22,14 @@ RANGES: dict[str, str] = {
     "year": mark("1 year"),
 }
 GROUPS: dict[str, str] = {"all": mark("All"), "device": mark("Devices"), "run": mark("Runs")}
-BACK: dict[str, tuple[Resolution, timedelta]] = {
-    "day": ("hour", timedelta(hours=23)),
-    "week": ("day", timedelta(days=6)),
-    "month": ("day", timedelta(days=29)),
-    "year": ("day", timedelta(days=363)),
-}
-"""From the begin of the first bar to now, and what the ledger is asked by."""
+DAYS = {"week": 7, "month": 30, "year": 52 * 7}
+"""Of a range, with today; the remaining one is asked for by hours."""
+HOURS = 24
 WEEK, LEAST = 7, 12
 """Days of a bar of the year, and its bars at least."""
 PARTS = (0.85, 0.5, 0.25)
 """Heat of what a bar is made of, the largest first: all of it is this PC's, so none is in the colour of others."""
 REST = mark("All else")
-MINUTE = 60
 MEASURED = 0.99
 """Energy of which less was measured is an estimate."""
 GAP = 2
@@ -65,10 +61,9 @@ class Kind(NamedTuple):
 
 
 def _hours(seconds: float) -> str:
-    minutes = round(seconds / MINUTE)
-    if minutes < 1:
+    if round(seconds) < MINUTE:
         return f"{number(seconds, 0 if seconds >= 10 or not seconds else 1)} s"
-    hours, rest = divmod(minutes, MINUTE)
+    hours, rest = divmod(round(seconds / MINUTE), MINUTE)
     return " ".join([f"{number(hours)} h"] * bool(hours) + [f"{rest} min"] * bool(rest))
 
 
@@ -88,7 +83,7 @@ def _by_size(*steps: tuple[float, float, str]) -> Callable[[float], tuple[float,
 
 PLAIN = _by_size((0, 1, ""), (1e5, 1e3, "k"), (1e6, 1e6, "M"), (1e9, 1e9, "bn"))
 SIZE = _by_size((0, 1, "B"), (1e3, 1e3, "kB"), (1e6, 1e6, "MB"), (1e9, 1e9, "GB"), (1e12, 1e12, "TB"))
-TIME = _by_size((0, 1, "s"), (MINUTE, MINUTE, "min"), (3600, 3600, "h"))
+TIME = _by_size((0, 1, "s"), (MINUTE, MINUTE, "min"), (HOUR, HOUR, "h"))
 ENERGY = _by_size((0, 1e-3, "Wh"), (0.1, 1, "kWh"))
 KINDS: dict[str, Kind] = {
     "seconds": Kind(mark("Time of computing"), (("seconds", "", ""),), _hours, TIME, MINUTE),
@@ -140,14 +135,14 @@ def is_estimate(amounts: Amounts) -> bool:
 
 def question(metric: Metric, chosen: str, now: float, by: By | None) -> SeriesParams:
     """What the ledger is asked. Args: metric, range, unix time, told apart by what."""
-    resolution, back = BACK[chosen]
-    return SeriesParams(metric, now - back.total_seconds(), now, resolution, by)
+    if chosen in DAYS:
+        return SeriesParams(metric, midnight(now, 1 - DAYS[chosen]), now, "day", by)
+    return SeriesParams(metric, now - (HOURS - 1) * HOUR, now, "hour", by)
 
 
 def last_week(now: float) -> SeriesParams:
     """What the ledger is asked for the hours of the last seven days."""
-    start = datetime.fromtimestamp(now).replace(hour=0, minute=0, second=0) - BACK["week"][1]
-    return SeriesParams("seconds", start.timestamp(), now, "hour")
+    return SeriesParams("seconds", midnight(now, 1 - DAYS["week"]), now, "hour")
 
 
 def device_name(device: str, names: Mapping[str, str]) -> str:

@@ -1,45 +1,33 @@
-"""Home: the state, why, what ends it; what was lent today, the model's progress, this PC and its experts."""
+"""Home: the state, why, what ends it; what was lent today, the model's progress, the devices and the network."""
 
 import time
 from datetime import datetime
 
 import msgspec
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QTimer
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
 from app import theme as look
 from app.actions import Actions
-from app.icons import Icon
 from app.language import mark, tr
+from app.pages.devices import DevicesCard
 from app.pages.hero import Hero
+from app.pages.links import NetworkCard
 from app.pages.today import TodayCard
-from app.theme import theme
 from app.window.curve_plot import CurvePlot
-from app.window.expert_grid import ExpertGrid
 from app.window.page import Page
-from app.window.widgets import Figure, Label, Notice, Pair, StaleCard
-from app.window.words import clock, number, percent, rate, short
+from app.window.widgets import Label, Notice, Pair, StaleCard
+from app.window.words import clock, number, percent, short
 from app.worker_client import WorkerClient
-from core.control.messages import CurvePoint, ExpertStatus, Status
+from core.control.messages import CurvePoint, Status
 
-MAX_LAYERS = 4
-"""Layers whose grids are shown; the others' figures are in the totals."""
 NO_CURVE = mark("Not measured yet. The first point follows soon after training starts.")
-NO_EXPERTS = mark("No expert is hosted yet. They appear as soon as this PC starts to compute.")
 UNKNOWN = mark("Shown as soon as the worker answers.")
 """In the place of figures that have never been told."""
 FEW_POINTS, CALM_S = 8, 4.0
 """A longer curve is drawn anew only every so many seconds: one more point is hardly seen, but costs as much."""
-BRIGHTER = mark("Brighter cells took more updates: {least} to {most}.")
-DARKER = mark("Darker cells took more updates: {least} to {most}.")
 REFRESH_MS = 1000
-PROCESSES = {
-    "app": mark("App"),
-    "screensaver": mark("Screensaver"),
-    "worker": mark("Worker"),
-    "compute": mark("Compute"),
-}
 NONE = "\N{EN DASH}"
 
 
@@ -57,10 +45,8 @@ class ModelCard(StaleCard):
         self.values = [self._accuracy_figure, self._loss_figure]
         row = QHBoxLayout()
         row.setSpacing(look.XL)
-        row.addLayout(
-            self._column(self._accuracy_figure, tr("right on unseen samples, higher is better"), self._accuracy), 1
-        )
-        row.addLayout(self._column(self._loss_figure, tr("loss on unseen samples, lower is better"), self._loss), 1)
+        row.addLayout(self._column(self._accuracy_figure, tr("right on unseen samples"), self._accuracy), 1)
+        row.addLayout(self._column(self._loss_figure, tr("loss on them, lower is better"), self._loss), 1)
         self.body.addLayout(row, 1)
 
     @staticmethod
@@ -94,141 +80,6 @@ class ModelCard(StaleCard):
         self._loss_figure.setText(number(points[-1].loss, 3) if points else NONE)
 
 
-class _Row(QHBoxLayout):
-    """Icon and word at the left, the value at the right."""
-
-    def __init__(self, icon: str, name: str) -> None:
-        super().__init__()
-        self.setSpacing(look.S)
-        self.value = Label("", "strong", wrap=True)
-        self.value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.addWidget(Icon(icon, "text2", 18))
-        self.addWidget(Label(name, "body", "text2"))
-        self.addWidget(self.value, 1)
-
-
-class MachineCard(StaleCard):
-    """What this PC does and what it takes for that."""
-
-    def __init__(self) -> None:
-        super().__init__(tr("This PC"))
-        self._rate = Label(NONE, "num")
-        meaning = Label(tr("samples trained per second"), "body", "text2")
-        top = QHBoxLayout()
-        top.setSpacing(look.S)
-        top.addWidget(self._rate, 0, Qt.AlignmentFlag.AlignBaseline)
-        top.addWidget(meaning, 0, Qt.AlignmentFlag.AlignBaseline)
-        top.addStretch(1)
-        self.body.addLayout(top)
-        self._step, self._samples, self._flight = Figure(tr("Step")), Figure(tr("Samples")), Figure(tr("On the way"))
-        figures = QHBoxLayout()
-        figures.setSpacing(look.M)
-        for figure in (self._step, self._samples, self._flight):
-            figure.set(NONE)
-            figures.addWidget(figure, 1)
-        self.body.addLayout(figures)
-        self.body.addStretch(1)
-        self._device, self._memory = _Row("cpu", tr("Device")), _Row("memory", tr("Memory"))
-        self.body.addLayout(self._device)
-        self.body.addLayout(self._memory)
-        self.values = [self._rate, self._device.value, self._memory.value]
-        self.values += [figure.value for figure in (self._step, self._samples, self._flight)]
-        self._device.value.setText(NONE)
-        self._memory.value.setText(NONE)
-
-    def update_status(self, status: Status) -> None:
-        self._rate.setText(rate(status.samples_per_s))
-        self._step.set(number(status.step))
-        self._samples.set(number(status.samples))
-        self._flight.set(number(status.in_flight), tr("batch(es)", status.in_flight))
-        self._device.value.setText(f"{status.device}, {tr('%Ln thread(s)', status.threads)}")
-        parts = [
-            f"{tr(word)} {number(process.memory_mb)}"
-            for name, word in PROCESSES.items()
-            for process in status.processes
-            if process.name == name
-        ]
-        total = sum(process.memory_mb for process in status.processes)
-        self._memory.value.setText(f"{number(total)} MB" if parts else NONE)
-        self._memory.value.setToolTip(f"{', '.join(parts)} MB" if parts else "")
-
-
-class ExpertsCard(StaleCard):
-    """The experts that this PC hosts, layer by layer."""
-
-    def __init__(self) -> None:
-        super().__init__(tr("Experts"))
-        self._count = Label("", "cap", "text2")
-        self.head.addWidget(self._count)
-        self._total = Label(NONE, "num")
-        self.values = [self._total]
-        self._words = Label(tr(UNKNOWN), "cap", "text2", wrap=True)
-        texts = QVBoxLayout()
-        texts.setSpacing(0)
-        texts.addWidget(self._total)
-        texts.addWidget(Label(tr("updates in all"), "cap", "text2"))
-        texts.addSpacing(look.M)
-        texts.addWidget(self._words)
-        texts.addStretch(1)
-        self._row = QHBoxLayout()
-        self._row.setSpacing(look.L)
-        self._row.addLayout(texts, 1)
-        self.body.addLayout(self._row, 1)
-        self._layers: list[QWidget] = []
-        self._grids: list[ExpertGrid] = []
-        self._legend = tr(UNKNOWN)
-
-    def set_connected(self, connected: bool) -> None:
-        if self._legend in (tr(NO_EXPERTS), tr(UNKNOWN)):
-            self._set_legend(tr(NO_EXPERTS) if connected else tr(UNKNOWN))
-
-    def update_status(self, status: Status) -> None:
-        layers: list[list[ExpertStatus]] = [[] for _ in range(status.layers)]
-        for expert in status.experts:
-            layer = int(expert.uid.split(".")[1])
-            layers[layer].append(expert)
-        self._make_grids(min(status.layers, MAX_LAYERS))
-        updates = [expert.updates for expert in status.experts]
-        most = max(updates, default=0)
-        for grid in self._grids:
-            grid.set_experts(layers[grid.layer], status.grid, most)
-        self._total.setText(number(sum(updates)) if updates else NONE)
-        self._count.setText(tr("%Ln hosted here", len(updates)) if updates else "")
-        legend = tr(NO_EXPERTS)
-        if updates:
-            words = BRIGHTER if theme().dark else DARKER
-            legend = tr(words, least=number(min(updates)), most=number(most))
-        self._set_legend(legend)
-
-    def _set_legend(self, legend: str) -> None:
-        """What stands beside the grids while no cell is chosen."""
-        if self._words.text() in ("", self._legend):
-            self._words.setText(legend)
-        self._legend = legend
-
-    def _make_grids(self, count: int) -> None:
-        for whole in self._layers[count:]:  # another run has fewer
-            whole.deleteLater()
-        del self._layers[count:], self._grids[count:]
-        for layer in range(len(self._grids), count):
-            grid = ExpertGrid(layer)
-            grid.picked.connect(lambda words: self._words.setText(words or self._legend))
-            self._layers.append(QWidget())
-            column = QVBoxLayout(self._layers[-1])
-            column.setContentsMargins(0, 0, 0, 0)
-            column.setSpacing(look.S)
-            column.addWidget(Label(tr("Layer {layer}", layer=layer), "cap", "text2"))
-            column.addWidget(grid)
-            column.addStretch(1)
-            self._row.addWidget(self._layers[-1])
-            self._grids.append(grid)
-
-    def set_stale(self, since: str) -> None:
-        super().set_stale(since)
-        for grid in self._grids:
-            grid.set_stale(bool(since))
-
-
 class HomePage(Page):
     def __init__(self, actions: Actions, client: WorkerClient) -> None:
         super().__init__("home", tr("Home"), "home")
@@ -236,14 +87,16 @@ class HomePage(Page):
         self.hero.show_state("preparing", tr("The worker is starting."), tr("Ready in a few seconds."))
         self._notice = Notice()
         self.today, self.model = TodayCard(client), ModelCard()
-        self.machine, self.experts = MachineCard(), ExpertsCard()
+        self.devices, self.network = DevicesCard(client), NetworkCard(client)
         self.today.link_clicked.connect(lambda: actions.open_page.emit("contribution"))
         self.model.link_clicked.connect(lambda: actions.open_page.emit("model"))
-        self._cards = (self.today, self.model, self.machine, self.experts)
+        self.network.link_clicked.connect(lambda: actions.open_page.emit("network"))
+        self.today.told.connect(self.network.show_totals)
+        self._cards = (self.today, self.model, self.devices, self.network)
         self.body.addWidget(self.hero)
         self.body.addWidget(self._notice)
-        self.body.addWidget(Pair(self.today, self.model, (2, 3)), 1)
-        self.body.addWidget(Pair(self.machine, self.experts))
+        self.body.addWidget(Pair(self.today, self.model, (6, 7)), 1)
+        self.body.addWidget(Pair(self.devices, self.network, (8, 5)))
         self._status: Status | None = None
         self._later = QTimer(self, singleShot=True, interval=REFRESH_MS)
         self._later.timeout.connect(self._refresh_again)
@@ -281,7 +134,7 @@ class HomePage(Page):
             card.set_stale(since)
         self.model.set_connected(connected)
         self.today.look()
-        self.experts.set_connected(connected)
+        self.network.look()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -297,5 +150,4 @@ class HomePage(Page):
         self._later.start()
         self.model.set_points(self._points)
         if self._status is not None:
-            self.machine.update_status(self._status)
-            self.experts.update_status(self._status)
+            self.devices.update_status(self._status)

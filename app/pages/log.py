@@ -1,4 +1,4 @@
-"""The log: the worker's, compute's and the app's lines, to filter, follow and copy."""
+"""The log: the worker's, compute's and the app's lines, to filter, follow, copy and send."""
 
 import os
 from collections.abc import Callable
@@ -10,16 +10,29 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QKeySequence, QShortcut
-from PySide6.QtWidgets import QAbstractItemView, QFrame, QHBoxLayout, QLineEdit, QTreeView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFileDialog,
+    QFrame,
+    QHBoxLayout,
+    QLineEdit,
+    QTreeView,
+    QVBoxLayout,
+    QWidget,
+)
 
+from app import report
 from app import theme as look
 from app.language import mark, tr
+from app.pages.exporting import Saver
 from app.theme import theme
 from app.window.buttons import Button, Segmented, Switch
 from app.window.inputs import Choice
 from app.window.page import Page
 from app.window.widgets import Label, Pair, Panel
-from core.control.messages import LogLine
+from app.window.words import tip
+from core.control.messages import LogLine, Status
+from core.logs import FILE as LOG_FILE
 
 LINES = 10_000
 DROP = 500
@@ -63,7 +76,7 @@ class LogModel(QAbstractListModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return as_text(line).replace("\n", " ")
         if role == Qt.ItemDataRole.ToolTipRole:
-            return line.text
+            return tip(line.text)
         if role == Qt.ItemDataRole.ForegroundRole:
             return theme().color(TONES[line.level])
         return None
@@ -112,14 +125,17 @@ class LogPage(Page):
     """The page of the log.
 
     Args:
-        folder: where the log files are.
+        folder: the data folder.
     """
 
     def __init__(self, folder: Path) -> None:
         super().__init__(
             "log", tr("Log"), "log", tr("Log"), tr("What the worker, its compute process and this app have done.")
         )
-        self.folder = folder
+        self._data, self.folder = folder, folder / LOG_FILE.parent
+        self._status: Status | None = None
+        self.saver = Saver(self)
+        self.saver.told.connect(lambda sentence: self._tell(sentence.replace(os.sep, os.sep + BREAK), PATH_MS))
         self.model = LogModel()
         self._new: list[LogLine] = []
         self._flush_timer = QTimer(self, singleShot=True, interval=FLUSH_MS)
@@ -136,7 +152,13 @@ class LogPage(Page):
         self.text.setClearButtonEnabled(True)
         self._told = Label("", "cap", "text2", wrap=True)
         self._told.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignBottom)
-        self.head.addWidget(self._told)
+        self.report = Button(tr("Save a report"), "plain", "download")
+        self.report.setToolTip(
+            tr("The log, your settings and the last state as one file to send, without keys and addresses.")
+        )
+        self.report.clicked.connect(self._ask_report)
+        self.head.addWidget(self._told, 1)
+        self.head.addWidget(self.report)
         self._told_timer = QTimer(self, singleShot=True)
         self._told_timer.timeout.connect(self._told.clear)
         self.follow = Switch(tr("Follow"))
@@ -175,6 +197,14 @@ class LogPage(Page):
         self.model.clear()
         self.model.append(sorted(earlier + known + lines + later, key=lambda line: line.time)[-LINES:])
         self._after_change()
+
+    def update_status(self, status: Status) -> None:
+        self._status = status
+
+    def save_report(self, path: Path) -> None:
+        """Write the log and what else tells of a fault, without secrets."""
+        data, status = self._data, self._status
+        self.saver.save(path, lambda: report.bundle(data, status))
 
     def copy(self) -> None:
         """The chosen lines, or all that are shown, to the clipboard."""
@@ -223,7 +253,7 @@ class LogPage(Page):
             button = Button(word, "plain", icon)
             button.clicked.connect(action)
             row.addWidget(button)
-        button.setToolTip(str(self.folder))
+        button.setToolTip(tip(str(self.folder)))
         row.addStretch(1)
         return Pair(filters, actions, (1, 0))
 
@@ -239,6 +269,12 @@ class LogPage(Page):
         if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(self.folder))):
             path = str(self.folder).replace(os.sep, os.sep + BREAK)
             self._tell(tr("Nothing here opens folders. The log files are in {path}", path=path), PATH_MS)
+
+    def _ask_report(self) -> None:
+        name = f"hearth-report-{datetime.now():%Y-%m-%d}.zip"
+        name, _ = QFileDialog.getSaveFileName(self, tr("Save a report"), name, tr("Archives (*.zip)"))
+        if name:
+            self.save_report(Path(name))
 
     def _tell(self, sentence: str, for_ms: int) -> None:
         self._told.setText(sentence)

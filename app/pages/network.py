@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QGuiApplication, QHideEvent, QShowEvent
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from app import theme as look
@@ -15,6 +15,7 @@ from app.language import mark, told, tr
 from app.theme import theme
 from app.window.buttons import Button
 from app.window.page import Page
+from app.window.seen import WhileSeen
 from app.window.table import Column, Table, TableModel
 from app.window.widgets import Card, ElidedLabel, Figure, Label, Notice, Pair, set_tone
 from app.window.words import clock, data_size, duration, milliseconds, number
@@ -402,17 +403,7 @@ class NetworkPage(Page):
         self.body.addWidget(self.peers, 1)
         self._got: list[PeerStatus] = []
         self._asking = self._alone = False
-        self._timer = QTimer(self, interval=EVERY_MS)
-        self._timer.timeout.connect(self._look)
-
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self._timer.start()
-        self._look()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        super().hideEvent(event)
-        self._timer.stop()
+        self._timer = WhileSeen(self, EVERY_MS, self._look)
 
     def set_connected(self, connected: bool, sentence: str) -> None:
         self.notice.set_text(

@@ -15,7 +15,7 @@ from app.window.widgets import Label, Notice, Panel
 
 WHAT = mark(
     "Peers know this PC by a key. If its disk is lost, these 24 words bring the key back, with all that it stands for "
-    "(“hearth identity import”). Write them down: who has them can pass for this PC."
+    "(“hearth identity import”). Write them down: whoever has them can pass for this PC."
 )
 
 
@@ -86,7 +86,7 @@ class RecoveryWords(QWidget):
         process.deleteLater()
         self.button.setEnabled(True)
         if code == 0 and len(words) == len(self._cells):
-            self._show(words)
+            self._show(words if self.isVisible() else [])  # the page may have been left meanwhile
         else:
             reason = said[-1].removeprefix("hearth: ") if said else tr("The key could not be read. Try again.")
             self._notice.set_text(told(reason))

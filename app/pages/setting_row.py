@@ -182,7 +182,7 @@ class Group(Card):
         self.rows: list[Row] = []
         self.reset = Button(tr("Reset all of these"), "link")
         self.reset.setAccessibleName(tr("Reset all of {title}", title=title))
-        self.reset.clicked.connect(lambda: self.reset_asked.emit([row for row in self.rows if row.is_changed]))
+        self.reset.clicked.connect(lambda: self.reset_asked.emit(self._changed()))
         self.head.addWidget(self.reset)
         self.look()
 
@@ -193,7 +193,7 @@ class Group(Card):
 
     def look(self) -> None:
         """Offer to reset where more than one value is another than the standard one."""
-        self.reset.setVisible(sum(row.is_changed for row in self.rows) > 1)
+        self.reset.setVisible(len(self._changed()) > 1)
 
     def search(self, words: list[str]) -> bool:
         """Show the rows that fit, all of them if the group's title does; whether there are any."""
@@ -203,7 +203,12 @@ class Group(Card):
             row.setVisible(row in shown)
             row.divider.setVisible(row is not (shown[0] if shown else None))
         self.setVisible(bool(shown))
+        self.look()
         return bool(shown)
+
+    def _changed(self) -> list["Row"]:
+        """Of the rows that are shown: nobody resets what a search has hidden."""
+        return [row for row in self.rows if row.is_changed and not row.isHidden()]
 
 
 class _Dot(QWidget):

@@ -11,7 +11,7 @@ from app.pages.hosts import Hosts, missing, name_of
 from app.pages.writing import Byte
 from app.theme import theme
 from app.window.widgets import Card, Label
-from app.window.words import number, percent
+from app.window.words import number, percent, tip
 from core.control.messages import Answer
 
 CELL, PITCH = 9, 11
@@ -95,7 +95,7 @@ class AnswerStrip(QWidget):
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             place = self._place(event.pos().x())
-            QToolTip.showText(event.globalPos(), "" if place is None else self._words(place), self)
+            QToolTip.showText(event.globalPos(), "" if place is None else tip(self._words(place)), self)
             return True
         return super().event(event)
 

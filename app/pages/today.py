@@ -2,8 +2,7 @@
 
 import time
 
-from PySide6.QtCore import QTimer
-from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout
 
 from app import theme as look
@@ -11,6 +10,7 @@ from app.language import mark, told, tr
 from app.pages.history import KINDS, Answer, Kind, bars, is_estimate, question, trained_metric
 from app.theme import theme
 from app.window.bar_plot import BarPlot
+from app.window.seen import WhileSeen
 from app.window.widgets import Figure, Label, StaleCard
 from app.worker_client import WorkerClient
 from core.community.messages import Period, Series, Totals
@@ -37,6 +37,9 @@ def on_gpus(period: Period) -> float:
 class TodayCard(StaleCard):
     """Asks the ledger while it is seen."""
 
+    told = Signal(object)
+    """The ledger's `Totals`."""
+
     def __init__(self, client: WorkerClient) -> None:
         super().__init__(tr("Today"), tr("Contribution"))
         self._client = client
@@ -52,25 +55,17 @@ class TodayCard(StaleCard):
             figure.set(NONE)
             figures.addWidget(figure)
         figures.addStretch(1)
-        self.plot = BarPlot(tr("Time of computing by day"), tr(ASKING))
+        self.plot = BarPlot(tr("Time of computing by day"), tr(ASKING), told=True)
         self.plot.setMinimumHeight(theme().px(74))  # wrapped words above it would take of it where cards are stacked
         self.body.setSpacing(look.XS)
         self.body.addWidget(self.lent)
         self.body.addWidget(self._words)
+        self.body.addSpacing(look.XS)
         self.body.addLayout(figures)
+        self.body.addSpacing(look.XS)
         self.body.addWidget(self.plot, 1)
         self.values = [self.lent, *(figure.value for figure in (self._calls, self._trained, self._energy))]
-        self._timer = QTimer(self, interval=EVERY_MS)
-        self._timer.timeout.connect(self.look)
-
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self._timer.start()
-        self.look()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        super().hideEvent(event)
-        self._timer.stop()
+        self._timer = WhileSeen(self, EVERY_MS, self.look)
 
     def set_stale(self, since: str) -> None:
         super().set_stale(since)
@@ -88,6 +83,7 @@ class TodayCard(StaleCard):
             self._words.setText(f"{told(str(error))} {again}")
 
     def _take_totals(self, totals: Totals) -> None:
+        self.told.emit(totals)
         today = totals.today.amounts
         self.lent.setText(LENT.write(today.seconds))
         gpu = on_gpus(totals.today)

@@ -6,8 +6,8 @@ import time
 from datetime import datetime
 from typing import NamedTuple
 
-from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout
 
 from app import build
@@ -18,6 +18,7 @@ from app.language import mark, told, tr
 from app.pages.history import day_name, device_name
 from app.theme import theme
 from app.window.page import Page
+from app.window.seen import WhileSeen
 from app.window.table import Column, Table, TableModel
 from app.window.widgets import Card, Facts, Figure, Label, Notice, Pair, set_tone
 from app.window.words import clock, data_size
@@ -84,7 +85,7 @@ FACTS = [
     (
         "lock",
         mark("Encrypted from peer to peer"),
-        mark("Each connection proves both keys (QUIC, TLS 1.3). Who passes your traffic on cannot read it."),
+        mark("Each connection proves both keys (QUIC, TLS 1.3). Whoever passes your traffic on cannot read it."),
     ),
     (
         "key",
@@ -277,21 +278,14 @@ class TrustPage(Page):
         self.body.addWidget(self.licences, 1)
         self._seen_at: float | None = None
         self._reading = False
-        self._timer = QTimer(self, interval=EVERY_MS)
-        self._timer.timeout.connect(self._look)
+        self._timer = WhileSeen(self, EVERY_MS, self._look)
         self._read.connect(self._take_build)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._timer.start()
-        self._look()
         if not self._reading:
             self._reading = True
             threading.Thread(target=self._read_build, name="build", daemon=True).start()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        super().hideEvent(event)
-        self._timer.stop()
 
     def update_status(self, status: Status) -> None:
         self.build.show_version("worker", status.version)

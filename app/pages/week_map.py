@@ -41,17 +41,17 @@ class WeekMap(QWidget):
 
     def set_hours(self, series: Series) -> None:
         """Show seconds of computing by the hour, the last of them today."""
-        today = QDate.currentDate()
+        last = datetime.fromtimestamp(series.times[-1] - 1)
+        today = QDate(last.year, last.month, last.day)
         self._dates = [today.addDays(day - DAYS + 1) for day in range(DAYS)]
         self._seconds = [[0.0] * HOURS for _ in range(DAYS)]
-        self._known = [[False] * HOURS for _ in range(DAYS)]
+        self._known = [[day < DAYS - 1 or hour <= last.hour for hour in range(HOURS)] for day in range(DAYS)]
         values: Sequence[float] = series.values.get("", [0.0] * (len(series.times) - 1))
         for moment, seconds in zip(series.times, values, strict=False):
             local = datetime.fromtimestamp(moment)
             day = DAYS - 1 - QDate(local.year, local.month, local.day).daysTo(today)
             if 0 <= day < DAYS:
                 self._seconds[day][local.hour] += seconds
-                self._known[day][local.hour] = True
         self._describe()
         if self._at is not None:
             self._tell()

@@ -10,6 +10,7 @@ from app.pages.asking import EXPLAIN_MS
 from app.worker_client import WorkerClient
 from core.control.messages import Answer, Continued, GenerateParams, Piece
 from core.errors import HearthError
+from core.logs import printable
 
 SHOW_MS = 50
 """Bytes that come faster are shown together."""
@@ -60,7 +61,8 @@ class Writing(QObject):
     @property
     def rate(self) -> float | None:
         """Bytes a second since the first one; None before the second."""
-        return (len(self.bytes) - 1) / (self._newest - self._began) if len(self.bytes) > 1 else None
+        seconds = self._newest - self._began  # none between two that come together, by a clock that ticks slowly
+        return (len(self.bytes) - 1) / seconds if seconds > 0 else None
 
     def start(self, params: GenerateParams) -> None:
         """Forget the text so far and begin another."""
@@ -121,8 +123,3 @@ class Writing(QObject):
 def units(text: str) -> int:
     """How long Qt takes a text to be: in UTF-16 units."""
     return len(text.encode("utf-16-le")) // 2
-
-
-def printable(text: str) -> str:
-    """What a young model writes, with dots in the place of characters that show nothing or move others."""
-    return "".join(sign if sign in "\n\t" or sign.isprintable() else "·" for sign in text)

@@ -143,10 +143,7 @@ class Saver(QObject):
                 view.set_black(black)
         if black != self._is_black:
             self._is_black = black
-            if black:
-                self._feed.stop()
-            else:
-                self._feed.start()
+            self._feed.rest(black)
 
 
 def main(arguments: list[str] | None = None) -> int:

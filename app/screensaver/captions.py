@@ -142,7 +142,7 @@ class Block:
 
     def _lay_out(self) -> tuple[list[tuple[QRectF, QFont, str, str]], QSize]:
         places: list[tuple[QRectF, QFont, str, str]] = []
-        big = self._font("title")
+        big = self._font("head" if all(line.role == "cap" for line in self._lines) else "title")
         column = max((QFontMetricsF(big).horizontalAdvance(line.figure) for line in self._lines), default=0.0)
         left = column + 14 * self._unit if column else 0.0
         y = widest = 0.0

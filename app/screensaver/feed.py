@@ -58,7 +58,7 @@ class Feed(QObject):
         """Connected ones; None: this PC is alone."""
         self._happened: list[Happened] = []
         self._looks = 0
-        self._looking = False
+        self._looking = self._resting = False
         client = self.client
         client.connected.connect(self._connected)
         client.disconnected.connect(self._disconnected)
@@ -71,6 +71,14 @@ class Feed(QObject):
 
     def start(self) -> None:
         self.client.dial()
+
+    def rest(self, resting: bool) -> None:
+        """Look at the grid no more, or again; the status still comes, as it tells of input."""
+        self._resting = resting
+        if resting:
+            self._timer.stop()
+        elif self.client.is_connected:
+            self._timer.start()
 
     def stop(self) -> None:
         """Ask for nothing any more."""
@@ -87,7 +95,8 @@ class Feed(QObject):
         self.settings.emit(snapshot.settings)
         self._looking = False
         self._take_status(snapshot.status)
-        self._timer.start()
+        if not self._resting:
+            self._timer.start()
         self._look()
 
     def _disconnected(self, sentence: str) -> None:

@@ -14,6 +14,7 @@ from app.theme import theme
 DARKER = 0.45
 """The ground is so much darker than the window's."""
 LEAST_HEAT, MOST_HEAT, OWN_HEAT = 0.2, 0.5, 0.92
+HAZE = 0.25
 RING = 2.0
 
 
@@ -25,7 +26,7 @@ def ground(size: QSize, ratio: float, planes: Sequence[Plane], layers: Sequence[
     picture.fill(dark)
     painter = QPainter(picture)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    warm = look.mix(dark, theme().color("ember_soft"), 0.7)
+    warm = look.mix(dark, theme().heat(HAZE, whole=True), 0.5)
     haze = QRadialGradient(QPointF(size.width() * 0.57, size.height() * 0.85), size.width() * 0.48)
     haze.setColorAt(0, warm)
     haze.setColorAt(1, dark)

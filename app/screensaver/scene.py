@@ -32,7 +32,7 @@ FLATNESS = 0.62
 
 SAMPLES = 26
 """Points of a light's path."""
-TRAIL = 13.0
+TRAIL = 20.0
 """Length of the trail behind a light, in points of its path."""
 TRAVEL_S, GLOW_S = 1.4, 0.6
 LIGHTS = 12
@@ -167,8 +167,6 @@ def _above(layer: int, called: dict[int, list[int]], where: Sequence[Plane], ran
     return QPointF((top[1].x() + top[3].x()) / 2 + (random.random() - 0.5) * 0.12 * width, -24.0)
 
 
-def bounds(points: Sequence[QPointF], margin: float) -> QRectF:
-    """The rectangle around points."""
-    xs, ys = [point.x() for point in points], [point.y() for point in points]
-    left, top = min(xs) - margin, min(ys) - margin
-    return QRectF(left, top, max(xs) + margin - left, max(ys) + margin - top)
+def bounds(trail: Sequence[QPointF], margin: float) -> QRectF:
+    """The rectangle around a trail: as a `path` never turns back in either direction, that of its ends."""
+    return QRectF(trail[0], trail[-1]).normalized().adjusted(-margin, -margin, margin, margin)

@@ -34,6 +34,8 @@ STEP = 6
 TEXT_WIDTH, LEAST_TEXT_WIDTH = 0.25, 230.0
 GLOW_RADIUS, HEAD_RADIUS, LINE = 18.0, 8.0, 1.3
 WHITE_HEAT = 1.0
+MANY = 60
+"""Of more lights, all that lies between them is drawn anew: that costs less than to tell their places apart."""
 
 
 class View(QWidget):
@@ -200,12 +202,16 @@ class View(QWidget):
     def _show(self, trails: list[tuple[list[QPointF], bool]], shine: list[tuple[QPointF, bool, float]]) -> None:
         """Have these drawn instead of those before, and nothing else."""
         unit = max(0.5, self.unit)
-        region = QRegion()
-        for points, _ in trails:
-            region += scene.bounds(points, (HEAD_RADIUS + 1) * unit).toAlignedRect()
+        parts = [scene.bounds(points, (HEAD_RADIUS + 1) * unit) for points, _ in trails]
         reach = (GLOW_RADIUS + 1) * unit
-        for point, _, _ in shine:
-            region += QRectF(point.x() - reach, point.y() - reach, 2 * reach, 2 * reach).toAlignedRect()
+        parts += [QRectF(point.x() - reach, point.y() - reach, 2 * reach, 2 * reach) for point, _, _ in shine]
+        region, whole = QRegion(), QRectF()
+        for part in parts:
+            if len(parts) > MANY:
+                whole = whole.united(part)
+            else:
+                region += part.toAlignedRect()
+        region += whole.toAlignedRect()
         self._seen, self._shine = trails, shine
         self.update(self._dirty.united(region))
         self._dirty = region

@@ -3,19 +3,21 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from PySide6.QtCore import QEvent, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPainterPath, QPen
 
 from app.language import tr
 from app.theme import theme
 from app.window.plot import Plot, ticks
-from app.window.words import short
+from app.window.words import number, short
 
 WIDTH = 0.82
 """Of a bar, where 1 is the distance of two."""
 RADIUS = 3.0
 ROOM = 1.08
 """Above the greatest bar."""
+NEAR = 1.15
+"""Times the greatest bar: a rule so near above it is shown, too."""
 SEAM = 1.0
 """Between the parts of a bar, pixels."""
 
@@ -59,13 +61,15 @@ class BarPlot(Plot):
     Args:
         name: accessible name.
         empty: sentence while there is nothing to draw.
+        told: each bar has its amount above it, and there is no axis.
     """
 
     chosen = Signal(str)
     """Words about the bar under the mouse or the keyboard; "" for none."""
 
-    def __init__(self, name: str, empty: str) -> None:
+    def __init__(self, name: str, empty: str, told: bool = False) -> None:
         super().__init__(name, self._axis_words, empty)
+        self._are_told = told
         self.bars = NOTHING
         self._write: Callable[[float], str] = str
         self._by, self._unit = 1.0, ""
@@ -138,24 +142,32 @@ class BarPlot(Plot):
         self._empty.setVisible(not any(sums))
         top = max(sums, default=0.0) or 1.0
         places = [self._by * place for place in ticks(top / self._by)] if any(sums) else [0.0]
+        if len(places) > 1 and places[-1] + places[1] <= NEAR * top:  # the rule above the greatest, where it is near
+            places.append(places[-1] + places[1])
         if not self._unit:  # there is no half of a call
             places = [place for place in places if place == round(place)]
+        if self._are_told:
+            self._show(QRectF(-0.5, 0.0, max(1, len(sums)), top), [])
+            return
         self._show(QRectF(-0.5, 0.0, max(1, len(sums)), ROOM * max(top, places[-1])), places)
 
-    def _edges(self) -> tuple[float, float]:
+    def _edges(self) -> tuple[float, float, float]:
         metrics, count = QFontMetrics(theme().font("cap", tabular=True)), len(self.bars.labels)
         below = metrics.height() + theme().px(6)
         if not count:
-            return 0.0, below
+            return 0.0, 0.0, below
+        above = metrics.height() + theme().px(2) if self._are_told else 0.0
         room = max(1.0, (self._canvas.width() - self._axis) / count)
         beyond = (metrics.horizontalAdvance(self.bars.labels[-1]) - room) / 2 + 2  # the last one is wider than its bar
-        return max(0.0, beyond), below
+        return above, max(0.0, beyond), below
 
     def paint(self, painter: QPainter) -> None:
         sums = self.bars.sums()
         for at, whole in enumerate(sums):
             if whole > 0:
                 self._paint_bar(painter, at, whole)
+        if self._are_told:
+            self._paint_amounts(painter, sums)
         painter.setFont(theme().font("cap"))
         painter.setPen(theme().color("text3"))
         for start, end, note in self.bars.notes:
@@ -165,19 +177,35 @@ class BarPlot(Plot):
                 painter.drawText(room, int(Qt.AlignmentFlag.AlignCenter), note)
         self._paint_labels(painter)
 
+    def _paint_amounts(self, painter: QPainter, sums: Sequence[float]) -> None:
+        """Above the bars, as many as fit, counted from the last one."""
+        words = [f"{number(whole / self._by, whole / self._by < 10)} {self._unit}".rstrip() for whole in sums]
+        for at in self._fitting(painter, words):
+            if sums[at] > 0:
+                crest = self.place(at, sums[at])
+                last = at == len(sums) - 1
+                self._write_at(painter, QPointF(crest.x(), crest.y() - painter.fontMetrics().height()), words[at], last)
+
+    def _fitting(self, painter: QPainter, words: Sequence[str]) -> range:
+        """The bars whose words fit side by side, the last one among them."""
+        painter.setFont(theme().font("cap", tabular=True))
+        widest = max(map(painter.fontMetrics().horizontalAdvance, words), default=0) + theme().px(6)
+        every = max(1, -int(-widest // (self._area.width() / max(1, len(words)))))
+        return range(len(words) - 1, -1, -every)
+
+    def _write_at(self, painter: QPainter, top: QPointF, words: str, last: bool) -> None:
+        """Words that begin at a height, centred; those of the last bar stand out where amounts are told."""
+        stands_out = last and self._are_told
+        painter.setFont(theme().font("cap_strong" if stands_out else "cap", tabular=True))
+        painter.setPen(theme().color("text" if stands_out else "text2" if self._are_told else "text3"))
+        box = QRectF(top.x() - 100, top.y(), 200, painter.fontMetrics().height())
+        painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), words)
+
     def _paint_labels(self, painter: QPainter) -> None:
         """Words under as many bars as fit, counted from the last one."""
-        count = len(self.bars.labels)
-        if not count:
-            return
-        painter.setFont(theme().font("cap", tabular=True))
-        metrics = painter.fontMetrics()
-        widest = max(metrics.horizontalAdvance(label) for label in self.bars.labels) + theme().px(16)
-        every = max(1, -int(-widest // (self._area.width() / count)))
-        for at in range(count - 1, -1, -every):
-            foot = self.place(at, 0)
-            box = QRectF(foot.x() - widest / 2, foot.y() + 4, widest, metrics.height())
-            painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), self.bars.labels[at])
+        labels = self.bars.labels
+        for at in self._fitting(painter, labels):
+            self._write_at(painter, self.place(at, 0) + QPointF(0, 4), labels[at], at == len(labels) - 1)
 
     def _paint_bar(self, painter: QPainter, at: int, whole: float) -> None:
         outer = QRectF(self.place(at - WIDTH / 2, whole), self.place(at + WIDTH / 2, 0.0))
@@ -188,15 +216,15 @@ class BarPlot(Plot):
         painter.save()
         painter.setClipPath(shape)
         done = 0.0
-        parts = [number for number, part in enumerate(self.bars.parts) if part.values[at] > 0]
-        for number in parts:
-            low, done = done, done + self.bars.parts[number].values[at]
+        parts = [which for which, part in enumerate(self.bars.parts) if part.values[at] > 0]
+        for which in parts:
+            low, done = done, done + self.bars.parts[which].values[at]
             piece = QRectF(self.place(at - WIDTH / 2, done), self.place(at + WIDTH / 2, low))
-            if number == parts[-1]:
+            if which == parts[-1]:
                 piece.setTop(outer.top())
             if low > 0 and piece.height() > 2 * SEAM:
                 piece.setBottom(piece.bottom() - SEAM)
-            painter.fillRect(piece, self.tone(number, at))
+            painter.fillRect(piece, self.tone(which, at))
         painter.restore()
         if at == self.at:
             painter.setPen(QPen(theme().color("text"), 1.5))

@@ -321,5 +321,5 @@ class _Segment(QAbstractButton):
         font = QFont(self.font())
         font.setWeight(QFont.Weight.DemiBold if self.isChecked() else QFont.Weight.Medium)
         painter.setFont(font)
-        painter.setPen(colors.color("text" if self.isChecked() else "text2"))
+        painter.setPen(colors.color("text3" if not self.isEnabled() else "text" if self.isChecked() else "text2"))
         painter.drawText(self.rect(), int(Qt.AlignmentFlag.AlignCenter), self.text())

@@ -97,8 +97,8 @@ class CurvePlot(Plot):
         """Radius of the dot at the newest point, pixels."""
         return theme().px(8) / 2
 
-    def _edges(self) -> tuple[float, float]:
-        return self._dot, 0.0
+    def _edges(self) -> tuple[float, float, float]:
+        return 0.0, self._dot, 0.0
 
     def paint(self, painter: QPainter) -> None:
         if not self._points:
@@ -133,7 +133,7 @@ class CurvePlot(Plot):
         self._empty.setVisible(not shown)
         last = self._points[-1][0] if shown else 1
         top = self._top or max((value for _, value in self._points), default=1.0)
-        self._height = max(top, 1e-6)
+        self._height = top if top > 1e-6 else 1.0
         places = ticks(self._height) if shown else [0.0, self._height]
         self._show(QRectF(0, -0.07 * self._height, max(1, last), 1.16 * self._height), places)
         self._foot.setContentsMargins(self._axis, 0, 0, 0)

@@ -4,10 +4,9 @@ All cells at rest are one picture, made of one pixel for each that is scaled up 
 10,000 cost about as much as 16; only what changes while one looks (lit cells, the chosen one) is drawn cell by cell.
 """
 
-import itertools
 import math
 from array import array
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 
 from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap
@@ -15,26 +14,15 @@ from PySide6.QtWidgets import QScrollArea, QSizePolicy, QWidget
 
 from app import theme as look
 from app.icons import hairline
-from app.language import mark, tr
+from app.language import tr
 from app.theme import theme
-from app.window.words import number
-from core.control.messages import ExpertStatus
+from app.window.words import number, tip
 
-MAX_SIDE = 16
-"""Cells a side that Home shows of a whole grid; of a larger one only the experts hosted here."""
 SHADES = 64
 """Differences of heat that one can see; a smaller one is not worth drawing the cells anew."""
 HOLLOW = -1
 """The shade of a cell that nobody hosts."""
-GREATEST, LEAST, GAP = 26, 9, 3
-EXTENT = 108
-"""Side of a layer, pixels, where its cells can keep to their least size."""
-NOBODY = mark("No expert is hosted in this cell")
-
-
-def describe(expert: ExpertStatus) -> str:
-    """ "digits.0.1.3: 1,204 updates, 38,211 samples"."""
-    return f"{expert.uid}: {tr('%Ln update(s)', expert.updates)}, {tr('%Ln sample(s)', expert.samples)}"
+LEAST, GAP = 9, 3
 
 
 class ExpertGrid(QWidget):
@@ -57,29 +45,13 @@ class ExpertGrid(QWidget):
         self._lit: frozenset[int] = frozenset()
         self._at: int | None = None
         self._stale = False
-        self._cell_side: int | None = None
+        self._side = LEAST
         self._picture: QPixmap | None = None
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(tr("Experts of layer {layer}", layer=layer))
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         theme().changed.connect(self._draw_anew)
-
-    def set_experts(self, experts: list[ExpertStatus], grid: tuple[int, ...], most: int) -> None:
-        """Show the experts of this layer that are hosted here.
-
-        Args:
-            grid: cells of each dimension.
-            most: updates that make a cell hottest.
-        """
-        columns, cells = _place(experts, grid)
-        shades = [HOLLOW if expert is None else round(expert.updates / max(1, most) * SHADES) for expert in cells]
-
-        def words(cell: int) -> str:
-            expert = cells[cell]
-            return tr(NOBODY) if expert is None else describe(expert)
-
-        self.set_cells(columns, shades, words)
 
     def set_cells(
         self,
@@ -117,10 +89,10 @@ class ExpertGrid(QWidget):
         else:
             self._describe()
 
-    def set_side(self, side: int | None) -> None:
-        """Draw cells of so many pixels; None: as fits."""
-        if side != self._cell_side:
-            self._cell_side = side
+    def set_side(self, side: int) -> None:
+        """Draw cells of so many pixels."""
+        if side != self._side:
+            self._side = side
             self.updateGeometry()
             self._draw_anew()
 
@@ -150,20 +122,15 @@ class ExpertGrid(QWidget):
     def _rows(self) -> int:
         return max(1, -(-len(self._shades) // self._columns))
 
-    def _side(self) -> int:
-        if self._cell_side is not None:
-            return self._cell_side
-        return max(LEAST, min(theme().px(GREATEST), theme().px(EXTENT) // max(self._columns, self._rows()) - GAP))
-
     def _pitch(self) -> int:
-        return self._side() + (GAP if self._side() >= LEAST else 2)
+        return self._side + (GAP if self._side >= LEAST else 2)
 
     def _cell(self, cell: int) -> QRectF:
         row, column = divmod(cell, self._columns)
-        return QRectF(column * self._pitch(), row * self._pitch(), self._side(), self._side())
+        return QRectF(column * self._pitch(), row * self._pitch(), self._side, self._side)
 
     def sizeHint(self) -> QSize:
-        gap = self._pitch() - self._side()
+        gap = self._pitch() - self._side
         return QSize(self._columns * self._pitch() - gap, self._rows() * self._pitch() - gap)
 
     def minimumSizeHint(self) -> QSize:
@@ -197,7 +164,7 @@ class ExpertGrid(QWidget):
                 inset = rect.width() * 0.24  # the cell's own colour stays round it
                 rect.adjust(inset, inset, -inset, -inset)
                 corner = rect.width() * look.CELL_RADIUS
-                painter.setPen(QPen(theme().color("surface"), 1.5 if self._side() >= LEAST else 0.8))
+                painter.setPen(QPen(theme().color("surface"), 1.5 if self._side >= LEAST else 0.8))
                 painter.setBrush(color)
                 painter.drawRoundedRect(rect, corner, corner)
 
@@ -223,7 +190,7 @@ class ExpertGrid(QWidget):
         painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_SourceOver)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        width = 2 if self._side() >= LEAST else 1.5
+        width = 2 if self._side >= LEAST else 1.5
         painter.setPen(QPen(theme().color("text3" if self._stale else "ember"), width))
         painter.scale(ratio, ratio)
         for cell in self._own:
@@ -244,7 +211,7 @@ class ExpertGrid(QWidget):
 
     def _tile(self, ratio: int, *, filled: bool) -> QPixmap:
         """One cell with its gap: what is left of a filled one, or the outline of a hollow one."""
-        pitch, side = self._pitch() * ratio, self._side() * ratio
+        pitch, side = self._pitch() * ratio, self._side * ratio
         tile = QPixmap(pitch, pitch)
         tile.fill(Qt.GlobalColor.transparent)
         painter = QPainter(tile)
@@ -254,7 +221,7 @@ class ExpertGrid(QWidget):
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(theme().color("text"))
         else:
-            rect = hairline(painter, rect, theme().color("line" if self._side() >= LEAST else "border"))
+            rect = hairline(painter, rect, theme().color("line" if self._side >= LEAST else "border"))
         painter.drawRoundedRect(rect, corner, corner)
         painter.end()
         return tile
@@ -270,7 +237,7 @@ class ExpertGrid(QWidget):
             self._tell()
 
     def _tell(self) -> None:
-        self.setToolTip(self.words)
+        self.setToolTip(tip(self.words))
         self._describe()
         self.picked.emit(self.words)
 
@@ -323,13 +290,4 @@ class ExpertGrid(QWidget):
             step = step.parentWidget()
             if isinstance(step, QScrollArea) and (content := step.widget()) is not None:
                 place = self.mapTo(content, self._cell(cell).center().toPoint())
-                step.ensureVisible(place.x(), place.y(), 4 * self._side(), 4 * self._side())
-
-
-def _place(experts: Sequence[ExpertStatus], grid: tuple[int, ...]) -> tuple[int, list[ExpertStatus | None]]:
-    """Columns and cells: the grid itself where it has two dimensions and fits, else the hosted experts."""
-    if len(grid) == 2 and max(grid) <= MAX_SIDE:
-        places = {tuple(map(int, expert.uid.split(".")[-2:])): expert for expert in experts}
-        return grid[1], [places.get(place) for place in itertools.product(range(grid[0]), range(grid[1]))]
-    few = list(experts[: MAX_SIDE**2])
-    return max(1, math.ceil(math.sqrt(len(few)))), [*few]
+                step.ensureVisible(place.x(), place.y(), 4 * self._side, 4 * self._side)

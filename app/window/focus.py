@@ -103,7 +103,7 @@ class FocusRing(QWidget):
 
     def _place(self) -> None:
         target = self._target
-        if target is None or not target.isVisible():
+        if target is None or not isValid(target) or not target.isVisible():
             self.hide()
             return
         window = self._window

@@ -240,6 +240,11 @@ class MainWindow(QWidget):
         self.sidebar.chip.set_state(status.state, status.reason)
         self.footer.update_status(status)
         self.why.update_status(status)
+        hosted = len(status.experts)
+        for number, page in enumerate(self._pages):
+            if page.name == "experts":
+                count = words.number(hosted) if hosted else ""
+                self.sidebar.buttons[number].set_count(count, tr("%Ln hosted here", hosted) if hosted else "")
         for page in self._pages:
             page.update_status(status)
 

@@ -9,7 +9,7 @@ from app.theme import theme
 from app.window.widgets import Label, Pair
 from core.control.messages import CurvePoint, Status
 
-NARROW = 820
+NARROW = 780
 """Pages narrower than this stack their pairs."""
 
 

@@ -26,16 +26,17 @@ class PauseChoice:
     """None: until the user resumes."""
 
     def seconds(self, now: datetime) -> float | None:
-        return (self.end - now).total_seconds() if self.end else None
+        return (self.end - now.astimezone()).total_seconds() if self.end else None
 
 
 def pause_choices(now: datetime) -> list[PauseChoice]:
-    """What the pause menus offer at the local time `now`."""
+    """What the pause menus offer at the local time `now`, also in a night of 23 or 25 hours."""
+    here = now.astimezone()
     tomorrow = (now + timedelta(days=1)).replace(hour=TOMORROW_HOUR, minute=0, second=0, microsecond=0)
     return [
-        PauseChoice(tr("For 15 minutes"), now + timedelta(minutes=15)),
-        PauseChoice(tr("For 1 hour"), now + timedelta(hours=1)),
-        PauseChoice(tr("Until tomorrow"), tomorrow),
+        PauseChoice(tr("For 15 minutes"), (here + timedelta(minutes=15)).astimezone()),
+        PauseChoice(tr("For 1 hour"), (here + timedelta(hours=1)).astimezone()),
+        PauseChoice(tr("Until tomorrow"), tomorrow.astimezone()),
         PauseChoice(tr("Until I resume"), None),
     ]
 

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QGridLayout, QSizePolicy, QToolTip, QVBoxLayout, Q
 
 from app.theme import theme
 from app.window.widgets import Label
+from app.window.words import tip
 
 AXIS_GAP = 8
 """Between the axis' figures and the plot, pixels."""
@@ -38,6 +39,7 @@ class Plot(QWidget):
     def __init__(self, name: str, mark: Callable[[float], str], empty: str) -> None:
         super().__init__()
         self._name, self._mark = name, mark
+        self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # also where one reads from the right
         self._shown = QRectF(0, 0, 1, 1)
         """What is seen of the plane, in the units of both axes; its top is the lowest value."""
         self._marks: list[tuple[float, str]] = []
@@ -97,17 +99,18 @@ class Plot(QWidget):
     def _axis(self) -> int:
         """Width of the figures and the gap beside them, pixels."""
         metrics = QFontMetrics(theme().font("cap", tabular=True))
-        return max((metrics.horizontalAdvance(mark) for _, mark in self._marks), default=0) + AXIS_GAP + 2
+        widths = [metrics.horizontalAdvance(mark) for _, mark in self._marks]
+        return max(widths) + AXIS_GAP + 2 if widths else 0
 
-    def _edges(self) -> tuple[float, float]:
-        """Pixels that are left free at the right of what is drawn, and below it."""
-        return 0.0, 0.0
+    def _edges(self) -> tuple[float, float, float]:
+        """Pixels that are left free above what is drawn, at its right and below it."""
+        return 0.0, 0.0, 0.0
 
     @property
     def _area(self) -> QRectF:
         """Where it is drawn, on the canvas."""
-        right, below = self._edges()
-        return QRectF(self._canvas.rect()).adjusted(self._axis, 0, -right, -below)
+        above, right, below = self._edges()
+        return QRectF(self._canvas.rect()).adjusted(self._axis, above, -right, -below)
 
     def place(self, x: float, value: float) -> QPointF:
         """On the canvas."""
@@ -130,7 +133,7 @@ class Plot(QWidget):
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            QToolTip.showText(event.globalPos(), self._words_at(self._x_of(event.pos())), self)
+            QToolTip.showText(event.globalPos(), tip(self._words_at(self._x_of(event.pos()))), self)
             return True
         return super().event(event)
 
@@ -154,5 +157,6 @@ class _Canvas(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # else "h 5.9"
         self._plot.paint_axis(painter)
         self._plot.paint(painter)

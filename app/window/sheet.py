@@ -3,6 +3,7 @@
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
+from shiboken6 import isValid
 
 from app.icons import placed
 from app.theme import theme
@@ -46,7 +47,7 @@ class Sheet(QWidget):
         if not self.isVisible():
             return
         before, self._before = self._before, None
-        if before is not None and before.isVisible():
+        if before is not None and isValid(before) and before.isVisible():
             before.setFocus(Qt.FocusReason.PopupFocusReason)
         self.hide()
 

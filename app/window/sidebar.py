@@ -10,10 +10,12 @@ from app.language import mark, tr
 from app.theme import STATE_TONE, theme
 from app.tray_icons import paint_app_icon
 from app.window.widgets import Divider
+from app.window.words import tip
 from core.control.messages import State
 
 WIDTH, RAIL_WIDTH = 212, 64
 CHIP_HEIGHT = 66
+COUNT_GAP = 12
 STATE_WORD: dict[State, str] = {
     "contributing": mark("Contributing"),
     "waiting": mark("Waiting for idle"),
@@ -51,6 +53,7 @@ class PageButton(QAbstractButton):
     def __init__(self, title: str, icon: str) -> None:
         super().__init__()
         self._icon = icon
+        self._count = ""
         self.setText(title)
         self.setAccessibleName(title)
         self.setCheckable(True)
@@ -62,10 +65,21 @@ class PageButton(QAbstractButton):
 
     def sizeHint(self) -> QSize:
         bold = QFontMetrics(theme().font("head"))
-        return QSize(theme().px(54) + bold.horizontalAdvance(self.text()), theme().px(36))
+        count = QFontMetrics(theme().font("cap", tabular=True)).horizontalAdvance(self._count)
+        return QSize(
+            theme().px(54) + bold.horizontalAdvance(self.text()) + (count and count + COUNT_GAP), theme().px(36)
+        )
 
     def minimumSizeHint(self) -> QSize:
         return QSize(theme().px(36), theme().px(36))
+
+    def set_count(self, count: str, meaning: str) -> None:
+        """Show a figure at the end of the row; `meaning` says it to those who do not see it."""
+        if count != self._count:
+            self._count = count
+            self.setAccessibleDescription(meaning)
+            self.updateGeometry()
+            self.update()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
@@ -101,6 +115,10 @@ class PageButton(QAbstractButton):
             painter.setPen(colors.color("text" if self.isChecked() else "text2"))
             words = QRectF(self.rect()).adjusted(left + side + 9, 0, -4, 0)
             painter.drawText(placed(self, words), int(Qt.AlignmentFlag.AlignVCenter), self.text())
+            painter.setFont(colors.font("cap", tabular=True))
+            painter.setPen(colors.color("text2"))
+            end = int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight)
+            painter.drawText(placed(self, QRectF(self.rect()).adjusted(0, 0, -COUNT_GAP, 0)), end, self._count)
 
 
 def two_lines(text: str, metrics: QFontMetrics, width: int) -> list[str]:
@@ -129,7 +147,7 @@ class StateChip(QAbstractButton):
             self._state, self._reason = state, reason
             self.setText(tr(STATE_WORD[state]))
             self.setAccessibleName(tr("State: {state}. {reason}", state=tr(STATE_WORD[state]), reason=reason))
-            self.setToolTip(f"{tr(STATE_WORD[state])}. {reason}")
+            self.setToolTip(tip(f"{tr(STATE_WORD[state])}. {reason}"))
             self.update()
 
     def sizeHint(self) -> QSize:

@@ -9,12 +9,13 @@ from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTreeView
 
 from app.language import tr
 from app.theme import theme
+from app.window.words import tip
 
 Row = TypeVar("Row")
 Index = QModelIndex | QPersistentModelIndex
 NOWHERE = QModelIndex()
 ROW_HEIGHT = 30
-TITLE_PADDING = 14
+TITLE_PADDING = 22
 
 
 class Column(NamedTuple, Generic[Row]):
@@ -64,7 +65,7 @@ class TableModel(QAbstractTableModel, Generic[Row]):
             case Qt.ItemDataRole.DisplayRole:
                 return column.text(row)
             case Qt.ItemDataRole.ToolTipRole:
-                return column.tip(row) if column.tip else None
+                return tip(column.tip(row)) if column.tip else None
             case Qt.ItemDataRole.AccessibleTextRole:
                 return f"{tr(column.title)}: {column.text(row)}"
             case Qt.ItemDataRole.TextAlignmentRole:
@@ -160,13 +161,20 @@ class Table(QTreeView):
         head.setSectionResizeMode(stretched, QHeaderView.ResizeMode.Stretch)
         self.sortByColumn(0, Qt.SortOrder.AscendingOrder)
 
-    def set_widths(self, widths: Sequence[int]) -> None:
-        """Of the columns, pixels at the usual text size; those with a longer title get more."""
+    def set_widths(self, widths: Sequence[int]) -> int:
+        """Of the columns, pixels at the usual text size; those with a longer title get more.
+
+        Returns:
+            Pixels that they need side by side.
+        """
+        needed = self.verticalScrollBar().sizeHint().width()
         metrics = QFontMetrics(self.header().font())
         for column, width in enumerate(widths):
             title = str(self._rows.headerData(column, Qt.Orientation.Horizontal))
             least = metrics.horizontalAdvance(title) + theme().px(TITLE_PADDING)
             self.setColumnWidth(column, max(theme().px(width), least))
+            needed += max(theme().px(width), least)
+        return needed
 
     def _keep(self) -> None:
         chosen = self.chosen()

@@ -1,7 +1,7 @@
 """The window's cards, labels, bars and pills. All take their colours from `theme()` when they paint."""
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QFrame,
@@ -17,6 +17,7 @@ from app import theme as look
 from app.icons import Icon, hairline, placed
 from app.theme import theme
 from app.window.buttons import Button
+from app.window.words import tip
 
 
 def set_tone(widget: QWidget, tone: str) -> None:
@@ -72,7 +73,7 @@ class ElidedLabel(Label):
     def paintEvent(self, event: QPaintEvent) -> None:
         full = self.text()
         shown = self.fontMetrics().elidedText(full, Qt.TextElideMode.ElideMiddle, self.width())
-        self.setToolTip(full if shown != full else "")
+        self.setToolTip(tip(full) if shown != full else "")
         painter = QPainter(self)
         painter.setFont(self.font())
         painter.setPen(theme().color(self.property("tone")))
@@ -233,6 +234,10 @@ class Facts(Card):
         self.body.addStretch(1)
 
 
+LEAST_SHARE, SLIVER = 0.001, 2.0
+"""A share that is told as 0.0% has no bar; the others have at least so many pixels."""
+
+
 class Bar(QWidget):
     """A share from 0 to 1 as a bar; the figure stands beside it as text.
 
@@ -260,10 +265,15 @@ class Bar(QWidget):
         radius = self.height() / 2
         painter.setBrush(theme().color("border"))
         painter.drawRoundedRect(QRectF(self.rect()), radius, radius)
-        if self._value > 0:
+        if self._value >= LEAST_SHARE:
             painter.setBrush(theme().color(self._tone))
-            width = max(float(self.height()), self.width() * self._value)
-            painter.drawRoundedRect(placed(self, QRectF(0, 0, width, self.height())), radius, radius)
+            end = max(SLIVER, self.width() * self._value)
+            whole = QPainterPath()
+            whole.addRoundedRect(QRectF(self.rect()), radius, radius)
+            painter.setClipPath(whole)  # what is less wide than its ends are round is a sliver of the bar, not a dot
+            painter.drawRoundedRect(
+                placed(self, QRectF(end - self.width(), 0, self.width(), self.height())), radius, radius
+            )
 
 
 class Pill(Panel):

@@ -4,9 +4,15 @@ import re
 from datetime import datetime
 
 from PySide6.QtCore import QLocale, QTime
+from PySide6.QtGui import Qt
 
 from app import language
 from app.language import locale
+
+
+def tip(text: str) -> str:
+    """A tooltip or message that says just this: in what looks like HTML Qt would load the pictures from anywhere."""
+    return Qt.convertFromPlainText(text) if Qt.mightBeRichText(text) else text
 
 
 def number(value: float, decimals: int = 0) -> str:
@@ -20,8 +26,8 @@ def rate(value: float) -> str:
 
 
 def short(value: float) -> str:
-    """A figure of an axis, without needless zeros: "0.05", "2"."""
-    return locale().toString(float(value), "g", 3)
+    """A figure of an axis, without needless zeros: "0.05", "2", "2,000"."""
+    return number(value) if abs(value) >= 100 else locale().toString(float(value), "g", 3)
 
 
 def percent(share: float, decimals: int = 1) -> str:
@@ -29,11 +35,11 @@ def percent(share: float, decimals: int = 1) -> str:
     return language.percent(number(share * 100, decimals))
 
 
-def data_size(count: float) -> str:
-    """Bytes with about three figures: "812 B", "4.2 MB"."""
+def data_size(count: float, whole_from: int = 100) -> str:
+    """Bytes with about three figures: "812 B", "4.2 MB". Args: from which amount of a unit on there is no decimal."""
     for unit in ("B", "kB", "MB", "GB"):
         if count < 1000:
-            return f"{number(count, 0 if unit == 'B' or count >= 100 else 1)} {unit}"
+            return f"{number(count, 0 if unit == 'B' or count >= whole_from else 1)} {unit}"
         count /= 1000
     return f"{number(count, 1)} TB"
 

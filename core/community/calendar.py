@@ -3,6 +3,7 @@
 import itertools
 import math
 import time
+from datetime import datetime, timedelta
 
 from core.community.messages import POINTS, Resolution
 from core.errors import ProtocolError
@@ -12,9 +13,12 @@ SECONDS: dict[Resolution, int] = {"minute": MINUTE, "hour": HOUR, "day": DAY}
 
 
 def midnight(moment: float, days: int = 0) -> int:
-    """Unix time at which the local day of `moment` begins, or the one so many days later."""
-    local = time.localtime(moment)
-    return int(time.mktime((local.tm_year, local.tm_mon, local.tm_mday + days, 0, 0, 0, 0, 0, -1)))
+    """Unix time at which the local day of `moment` begins, or the one so many days later.
+
+    Where clocks are set at midnight, that is the first of two midnights, or the first moment after the missing one.
+    """
+    day = datetime.fromtimestamp(moment).replace(hour=0, minute=0, second=0, microsecond=0)
+    return int((day + timedelta(days)).replace(fold=0).timestamp())
 
 
 def borders(start: float, end: float, resolution: Resolution) -> list[int]:

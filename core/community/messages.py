@@ -74,7 +74,7 @@ class Totals(msgspec.Struct, frozen=True):
     time: float
     """Unix time of this answer."""
     since: float | None
-    """Unix time of the first day of which anything is known; None: nothing yet."""
+    """Unix time of the first work that is known, later only of its day (UTC): the middle of that; None: nothing yet."""
     today: Period
     """Since midnight, local time."""
     week: Period

@@ -62,16 +62,21 @@ class Reader:
 
     def totals(self, now: float) -> Totals:
         """What was contributed today, this week, and ever. Args: unix time."""
-        begun = [*self._connection.execute("SELECT MIN(time) FROM amounts WHERE width = ?", (DAY,)).fetchone()]
-        first = min([time for time in begun if time is not None] + [key.time for key in self._pending], default=None)
         tomorrow = midnight(now, 1)
         return Totals(
             time=now,
-            since=first,
+            since=self._since(),
             today=self._between(midnight(now), tomorrow),
             week=self._between(midnight(now, -6), tomorrow),
             all=_period(self._done(DAY, None)),
         )
+
+    def _since(self) -> float | None:
+        """The middle of the first row; of the finest that are still there, as a day (UTC) may be two local ones."""
+        width = self._finest(float("-inf"))
+        (first,) = self._connection.execute("SELECT MIN(time) FROM amounts WHERE width = ?", (width,)).fetchone()
+        begun = [] if first is None else [first + width // 2]
+        return min(begun + [key.time + MINUTE // 2 for key in self._pending], default=None)
 
     def _between(self, start: int, end: int) -> Period:
         return _period(self._done(self._width([start, end], DAY), (start, end)))

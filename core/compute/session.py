@@ -348,7 +348,7 @@ class Session:
             lost=trainer.lost,
             threads=crew.threads,
             loss=trainer.loss,
-            experts=[ExpertStatus(str(uid), b.version, b.samples) for uid, b in self._backends.items()],
+            experts=[ExpertStatus(str(uid), b.version, b.samples, b.calls) for uid, b in self._backends.items()],
             load=min(1e6, runtime.load),
             work=self._placing.work(),
             device=self._placing.device.id,

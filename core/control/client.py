@@ -1,6 +1,8 @@
 """A blocking client of the control socket, for the command line."""
 
+import hmac
 import os
+import secrets
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from core.control.messages import ADDRESS_FILE, MAX_LINE, PROTOCOL, Address, ErrorInfo, Hello, Welcome
+from core.control.messages import ADDRESS_FILE, MAX_LINE, PROTOCOL, Address, ErrorInfo, Hello, Welcome, proof
 from core.errors import ERRORS_BY_CODE, HearthError, NoAnswer, NotRunning, ProtocolError
 
 T = TypeVar("T")
@@ -47,7 +49,8 @@ class ControlClient:
         self._lines = self._socket.makefile("rb")
         self._number = 0
         try:
-            self._write(Hello(PROTOCOL, address.token, "cli", os.getpid()))
+            hello = Hello(PROTOCOL, address.token, "cli", os.getpid(), secrets.token_hex(16))
+            self._write(hello)
             welcome = self._read(Welcome)
         except NoAnswer:
             self.close()
@@ -59,6 +62,9 @@ class ControlClient:
         if welcome.error:
             self.close()
             raise ERRORS_BY_CODE.get(welcome.error.code, HearthError)(welcome.error.message)
+        if not hmac.compare_digest(welcome.proof.encode(), proof(hello.token, hello.challenge).encode()):
+            self.close()
+            raise not_running
 
     def __enter__(self) -> "ControlClient":
         return self

@@ -5,6 +5,7 @@ Loopback TCP, one JSON document a line, UTF-8. The client's first line is a `Hel
 each, in any order, and, once it called `subscribe`, `Event` lines in between.
 """
 
+import hmac
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -49,6 +50,8 @@ class Hello(msgspec.Struct, frozen=True):
     token: Annotated[str, msgspec.Meta(max_length=64)]
     client: Literal["app", "cli", "screensaver"]
     pid: Pid
+    challenge: Annotated[str, msgspec.Meta(max_length=64)] = ""
+    """Another one each time, to be answered by a `proof`."""
 
 
 class ErrorInfo(msgspec.Struct, frozen=True):
@@ -60,9 +63,16 @@ class ErrorInfo(msgspec.Struct, frozen=True):
 class Welcome(msgspec.Struct, frozen=True):
     protocol: int
     version: str
-    pid: int
+    pid: Pid
     error: ErrorInfo | None = None
     """Set if the worker refuses this client; it closes the connection then."""
+    proof: str = ""
+    """That the worker knows the token: where it was killed, anybody's program may listen on its port by now."""
+
+
+def proof(token: str, challenge: str) -> str:
+    """The only right answer to a challenge, for who knows the token."""
+    return hmac.digest(token.encode(), challenge.encode(), "sha256").hex()
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -86,11 +96,13 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class ExpertStatus(msgspec.Struct, frozen=True):
-    uid: str
+    uid: Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9_-]+\.\d{1,3}(\.\d{1,4}){1,4}\Z")]
     updates: int
     """Optimizer steps taken (the expert's version)."""
     samples: int
     """Samples whose gradients it has applied."""
+    calls: int = 0
+    """Answered since compute took it on, of this PC and of others, forward and backward."""
 
 
 class ProcessStatus(msgspec.Struct, frozen=True):
@@ -198,8 +210,8 @@ class Status(msgspec.Struct, frozen=True):
     accuracy: float | None
     """Share of the held-out samples that are classified correctly, 0 to 1; of a text's bytes, those foretold."""
     experts: list[ExpertStatus]
-    grid: tuple[int, ...]
-    layers: int
+    grid: Annotated[tuple[Annotated[int, msgspec.Meta(ge=1, le=4096)], ...], msgspec.Meta(min_length=1, max_length=4)]
+    layers: Annotated[int, msgspec.Meta(ge=0, le=256)]
     processes: list[ProcessStatus]
     device: str
     threads: int
@@ -453,7 +465,7 @@ class CellStatus(msgspec.Struct, frozen=True, array_like=True):
     hosts: int | None
     """Other peers that host it."""
     calls: int
-    """Calls since the worker's start: of this PC to others' experts, and of others to those hosted here."""
+    """Answered to whomever, of an expert hosted here; of another's, those to this PC since the worker's start."""
 
 
 class GridStatus(msgspec.Struct, frozen=True):

@@ -41,6 +41,7 @@ from core.control.messages import (
     StartNowParams,
     StopParams,
     Welcome,
+    proof,
 )
 from core.errors import DataFolderError, HearthError, PortInUse, ProtocolError, QuestionError
 from core.worker.worker import VERSION, Worker
@@ -221,7 +222,8 @@ class _Session:
                 f"This worker speaks version {PROTOCOL} of the control protocol and you speak {hello.protocol}. "
                 "Quit Hearth everywhere and start it again.",
             )
-        self._send(Welcome(PROTOCOL, VERSION, os.getpid(), error))
+        shown = proof(self._token, hello.challenge) if error is None else ""
+        self._send(Welcome(PROTOCOL, VERSION, os.getpid(), error, shown))
         if error is None:
             return hello
         await self._writer.drain()

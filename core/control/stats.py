@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from core.community.messages import Amounts, Totals
 from core.control.client import ControlClient
 from core.errors import NotRunning
-from core.policy.words import counted, duration, electricity, size
+from core.policy.words import counted, duration, electricity, traffic
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -69,8 +69,8 @@ def _rows(amounts: list[Amounts]) -> list[list[str]]:
         ("Expert calls served", lambda a: a.calls, lambda a: f"{a.calls:,}"),
         ("  of other peers", lambda a: a.peer_calls, lambda a: f"{a.peer_calls:,}"),
         ("Time of computing", lambda a: a.seconds, lambda a: duration(a.seconds)),
-        ("Received from peers", lambda a: a.bytes_in, lambda a: size(a.bytes_in)),
-        ("Sent to peers", lambda a: a.bytes_out, lambda a: size(a.bytes_out)),
+        ("Received from peers", lambda a: a.bytes_in, lambda a: traffic(a.bytes_in)),
+        ("Sent to peers", lambda a: a.bytes_out, lambda a: traffic(a.bytes_out)),
         ("Electricity", lambda a: a.kwh, _electricity),
         ("Given back to you", lambda a: a.yields, lambda a: counted(a.yields, "time")),
     ]

@@ -14,7 +14,6 @@ from core.errors import ProtocolError
 MAX_UID = 64
 """Characters of a uid: a run's name of 32, then a layer and four coordinates."""
 MAX_LAYERS = 256
-MAX_DIMENSIONS = 4
 MAX_SIDE = 4096
 """Cells along one dimension of a grid."""
 

@@ -237,7 +237,7 @@ class DMoELayer:
         except TimeoutError:
             return
         if answer is not None and self._trust.outputs(host, again.inputs, answer.rows) is not None:
-            self._trust.try_gradient(host, tried, answer.rows)
+            self._trust.try_gradient(host, tried, answer.rows, answer.version != call.version)
 
     async def _audit(self, host: str, call: Call, output: Output) -> None:
         """Ask for some rows again: the same host in another grouping, or another that has the expert."""

@@ -5,7 +5,8 @@ with a row that changed more than `OUTLIER` times the usual (the median of the l
 out. Gradients: an expert's gradient by its inputs is scaled down to `CLIP` times the usual ratio of its norm to that of
 the gradient it was sent. Neither catches noise of the right size: that is what audits are for. Part of a request is
 asked again, in another grouping; an honest expert gives the same again. A gradient is tried: a step along it changes
-the outputs as it says.
+the outputs as it says. An honest expert may also take over another peer's newer state in between, and answer like
+another one from then on: that is excused a few times, until it has passed again.
 """
 
 import math
@@ -40,6 +41,8 @@ TRUE = 0.5
 what it has learnt in between; noise gives 0 (0.03 in 16 rows of 64 numbers)."""
 FAINT = 0.01
 """Rows whose gradient is smaller than this part of the one that was sent are not tried: rounding would decide."""
+EXCUSED = 3
+"""Audits in a row that a host may fail where the version has changed in between: so many may be on their way."""
 POINTS_BROKEN = 5.0
 """For NaN, infinity or a wrong shape; ten points are a ban."""
 POINTS_OUTLIER = 2.0
@@ -57,6 +60,7 @@ class Trust:
         self._changes: deque[float] = deque(maxlen=WINDOW)
         self._ratios: deque[float] = deque(maxlen=WINDOW)
         self._asked: Counter[tuple[str, Direction]] = Counter()
+        self._excused: Counter[tuple[str, Direction]] = Counter()
 
     def outputs(self, host: str, inputs: Tensor, rows: Tensor) -> Tensor | None:
         """The answer of a host in forward, or None if it cannot be right."""
@@ -109,20 +113,27 @@ class Trust:
         (a, version), (b, later) = first, again
         distance = float((a - b).norm() / (0.5 * (a.norm() + b.norm())).clamp(min=1e-6))
         allowed = (SAME if version == later else DIFFERENT) if same_host else 1.0
-        if not distance <= allowed:
-            self._asked[host, "forward"] = 0  # should it come back, it is looked at closely
-            points = POINTS_AUDIT if same_host else POINTS_OUTLIER
-            self._suspect(host, points, f"It answered the same inputs differently (relative distance {distance:.2f}).")
+        points = POINTS_AUDIT if same_host else POINTS_OUTLIER
+        why = f"It answered the same inputs differently (relative distance {distance:.2f})."
+        self._judge(host, "forward", distance <= allowed, version != later, points, why)
 
-    def try_gradient(self, host: str, trial: "Trial", rows: Tensor) -> None:
-        """Judge a host's gradient by what came of `trial.inputs`."""
+    def try_gradient(self, host: str, trial: "Trial", rows: Tensor, moved: bool) -> None:
+        """Judge a host's gradient by what came of `trial.inputs`. `moved`: the expert's version, since it was given."""
         plus, minus = rows.chunk(2)
         change = ((plus - minus) * trial.sent).flatten(1).sum(1) / (2 * trial.steps)
         share = float((change / trial.lengths).mean())
-        if not share >= TRUE:
-            self._asked[host, "backward"] = 0
-            why = f"A step along its gradient changed {share:.2f} of what it said."
-            self._suspect(host, POINTS_AUDIT, why)
+        why = f"A step along its gradient changed {share:.2f} of what it said."
+        self._judge(host, "backward", share >= TRUE, moved, POINTS_AUDIT, why)
+
+    def _judge(self, host: str, direction: Direction, passed: bool, moved: bool, points: float, why: str) -> None:
+        if passed:
+            self._excused.pop((host, direction), None)
+            return
+        self._asked[host, direction] = 0  # it is looked at closely, also should it come back from a ban
+        if moved and self._excused[host, direction] < EXCUSED:
+            self._excused[host, direction] += 1
+        else:
+            self._suspect(host, points, why)
 
 
 class Trial(NamedTuple):

@@ -97,10 +97,6 @@ class Reach:
         """Connected backbone peers."""
         return [peer for peer, answer in self._helpers.items() if answer.backbone and peer in self.node.pool.links]
 
-    def measure_soon(self) -> None:
-        """Measure again now, not at the next regular time."""
-        self._measure_now.set()
-
     # --- measuring
 
     async def _measure_often(self) -> None:

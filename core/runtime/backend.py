@@ -53,6 +53,8 @@ class ExpertBackend(Movable):
         self.uid = uid
         self.input_shape = modules.kind_of(model.expert).input_shape(model.width)
         self.weights, self.dtype = _size(model)
+        self.calls = 0
+        """Answered since it is here, forward and backward."""
         self.pending = 0
         """Samples whose gradients wait for the next step."""
         self.max_age_s = training.max_age_s

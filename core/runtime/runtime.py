@@ -308,6 +308,7 @@ class Runtime:
                 self._answer(pool, [task])
             return
         self.calls += len(tasks)
+        backend.calls += len(tasks)
         self.peer_calls += sum(task.request.caller != "" for task in tasks)
         self.rows += sum(task.call.inputs.shape[0] for task in tasks)
         self.passes += 1

@@ -21,12 +21,12 @@ def overview(
 ) -> GridStatus:
     """The hosted experts of a layer.
 
-    Args: the run's grid, the layer, the experts hosted here (of all layers) and their load, calls by uid since the
-        start, and who else hosts what (None: this PC is alone).
+    Args: the run's grid, the layer, the experts hosted here (of all layers) and their load, this PC's calls to others'
+        experts by uid, and who else hosts what (None: this PC is alone).
     """
     mine = {Uid.parse(expert.uid): expert for expert in here}
     cells = {
-        uid.coords: CellStatus(place(uid.coords, grid.shape), True, expert.updates, load, 0, calls[expert.uid])
+        uid.coords: CellStatus(place(uid.coords, grid.shape), True, expert.updates, load, 0, expert.calls)
         for uid, expert in mine.items()
         if uid.layer == layer
     }

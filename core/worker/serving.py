@@ -35,8 +35,6 @@ class Visitors:
         self._waiting: dict[int, asyncio.Future[Reply]] = {}
         self._requests: Counter[str] = Counter()
         self._bytes: Counter[str] = Counter()
-        self.calls: Counter[str] = Counter()
-        """Answered calls to the experts hosted here, by uid."""
 
     def register(self, node: "RpcNode") -> None:
         """Serve these methods to all peers."""
@@ -70,8 +68,6 @@ class Visitors:
     def _answered(self, message: Serve, size: int, answer: asyncio.Future[Reply]) -> None:
         del self._waiting[message.id]
         self._count(message.peer, -1, -size)
-        if not answer.cancelled() and answer.exception() is None:
-            self.calls.update(message.request.uids)
         if answer.cancelled():
             with contextlib.suppress(HearthError):
                 self._send(Cancel(message.id), [])

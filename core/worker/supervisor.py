@@ -341,7 +341,7 @@ class ComputeSupervisor:
         await self._back_off(trouble, born)
 
     def _ended(self) -> None:
-        self.samples_per_s = self.calls_per_s = 0.0
+        self.samples_per_s = self.calls_per_s = self.load = 0.0
         self.in_flight = 0
         self.slowest_step_s = None
         self.answering = False
@@ -589,7 +589,7 @@ class ComputeSupervisor:
         if self.phase != "stopping":
             return
         self._yielded(message.last_kernel_end)
-        self.samples_per_s = self.calls_per_s = 0.0
+        self.samples_per_s = self.calls_per_s = self.load = 0.0
         self._enter("stopped")
         self._wake.set()
 

@@ -406,7 +406,7 @@ class Worker:
     def grid(self, layer: int) -> GridStatus:
         """The hosted experts of a layer, as far as this PC knows."""
         model, compute = self.manifest.model, self._compute
-        calls = compute.visitors.calls + (compute.asking.calls if compute.asking else Counter())
+        calls = compute.asking.calls if compute.asking else Counter[str]()
         directory = None if self._network is None else self._network.directory
         grid = Grid(self.manifest.run, model.layers, model.grid)
         return overview(grid, layer, compute.progress.experts, compute.load, calls, directory)

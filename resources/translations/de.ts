@@ -5,7 +5,7 @@
     <name>window</name>
     <message>
       <source>The worker has stopped and does not come back by itself so far. Open Hearth to see why.</source>
-      <translation>Der Worker hat angehalten und kommt bisher nicht von selbst zurück. Öffne Hearth, um zu sehen, warum.</translation>
+      <translation>Der Worker wurde beendet und startet bisher nicht von selbst neu. Öffne Hearth, um zu sehen, warum.</translation>
     </message>
     <message>
       <source>Nothing runs until you have agreed to it.</source>
@@ -13,7 +13,7 @@
     </message>
     <message>
       <source>Hearth is leaving; the worker saves its work.</source>
-      <translation>Hearth beendet sich; der Worker sichert seine Arbeit.</translation>
+      <translation>Hearth wird beendet; der Worker sichert seine Arbeit.</translation>
     </message>
     <message>
       <source>Ends by itself, in 10 s at the latest.</source>
@@ -65,7 +65,7 @@
     </message>
     <message>
       <source>A few seconds of computing, also while you are here. It decides how many experts this PC hosts.</source>
-      <translation>Ein paar Sekunden Rechnen, auch während du da bist. Es entscheidet, wie viele Experten dieser PC beherbergt.</translation>
+      <translation>Ein paar Sekunden Rechenzeit, auch während du da bist. Davon hängt ab, wie viele Experten dieser PC beherbergt.</translation>
     </message>
     <message>
       <source>Speed test</source>
@@ -105,7 +105,7 @@
     </message>
     <message>
       <source>Memory of an expert</source>
-      <translation>Speicher eines Experten</translation>
+      <translation>Speicher je Experte</translation>
     </message>
     <message>
       <source>Measured.</source>
@@ -117,7 +117,7 @@
     </message>
     <message>
       <source>It takes longer than usual. Go on: it is measured as soon as this PC may compute.</source>
-      <translation>Es dauert länger als sonst. Mach weiter: Gemessen wird, sobald dieser PC rechnen darf.</translation>
+      <translation>Es dauert länger als sonst. Du kannst weitermachen: Gemessen wird, sobald dieser PC rechnen darf.</translation>
     </message>
     <message>
       <source>Measure again</source>
@@ -136,11 +136,11 @@
     </message>
     <message>
       <source>Measuring, for {seconds} s so far.</source>
-      <translation>Misst seit {seconds} s.</translation>
+      <translation>Die Messung läuft seit {seconds} s.</translation>
     </message>
     <message>
       <source>Compute is starting, for {seconds} s so far.</source>
-      <translation>Das Rechnen startet, seit {seconds} s.</translation>
+      <translation>Das Rechnen startet seit {seconds} s.</translation>
     </message>
     <message numerus="yes">
       <source>%Ln core(s)</source>
@@ -186,7 +186,7 @@
     </message>
     <message>
       <source>Volunteers train one neural network together that is too large for any of their PCs.</source>
-      <translation>Freiwillige trainieren gemeinsam ein neuronales Netz, das für jeden ihrer PCs zu groß ist.</translation>
+      <translation>Freiwillige trainieren gemeinsam ein neuronales Netz, das für jeden einzelnen ihrer PCs zu groß ist.</translation>
     </message>
     <message>
       <source>Your consent</source>
@@ -274,7 +274,7 @@
     </message>
     <message>
       <source>Matrix arithmetic for a neural network. It stops as soon as you are back, unless you choose otherwise in the next step.</source>
-      <translation>Matrizenrechnung für ein neuronales Netz. Es hält an, sobald du zurück bist, wenn du es im nächsten Schritt nicht anders wählst.</translation>
+      <translation>Matrizenrechnung für ein neuronales Netz. Sie hält an, sobald du zurück bist, sofern du es im nächsten Schritt nicht anders wählst.</translation>
     </message>
     <message>
       <source>Uses power</source>
@@ -282,7 +282,7 @@
     </message>
     <message>
       <source>Home shows how much, and what it costs. You set the limit.</source>
-      <translation>Die Startseite zeigt, wie viel und was es kostet. Die Grenze setzt du.</translation>
+      <translation>Die Übersicht zeigt, wie viel und was er kostet. Die Grenze legst du fest.</translation>
     </message>
     <message>
       <source>Tensors, encrypted on the way</source>
@@ -298,7 +298,7 @@
     </message>
     <message>
       <source>Peers you work with see your internet address and your key. No name is asked for.</source>
-      <translation>Peers, mit denen du arbeitest, sehen deine Internetadresse und deinen Schlüssel. Nach einem Namen wird nicht gefragt.</translation>
+      <translation>Peers, mit denen du zusammenarbeitest, sehen deine Internetadresse und deinen Schlüssel. Nach einem Namen wird nicht gefragt.</translation>
     </message>
     <message>
       <source>Your files and keystrokes are not read</source>
@@ -330,7 +330,7 @@
     </message>
     <message>
       <source>You come first</source>
-      <translation>Du kommst zuerst</translation>
+      <translation>Du hast Vorrang</translation>
     </message>
     <message>
       <source>The moment you need this PC, Hearth gives it back.</source>
@@ -342,7 +342,7 @@
     </message>
     <message>
       <source>Ask the model at any time, and see who answered.</source>
-      <translation>Frag das Modell jederzeit und sieh, wer geantwortet hat.</translation>
+      <translation>Frage das Modell jederzeit und sieh, wer geantwortet hat.</translation>
     </message>
     <message numerus="yes">
       <source>This PC has lent %Ln hour(s) of computing.</source>
@@ -468,7 +468,7 @@
     </message>
     <message>
       <source>{amount} in {time}</source>
-      <translation>{amount} in {time}</translation>
+      <translation>{time}: {amount}</translation>
     </message>
     <message>
       <source>Nothing is known yet.</source>
@@ -512,7 +512,7 @@
     </message>
     <message>
       <source>Expert calls served</source>
-      <translation>Erfüllte Expertenaufrufe</translation>
+      <translation>Bediente Expertenaufrufe</translation>
     </message>
     <message>
       <source>Energy</source>
@@ -536,7 +536,7 @@
     </message>
     <message>
       <source>expert calls served</source>
-      <translation>Expertenaufrufe erfüllt</translation>
+      <translation>Expertenaufrufe bedient</translation>
     </message>
     <message>
       <source>of electricity</source>
@@ -586,7 +586,7 @@
     </message>
     <message>
       <source>Figure</source>
-      <translation>Größe</translation>
+      <translation>Kennzahl</translation>
     </message>
     <message>
       <source>Made of</source>
@@ -629,6 +629,60 @@
       <translation>Manifeste (*.json)</translation>
     </message>
     <message>
+      <source>Shown as soon as the worker answers.</source>
+      <translation>Zu sehen, sobald der Worker antwortet.</translation>
+    </message>
+    <message>
+      <source>App</source>
+      <translation>App</translation>
+    </message>
+    <message>
+      <source>Screensaver</source>
+      <translation>Bildschirmschoner</translation>
+    </message>
+    <message>
+      <source>Worker</source>
+      <translation>Worker</translation>
+    </message>
+    <message>
+      <source>Compute</source>
+      <translation>Rechenprozess</translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln expert(s)</source>
+      <translation>
+        <numerusform>%Ln Experte</numerusform>
+        <numerusform>%Ln Experten</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>{share} load</source>
+      <translation>zu {share} ausgelastet</translation>
+    </message>
+    <message>
+      <source>Devices</source>
+      <translation>Geräte</translation>
+    </message>
+    <message>
+      <source>{rate} samples trained per second</source>
+      <translation>{rate} Beispiele pro Sekunde trainiert</translation>
+    </message>
+    <message>
+      <source>Use {device}</source>
+      <translation>{device} verwenden</translation>
+    </message>
+    <message>
+      <source>{used} of {all}</source>
+      <translation>{used} von {all}</translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln thread(s)</source>
+      <translation>
+        <numerusform>%Ln Thread</numerusform>
+        <numerusform>%Ln Threads</numerusform>
+      </translation>
+    </message>
+    <message>
       <source>The compute process is starting; the model answers when it is ready.</source>
       <translation>Der Rechenprozess startet; das Modell antwortet, wenn er bereit ist.</translation>
     </message>
@@ -661,7 +715,7 @@
       <translation>Was das Modell sieht</translation>
     </message>
     <message>
-      <source>Looks like a</source>
+      <source>Looks like</source>
       <translation>Sieht aus wie eine</translation>
     </message>
     <message>
@@ -726,7 +780,7 @@
     </message>
     <message>
       <source>Load</source>
-      <translation>Last</translation>
+      <translation>Auslastung</translation>
     </message>
     <message>
       <source>Hosted on this PC</source>
@@ -737,19 +791,8 @@
       <translation>Auf diesem PC beherbergte Experten</translation>
     </message>
     <message>
-      <source>Shown as soon as the worker answers.</source>
-      <translation>Zu sehen, sobald der Worker antwortet.</translation>
-    </message>
-    <message numerus="yes">
-      <source>%Ln expert(s)</source>
-      <translation>
-        <numerusform>%Ln Experte</numerusform>
-        <numerusform>%Ln Experten</numerusform>
-      </translation>
-    </message>
-    <message>
       <source>Loss and load</source>
-      <translation>Verlust und Last</translation>
+      <translation>Verlust und Auslastung</translation>
     </message>
     <message>
       <source>Loss</source>
@@ -765,7 +808,7 @@
     </message>
     <message>
       <source>Noted from now on, while this window is open.</source>
-      <translation>Wird ab jetzt notiert, solange dieses Fenster offen ist.</translation>
+      <translation>Wird ab jetzt aufgezeichnet, solange dieses Fenster offen ist.</translation>
     </message>
     <message>
       <source>Experts</source>
@@ -785,7 +828,7 @@
     </message>
     <message>
       <source>Calls served here per second</source>
-      <translation>Hier erfüllte Aufrufe pro Sekunde</translation>
+      <translation>Hier bediente Aufrufe pro Sekunde</translation>
     </message>
     <message>
       <source>{sentence}. What is shown here is from before.</source>
@@ -800,16 +843,12 @@
       <translation>{file} konnte nicht geschrieben werden: {reason}.</translation>
     </message>
     <message>
-      <source>is the disk full, or the folder read-only?</source>
-      <translation>ist die Platte voll oder der Ordner schreibgeschützt?</translation>
-    </message>
-    <message>
       <source>Asking the worker for the grid.</source>
       <translation>Der Worker wird nach dem Gitter gefragt.</translation>
     </message>
     <message>
       <source>No expert is hosted yet. They appear as soon as a PC of this run computes.</source>
-      <translation>Noch ist kein Experte beherbergt. Sie erscheinen, sobald ein PC dieses Laufs rechnet.</translation>
+      <translation>Noch wird kein Experte beherbergt. Sie erscheinen, sobald ein PC dieses Laufs rechnet.</translation>
     </message>
     <message>
       <source>Brighter cells took more updates.</source>
@@ -861,10 +900,6 @@
         <numerusform>%Ln Updates</numerusform>
       </translation>
     </message>
-    <message>
-      <source>{share} load</source>
-      <translation>{share} Last</translation>
-    </message>
     <message numerus="yes">
       <source>%Ln call(s)</source>
       <translation>
@@ -893,7 +928,7 @@
     </message>
     <message>
       <source>no expert is hosted in this cell</source>
-      <translation>in dieser Zelle ist kein Experte beherbergt</translation>
+      <translation>in dieser Zelle wird kein Experte beherbergt</translation>
     </message>
     <message>
       <source>Smaller cells</source>
@@ -916,11 +951,11 @@
     </message>
     <message>
       <source>Why am I running?</source>
-      <translation>Warum laufe ich?</translation>
+      <translation>Warum rechne ich?</translation>
     </message>
     <message>
       <source>Why am I not running?</source>
-      <translation>Warum laufe ich nicht?</translation>
+      <translation>Warum rechne ich nicht?</translation>
     </message>
     <message>
       <source>Start now</source>
@@ -967,10 +1002,6 @@
       <translation>Alle</translation>
     </message>
     <message>
-      <source>Devices</source>
-      <translation>Geräte</translation>
-    </message>
-    <message>
       <source>Runs</source>
       <translation>Läufe</translation>
     </message>
@@ -1000,7 +1031,7 @@
     </message>
     <message>
       <source>Headers and the rest</source>
-      <translation>Köpfe und Übriges</translation>
+      <translation>Paketköpfe und Übriges</translation>
     </message>
     <message>
       <source>paused</source>
@@ -1032,11 +1063,11 @@
     </message>
     <message>
       <source>Traffic with peers</source>
-      <translation>Verkehr mit Peers</translation>
+      <translation>Datenverkehr mit Peers</translation>
     </message>
     <message>
       <source>Times given back to you</source>
-      <translation>Freigaben für dich</translation>
+      <translation>Rückgaben an dich</translation>
     </message>
     <message>
       <source>d MMMM yyyy</source>
@@ -1109,34 +1140,6 @@
       <translation>Noch nicht gemessen. Der erste Punkt folgt bald nach Beginn des Trainings.</translation>
     </message>
     <message>
-      <source>No expert is hosted yet. They appear as soon as this PC starts to compute.</source>
-      <translation>Noch ist kein Experte hier. Sie erscheinen, sobald dieser PC zu rechnen beginnt.</translation>
-    </message>
-    <message>
-      <source>Brighter cells took more updates: {least} to {most}.</source>
-      <translation>Hellere Zellen bekamen mehr Updates: {least} bis {most}.</translation>
-    </message>
-    <message>
-      <source>Darker cells took more updates: {least} to {most}.</source>
-      <translation>Dunklere Zellen bekamen mehr Updates: {least} bis {most}.</translation>
-    </message>
-    <message>
-      <source>App</source>
-      <translation>App</translation>
-    </message>
-    <message>
-      <source>Screensaver</source>
-      <translation>Bildschirmschoner</translation>
-    </message>
-    <message>
-      <source>Worker</source>
-      <translation>Worker</translation>
-    </message>
-    <message>
-      <source>Compute</source>
-      <translation>Rechenprozess</translation>
-    </message>
-    <message>
       <source>The model being trained</source>
       <translation>Das Modell im Training</translation>
     </message>
@@ -1149,19 +1152,8 @@
       <translation>Genauigkeit</translation>
     </message>
     <message>
-      <source>samples trained per second</source>
-      <translation>trainierte Beispiele pro Sekunde</translation>
-    </message>
-    <message numerus="yes">
-      <source>batch(es)</source>
-      <translation>
-        <numerusform>Stapel</numerusform>
-        <numerusform>Stapel</numerusform>
-      </translation>
-    </message>
-    <message>
       <source>Home</source>
-      <translation>Start</translation>
+      <translation>Übersicht</translation>
     </message>
     <message>
       <source>Ready in a few seconds.</source>
@@ -1172,50 +1164,16 @@
       <translation>Geht weiter, sobald der Worker antwortet; „Erneut versuchen“ sucht ihn jetzt.</translation>
     </message>
     <message>
-      <source>right on unseen samples, higher is better</source>
-      <translation>richtig bei unbekannten Beispielen, mehr ist besser</translation>
+      <source>right on unseen samples</source>
+      <translation>bei ungesehenen Beispielen richtig</translation>
     </message>
     <message>
-      <source>loss on unseen samples, lower is better</source>
-      <translation>Verlust bei unbekannten Beispielen, weniger ist besser</translation>
-    </message>
-    <message>
-      <source>Step</source>
-      <translation>Schritt</translation>
-    </message>
-    <message>
-      <source>On the way</source>
-      <translation>Unterwegs</translation>
-    </message>
-    <message>
-      <source>Device</source>
-      <translation>Gerät</translation>
-    </message>
-    <message>
-      <source>Memory</source>
-      <translation>Arbeitsspeicher</translation>
-    </message>
-    <message>
-      <source>updates in all</source>
-      <translation>Updates insgesamt</translation>
-    </message>
-    <message numerus="yes">
-      <source>%Ln hosted here</source>
-      <translation>
-        <numerusform>%Ln hier beherbergt</numerusform>
-        <numerusform>%Ln hier beherbergt</numerusform>
-      </translation>
+      <source>loss on them, lower is better</source>
+      <translation>Verlust dabei, weniger ist besser</translation>
     </message>
     <message>
       <source>from {time}</source>
       <translation>von {time}</translation>
-    </message>
-    <message numerus="yes">
-      <source>%Ln thread(s)</source>
-      <translation>
-        <numerusform>%Ln Thread</numerusform>
-        <numerusform>%Ln Threads</numerusform>
-      </translation>
     </message>
     <message>
       <source>The figures are old.</source>
@@ -1234,6 +1192,34 @@
         <numerusform>{missing} von %Ln Experten ist nicht auf diesem PC; keiner davon war beteiligt.</numerusform>
         <numerusform>{missing} von %Ln Experten sind nicht auf diesem PC; keiner davon war beteiligt.</numerusform>
       </translation>
+    </message>
+    <message>
+      <source>Network</source>
+      <translation>Netzwerk</translation>
+    </message>
+    <message>
+      <source>Details</source>
+      <translation>Einzelheiten</translation>
+    </message>
+    <message>
+      <source>Reachable from outside</source>
+      <translation>Von außen erreichbar</translation>
+    </message>
+    <message>
+      <source>Peers connected</source>
+      <translation>Verbundene Peers</translation>
+    </message>
+    <message>
+      <source>Sent today</source>
+      <translation>Heute gesendet</translation>
+    </message>
+    <message>
+      <source>Received today</source>
+      <translation>Heute empfangen</translation>
+    </message>
+    <message>
+      <source>Alone</source>
+      <translation>Allein</translation>
     </message>
     <message>
       <source>Warnings</source>
@@ -1268,6 +1254,14 @@
       <translation>Nach Text filtern</translation>
     </message>
     <message>
+      <source>Save a report</source>
+      <translation>Bericht speichern</translation>
+    </message>
+    <message>
+      <source>The log, your settings and the last state as one file to send, without keys and addresses.</source>
+      <translation>Das Protokoll, deine Einstellungen und der letzte Zustand als eine Datei zum Verschicken, ohne Schlüssel und Adressen.</translation>
+    </message>
+    <message>
       <source>Follow</source>
       <translation>Folgen</translation>
     </message>
@@ -1283,6 +1277,10 @@
       <translation>Zeilen des Protokolls</translation>
     </message>
     <message>
+      <source>Archives (*.zip)</source>
+      <translation>Archive (*.zip)</translation>
+    </message>
+    <message>
       <source>Copy</source>
       <translation>Kopieren</translation>
     </message>
@@ -1292,7 +1290,7 @@
     </message>
     <message>
       <source>Nothing here opens folders. The log files are in {path}</source>
-      <translation>Nichts hier öffnet Ordner. Die Protokolle liegen in {path}</translation>
+      <translation>Hier lässt sich kein Ordner öffnen. Die Protokolle liegen in {path}</translation>
     </message>
     <message>
       <source>No line fits this filter.</source>
@@ -1336,7 +1334,7 @@
     </message>
     <message>
       <source>Checks port, other peers, outside address, NAT, clock and disk.</source>
-      <translation>Prüft Port, andere Peers, Außenadresse, NAT, Uhr und Platte.</translation>
+      <translation>Prüft Port, andere Peers, Außenadresse, NAT, Uhr und Festplatte.</translation>
     </message>
     <message>
       <source>No peer fits this filter.</source>
@@ -1348,7 +1346,7 @@
     </message>
     <message>
       <source>Punchable</source>
-      <translation>Durchdringbar</translation>
+      <translation>Nach Absprache</translation>
     </message>
     <message>
       <source>Relayed</source>
@@ -1356,7 +1354,7 @@
     </message>
     <message>
       <source>Dial-out only</source>
-      <translation>Ruft nur an</translation>
+      <translation>Nur ausgehend</translation>
     </message>
     <message>
       <source>Unknown</source>
@@ -1384,7 +1382,7 @@
     </message>
     <message>
       <source>needs a look</source>
-      <translation>braucht einen Blick</translation>
+      <translation>bitte ansehen</translation>
     </message>
     <message>
       <source>not known yet</source>
@@ -1396,7 +1394,7 @@
     </message>
     <message>
       <source>Other peers can call this PC by themselves.</source>
-      <translation>Andere Peers können diesen PC von sich aus anrufen.</translation>
+      <translation>Andere Peers können sich von sich aus mit diesem PC verbinden.</translation>
     </message>
     <message>
       <source>Nothing to do.</source>
@@ -1416,19 +1414,19 @@
     </message>
     <message>
       <source>Your router keeps others out, so another peer passes the sealed traffic on. That is slower.</source>
-      <translation>Dein Router hält andere fern, deshalb reicht ein anderer Peer den versiegelten Verkehr weiter. Das ist langsamer.</translation>
+      <translation>Dein Router hält andere fern, deshalb reicht ein anderer Peer den versiegelten Datenverkehr weiter. Das ist langsamer.</translation>
     </message>
     <message>
       <source>Forward a UDP port to this PC in your router, and start Hearth with that port, to be called directly.</source>
-      <translation>Leite in deinem Router einen UDP-Port an diesen PC weiter und starte Hearth mit diesem Port, um direkt angerufen zu werden.</translation>
+      <translation>Leite in deinem Router einen UDP-Port an diesen PC weiter und starte Hearth mit diesem Port, um direkt erreichbar zu sein.</translation>
     </message>
     <message>
       <source>No, it calls out only</source>
-      <translation>Nein, er ruft nur an</translation>
+      <translation>Nein, nur ausgehend</translation>
     </message>
     <message>
       <source>Nobody can call this PC. It calls others and works over these connections.</source>
-      <translation>Niemand kann diesen PC anrufen. Er ruft andere an und arbeitet über diese Verbindungen.</translation>
+      <translation>Niemand kann diesen PC von außen erreichen. Er verbindet sich selbst mit anderen und arbeitet über diese Verbindungen.</translation>
     </message>
     <message>
       <source>Let Hearth through your firewall, or forward a UDP port to this PC in your router.</source>
@@ -1436,7 +1434,7 @@
     </message>
     <message>
       <source>No backbone peer has told yet how this PC is seen from outside.</source>
-      <translation>Noch hat kein Backbone-Peer gesagt, wie dieser PC von außen aussieht.</translation>
+      <translation>Noch hat kein Backbone-Peer gemeldet, wie dieser PC von außen zu sehen ist.</translation>
     </message>
     <message>
       <source>It is measured as soon as a backbone peer is connected.</source>
@@ -1456,15 +1454,15 @@
     </message>
     <message>
       <source>Round trip</source>
-      <translation>Laufzeit</translation>
+      <translation>Antwortzeit</translation>
     </message>
     <message>
       <source>In</source>
-      <translation>Ein</translation>
+      <translation>Empfangen</translation>
     </message>
     <message>
       <source>Out</source>
-      <translation>Aus</translation>
+      <translation>Gesendet</translation>
     </message>
     <message>
       <source>Faults</source>
@@ -1481,14 +1479,6 @@
     <message>
       <source>Copied</source>
       <translation>Kopiert</translation>
-    </message>
-    <message>
-      <source>Reachable from outside</source>
-      <translation>Von außen erreichbar</translation>
-    </message>
-    <message>
-      <source>Alone</source>
-      <translation>Allein</translation>
     </message>
     <message>
       <source>Reachable from outside: {word}</source>
@@ -1509,8 +1499,8 @@
     <message numerus="yes">
       <source>%Ln of {all} need(s) a look.</source>
       <translation>
-        <numerusform>%Ln von {all} braucht einen Blick.</numerusform>
-        <numerusform>%Ln von {all} brauchen einen Blick.</numerusform>
+        <numerusform>%Ln von {all} solltest du dir ansehen.</numerusform>
+        <numerusform>%Ln von {all} solltest du dir ansehen.</numerusform>
       </translation>
     </message>
     <message>
@@ -1531,10 +1521,6 @@
     <message>
       <source>of {all}</source>
       <translation>von {all}</translation>
-    </message>
-    <message>
-      <source>Network</source>
-      <translation>Netzwerk</translation>
     </message>
     <message>
       <source>Who this PC works with, and how they reach each other.</source>
@@ -1573,8 +1559,8 @@
       <translation>unter 1 min</translation>
     </message>
     <message>
-      <source>Peers know this PC by a key. If its disk is lost, these 24 words bring the key back, with all that it stands for (“hearth identity import”). Write them down: who has them can pass for this PC.</source>
-      <translation>Peers kennen diesen PC an einem Schlüssel. Geht seine Platte verloren, bringen diese 24 Wörter den Schlüssel zurück und alles, wofür er steht („hearth identity import“). Schreib sie auf: Wer sie hat, kann sich als dieser PC ausgeben.</translation>
+      <source>Peers know this PC by a key. If its disk is lost, these 24 words bring the key back, with all that it stands for (“hearth identity import”). Write them down: whoever has them can pass for this PC.</source>
+      <translation>Peers kennen diesen PC an einem Schlüssel. Geht die Festplatte verloren, bringen diese 24 Wörter den Schlüssel zurück und alles, wofür er steht („hearth identity import“). Schreib sie auf: Wer sie hat, kann sich als dieser PC ausgeben.</translation>
     </message>
     <message>
       <source>Show the recovery words</source>
@@ -1598,7 +1584,7 @@
     </message>
     <message>
       <source>It starts in the tray, without opening its window. Your system keeps this; it can be changed there too.</source>
-      <translation>Es startet im Infobereich, ohne sein Fenster zu öffnen. Dein System merkt sich das; dort lässt es sich auch ändern.</translation>
+      <translation>Hearth startet im Infobereich, ohne sein Fenster zu öffnen. Dein System merkt sich das; dort lässt es sich auch ändern.</translation>
     </message>
     <message>
       <source>Chosen, but not in force yet: the worker reads it when it starts.</source>
@@ -1645,7 +1631,7 @@
     </message>
     <message>
       <source>What leaves this PC, and which program it is</source>
-      <translation>Was diesen PC verlässt, und welches Programm es ist</translation>
+      <translation>Was diesen PC verlässt und welches Programm hier läuft</translation>
     </message>
     <message>
       <source>Settings</source>
@@ -1795,11 +1781,11 @@
     </message>
     <message>
       <source>Shown as soon as the worker has told its history.</source>
-      <translation>Erscheint, sobald der Worker seinen Verlauf genannt hat.</translation>
+      <translation>Erscheint, sobald der Worker seinen Verlauf gemeldet hat.</translation>
     </message>
     <message>
       <source>Nothing lent in these 7 days. The first bar appears within a minute of computing.</source>
-      <translation>In diesen 7 Tagen nichts verliehen. Der erste Balken erscheint nach einer Minute Rechnen.</translation>
+      <translation>In diesen 7 Tagen nichts verliehen. Der erste Balken erscheint binnen einer Minute Rechenzeit.</translation>
     </message>
     <message>
       <source>Time of computing by day</source>
@@ -1819,7 +1805,7 @@
     </message>
     <message>
       <source>Calls served</source>
-      <translation>Erfüllte Aufrufe</translation>
+      <translation>Bediente Aufrufe</translation>
     </message>
     <message>
       <source>Text</source>
@@ -1831,7 +1817,7 @@
     </message>
     <message>
       <source>Asking the worker for its ledger.</source>
-      <translation>Der Worker wird nach seinem Kassenbuch gefragt.</translation>
+      <translation>Der Worker wird nach seinen Aufzeichnungen gefragt.</translation>
     </message>
     <message>
       <source>Nothing has left this PC yet.</source>
@@ -1891,7 +1877,7 @@
     </message>
     <message>
       <source>Sealed traffic of two others, which this PC cannot read</source>
-      <translation>Versiegelter Verkehr zweier anderer, den dieser PC nicht lesen kann</translation>
+      <translation>Versiegelter Datenverkehr zweier anderer, den dieser PC nicht lesen kann</translation>
     </message>
     <message>
       <source>those two peers</source>
@@ -1918,8 +1904,8 @@
       <translation>Verschlüsselt von Peer zu Peer</translation>
     </message>
     <message>
-      <source>Each connection proves both keys (QUIC, TLS 1.3). Who passes your traffic on cannot read it.</source>
-      <translation>Jede Verbindung beweist beide Schlüssel (QUIC, TLS 1.3). Wer deinen Verkehr weiterreicht, kann ihn nicht lesen.</translation>
+      <source>Each connection proves both keys (QUIC, TLS 1.3). Whoever passes your traffic on cannot read it.</source>
+      <translation>Jede Verbindung weist beide Schlüssel nach (QUIC, TLS 1.3). Wer deinen Datenverkehr weiterreicht, kann ihn nicht lesen.</translation>
     </message>
     <message>
       <source>No name, no account</source>
@@ -1927,7 +1913,7 @@
     </message>
     <message>
       <source>Others see this PC's public key and internet address. Your files, your keystrokes and what is on your screen are not read; which programs run is looked at to give way to them, and stays here.</source>
-      <translation>Andere sehen den öffentlichen Schlüssel und die Internetadresse dieses PCs. Deine Dateien, deine Tastendrücke und was auf deinem Bildschirm steht, werden nicht gelesen; welche Programme laufen, wird angesehen, um ihnen zu weichen, und bleibt hier.</translation>
+      <translation>Andere sehen den öffentlichen Schlüssel und die Internetadresse dieses PCs. Deine Dateien, deine Tastendrücke und dein Bildschirm werden nicht gelesen; welche Programme laufen, sieht Hearth nach, um ihnen Platz zu machen, und das bleibt hier.</translation>
     </message>
     <message>
       <source>{what}. To: {whom}.</source>
@@ -1939,15 +1925,7 @@
     </message>
     <message>
       <source>What leaves this PC, and to whom</source>
-      <translation>Was diesen PC verlässt, und an wen</translation>
-    </message>
-    <message>
-      <source>Sent today</source>
-      <translation>Heute gesendet</translation>
-    </message>
-    <message>
-      <source>Received today</source>
-      <translation>Heute empfangen</translation>
+      <translation>Was diesen PC verlässt und an wen</translation>
     </message>
     <message>
       <source>Sent ever</source>
@@ -1975,7 +1953,7 @@
     </message>
     <message>
       <source>No library told about itself; their licences lie beside the program.</source>
-      <translation>Keine Bibliothek nannte sich; ihre Lizenzen liegen beim Programm.</translation>
+      <translation>Keine Bibliothek macht Angaben über sich; ihre Lizenzen liegen beim Programm.</translation>
     </message>
     <message>
       <source>Trust</source>
@@ -1987,7 +1965,7 @@
     </message>
     <message>
       <source>What, and to whom</source>
-      <translation>Was, und an wen</translation>
+      <translation>Was und an wen</translation>
     </message>
     <message>
       <source>{kind}, sent: {size}</source>
@@ -1999,7 +1977,7 @@
     </message>
     <message>
       <source>Counted since {day}, headers included.</source>
-      <translation>Gezählt seit dem {day}, mit allen Köpfen.</translation>
+      <translation>Gezählt seit dem {day}, einschließlich Paketköpfen.</translation>
     </message>
     <message>
       <source>Library</source>
@@ -2114,7 +2092,7 @@
     </message>
     <message>
       <source>calls served here per second</source>
-      <translation>hier beantwortete Aufrufe pro Sekunde</translation>
+      <translation>hier bediente Aufrufe pro Sekunde</translation>
     </message>
     <message>
       <source>training loss</source>
@@ -2144,10 +2122,6 @@
       <source>{name}: {now} at {last}; {start} at {first}, the first one measured.</source>
       <translation>{name}: {now} bei {last}; {start} bei {first}, der ersten Messung.</translation>
     </message>
-    <message>
-      <source>No expert is hosted in this cell</source>
-      <translation>In dieser Zelle ist kein Experte beherbergt</translation>
-    </message>
     <message numerus="yes">
       <source>{hosted} of %Ln cell(s) have an expert.</source>
       <translation>
@@ -2172,15 +2146,15 @@
     </message>
     <message>
       <source>Now {now} calls per second; the most in the last minute was {most}.</source>
-      <translation>Jetzt {now} Aufrufe pro Sekunde; das meiste in der letzten Minute war {most}.</translation>
+      <translation>Jetzt {now} Aufrufe pro Sekunde; der Höchstwert der letzten Minute war {most}.</translation>
     </message>
     <message>
       <source>No call was served yet.</source>
-      <translation>Noch wurde kein Aufruf erfüllt.</translation>
+      <translation>Noch wurde kein Aufruf bedient.</translation>
     </message>
     <message>
       <source>Calls served, last {seconds} s</source>
-      <translation>Erfüllte Aufrufe, letzte {seconds} s</translation>
+      <translation>Bediente Aufrufe, letzte {seconds} s</translation>
     </message>
     <message>
       <source>{rate} per second</source>
@@ -2215,6 +2189,13 @@
       <translation>
         <numerusform>Gemessen beim letzten Mal</numerusform>
         <numerusform>Gemessen bei den letzten %Ln Malen</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln hosted here</source>
+      <translation>
+        <numerusform>%Ln hier beherbergt</numerusform>
+        <numerusform>%Ln hier beherbergt</numerusform>
       </translation>
     </message>
     <message>
@@ -2255,11 +2236,11 @@
     </message>
     <message>
       <source>Contributing</source>
-      <translation>Trägt bei</translation>
+      <translation>Hilft mit</translation>
     </message>
     <message>
       <source>Waiting for idle</source>
-      <translation>Wartet auf Ruhe</translation>
+      <translation>Wartet auf Leerlauf</translation>
     </message>
     <message>
       <source>Yielding</source>
@@ -2275,7 +2256,7 @@
     </message>
     <message>
       <source>Preparing</source>
-      <translation>Bereitet vor</translation>
+      <translation>Bereitet sich vor</translation>
     </message>
     <message>
       <source>Leaving</source>
@@ -2283,7 +2264,7 @@
     </message>
     <message>
       <source>Needs attention</source>
-      <translation>Braucht dich</translation>
+      <translation>Braucht deine Hilfe</translation>
     </message>
     <message>
       <source>State: {state}. {reason}</source>
@@ -2306,7 +2287,7 @@
     </message>
     <message>
       <source>Why am I running, or not?</source>
-      <translation>Warum laufe ich oder nicht?</translation>
+      <translation>Warum rechne ich oder nicht?</translation>
     </message>
     <message>
       <source>Close</source>
@@ -2399,7 +2380,7 @@
     </message>
     <message>
       <source>Quiet stays cool and hardly noticed, Full gives all it has.</source>
-      <translation>„Leise“ bleibt kühl und kaum bemerkt, „Voll“ gibt alles.</translation>
+      <translation>„Leise“ bleibt kühl und unauffällig, „Voll“ gibt alles.</translation>
     </message>
     <message>
       <source>A profile sets processor time, threads, memory, temperatures, the GPU while you are here and how busy other programs may be; changing one makes it your own.</source>
@@ -2411,7 +2392,7 @@
     </message>
     <message>
       <source>Balanced</source>
-      <translation>Mittel</translation>
+      <translation>Normal</translation>
     </message>
     <message>
       <source>Full</source>
@@ -2423,15 +2404,15 @@
     </message>
     <message>
       <source>Idle and power</source>
-      <translation>Ruhe und Strom</translation>
+      <translation>Abwesenheit und Strom</translation>
     </message>
     <message>
       <source>Compute only while I am away</source>
       <translation>Nur rechnen, während ich weg bin</translation>
     </message>
     <message>
-      <source>Training stops when you use the mouse or keyboard and starts again after the time below.</source>
-      <translation>Das Training hält an, wenn du Maus oder Tastatur benutzt, und startet nach der Zeit darunter wieder.</translation>
+      <source>Training stops when you use the mouse or keyboard and starts again once you have been away for a while.</source>
+      <translation>Das Training hält an, wenn du Maus oder Tastatur benutzt, und beginnt wieder, wenn du eine Weile weg warst.</translation>
     </message>
     <message>
       <source>Away after</source>
@@ -2443,7 +2424,7 @@
     </message>
     <message>
       <source>If idle time cannot be measured</source>
-      <translation>Wenn sich Ruhe nicht messen lässt</translation>
+      <translation>Wenn sich deine Abwesenheit nicht messen lässt</translation>
     </message>
     <message>
       <source>Some desktops do not tell how long you have been away.</source>
@@ -2475,15 +2456,15 @@
     </message>
     <message>
       <source>Otherwise it stops until you plug this PC in.</source>
-      <translation>Sonst hält es an, bis du diesen PC ansteckst.</translation>
+      <translation>Sonst hält Hearth an, bis du diesen PC an den Strom anschließt.</translation>
     </message>
     <message>
       <source>On battery, keep this charge</source>
-      <translation>Im Akkubetrieb diese Ladung behalten</translation>
+      <translation>Im Akkubetrieb diese Ladung übrig lassen</translation>
     </message>
     <message>
       <source>If it computes on battery, it stops below this charge.</source>
-      <translation>Rechnet es im Akkubetrieb, hält es unter dieser Ladung an.</translation>
+      <translation>Rechnet Hearth im Akkubetrieb, hält es unter dieser Ladung an.</translation>
     </message>
     <message>
       <source>Keep this PC awake</source>
@@ -2491,7 +2472,7 @@
     </message>
     <message>
       <source>Otherwise it goes to sleep as it always does, also while it computes.</source>
-      <translation>Sonst geht er wie immer schlafen, auch während er rechnet.</translation>
+      <translation>Sonst geht er wie immer in den Ruhezustand, auch während er rechnet.</translation>
     </message>
     <message>
       <source>Programs and games</source>
@@ -2499,11 +2480,11 @@
     </message>
     <message>
       <source>Stop when other programs are busy</source>
-      <translation>Anhalten, wenn andere Programme viel tun</translation>
+      <translation>Anhalten, wenn andere Programme viel rechnen</translation>
     </message>
     <message>
       <source>It stops when other programs use more of the processor than this for some seconds, and goes on when they have been calm for 20 s.</source>
-      <translation>Es hält an, wenn andere Programme einige Sekunden lang mehr vom Prozessor brauchen als dies, und geht weiter, wenn sie 20 s lang ruhig waren.</translation>
+      <translation>Hearth hält an, wenn andere Programme einige Sekunden lang mehr als das vom Prozessor brauchen, und macht weiter, wenn sie 20 s lang ruhig waren.</translation>
     </message>
     <message>
       <source>The GPU gives way to them likewise.</source>
@@ -2611,7 +2592,7 @@
     </message>
     <message>
       <source>GPUs not to use</source>
-      <translation>Nicht zu benutzende GPUs</translation>
+      <translation>Diese GPUs nicht benutzen</translation>
     </message>
     <message>
       <source>Identifiers of graphics processors.</source>
@@ -2631,7 +2612,7 @@
     </message>
     <message>
       <source>Of this PC's memory, for all of Hearth.</source>
-      <translation>Vom Speicher dieses PCs, für ganz Hearth.</translation>
+      <translation>Anteil am Arbeitsspeicher dieses PCs, für alles von Hearth.</translation>
     </message>
     <message>
       <source>Memory while I am away</source>
@@ -2643,7 +2624,7 @@
     </message>
     <message>
       <source>It stops when less is left for other programs.</source>
-      <translation>Es hält an, wenn für andere Programme weniger übrig ist.</translation>
+      <translation>Hearth hält an, wenn für andere Programme weniger übrig ist.</translation>
     </message>
     <message>
       <source>Free the memory after</source>
@@ -2663,7 +2644,7 @@
     </message>
     <message>
       <source>Disk space for Hearth</source>
-      <translation>Plattenplatz für Hearth</translation>
+      <translation>Speicherplatz für Hearth</translation>
     </message>
     <message>
       <source>All of its files together: checkpoints, copies for others, history and log.</source>
@@ -2675,11 +2656,11 @@
     </message>
     <message>
       <source>Always keep free disk space</source>
-      <translation>Immer so viel Plattenplatz frei lassen</translation>
+      <translation>Immer so viel Speicherplatz frei lassen</translation>
     </message>
     <message>
       <source>It stops when less is left where its data are.</source>
-      <translation>Es hält an, wenn dort, wo seine Daten liegen, weniger übrig ist.</translation>
+      <translation>Hearth hält an, wenn dort, wo seine Daten liegen, weniger übrig ist.</translation>
     </message>
     <message>
       <source>Network</source>
@@ -2695,7 +2676,7 @@
     </message>
     <message>
       <source>Off, it trains alone and calls nobody.</source>
-      <translation>Ist das aus, trainiert er allein und ruft niemanden.</translation>
+      <translation>Ist das aus, trainiert er allein und verbindet sich mit niemandem.</translation>
     </message>
     <message>
       <source>Find peers on this network</source>
@@ -2711,7 +2692,7 @@
     </message>
     <message>
       <source>As a backbone peer this PC relays between peers whose routers keep them apart; it cannot read what it passes on, and gives 4 MB/s at most.</source>
-      <translation>Als Backbone-Peer vermittelt dieser PC zwischen Peers, die ihre Router trennen; er kann nicht lesen, was er weiterreicht, und gibt höchstens 4 MB/s.</translation>
+      <translation>Als Backbone-Peer vermittelt dieser PC zwischen Peers, deren Router sie voneinander trennen; er kann nicht lesen, was er weiterreicht, und gibt höchstens 4 MB/s.</translation>
     </message>
     <message>
       <source>Use metered networks</source>
@@ -2719,11 +2700,11 @@
     </message>
     <message>
       <source>Otherwise peers are not called where every byte may cost money.</source>
-      <translation>Sonst werden Peers nicht gerufen, wo jedes Byte Geld kosten kann.</translation>
+      <translation>Sonst werden keine Peers angesprochen, wo jedes Byte Geld kosten kann.</translation>
     </message>
     <message>
       <source>Upload at most</source>
-      <translation>Höchstens hochladen</translation>
+      <translation>Upload höchstens</translation>
     </message>
     <message>
       <source>To all peers together.</source>
@@ -2735,7 +2716,7 @@
     </message>
     <message>
       <source>Download at most</source>
-      <translation>Höchstens herunterladen</translation>
+      <translation>Download höchstens</translation>
     </message>
     <message>
       <source>From all peers together.</source>
@@ -2743,7 +2724,7 @@
     </message>
     <message>
       <source>Monthly traffic</source>
-      <translation>Verkehr im Monat</translation>
+      <translation>Datenverkehr im Monat</translation>
     </message>
     <message>
       <source>Both ways, in a calendar month; then the network waits for the next one.</source>
@@ -2755,7 +2736,7 @@
     </message>
     <message>
       <source>Compute at</source>
-      <translation>Rechnen um</translation>
+      <translation>Rechnen zu diesen Zeiten</translation>
     </message>
     <message>
       <source>Times of the week, such as mo-fr 18:00-08:00; sa,su 0:00-24:00.</source>
@@ -2771,7 +2752,7 @@
     </message>
     <message>
       <source>Use the network at</source>
-      <translation>Netzwerk benutzen um</translation>
+      <translation>Netzwerk benutzen zu diesen Zeiten</translation>
     </message>
     <message>
       <source>The same, for what this PC sends to and gets from peers.</source>
@@ -2827,7 +2808,7 @@
     </message>
     <message>
       <source>For a kWh, in your currency; the costs are shown with it.</source>
-      <translation>Für eine kWh, in deiner Währung; damit werden die Kosten gezeigt.</translation>
+      <translation>Je kWh, in deiner Währung; daraus ergeben sich die Kosten, die gezeigt werden.</translation>
     </message>
     <message>
       <source>CO₂ of electricity</source>
@@ -2835,7 +2816,7 @@
     </message>
     <message>
       <source>Grams for a kWh; your provider tells it.</source>
-      <translation>Gramm für eine kWh; dein Anbieter nennt es.</translation>
+      <translation>Gramm je kWh; dein Anbieter nennt den Wert.</translation>
     </message>
     <message>
       <source>Processor at full load</source>
@@ -2851,7 +2832,7 @@
     </message>
     <message>
       <source>Theme</source>
-      <translation>Farben</translation>
+      <translation>Farbschema</translation>
     </message>
     <message>
       <source>System follows your desktop's light or dark setting.</source>
@@ -2927,11 +2908,11 @@
     </message>
     <message>
       <source>When something needs attention</source>
-      <translation>Wenn etwas Aufmerksamkeit braucht</translation>
+      <translation>Wenn etwas deine Aufmerksamkeit braucht</translation>
     </message>
     <message>
       <source>Told once, if it lasts and no window is looked at.</source>
-      <translation>Einmal gesagt, wenn es anhält und niemand das Fenster ansieht.</translation>
+      <translation>Einmal gemeldet, wenn es andauert und niemand das Fenster ansieht.</translation>
     </message>
     <message>
       <source>Milestones</source>
@@ -2951,7 +2932,7 @@
     </message>
     <message>
       <source>Advanced</source>
-      <translation>Fortgeschritten</translation>
+      <translation>Erweitert</translation>
     </message>
     <message>
       <source>Control port</source>
@@ -2982,7 +2963,7 @@
     </message>
     <message>
       <source>it was killed (signal {0})</source>
-      <translation>er wurde abgebrochen (Signal {0})</translation>
+      <translation>er wurde gewaltsam beendet (Signal {0})</translation>
     </message>
     <message>
       <source>it ended by itself</source>
@@ -2994,15 +2975,15 @@
     </message>
     <message>
       <source>it ended with exit code {0} ({1})</source>
-      <translation>er endete mit dem Code {0} ({1})</translation>
+      <translation>er endete mit dem Exit-Code {0} ({1})</translation>
     </message>
     <message>
       <source>it ended with exit code {0}</source>
-      <translation>er endete mit dem Code {0}</translation>
+      <translation>er endete mit dem Exit-Code {0}</translation>
     </message>
     <message>
       <source>Worker stopped: {0}.</source>
-      <translation>Worker angehalten: {0}.</translation>
+      <translation>Worker gestoppt: {0}.</translation>
     </message>
     <message>
       <source>Restarting in {0} s.</source>
@@ -3043,6 +3024,10 @@
     <message>
       <source>The worker ended the connection.</source>
       <translation>Der Worker hat die Verbindung beendet.</translation>
+    </message>
+    <message>
+      <source>Another program answers at the place of the worker.</source>
+      <translation>Ein anderes Programm antwortet an der Stelle des Workers.</translation>
     </message>
     <message>
       <source>No worker answers for this data folder.</source>
@@ -3154,7 +3139,7 @@
     </message>
     <message>
       <source>Close other programs, choose a smaller run, or allow more in Settings.</source>
-      <translation>Schließ andere Programme, wähl einen kleineren Lauf oder erlaub mehr in den Einstellungen.</translation>
+      <translation>Schließe andere Programme, wähle einen kleineren Lauf oder erlaube mehr in den Einstellungen.</translation>
     </message>
     <message>
       <source>Compute met an error in the program ({0}: {1}).</source>
@@ -3162,7 +3147,7 @@
     </message>
     <message>
       <source>The graphics processor failed: {0}.</source>
-      <translation>Die Grafikkarte hat versagt: {0}.</translation>
+      <translation>Die Grafikkarte ist ausgefallen: {0}.</translation>
     </message>
     <message>
       <source>The worker configured this process twice.</source>
@@ -3202,7 +3187,7 @@
     </message>
     <message>
       <source>Set this PC's clock, best by network time: other peers refuse records from a wrong time.</source>
-      <translation>Stell die Uhr dieses PCs, am besten nach der Netzwerkzeit: Andere Peers lehnen Einträge mit falscher Zeit ab.</translation>
+      <translation>Stelle die Uhr dieses PCs, am besten nach der Netzwerkzeit: Andere Peers lehnen Einträge mit falscher Zeit ab.</translation>
     </message>
     <message>
       <source>{0} free at {1}</source>
@@ -3210,7 +3195,7 @@
     </message>
     <message>
       <source>Free some space: checkpoints cannot be saved on a full disk.</source>
-      <translation>Schaff etwas Platz: Auf einer vollen Platte lassen sich keine Sicherungspunkte speichern.</translation>
+      <translation>Schaffe etwas Platz: Auf einer vollen Festplatte lassen sich keine Sicherungspunkte speichern.</translation>
     </message>
     <message>
       <source>not known</source>
@@ -3222,7 +3207,7 @@
     </message>
     <message>
       <source>Other peers cannot dial this PC.</source>
-      <translation>Andere Peers können diesen PC nicht anrufen.</translation>
+      <translation>Andere Peers können diesen PC nicht von sich aus erreichen.</translation>
     </message>
     <message>
       <source>It works all the same; a backbone peer that relays makes it faster.</source>
@@ -3230,7 +3215,7 @@
     </message>
     <message>
       <source>dial-out only</source>
-      <translation>ruft nur an</translation>
+      <translation>nur ausgehend</translation>
     </message>
     <message>
       <source>no address</source>
@@ -3274,7 +3259,7 @@
     </message>
     <message>
       <source>Check how it is spelt.</source>
-      <translation>Prüf, wie es geschrieben ist.</translation>
+      <translation>Prüfe, wie es geschrieben ist.</translation>
     </message>
     <message>
       <source>{0} does not name a peer: a name has 64 hexadecimal digits.</source>
@@ -3282,7 +3267,7 @@
     </message>
     <message>
       <source>Copy it again from `hearth address` on the other PC.</source>
-      <translation>Kopier ihn noch einmal aus `hearth address` auf dem anderen PC.</translation>
+      <translation>Kopiere ihn noch einmal aus `hearth address` auf dem anderen PC.</translation>
     </message>
     <message>
       <source>A secret key has 32 bytes, not {0}.</source>
@@ -3302,7 +3287,7 @@
     </message>
     <message>
       <source>Check them.</source>
-      <translation>Prüf sie.</translation>
+      <translation>Prüfe sie.</translation>
     </message>
     <message>
       <source>There is no key in {0} yet.</source>
@@ -3326,7 +3311,7 @@
     </message>
     <message>
       <source>Restore this PC's identity with `hearth identity import` and its recovery words, or move the file away to start as a new peer.</source>
-      <translation>Stell die Identität dieses PCs mit `hearth identity import` und ihren Wiederherstellungswörtern wieder her, oder schieb die Datei beiseite, um als neuer Peer zu beginnen.</translation>
+      <translation>Stelle die Identität dieses PCs mit `hearth identity import` und ihren Wiederherstellungswörtern wieder her, oder schiebe die Datei beiseite, um als neuer Peer zu beginnen.</translation>
     </message>
     <message>
       <source>{0} could not be replaced: {1}.</source>
@@ -3346,7 +3331,7 @@
     </message>
     <message>
       <source>Make the folder writable, or choose another with --data-dir.</source>
-      <translation>Mach den Ordner beschreibbar oder wähl mit --data-dir einen anderen.</translation>
+      <translation>Mach den Ordner beschreibbar oder wähle mit --data-dir einen anderen.</translation>
     </message>
     <message>
       <source>its grid has {0} cells a layer, and {1} are the most.</source>
@@ -3434,7 +3419,7 @@
     </message>
     <message>
       <source>a backbone peer that this PC writes to dialled it; that strangers can is not certain</source>
-      <translation>ein Backbone-Peer, dem dieser PC schreibt, rief ihn an; dass Fremde es können, ist nicht gewiss</translation>
+      <translation>ein Backbone-Peer, dem dieser PC schreibt, hat ihn erreicht; ob Fremde es können, ist nicht gewiss</translation>
     </message>
     <message>
       <source>not measured yet</source>
@@ -3442,11 +3427,11 @@
     </message>
     <message>
       <source>nobody can dial this PC and no connected peer relays</source>
-      <translation>niemand kann diesen PC anrufen, und kein verbundener Peer vermittelt</translation>
+      <translation>niemand kann diesen PC erreichen, und kein verbundener Peer vermittelt</translation>
     </message>
     <message>
       <source>a backbone peer that this PC had not written to dialled it</source>
-      <translation>ein Backbone-Peer, dem dieser PC nicht geschrieben hatte, rief ihn an</translation>
+      <translation>ein Backbone-Peer, dem dieser PC nicht geschrieben hatte, hat ihn erreicht</translation>
     </message>
     <message>
       <source>met peer {0} by hole punching</source>
@@ -3690,7 +3675,7 @@
     </message>
     <message>
       <source>Hearth's files need all of the {0} of disk space that you allow.</source>
-      <translation>Die Dateien von Hearth brauchen die ganzen {0} Plattenplatz, die du erlaubst.</translation>
+      <translation>Die Dateien von Hearth brauchen die ganzen {0} Speicherplatz, die du erlaubst.</translation>
     </message>
     <message>
       <source>The {0} kWh that you allow a month are used.</source>
@@ -3698,7 +3683,7 @@
     </message>
     <message>
       <source>The {0} of traffic that you allow a month are used.</source>
-      <translation>Die {0} Verkehr, die du im Monat erlaubst, sind verbraucht.</translation>
+      <translation>Die {0} Datenverkehr, die du im Monat erlaubst, sind verbraucht.</translation>
     </message>
     <message>
       <source>The GPU goes on when you have been away for {0}.</source>
@@ -3742,11 +3727,11 @@
     </message>
     <message>
       <source>Free memory</source>
-      <translation>Freier Speicher</translation>
+      <translation>Freier Arbeitsspeicher</translation>
     </message>
     <message>
       <source>Memory of Hearth</source>
-      <translation>Speicher von Hearth</translation>
+      <translation>Arbeitsspeicher von Hearth</translation>
     </message>
     <message>
       <source>{0} used{1}</source>
@@ -3758,15 +3743,15 @@
     </message>
     <message>
       <source>Free disk space</source>
-      <translation>Freier Plattenplatz</translation>
+      <translation>Freier Speicherplatz</translation>
     </message>
     <message>
       <source>disk space</source>
-      <translation>Plattenplatz</translation>
+      <translation>Speicherplatz</translation>
     </message>
     <message>
       <source>Disk space of Hearth</source>
-      <translation>Plattenplatz von Hearth</translation>
+      <translation>Speicherplatz von Hearth</translation>
     </message>
     <message>
       <source>{0} used</source>
@@ -3802,7 +3787,7 @@
     </message>
     <message>
       <source>Used also if metered</source>
-      <translation>Wird auch getaktet benutzt</translation>
+      <translation>Auch getaktete werden benutzt</translation>
     </message>
     <message>
       <source>Stops on metered networks</source>
@@ -3830,7 +3815,7 @@
     </message>
     <message>
       <source>Traffic</source>
-      <translation>Verkehr</translation>
+      <translation>Datenverkehr</translation>
     </message>
     <message>
       <source>Your choice for the GPU</source>
@@ -3842,7 +3827,7 @@
     </message>
     <message>
       <source>Pause the GPU goes before its other rules</source>
-      <translation>GPU pausieren geht ihren anderen Regeln vor</translation>
+      <translation>„GPU pausieren“ hat Vorrang vor ihren anderen Regeln</translation>
     </message>
     <message>
       <source>The GPU goes on when you press Resume.</source>
@@ -3986,11 +3971,11 @@
     </message>
     <message>
       <source>The graphics processor failed.</source>
-      <translation>Die Grafikkarte hat versagt.</translation>
+      <translation>Die Grafikkarte ist ausgefallen.</translation>
     </message>
     <message>
       <source>It is tried again at {0}.</source>
-      <translation>Um {0} wird sie wieder versucht.</translation>
+      <translation>Um {0} wird es wieder versucht.</translation>
     </message>
     <message>
       <source>Metered</source>
@@ -4006,11 +3991,11 @@
     </message>
     <message>
       <source> (failed)</source>
-      <translation> (versagt)</translation>
+      <translation> (ausgefallen)</translation>
     </message>
     <message>
       <source>Continues when you plug it in.</source>
-      <translation>Geht weiter, wenn du ihn ansteckst.</translation>
+      <translation>Geht weiter, wenn du ihn an den Strom anschließt.</translation>
     </message>
     <message>
       <source>Lifted until {0}</source>
@@ -4022,7 +4007,7 @@
     </message>
     <message>
       <source>Pause and Start now go before all else</source>
-      <translation>„Pause“ und „Jetzt starten“ gehen allem vor</translation>
+      <translation>„Pause“ und „Jetzt starten“ haben Vorrang</translation>
     </message>
     <message>
       <source>Role</source>
@@ -4178,7 +4163,7 @@
     </message>
     <message>
       <source>Goes on until you quit.</source>
-      <translation>Geht weiter, bis du beendest.</translation>
+      <translation>Geht weiter, bis du Hearth beendest.</translation>
     </message>
     <message>
       <source>This PC is a backbone peer: it keeps the network together and does not compute.</source>
@@ -4186,7 +4171,7 @@
     </message>
     <message>
       <source>On mains{0}</source>
-      <translation>Am Strom{0}</translation>
+      <translation>Am Stromnetz{0}</translation>
     </message>
     <message>
       <source>On battery{0}</source>
@@ -4302,7 +4287,7 @@
     </message>
     <message>
       <source>Only the administrator may read how much power the processor takes.</source>
-      <translation>Nur der Verwalter darf lesen, wie viel Leistung der Prozessor braucht.</translation>
+      <translation>Nur der Administrator darf lesen, wie viel Leistung der Prozessor braucht.</translation>
     </message>
     <message>
       <source>The bus</source>
@@ -4478,7 +4463,7 @@
     </message>
     <message>
       <source>This Wayland desktop does not tell idle time.</source>
-      <translation>Diese Wayland-Oberfläche nennt keine Ruhezeit.</translation>
+      <translation>Diese Wayland-Oberfläche nennt keine Leerlaufzeit.</translation>
     </message>
     <message>
       <source>This session is not X11.</source>
@@ -4578,7 +4563,7 @@
     </message>
     <message>
       <source>Idle time</source>
-      <translation>Ruhezeit</translation>
+      <translation>Die Leerlaufzeit</translation>
     </message>
     <message>
       <source>The lock of the session</source>
@@ -4674,7 +4659,7 @@
     </message>
     <message>
       <source>Idle and power</source>
-      <translation>Ruhe und Strom</translation>
+      <translation>Abwesenheit und Strom</translation>
     </message>
     <message>
       <source>Programs and games</source>
@@ -4714,7 +4699,7 @@
     </message>
     <message>
       <source>Choose another with --data-dir.</source>
-      <translation>Wähl mit --data-dir einen anderen.</translation>
+      <translation>Wähle mit --data-dir einen anderen.</translation>
     </message>
     <message>
       <source>The data folder {0} cannot be written: {1}.</source>
@@ -4722,7 +4707,7 @@
     </message>
     <message>
       <source>Make it writable, or choose another with --data-dir.</source>
-      <translation>Mach ihn beschreibbar oder wähl mit --data-dir einen anderen.</translation>
+      <translation>Mach ihn beschreibbar oder wähle mit --data-dir einen anderen.</translation>
     </message>
     <message>
       <source>There is no version {0} of it.</source>
@@ -4834,7 +4819,7 @@
     </message>
     <message>
       <source>Only {0} experts are trained here: the states of more do not fit into the {1} of disk space that you allow Hearth.</source>
-      <translation>Nur {0} Experten werden hier trainiert: Die Stände von mehr passen nicht in die {1} Plattenplatz, die du Hearth erlaubst.</translation>
+      <translation>Nur {0} Experten werden hier trainiert: Die Stände von mehr passen nicht in die {1} Speicherplatz, die du Hearth erlaubst.</translation>
     </message>
     <message>
       <source>Nothing is lost; allow more in Settings.</source>
@@ -4842,7 +4827,7 @@
     </message>
     <message>
       <source>there is no room for it in the disk space that Hearth may use.</source>
-      <translation>im Plattenplatz, den Hearth nutzen darf, ist kein Platz dafür.</translation>
+      <translation>im Speicherplatz, den Hearth nutzen darf, ist kein Platz dafür.</translation>
     </message>
     <message>
       <source>See Settings.</source>
@@ -4850,7 +4835,7 @@
     </message>
     <message>
       <source>there is no room for it on this disk.</source>
-      <translation>auf dieser Platte ist kein Platz dafür.</translation>
+      <translation>auf diesem Datenträger ist kein Platz dafür.</translation>
     </message>
     <message>
       <source>Free some space there.</source>
@@ -4898,11 +4883,11 @@
     </message>
     <message>
       <source>Is the disk slow, or full?</source>
-      <translation>Ist die Platte langsam oder voll?</translation>
+      <translation>Ist die Festplatte langsam oder voll?</translation>
     </message>
     <message>
       <source>Compute was killed (signal {0}, {1}).</source>
-      <translation>Der Rechenprozess wurde abgebrochen (Signal {0}, {1}).</translation>
+      <translation>Der Rechenprozess wurde gewaltsam beendet (Signal {0}, {1}).</translation>
     </message>
     <message>
       <source>This peer stopped computing.</source>
@@ -4910,7 +4895,7 @@
     </message>
     <message>
       <source>Ask another one.</source>
-      <translation>Frag einen anderen.</translation>
+      <translation>Frage einen anderen.</translation>
     </message>
     <message>
       <source>Compute has ended.</source>
@@ -4946,7 +4931,7 @@
     </message>
     <message>
       <source>Ask another peer.</source>
-      <translation>Frag einen anderen Peer.</translation>
+      <translation>Frage einen anderen Peer.</translation>
     </message>
     <message>
       <source>Windows gives compute no more than {0} (a job)</source>
@@ -5006,7 +4991,7 @@
     </message>
     <message>
       <source>Choose a run in Settings; until then this PC trains “{0}”.</source>
-      <translation>Wähl in den Einstellungen einen Lauf; bis dahin trainiert dieser PC „{0}“.</translation>
+      <translation>Wähle in den Einstellungen einen Lauf; bis dahin trainiert dieser PC „{0}“.</translation>
     </message>
     <message>
       <source>Until then this PC works alone.</source>
@@ -5034,7 +5019,7 @@
     </message>
     <message>
       <source>disk</source>
-      <translation>Platte</translation>
+      <translation>Festplatte</translation>
     </message>
     <message>
       <source>fine</source>
@@ -5074,7 +5059,7 @@
     </message>
     <message>
       <source>punchable</source>
-      <translation>durchdringbar</translation>
+      <translation>nach Absprache erreichbar</translation>
     </message>
     <message>
       <source>relayed</source>
@@ -5102,7 +5087,7 @@
     </message>
     <message>
       <source>{0} (failed)</source>
-      <translation>{0} (versagt)</translation>
+      <translation>{0} (ausgefallen)</translation>
     </message>
     <message>
       <source>A full screen ({0})</source>
@@ -5118,11 +5103,11 @@
     </message>
     <message>
       <source>Handwritten digits</source>
-      <translation>Handgeschriebene Ziffern</translation>
+      <translation>Handschriftliche Ziffern</translation>
     </message>
     <message>
       <source>Python's reference</source>
-      <translation>Pythons Referenz</translation>
+      <translation>Python-Referenz</translation>
     </message>
   </context>
 </TS>

@@ -46,6 +46,13 @@
       </translation>
     </message>
     <message numerus="yes">
+      <source>%Ln thread(s)</source>
+      <translation>
+        <numerusform>%Ln thread</numerusform>
+        <numerusform>%Ln threads</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
       <source>hosted by %Ln other peer(s)</source>
       <translation>
         <numerusform>hosted by %Ln other peer</numerusform>
@@ -92,27 +99,6 @@
       <translation>
         <numerusform>%Ln time</numerusform>
         <numerusform>%Ln times</numerusform>
-      </translation>
-    </message>
-    <message numerus="yes">
-      <source>batch(es)</source>
-      <translation>
-        <numerusform>batch</numerusform>
-        <numerusform>batches</numerusform>
-      </translation>
-    </message>
-    <message numerus="yes">
-      <source>%Ln hosted here</source>
-      <translation>
-        <numerusform>%Ln hosted here</numerusform>
-        <numerusform>%Ln hosted here</numerusform>
-      </translation>
-    </message>
-    <message numerus="yes">
-      <source>%Ln thread(s)</source>
-      <translation>
-        <numerusform>%Ln thread</numerusform>
-        <numerusform>%Ln threads</numerusform>
       </translation>
     </message>
     <message numerus="yes">
@@ -197,6 +183,13 @@
       <translation>
         <numerusform>Measured the last time</numerusform>
         <numerusform>Measured in the last %Ln times</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln hosted here</source>
+      <translation>
+        <numerusform>%Ln hosted here</numerusform>
+        <numerusform>%Ln hosted here</numerusform>
       </translation>
     </message>
     <message numerus="yes">

@@ -57,6 +57,7 @@ def _idle(folder: Path, env: dict[str, str], process: subprocess.Popen[bytes], s
     windows = subprocess.run(
         ["xdotool", "search", "--onlyvisible", "--name", "^Hearth$"], env=env, capture_output=True, timeout=20
     )
+    assert hearth(folder, "resume").returncode == 0  # a pause outlives the app, and the next start is to train
     found = {"idle_core_share": {"shown": shown, "hidden": hidden}, "app_memory_mb": used}
     return found | {"window_was_hidden": not windows.stdout.split()}
 

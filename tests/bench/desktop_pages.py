@@ -1,12 +1,14 @@
 """Frames of the pages of a large swarm, in a process of their own; prints one JSON document.
 
 The pages are real, in a real window; the worker is the contract alone: its answers come as the bytes that a worker of
-10,000 experts and 5,000 peers would send, and are decoded where the app decodes them.
+10,000 experts and 5,000 peers would send, with a ledger of a summer, and are decoded where the app decodes them.
 """
 
+import dataclasses
 import random
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
@@ -19,13 +21,19 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.actions import Actions
+from app.pages.contribution import ContributionPage
 from app.pages.experts import ExpertsPage
 from app.pages.home import HomePage
+from app.pages.model import ModelPage
 from app.pages.network import NetworkPage
+from app.pages.settings import SettingsPage
 from app.theme import theme
 from app.window.main_window import MainWindow
 from app.worker_client import WorkerClient
+from core.community.reading import read_only
 from core.control import messages as wire
+from core.settings import Settings
+from tests import a_summer
 
 PEERS, LAYERS, SIDE = 5000, 4, 50
 LIT = 0.03
@@ -35,9 +43,18 @@ LIT = 0.03
 class Swarm(WorkerClient):
     """Answers as the worker of a large swarm would."""
 
-    def __init__(self) -> None:
-        super().__init__(Path(), "0")
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, "0")
         self.is_connected = True
+        a_summer.write(folder, time.time())
+        ledger = read_only(folder)
+        self._answers: dict[str, Callable[[Any], Any]] = {
+            "grid": lambda asked: self.grid_of(asked.layer),
+            "network": lambda asked: self.network_of(asked.first),
+            "totals": lambda asked: ledger.totals(time.time()),
+            "series": ledger.series,
+            "sessions": ledger.sessions,
+        }
         self._chance = random.Random(1)
         self._calls = [[0] * SIDE**2 for _ in range(LAYERS)]
 
@@ -50,12 +67,9 @@ class Swarm(WorkerClient):
         *others: Any,
         **more: Any,
     ) -> int | None:
-        raw = msgspec.json.encode(self.answer(method, params))
+        raw = msgspec.json.encode(self._answers[method](params))
         QTimer.singleShot(0, self, lambda: done(msgspec.json.decode(raw, type=result)))
         return None
-
-    def answer(self, method: str, params: Any) -> Any:
-        return self.grid_of(params.layer) if method == "grid" else self.network_of(params.first)
 
     def grid_of(self, layer: int) -> wire.GridStatus:
         calls = self._calls[layer]
@@ -120,14 +134,18 @@ def main() -> None:
     count = int(sys.argv[1])
     application = QApplication([])
     theme().set_mode("light")
-    actions, client = Actions(), Swarm()
-    home, network, experts = HomePage(actions, client), NetworkPage(client, actions), ExpertsPage(client)
-    window = MainWindow([home, network, experts], actions)
+    folder = tempfile.TemporaryDirectory()
+    actions, client = Actions(), Swarm(Path(folder.name))
+    network, experts = NetworkPage(client, actions), ExpertsPage(client)
+    settings = SettingsPage(client, actions)
+    settings.set_values(dataclasses.asdict(Settings()))
+    pages = [HomePage(actions, client), ModelPage(client), ContributionPage(client), network, experts, settings]
+    window = MainWindow(pages, actions)
     window.show()
     window.set_connected(True)
     QTest.qWait(500)
     changes: dict[str, list[Frame]] = {}
-    for name in ("network", "experts", "home") * 5:
+    for name in [page.name for page in reversed(pages)] * 5:
         changes.setdefault(name, []).append(frame(window, partial(window.open_page, name)))
         QTest.qWait(400)
 
@@ -166,6 +184,7 @@ def main() -> None:
     window.may_close = True
     window.close()
     application.quit()
+    folder.cleanup()
 
 
 if __name__ == "__main__":

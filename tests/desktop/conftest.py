@@ -80,6 +80,20 @@ def make_status(**changes: Any) -> wire.Status:
         checkpoint_time=1_760_000_000.0,
         attention=[],
         data_dir="/data",
+        devices=[
+            wire.DeviceStatus(
+                "cpu",
+                "Some Processor",
+                "cpu",
+                True,
+                "",
+                load=0.48,
+                celsius=58.0,
+                watts=31.0,
+                memory_bytes=16 * 10**9,
+                experts=32,
+            )
+        ],
         time=time.time(),
     )
     return msgspec.structs.replace(status, **changes)
@@ -114,6 +128,8 @@ class ToyWorker:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.settings: dict[str, Any] = dataclasses.asdict(Settings())
+        self.token = TOKEN
+        """That it knows."""
         self.hellos: list[wire.Hello] = []
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.welcome = wire.Welcome(wire.PROTOCOL, "0.1.0", os.getpid())
@@ -125,6 +141,7 @@ class ToyWorker:
             "log": lambda params: [wire.LogLine(time.time(), "info", "worker", "started")],
             "benchmark": lambda params: wire.BenchmarkStatus("digits", "CPU", 2, None, [], None, None, None, None),
             "predict": lambda params: make_prediction(),
+            "network": lambda params: wire.ErrorInfo("network", "This worker was started without a network."),
             "set_settings": self._set_settings,
         }
         self.tell_of(read_only(folder / "no ledger"))
@@ -143,7 +160,7 @@ class ToyWorker:
         self.answers["sessions"] = lambda params: ledger.sessions(msgspec.convert(params, ListParams))
 
     def write_address(self, token: str = TOKEN) -> None:
-        address = wire.Address(wire.PROTOCOL, self._server.serverPort(), token, os.getpid())
+        address = wire.Address(wire.PROTOCOL, self._server.serverPort(), token, self.welcome.pid)
         (self.folder / wire.ADDRESS_FILE).write_bytes(msgspec.json.encode(address))
 
     def send(self, line: bytes | msgspec.Struct) -> None:
@@ -183,7 +200,7 @@ class ToyWorker:
             greeted.append(True)
             hello = msgspec.json.decode(line, type=wire.Hello)
             self.hellos.append(hello)
-            welcome = self.welcome
+            welcome = msgspec.structs.replace(self.welcome, proof=wire.proof(self.token, hello.challenge))
             if hello.token != TOKEN:
                 refusal = wire.ErrorInfo("protocol", "The token is wrong.")
                 welcome = msgspec.structs.replace(welcome, error=refusal)

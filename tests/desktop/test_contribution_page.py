@@ -2,6 +2,7 @@
 
 import csv
 import io
+import resource
 import time
 from collections.abc import Iterator
 from datetime import datetime
@@ -19,7 +20,9 @@ from app.actions import Actions
 from app.pages import share_card
 from app.pages.contribution import NOTHING_YET, ContributionPage
 from app.pages.contribution_cards import NOTHING_HERE
-from app.pages.history import KINDS, Answer, bars, question, shares
+from app.pages.exporting import Saver
+from app.pages.history import KINDS, Answer, bars, last_week, question, shares
+from app.pages.week_map import WeekMap
 from app.theme import theme
 from app.window.main_window import MainWindow
 from app.worker_client import WorkerClient
@@ -31,6 +34,7 @@ from core.control.messages import DeviceStatus, ErrorInfo
 from tests import a_summer
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_widgets import SIZES, misfits
+from tests.zones import unix, zone
 
 CARD = "NVIDIA GeForce RTX 3060"
 DEVICES = [DeviceStatus("cpu", "A processor", "cpu", True, ""), DeviceStatus("GPU-1", CARD, "gpu", True, "")]
@@ -165,8 +169,10 @@ def test_without_a_worker_the_old_figures_stay_grey(page: tuple[MainWindow, Cont
     assert "Worker stopped" in texts(contribution.notice) and "The figures are from" in texts(contribution.notice)
     assert texts(contribution.lent) == before and contribution.lent.value.property("tone") == "text3"
     assert contribution.history.plot.tone(0, 0) == theme().color("text3")
+    assert not contribution.range.isEnabled() and not contribution.history.kind.isEnabled(), "nobody could answer"
     window.set_connected(True)
     assert not contribution.notice.isVisible() and contribution.lent.value.property("tone") == "text"
+    assert contribution.range.isEnabled() and contribution.history.kind.isEnabled()
 
 
 def test_late_answers_to_an_older_question_are_dropped(
@@ -180,6 +186,31 @@ def test_late_answers_to_an_older_question_are_dropped(
     toy.silent.clear()
     contribution.range._choose("day")
     qtbot.waitUntil(lambda: contribution.history.plot.bars.labels[-1:] == ["Now"])
+
+
+def test_what_is_shown_is_named_after_its_own_question(
+    qtbot: QtBot, toy: ToyWorker, page: tuple[MainWindow, ContributionPage], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, contribution = page
+    plot = contribution.history.plot
+    cards: list[share_card.Shared] = []
+    monkeypatch.setattr(share_card, "paint", cards.append)
+    toy.silent.add("sessions")
+    contribution.range._choose("day")
+    contribution.history.kind.setCurrentIndex(contribution.history.kind.findData("calls"))
+    contribution.history.group._choose("device")  # drawn anew, while the answers about other bars are on their way
+    assert plot.bars.labels[-1] == "Today" and len(plot.bars.labels) == 30
+    assert plot.accessibleName() == "Time of computing"
+    contribution.card()
+    assert cards[0].caption == "Time of computing, 30 days."
+
+
+def test_a_page_that_is_open_for_hours_does_not_grow(page: tuple[MainWindow, ContributionPage]) -> None:
+    _, contribution = page
+    rows = contribution.shares._grid.rowCount()
+    for _ in range(10):
+        contribution._draw()
+    assert contribution.shares._grid.rowCount() == rows
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -212,10 +243,33 @@ def test_the_history_is_exported_as_a_table(
     assert {row["device"] for row in rows} >= {"cpu", "GPU-1", "network.expert"}
     days = read_only(summer).series(SeriesParams("calls", time.time() - 29 * DAY, time.time(), "day"))
     assert sum(float(row["calls"]) for row in rows) == sum(days.values[""])
+    for start, calls in zip(days.times, days.values[""], strict=False):
+        of_day = [row for row in rows if datetime.fromisoformat(row["start"]).timestamp() == start]
+        assert sum(float(row["calls"]) for row in of_day) == calls
     assert datetime.fromisoformat(rows[0]["start"]) < datetime.fromisoformat(rows[-1]["end"])
     with qtbot.waitSignal(contribution.saver.told) as told:
         contribution.save_csv(tmp_path / "nowhere" / "history.csv")
     assert "could not be written" in told.args[0]
+
+
+def test_a_file_that_cannot_be_written_whole_is_told_and_leaves_the_old_one(qtbot: QtBot, tmp_path: Path) -> None:
+    path, saver = tmp_path / "history.csv", Saver()
+    path.write_text("last year's")
+
+    def too_early() -> bytes:
+        raise ValueError("ZIP does not support timestamps before 1980")
+
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    contents: list[Any] = ["x" * 2_000_000, too_early]
+    for content in contents:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, limits[1]))  # as if the disk were full
+        try:
+            with qtbot.waitSignal(saver.told) as told:
+                saver.save(path, content)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        assert told.args[0].startswith("history.csv could not be written")
+        assert path.read_text() == "last year's" and [*tmp_path.iterdir()] == [path]
 
 
 def test_the_share_card_is_a_picture_that_names_nobody(
@@ -257,6 +311,29 @@ def test_bars_of_any_kind_have_the_same_sum(tmp_path: Path, chosen: str, group: 
     assert len(found.parts) == (1 if group == "all" else 4)
     listed = shares(answers(tmp_path, "calls", chosen, now), "run", {})
     assert listed[0] == ("run8", 18) and len(listed) == 9
+
+
+def test_a_range_has_as_many_days_as_it_says_where_clocks_were_set(tmp_path: Path) -> None:
+    with zone("Europe/Berlin"):
+        for now in (unix(2026, 4, 1, 0, 30), unix(2026, 10, 28, 23, 30)):  # after a day of 23 and of 25 hours
+            for chosen, days in {"week": 7, "month": 30, "year": 364}.items():
+                assert len(answers(tmp_path, "seconds", chosen, now)[0].by_run.times) == days + 1
+            hours = read_only(tmp_path).series(last_week(now)).times
+            assert hours[0] == midnight(now, -6) and hours[-1] - HOUR < now <= hours[-1]
+
+
+def test_an_hour_that_clocks_left_out_is_not_still_to_come(qtbot: QtBot, tmp_path: Path) -> None:
+    hours = WeekMap()
+    qtbot.addWidget(hours)
+    with zone("Europe/Berlin"):
+        hours.set_hours(read_only(tmp_path).series(last_week(unix(2026, 3, 29, 12, 30))))
+        assert "29 Mar" in hours.words((6, 2)) and hours.words((6, 2)).endswith("0 s")
+        assert hours.words((6, 12)).endswith("0 s") and hours.words((6, 13)).endswith("still to come")
+
+
+def test_times_of_computing_in_words() -> None:
+    written = {0: "0 s", 0.4: "0.4 s", 45: "45 s", 59.7: "1 min", 60: "1 min", 3570: "1 h", 5400: "1 h 30 min"}
+    assert {seconds: KINDS["seconds"].write(seconds) for seconds in written} == written
 
 
 def test_a_gap_says_what_ended_the_work_before_it(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 from app import desktop as module
 from app.desktop import CURVE_POINTS, LEAVING, NO_TRAY, Desktop
 from app.instance import Instance
-from app.supervision import Phase
+from app.supervision import Phase, Report
 from app.theme import theme
 from core.control import messages as wire
 from tests.desktop.conftest import ToyWorker, make_status
@@ -42,6 +42,9 @@ def start(qtbot: QtBot, folder: Path, toy: ToyWorker, has_tray: list[bool]) -> I
             desktop.window.may_close = True
             desktop.window.close()
             desktop.window.deleteLater()
+            if (worker := desktop.supervisor.process) is not None:  # a busy machine let the toy answer too late
+                worker.kill()
+                worker.wait()
 
     def begin(wait: bool = True) -> Desktop:
         end()
@@ -82,13 +85,15 @@ def test_what_is_asked_for_reaches_the_worker(qtbot: QtBot, start: Start, toy: T
     actions.start_now.emit()
     actions.change_settings.emit({"threads": 2})
     qtbot.waitUntil(lambda: "set_settings" in toy.methods())
-    asked_by_itself = ("subscribe", "log", "totals", "series")
+    asked_by_itself = ("subscribe", "log", "totals", "series", "network")
     assert [method for method in toy.methods() if method not in asked_by_itself] == [
         "pause",
         "resume",
         "start_now",
         "set_settings",
     ]
+    asked = dict(toy.asked)
+    assert asked["pause"] == {"seconds": 900.0} and asked["set_settings"] == {"changes": {"threads": 2}}
 
 
 def test_the_window_follows_settings_that_somebody_else_changed(start: Start, qtbot: QtBot, toy: ToyWorker) -> None:
@@ -164,6 +169,12 @@ def test_a_lost_worker_is_told_everywhere_and_its_return_too(qtbot: QtBot, start
     qtbot.waitUntil(lambda: desktop.client.is_connected, timeout=10_000)
     assert desktop.tray.icon.toolTip().startswith("Hearth: Contributing")
     assert desktop.window.footer._link.text() == "Worker connected"
+
+
+def test_a_worker_that_cannot_run_needs_attention(start: Start) -> None:
+    desktop = start(wait=False)
+    desktop._show_report(Report(Phase.FAILED, "The data folder cannot be used."))
+    assert desktop.tray.icon.toolTip() == "Hearth: Needs attention\nThe data folder cannot be used."
 
 
 def test_leaving_is_shown_until_the_worker_has_saved(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:

@@ -61,7 +61,7 @@ DEADLINE_S = 30.0
 TEXT = 4.5
 """Least contrast of text and its ground (WCAG 2.2, AA)."""
 OPEN, CLOSE = "⟦", "⟧"
-DATA = ("Hearth", "CPU", "NAT", "UDP", "hearth", "CSV", "PNG", "digits", "text")
+DATA = ("Hearth", "CPU", "Some", "Processor", "Radeon", "NAT", "UDP", "hearth", "CSV", "PNG", "digits", "text")
 """Names that are the same in all languages."""
 
 
@@ -168,6 +168,8 @@ class Screen:
             if canvas.is_empty():
                 QTest.mouseClick(canvas, Qt.MouseButton.LeftButton)
                 until(lambda: window.current_page().digits.result.digit.text(), "the answer")  # type: ignore[attr-defined]
+        if place == "home":
+            until(lambda: not page._waiting, "the newest figures")  # type: ignore[attr-defined]
         until(lambda: not self.desktop.client.is_busy, "the worker's answers")
         self.settle()
         return page
@@ -218,6 +220,11 @@ FIGURES = {
     "start_now": True,
     "why": rules(),
     "energy": wire.EnergyStatus(USED, USED),
+    "devices": [
+        *make_status().devices,
+        wire.DeviceStatus("GPU-1", "Radeon RX 7600", "gpu", True, "", 0.71, 0.0, 61.0, 84.0, 8 * 10**9, experts=4),
+        wire.DeviceStatus("GPU-2", "Radeon RX 550", "gpu", False, "You used this PC 24 s ago."),
+    ],
     "yields": wire.YieldStatus(37, 62.0, 118.0, [40.0, 62.0, 118.0]),
 }
 FINDINGS = [

@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 from app.pages.experts import ExpertsPage
 from app.pages.grid_card import NO_EXPERTS, Layer, uid_of, words_about
 from app.theme import theme
+from app.window.expert_grid import ExpertGrid
 from app.worker_client import WorkerClient
 from core.control import messages as wire
 from tests.desktop.conftest import ToyWorker, make_status
@@ -122,9 +123,24 @@ def test_a_huge_grid_shows_only_its_experts() -> None:
 
 
 def test_the_hosted_ones_are_listed_with_their_calls(qtbot: QtBot, toy: ToyWorker, page: ExpertsPage) -> None:
-    qtbot.waitUntil(lambda: page.hosted.model.rowCount() == 32)
-    first = [page.hosted.model.index(0, column).data() for column in range(4)]
-    assert first[:3] == ["0.0.0", "900", "28,800"]
+    toy.answers["grid"] = lambda params: wire.GridStatus(
+        params["layer"], 1, (4, 4), True, [wire.CellStatus(0, True, 900, 1.13, 0, 1204)]
+    )
+    page.update_status(make_status(experts=[wire.ExpertStatus("digits.0.0.0", 900, 28_800, 1204)]))
+
+    def first() -> list[str]:
+        page._look()
+        return [page.hosted.model.index(0, column).data() for column in range(5)]
+
+    qtbot.waitUntil(lambda: first() == ["0.0.0", "900", "28,800", "1,204", "100%"])  # busy, and calls wait beside
+
+
+def test_another_colouring_is_explained_at_once(qtbot: QtBot, page: ExpertsPage) -> None:
+    qtbot.waitUntil(lambda: len(page.grid.layers) == 4 and not page._asking)
+    page._timer.stop()
+    page.grid.by.set_value("calls")
+    page.grid.by.chosen.emit("calls")
+    assert "Darker cells answered more calls." in page.grid.words.text()
 
 
 def test_without_experts_or_worker_there_is_a_sentence(qtbot: QtBot, toy: ToyWorker, page: ExpertsPage) -> None:
@@ -141,9 +157,41 @@ def test_without_experts_or_worker_there_is_a_sentence(qtbot: QtBot, toy: ToyWor
     assert "What is shown here is from before." in page.notice.accessibleName()
 
 
+@pytest.mark.parametrize(("most", "marks"), [(0.0, ["0", "0.5", "1"]), (1600.0, ["0", "500", "1,000", "1,500"])])
+def test_the_axis_is_written_in_plain_figures(page: ExpertsPage, most: float, marks: list[str]) -> None:
+    for second in range(5):
+        page.history.note(2e9 + 30 * second, most)
+    page.history.draw()
+    assert [words for _, words in page.history.load._marks] == marks
+
+
 def test_calls_over_time_are_told_in_words(page: ExpertsPage) -> None:
     for second in range(5):
         page.history.note(2e9 + 30 * second, 10.0 * second)
-    page.history.note(1e9, 99.0)  # the clock was set back
     page.history.draw()
     assert page.history.load.accessibleDescription().startswith("Calls per second: 40 calls per second at ")
+    for second in range(2):
+        page.history.note(1e9 + 30 * second, 20.0)  # the clock was set back: what was noted after that is no history
+    page.history.draw()
+    assert page.history.load.accessibleDescription().startswith("Calls per second: 20 calls per second at ")
+
+
+def test_another_run_of_fewer_layers_leaves_none_behind(qtbot: QtBot, toy: ToyWorker, page: ExpertsPage) -> None:
+    qtbot.waitUntil(lambda: len(page.grid.layers) == 4 and not page._asking)
+    toy.answers["grid"] = lambda params: make_grid(params["layer"], layers=2, side=4)
+    page.update_status(make_status(run="text"))
+    assert page.grid.empty.isVisible()
+    page._look()
+    qtbot.waitUntil(lambda: len(page.grid.layers) == 2 and not page._asking)
+    grids = page.grid.findChildren(ExpertGrid)
+    assert [grid.layer for grid in grids if grid.isVisible()] == [0, 1] and "text.1" in grids[-1]._words(0)
+
+
+def test_the_room_below_the_grids_stays_one(page: ExpertsPage, qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: len(page.grid.layers) == 4)
+    for width in (1400, 500, 1400, 828):
+        page.resize(width, 690)
+        page.grid._place()
+    flow = page.grid._flow
+    assert flow.rowCount() <= 2 * 4 + 1
+    assert [flow.rowStretch(row) for row in range(flow.rowCount())].count(1) == 1

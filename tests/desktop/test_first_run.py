@@ -213,6 +213,11 @@ def test_the_recovery_words_are_those_of_the_key(qtbot: QtBot, first: FirstRun, 
     assert QGuiApplication.clipboard().text() == " ".join(words.words)
     first.go_back()
     assert words.words == []  # not left lying about
+    first.stack.setCurrentIndex(4)
+    click(words.button)
+    first.go_back()  # before they have come
+    qtbot.waitUntil(words.button.isEnabled, timeout=30_000)
+    assert words.words == []
 
 
 def test_a_damaged_key_is_told(qtbot: QtBot, first: FirstRun, folder: Path) -> None:

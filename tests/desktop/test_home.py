@@ -18,19 +18,21 @@ from app.pages.home import UNKNOWN, HomePage
 from app.pages.today import ASKING
 from app.theme import STATE_TONE, theme
 from app.tray_icons import SHAPES, TRAY_SIZES, app_icon, tray_color, tray_icon, tray_pixmap
-from app.window.buttons import Button
+from app.window.buttons import Button, Switch
 from app.window.curve_plot import MAX_POINTS, CurvePlot, thin
-from app.window.expert_grid import ExpertGrid
+from app.window.expert_grid import HOLLOW, ExpertGrid
 from app.window.fire import ROWS, Fire
 from app.window.main_window import MainWindow
+from app.window.page import Page
 from app.window.plot import ticks
 from app.window.sidebar import STATE_WORD
 from app.worker_client import WorkerClient
 from core.community.ledger import Ledger
 from core.community.messages import Amounts
 from core.community.reading import read_only
-from core.control.messages import CurvePoint, ExpertStatus, State
+from core.control.messages import CurvePoint, DeviceStatus, ErrorInfo, State
 from tests.desktop.conftest import ToyWorker, make_status
+from tests.desktop.test_network_page import make_network, make_peers
 
 STATES: list[State] = list(STATE_WORD)
 NOW = 1_760_000_000.0
@@ -48,6 +50,28 @@ def home(qtbot: QtBot) -> Iterator[tuple[MainWindow, HomePage, Actions]]:
     qtbot.waitExposed(window)
     yield window, page, actions
     theme().set_mode("system")
+
+
+Beside = tuple[WorkerClient, MainWindow, HomePage, Actions]
+
+
+@pytest.fixture
+def beside(qtbot: QtBot, toy: ToyWorker, folder: Path) -> Iterator[Beside]:
+    """The page in a window beside a worker that it has not dialled yet."""
+    client, actions = WorkerClient(folder, "0.1.0"), Actions()
+    page = HomePage(actions, client)
+    window = MainWindow([page], actions)
+    window.may_close = True
+    qtbot.addWidget(window)
+    window.show()
+    yield client, window, page, actions
+    client.hang_up()
+
+
+def dial(qtbot: QtBot, client: WorkerClient, window: MainWindow) -> None:
+    with qtbot.waitSignal(client.connected):
+        client.dial()
+    window.set_connected(True)
 
 
 def texts(widget: QWidget) -> list[str]:
@@ -101,43 +125,88 @@ def test_figures_are_those_of_the_status(home: tuple[MainWindow, HomePage, Actio
     window.update_curve([CurvePoint(64, 2048, 2.1, 0.3), CurvePoint(4160, 133_120, 0.1234, 0.9612)])
     window.update_status(make_status())
     shown = texts(page)
-    for text in ("96.1%", "0.123", "4,200", "134,400", "1,813", "CPU, 1 thread", "52 per second", "32 hosted here"):
+    for text in ("96.1%", "0.123", "1,813 samples trained per second", "52 per second", "32 experts, 1 thread"):
         assert text in shown, text
-    memory = next(label for label in page.findChildren(QLabel) if label.toolTip().startswith("Worker 61"))
-    assert memory.text() in shown and memory.text().endswith(" MB")
+    for text in ("Some Processor", "48% load", "64 MB of 16 GB", "58 °C", "31 W"):
+        assert text in shown, text
+    memory = next(label for label in page.findChildren(QLabel) if label.toolTip() == "Worker 61 MB")
+    assert memory.text() == "64 MB of 16 GB"
+
+
+CARD = DeviceStatus(
+    "GPU-1", "Some Card", "gpu", True, "", load=0.71, celsius=61.0, watts=84.0, memory_bytes=8 * 10**9, experts=4
+)
+
+
+def test_each_graphics_processor_has_its_switch(qtbot: QtBot, toy: ToyWorker, beside: Beside) -> None:
+    client, window, page, _ = beside
+    dial(qtbot, client, window)
+    off = msgspec.structs.replace(CARD, id="GPU-2", on=False, why="Another graphics processor computes.", experts=0)
+    window.update_status(make_status(devices=[*make_status().devices, CARD, off]))
+    assert [switch.accessibleName() for switch in page.findChildren(Switch)] == ["Use Some Card"] * 2
+    assert "4 experts" in texts(page) and "Another graphics processor computes." in texts(page)
+    switch = page.devices.devices["GPU-1"].switch
+    assert switch is not None and switch.isChecked()
+    QTest.mouseClick(switch, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: toy.settings["gpus_off"] == ("GPU-1",))
+    qtbot.waitUntil(lambda: not client.is_busy)
+    assert not switch.isChecked()
+    toy.answers["set_settings"] = lambda params: ErrorInfo("settings", "The disk is full.")
+    QTest.mouseClick(switch, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: "The disk is full." in texts(page))
+    assert not switch.isChecked(), "what the worker refused is not shown as done"
+    window.set_connected(False, "Worker stopped.")
+    assert not switch.isEnabled()
+
+
+def test_how_others_reach_this_pc_is_told(qtbot: QtBot, toy: ToyWorker, folder: Path, beside: Beside) -> None:
+    ledger = Ledger(folder)
+    ledger.add("", "network.expert", Amounts(bytes_out=212_000_000, bytes_in=248_000_000))
+    ledger.close()
+    toy.tell_of(read_only(folder))
+    toy.answers["network"] = lambda params: make_network(make_peers(3), 3)
+    client, window, page, actions = beside
+    dial(qtbot, client, window)
+    named = {label.accessibleName() for label in page.network.findChildren(QLabel)}
+    assert "Peers connected: \N{EN DASH}" in named
+    wanted = {
+        "Reachable from outside: Yes, direct",
+        "Peers connected: 3",
+        "Sent today: 212 MB",
+        "Received today: 248 MB",
+    }
+    qtbot.waitUntil(lambda: wanted <= {label.accessibleName() for label in page.network.findChildren(QLabel)})
+    toy.answers["network"] = lambda params: ErrorInfo("network", "No network.")
+    page.network.look()
+    qtbot.waitUntil(lambda: "Alone" in texts(page.network))
+    with qtbot.waitSignal(actions.open_page) as opened:
+        buttons(page.network)["Details"].click()
+    assert opened.args == ["network"]
 
 
 def test_without_data_nothing_is_made_up(home: tuple[MainWindow, HomePage, Actions]) -> None:
     window, page, _ = home
     window.set_connected(False, "The port 4711 is taken.")
-    assert texts(page).count(UNKNOWN) == 3, "nothing is known of the curves or of the experts"
+    assert texts(page).count(UNKNOWN) == 3, "nothing is known of the curves or of the devices"
     window.set_connected(True)
     window.update_status(make_status(state="preparing", experts=[], accuracy=None, loss=None, calls_per_s=0.0))
     shown = texts(page)
-    assert not any("%" in text for text in shown)
+    assert not any("%" in text for text in texts(page.model))
     assert sum(text.startswith("Not measured yet.") for text in shown) == 2
-    assert any(text.startswith("No expert is hosted yet.") for text in shown)
     assert UNKNOWN not in shown
     window.set_connected(False, "Worker stopped.")
-    assert texts(page).count(UNKNOWN) == 3
+    assert texts(page).count(UNKNOWN) == 2, "the devices are known from before"
 
 
-def test_today_is_what_the_ledger_tells(qtbot: QtBot, toy: ToyWorker, folder: Path) -> None:
+def test_today_is_what_the_ledger_tells(qtbot: QtBot, toy: ToyWorker, folder: Path, beside: Beside) -> None:
     ledger = Ledger(folder)
     ledger.add("text", "cpu", Amounts(tokens=4_200_000, calls=48_210, seconds=1920.0, kwh=0.41))
     ledger.add("text", "GPU-1", Amounts(seconds=9600.0))
     ledger.close()
     toy.tell_of(read_only(folder))
-    client, actions = WorkerClient(folder, "0.1.0"), Actions()
-    page = HomePage(actions, client)
-    window = MainWindow([page], actions)
-    window.may_close = True
-    qtbot.addWidget(window)
-    window.show()
+    client, window, page, actions = beside
     assert page.today._words.text() == ASKING
-    with qtbot.waitSignal(client.connected):
-        client.dial()
-    window.set_connected(True)
+    dial(qtbot, client, window)
     qtbot.waitUntil(lambda: any(page.today.plot.bars.sums()))
     shown = texts(page.today)
     for words in ("3 h 12 min", "lent, 2 h 40 min of it on the GPU", "48,210", "Text", "4.20", "Energy, about", "0.41"):
@@ -151,17 +220,15 @@ def test_today_is_what_the_ledger_tells(qtbot: QtBot, toy: ToyWorker, folder: Pa
     with qtbot.waitSignal(actions.open_page) as opened:
         buttons(page.today)["Contribution"].click()
     assert opened.args == ["contribution"]
-    client.hang_up()
 
 
 @pytest.mark.parametrize("state", ["paused", "yielding", "waiting"])
 def test_no_rate_of_before_stands_under_a_stop(home: tuple[MainWindow, HomePage, Actions], state: State) -> None:
     window, page, _ = home
     window.update_status(make_status(time=NOW))
-    assert "1,813" in texts(page) and "52 per second" in texts(page)
+    assert "1,813 samples trained per second" in texts(page) and "52 per second" in texts(page)
     window.update_status(make_status(state=state, time=NOW + 0.1))  # with the rates of the second before
-    assert "1,813" not in texts(page) and "0 per second" in texts(page)
-    assert page.machine._rate.text() == "0"
+    assert "0 samples trained per second" in texts(page) and "0 per second" in texts(page)
 
 
 def test_old_figures_stay_and_say_from_when(home: tuple[MainWindow, HomePage, Actions]) -> None:
@@ -277,27 +344,17 @@ def test_curves_are_told_in_words(home: tuple[MainWindow, HomePage, Actions]) ->
 def test_each_expert_is_reached_by_arrow_keys(qtbot: QtBot) -> None:
     grid = ExpertGrid(1)
     qtbot.addWidget(grid)
-    experts = [ExpertStatus("digits.1.0.0", 5, 40), ExpertStatus("digits.1.1.2", 1204, 38_211)]
-    grid.set_experts(experts, (2, 3), 1204)
+    grid.set_cells(3, [5, *[HOLLOW] * 4, 64], lambda cell: f"cell {cell}")
     grid.show()
     told: list[str] = []
     grid.picked.connect(told.append)
     for key in (Qt.Key.Key_Down, Qt.Key.Key_Right, Qt.Key.Key_Right, Qt.Key.Key_Right):
         QTest.keyClick(grid, key)
-    assert told == ["No expert is hosted in this cell"] * 2 + ["digits.1.1.2: 1,204 updates, 38,211 samples"]
-    assert grid.accessibleDescription() == "digits.1.1.2: 1,204 updates, 38,211 samples"
+    assert told == ["cell 3", "cell 4", "cell 5"]
+    assert grid.accessibleDescription() == "cell 5"
     grid.clearFocus()
     grid._pick(None)
     assert grid.accessibleDescription().startswith("2 of 6 cells have an expert")
-
-
-def test_grids_of_other_shapes_show_the_hosted_experts(qtbot: QtBot) -> None:
-    grid = ExpertGrid(0)
-    qtbot.addWidget(grid)
-    grid.set_experts([ExpertStatus(f"text.0.{i}.{i}.1", i, i) for i in range(7)], (256, 256, 8), 7)
-    assert grid.sizeHint().width() <= 110 and grid.sizeHint().height() <= 110
-    grid.show()
-    assert not grid.grab().isNull()
 
 
 def test_tray_icons_differ_in_shape_and_colour(qapp: QApplication) -> None:
@@ -349,3 +406,13 @@ def test_the_process_is_light() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert float(done.stdout.split()[-1]) < 150
+
+
+def test_the_sidebar_counts_the_experts_that_are_hosted_here(qtbot: QtBot) -> None:
+    window = MainWindow([Page("home", "Home", "home"), Page("experts", "Experts", "experts")], Actions())
+    window.may_close = True
+    qtbot.addWidget(window)
+    window.update_status(make_status())
+    assert [button.accessibleDescription() for button in window.sidebar.buttons] == ["", "32 hosted here"]
+    window.update_status(make_status(experts=[]))
+    assert window.sidebar.buttons[1].accessibleDescription() == ""

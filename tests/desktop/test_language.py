@@ -50,11 +50,11 @@ def test_another_language_is_spoken_at_once_and_at_the_next_start(
     assert any(line.text == "started" for line in desktop.log_page.model.lines) and desktop.log_page.empty.isHidden()
     toy.tell("status", status)
     qtbot.waitUntil(lambda: "Dieser PC trainiert 3 Experten." in texts(desktop.window))
-    tip = "Hearth: Trägt bei\nDieser PC trainiert 3 Experten.\n0 s heute"
+    tip = "Hearth: Hilft mit\nDieser PC trainiert 3 Experten.\n0 s heute"
     qtbot.waitUntil(lambda: desktop.tray.icon.toolTip() == tip)
     assert [action.text() for action in desktop.tray.menu.actions() if action.text()][-1] == "Beenden"
     desktop = start()
-    assert desktop.window._pages[0].title == "Start", "before the worker has said a word"
+    assert desktop.window._pages[0].title == "Übersicht", "before the worker has said a word"
     desktop.settings_page.apply({"language": "en"})
     qtbot.waitUntil(lambda: desktop.window._pages[0].title == "Home")
 
@@ -63,7 +63,7 @@ def test_what_goes_wrong_is_told_in_the_windows_language(qtbot: QtBot, start: St
     toy.settings["language"] = "de"
     toy.answers["pause"] = lambda params: wire.ErrorInfo("error", "The model did not answer within 30 s. Try again.")
     desktop = start()
-    qtbot.waitUntil(lambda: desktop.window._pages[0].title == "Start")
+    qtbot.waitUntil(lambda: desktop.window._pages[0].title == "Übersicht")
     desktop.actions.pause.emit(None)
     qtbot.waitUntil(lambda: desktop.window.note.isVisible())
     assert "Das Modell hat in 30 s nicht geantwortet. Versuch es erneut." in texts(desktop.window.note)
@@ -73,7 +73,7 @@ def test_what_goes_wrong_is_told_in_the_windows_language(qtbot: QtBot, start: St
 
 
 @pytest.mark.parametrize(
-    "wished,word,figure", [("de_AT.UTF-8", "Start", "1.234,5"), ("en_US.UTF-8", "Home", "1,234.5")]
+    "wished,word,figure", [("de_AT.UTF-8", "Übersicht", "1.234,5"), ("en_US.UTF-8", "Home", "1,234.5")]
 )
 def test_the_systems_language_is_followed(wished: str, word: str, figure: str) -> None:
     script = (

@@ -1,6 +1,7 @@
 """The log page: many lines cheaply, filters, following, copying."""
 
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from app.pages.log import BREAK, DROP, LINES, LogModel, LogPage, as_text
 from app.theme import theme
 from app.window.buttons import Button
 from core.control.messages import LogLine
+from tests.desktop.conftest import make_status
 
 START = 1_760_000_000.0
 
@@ -133,6 +135,16 @@ def test_where_no_folder_can_be_opened_its_path_is_told(page: LogPage, monkeypat
     next(button for button in page.findChildren(Button) if button.text() == "Open folder").click()
     assert asked == [QUrl.fromLocalFile(str(page.folder))]
     assert page._told.text().replace(BREAK, "") == f"Nothing here opens folders. The log files are in {page.folder}"
+
+
+def test_a_report_is_saved_for_those_who_can_help(qtbot: QtBot, page: LogPage, tmp_path: Path) -> None:
+    page.update_status(make_status(attention=["The disk is full."]))
+    page.save_report(tmp_path / "report.zip")
+    qtbot.waitUntil(lambda: page._told.text().replace(BREAK, "") == f"Saved as {tmp_path / 'report.zip'}.")
+    with zipfile.ZipFile(tmp_path / "report.zip") as archive:
+        assert "The disk is full." in archive.read("status.json").decode()
+    page.save_report(tmp_path / "nowhere" / "report.zip")
+    qtbot.waitUntil(lambda: "report.zip could not be written" in page._told.text())
 
 
 def test_a_line_names_time_level_and_part() -> None:

@@ -12,12 +12,13 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.pages import asking
-from app.pages.answers import cell_kind, cell_of, fold, lasted
+from app.pages.answers import cell_kind, cell_of, fold
 from app.pages.asking import Wait
 from app.pages.canvas import PICTURE_SIDE, POINTS, Canvas
 from app.pages.digits import DigitsDemo
 from app.pages.model import ModelPage
 from app.theme import theme
+from app.window.words import milliseconds
 from app.worker_client import WorkerClient
 from core.control import messages as wire
 from tests.desktop.conftest import ToyWorker, make_prediction, make_status
@@ -271,6 +272,18 @@ def test_the_place_of_a_uid(uid: str, shape: tuple[int, ...], cell: tuple[int, i
     assert cell_of(uid, shape) == cell
 
 
+def test_of_a_grid_with_countless_cells_the_list_is_shown_alone(qtbot: QtBot, page: DigitsDemo) -> None:
+    room = page.minimumSizeHint()
+    page.experts.update_status(make_status(grid=(4096, 4096, 4096, 4096), experts=[]))  # the most that a manifest says
+    draw(page.canvas, (0.5, 0.2), (0.5, 0.8))
+    qtbot.waitUntil(lambda: page.result.digit.text() == "3")
+    assert not any(grid.isVisible() for grid in page.experts.grids)
+    assert all(figures.isVisible() for figures in page.experts.lists)
+    page.experts.update_status(make_status())
+    assert all(grid.isVisible() for grid in page.experts.grids)
+    assert page.minimumSizeHint().width() == room.width()
+
+
 def test_a_grid_of_any_dimensions_is_shown_in_two() -> None:
     assert fold((4, 4)) == (4, 4)
     assert fold((8,)) == (8, 1)
@@ -285,4 +298,10 @@ def test_kinds_of_cells() -> None:
 
 
 def test_times_have_few_figures() -> None:
-    assert [lasted(ms) for ms in (0.558, 4.64, 46.1, 999.0, 1234.0)] == ["0.6 ms", "4.6 ms", "46 ms", "999 ms", "1.2 s"]
+    assert [milliseconds(ms) for ms in (0.558, 4.64, 46.1, 999.0, 1234.0)] == [
+        "0.6 ms",
+        "4.6 ms",
+        "46 ms",
+        "999 ms",
+        "1.2 s",
+    ]

@@ -1,6 +1,7 @@
 """Notifications: what lasts, what was reached, what was installed; each once, and none that was turned off."""
 
 import dataclasses
+import os
 import time
 from collections.abc import Iterator
 from importlib import metadata
@@ -114,6 +115,39 @@ def test_each_kind_can_be_turned_off(
     words: dict[str, Any] = {"attention": "Trouble", "milestone": "has lent 1 hour", "update": "has been installed"}
     told = {name for name, text in words.items() if any(text in one for one in heard.told)}
     assert told == words.keys() - {kind}
+
+
+def test_what_was_turned_off_stays_so_before_a_worker_answers(
+    heard: Heard, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(notices, "ATTENTION_S", 0.0)
+    heard.notifier.choose({**dataclasses.asdict(Settings()), "notify_attention": False})
+    later = Heard(folder)
+    later.notifier.trouble(["The worker cannot run."])
+    assert later.told == []
+    later.notifier.choose(dataclasses.asdict(Settings()))
+    later.notifier.trouble(["The disk is full."])
+    assert later.told == ["The disk is full."]
+
+
+def test_nothing_is_said_to_be_of_today_that_no_worker_tells(qtbot: QtBot, heard: Heard) -> None:
+    with qtbot.waitSignal(heard.notifier.lent) as today:
+        heard.notifier.look()
+    assert today.args == [""]
+
+
+def test_nothing_is_written_each_minute(qtbot: QtBot, toy: ToyWorker, heard: Heard, folder: Path) -> None:
+    lent(folder, 0.5)
+    toy.tell_of(read_only(folder))
+    with qtbot.waitSignal(heard.notifier.lent):
+        heard.client.dial()
+    kept, view = folder / "window.ini", heard.notifier._view
+    view.sync()
+    os.utime(kept, (1, 1))
+    with qtbot.waitSignal(heard.notifier.lent):
+        heard.notifier.look()
+    view.sync()
+    assert kept.stat().st_mtime == 1
 
 
 def test_who_looks_at_the_window_sees_the_trouble_there(heard: Heard, monkeypatch: pytest.MonkeyPatch) -> None:

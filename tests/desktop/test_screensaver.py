@@ -20,6 +20,7 @@ from Xlib.ext import screensaver as idle_counter
 from Xlib.protocol import rq
 
 from app.instance import Instance
+from app.pages.grid_card import EVERY_MS
 from app.screensaver import captions, scene
 from app.screensaver.feed import NO_WORKER, NOT_AGREED, Feed, Happened
 from app.screensaver.idle_start import IdleStart, is_due
@@ -217,6 +218,8 @@ def test_it_ends_when_another_window_takes_the_focus(qtbot: QtBot, screen: Scree
     dialog = screen.root.create_window(50, 50, 300, 200, 0, screen.root.get_geometry().depth)
     dialog.map()
     screen.display.sync()
+    managed = screen.display.intern_atom("_NET_CLIENT_LIST")
+    qtbot.waitUntil(lambda: dialog.id in screen.root.get_full_property(managed, X.AnyPropertyType).value)
     screen.xdotool("windowactivate", str(dialog.id))
     assert ended(qtbot, process) == (0, "")
     dialog.destroy()
@@ -508,6 +511,20 @@ def test_state_and_figures_are_those_of_the_worker(qtbot: QtBot, feed: Feed, toy
     ]  # fmt: skip
     toy.hang_up()
     qtbot.waitUntil(lambda: NOT_AGREED in words(feed))
+
+
+def test_at_rest_it_looks_at_nothing_but_still_knows_of_input(qtbot: QtBot, feed: Feed, toy: ToyWorker) -> None:
+    toy.answers["grid"] = lambda params: make_grid(params["layer"])
+    feed.start()
+    qtbot.waitUntil(lambda: len(feed.layers) == 2, timeout=PATIENCE_MS)
+    feed.rest(True)
+    looks = toy.methods().count("grid")
+    qtbot.wait(3 * EVERY_MS)
+    toy.tell("status", make_status(idle_s=0.5))
+    qtbot.waitUntil(lambda: feed.status is not None and feed.status.idle_s == 0.5)
+    assert toy.methods().count("grid") == looks
+    feed.rest(False)
+    qtbot.waitUntil(lambda: toy.methods().count("grid") > looks)
 
 
 def on_screen(view: View) -> QImage:

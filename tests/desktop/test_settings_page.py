@@ -302,6 +302,19 @@ def test_a_group_is_reset_as_a_whole_and_alone(qtbot: QtBot, page: SettingsPage,
     assert toy.settings["theme"] == "dark"
 
 
+def test_what_a_search_hides_is_not_reset(qtbot: QtBot, page: SettingsPage, toy: ToyWorker) -> None:
+    group = page.groups["Network"]
+    page.apply({"upload_kb_s": 500, "download_kb_s": 600, "quota_mb": 30})
+    qtbot.waitUntil(group.reset.isVisible)
+    page.search.setText("at most")
+    assert not page.rows["quota_mb"].isVisible()
+    click(group.reset)
+    qtbot.waitUntil(lambda: (toy.settings["upload_kb_s"], toy.settings["download_kb_s"]) == (0, 0))
+    assert toy.settings["quota_mb"] == 30
+    page.search.clear()
+    assert not group.reset.isVisible()
+
+
 def run_choice(page: SettingsPage) -> RunControl:
     control = page.rows["run"].control
     assert isinstance(control, RunControl)

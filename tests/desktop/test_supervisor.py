@@ -330,6 +330,7 @@ def test_leaving_ends_a_worker_of_another_version(qtbot: QtBot, watched: Watched
     """It says: quit and start Hearth again. The next start must not find the old worker."""
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as old:
         toy.welcome = wire.Welcome(wire.PROTOCOL + 1, "9.0.0", old.pid)
+        toy.write_address()
         watched.supervisor.start()
         qtbot.waitUntil(lambda: watched.supervisor.report.phase is Phase.FAILED)
         assert "version 9.0.0" in watched.supervisor.report.sentence

@@ -1,5 +1,6 @@
 """Try the model on a run that continues text: streaming, choosing a byte, stopping, and what is said when it fails."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,11 +15,11 @@ from app.pages import text as text_page
 from app.pages.hosts import LETTERS, Hosts, absent, missing, name_of
 from app.pages.model import ModelPage
 from app.pages.text import TextDemo
-from app.pages.writing import printable
 from app.theme import theme
 from app.worker_client import WorkerClient
 from core.control import messages as wire
 from core.errors import HearthError
+from core.logs import printable
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.workers import RunningWorker, start_paused, worker
 
@@ -211,6 +212,16 @@ def test_what_this_pc_lacks_is_said() -> None:
     assert absent(ALONE, 12, 48) == "36 of 48 experts are not on this PC; none of them took part."
     assert absent(ALONE, 48, 48) == absent(answers("local", LOFT), 12, 48) == missing(ALONE) == ""
     assert missing(answers("local", "", LOFT, "")).startswith("2 of 4 experts did not answer")
+
+
+def test_bytes_that_come_together_have_no_rate_yet(qtbot: QtBot, talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now)  # a clock that ticks slowly
+    talk.begin(qtbot)
+    for piece in "in":
+        talk.toy.tell("piece", wire.Piece(talk.request, piece, answers("local"), 12.0))
+    qtbot.waitUntil(lambda: talk.written.endswith("in"))
+    assert talk.demo.writing.rate is None
 
 
 def test_a_byte_that_is_no_character_has_its_own_place(qtbot: QtBot, talk: Talk) -> None:

@@ -1,6 +1,7 @@
 """The translations are complete, and what the worker says is understood in whatever way it is put together."""
 
 import re
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -74,10 +75,20 @@ def test_numbers_plurals_and_figures_follow_the_language() -> None:
     assert (number(1234.5, 1), percent(0.972)) == ("1,234.5", "97.2%")
     assert speak("de")
     assert tr("%Ln expert(s)", 1) == "1 Experte" and tr("%Ln expert(s)", 1204) == "1.204 Experten"
+    assert tr("%Ln expert(s)", 4096**4) == "281.474.976.710.656 Experten", "more than Qt counts"
     assert (number(1234.5, 1), percent(0.972)) == ("1.234,5", "97,2\N{NO-BREAK SPACE}%")
-    assert tr_setting("Language") == "Sprache" and tr(mark("Home")) == "Start"
+    assert tr_setting("Language") == "Sprache" and tr(mark("Home")) == "Übersicht"
     assert not speak("de"), "it is spoken already"
     assert speak("en") and locale() == BRITISH
+
+
+@pytest.mark.parametrize("text", ["a, " * 2000, "x and " * 1000, "a (b) " * 1000, "a: b, " * 1000])
+def test_what_no_worker_would_say_holds_up_nobody(text: str) -> None:
+    assert speak("de")
+    start = time.monotonic()
+    assert told(text) == text
+    assert time.monotonic() - start < 0.5  # it took minutes, and ended with a RecursionError
+    speak("en")
 
 
 def test_values_are_put_in_as_they_are() -> None:
@@ -100,7 +111,7 @@ def test_values_are_put_in_as_they_are() -> None:
         ("A full screen (mpv) is in front.", "Ein Vollbild (mpv) ist im Vordergrund."),
         ("Only 512.5 MB of memory are free.", "Nur 512,5 MB Arbeitsspeicher sind frei."),
         ("Goes on with the new month, on 1 December.", "Geht mit dem neuen Monat weiter, am 1. Dezember."),
-        ("This Wayland desktop does not tell idle time", "Diese Wayland-Oberfläche nennt keine Ruhezeit"),
+        ("This Wayland desktop does not tell idle time", "Diese Wayland-Oberfläche nennt keine Leerlaufzeit"),
         (
             "300 MB used; systemd ends compute beyond 4.0 GB (a control group)",
             "300 MB belegt; systemd beendet den Rechenprozess über 4,0 GB (eine Kontrollgruppe)",
@@ -108,10 +119,10 @@ def test_values_are_put_in_as_they_are() -> None:
         (
             "Worker stopped: it ended with exit code 3 (The key file /x cannot be used: it does not hold 64 "
             "hexadecimal digits). Restarting in 4 s.",
-            "Worker angehalten: er endete mit dem Code 3 (Die Schlüsseldatei /x ist nicht zu gebrauchen: sie enthält "
-            "keine 64 hexadezimalen Ziffern). Neustart in 4 s.",
+            "Worker gestoppt: er endete mit dem Exit-Code 3 (Die Schlüsseldatei /x ist nicht zu gebrauchen: sie "
+            "enthält keine 64 hexadezimalen Ziffern). Neustart in 4 s.",
         ),
-        ("A card (off), Another (failed)", "A card (aus), Another (versagt)"),
+        ("A card (off), Another (failed)", "A card (aus), Another (ausgefallen)"),
         ("Nobody has heard this one. You are back.", "Nobody has heard this one. Du bist zurück."),
         ("", ""),
     ],

@@ -86,6 +86,9 @@ def test_the_tooltip_tells_state_reason_and_what_was_lent_today(tray: Tray) -> N
     assert tray.icon.toolTip() == "Hearth: Paused\nYou paused it.\n3 h 12 min today"
     tray.show_state("attention", "word " * 100)
     assert len(tray.icon.toolTip()) == TOOLTIP_CHARACTERS and tray.icon.toolTip().endswith("…\n3 h 12 min today")
+    tray.show_state("paused", "You paused it.")
+    tray.show_today("")
+    assert tray.icon.toolTip() == "Hearth: Paused\nYou paused it.", "nobody tells what was lent today"
 
 
 def test_the_menu_asks_for_what_it_says(qtbot: QtBot, tray: Tray, actions: Actions) -> None:
@@ -151,3 +154,18 @@ def test_a_tray_may_come_and_go(qtbot: QtBot, tray: Tray, panel: type[Panel]) ->
         pass
     assert changed.args == [True]
     assert tray.icon.isVisible()
+
+
+def test_a_notification_is_no_html(tray: Tray, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(QSystemTrayIcon, "showMessage", lambda self, title, text, *rest: told.append(text))
+    tray.tell("The run <a href='http://elsewhere'>a</a> has ended.")
+    assert told[0].startswith("The run ") and "<" not in told[0]
+
+
+def test_another_language_leaves_no_menu_behind(qtbot: QtBot, tray: Tray) -> None:
+    for _ in range(3):
+        tray.speak()
+    tray.show_state("contributing", "This PC is training.")
+    qtbot.waitUntil(lambda: len(tray.menu.findChildren(QMenu)) == 1)
+    assert "Pause" in shown(tray.menu)

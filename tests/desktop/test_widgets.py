@@ -6,26 +6,30 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QFontMetrics
+from PySide6.QtGui import QFontMetrics, QTextDocument
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QApplication, QLabel, QMenu, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
+from shiboken6 import isValid
 
 from app import theme as look
 from app.actions import Actions
-from app.pages.answers import AnswerGrid
+from app.pages.answers import AnswerGrid, AnswerList
 from app.pages.home import HomePage
 from app.pages.hosts import Hosts
+from app.pages.log import LogModel
+from app.pages.network import PeersCard
 from app.theme import theme
 from app.window.buttons import Button, Segmented, Switch
 from app.window.main_window import MainWindow
 from app.window.page import Page
 from app.window.pause import PauseButton, fill_pause_menu, pause_choices, when
-from app.window.sidebar import two_lines
-from app.window.widgets import Card, ElidedLabel, Pair
+from app.window.sidebar import StateChip, two_lines
+from app.window.widgets import Bar, Card, ElidedLabel, Pair
 from app.worker_client import WorkerClient
-from core.control.messages import CurvePoint
+from core.control.messages import Answer, CurvePoint, LogLine, PeerStatus
 from tests.desktop.conftest import make_status
+from tests.zones import zone
 
 SIZES = [(880, 600), (1040, 720), (1600, 1000)]
 
@@ -208,6 +212,29 @@ def test_ctrl_comma_takes_the_ring_along(qtbot: QtBot, plain_theme: None) -> Non
         assert window.ring.target is window.sidebar.buttons[number]
 
 
+@pytest.mark.parametrize("under_a_sheet", [False, True])
+def test_a_control_with_the_focus_may_be_taken_down(qtbot: QtBot, plain_theme: None, under_a_sheet: bool) -> None:
+    window, _ = make_window(qtbot)
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    card = next(card for card in window.current_page().findChildren(Card) if card.isVisible())
+    late = Button("Late")
+    card.body.addWidget(late)
+    late.show()
+    window.ring.by_keyboard = True
+    late.setFocus(Qt.FocusReason.TabFocusReason)
+    assert window.ring.target is late
+    if under_a_sheet:
+        window.why.open_panel()
+    window.ring.by_keyboard = False
+    late.deleteLater()
+    qtbot.waitUntil(lambda: not isValid(late))
+    window.why.close_sheet()
+    window.resize(window.width() + 50, window.height())
+    QApplication.processEvents()
+    assert not window.why.isVisible() and not window.ring.isVisible()
+
+
 def test_the_ring_goes_round_what_a_control_shows(qtbot: QtBot, plain_theme: None) -> None:
     window, _ = make_window(qtbot)
     window.activateWindow()
@@ -287,6 +314,16 @@ def test_pause_choices_say_when_they_end() -> None:
     assert "8" in ends[2] and not ends[2].startswith("until")
 
 
+def test_a_pause_ends_when_it_says_where_clocks_are_set_meanwhile() -> None:
+    with zone("Europe/Berlin"):
+        for evening, hours in ((datetime(2026, 3, 28, 20), 11), (datetime(2026, 10, 24, 20), 13)):
+            tomorrow = pause_choices(evening)[2]
+            assert tomorrow.seconds(evening) == hours * 3600 and tomorrow.end is not None and tomorrow.end.hour == 8
+        night = datetime(2026, 3, 29, 1, 30)
+        hour = pause_choices(night)[1]
+        assert hour.seconds(night) == 3600 and hour.end is not None and (hour.end.hour, hour.end.minute) == (3, 30)
+
+
 def test_pause_menu_and_button(qtbot: QtBot, plain_theme: None) -> None:
     actions = Actions()
     menu = QMenu()
@@ -326,10 +363,44 @@ def test_a_switch_toggles_by_space(qtbot: QtBot, plain_theme: None) -> None:
 
 
 def test_pairs_stack_in_a_small_window(qtbot: QtBot, plain_theme: None) -> None:
-    window, _ = make_window(qtbot, (880, 600))
+    theme().set_scale(1.5)
+    window, _ = make_window(qtbot, (1000, 700))
     found = (pair.findChildren(Card) for pair in window.findChildren(Pair))
     first, second = next(cards[:2] for cards in found if len(cards) > 1)
     assert second.y() > first.geometry().bottom() and first.x() == second.x()
-    window.resize(1040, 720)
+    window.resize(1600, 1000)
     QApplication.processEvents()
     assert second.x() > first.geometry().right() and first.y() == second.y()
+
+
+def test_what_others_say_is_no_html_in_tooltips(qtbot: QtBot) -> None:
+    evil = '<img src="file://elsewhere/picture.png"><b>a peer</b>'
+    label, chip, answers, grid = ElidedLabel(evil), StateChip(), AnswerList(Hosts()), AnswerGrid(0, Hosts())
+    log, peers = LogModel(), PeersCard()
+    for widget in (label, chip, answers, grid, peers):
+        qtbot.addWidget(widget)
+    label.resize(50, 20)
+    label.grab()
+    chip.set_state("attention", evil)
+    answers.set_answers([Answer(0, "digits.0.1.1", 1.0, 1.0, True, host=evil)])
+    log.append([LogLine(1.0, "info", "worker", evil)])
+    peers.show_peers([PeerStatus(evil, "direct", evil, 1.0, 1, 1, 1.0, 0.0)])
+    role = Qt.ItemDataRole.ToolTipRole
+    tips = [label.toolTip(), chip.toolTip(), *(row.toolTip() for row in answers.findChildren(QLabel) if row.toolTip())]
+    tips += [log.data(log.index(0), role), *(peers.model.data(peers.model.index(0, column), role) for column in (0, 1))]
+    assert len(tips) == 6
+    for shown in tips:
+        document = QTextDocument()
+        document.setHtml(shown)  # as a tooltip does
+        assert document.toPlainText().endswith(evil)
+
+
+@pytest.mark.parametrize("share,pixels", [(0.0004, 0), (0.004, 2), (0.5, 100), (1.0, 200)])
+def test_a_bar_is_as_long_as_its_share(qtbot: QtBot, plain_theme: None, share: float, pixels: int) -> None:
+    bar = Bar()
+    qtbot.addWidget(bar)
+    bar.setFixedSize(200, 5)
+    empty = bar.grab().toImage()
+    bar.set_value(share)
+    picture = bar.grab().toImage()
+    assert sum(picture.pixelColor(x, 2) != empty.pixelColor(x, 2) for x in range(200)) == pixels

@@ -1,7 +1,10 @@
 """The app's end of the control socket, against a toy worker on a real socket."""
 
 import os
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +19,8 @@ from pytestqt.qtbot import QtBot
 from app import worker_client
 from app.worker_client import WorkerClient
 from core.control import messages as wire
-from core.errors import HearthError, PictureError
+from core.control.client import ControlClient
+from core.errors import HearthError, NotRunning, PictureError
 from tests.desktop.conftest import ToyWorker, make_prediction, make_status
 
 PICTURE = wire.PredictParams(2, 2, b"\x00\xff\x00\xff")
@@ -167,6 +171,17 @@ def test_a_malformed_line_ends_the_connection(qtbot: QtBot, client: WorkerClient
     assert "sent" in wait_for_end(qtbot, client, toy, line)
 
 
+@pytest.mark.parametrize(
+    "change", [{"grid": ()}, {"grid": (0, 4)}, {"layers": -1}, {"experts": [wire.ExpertStatus("digits", 1, 1)]}]
+)
+def test_a_grid_that_cannot_be_ends_the_connection(
+    qtbot: QtBot, client: WorkerClient, toy: ToyWorker, change: dict[str, Any]
+) -> None:
+    connect(qtbot, client)
+    line = msgspec.json.encode(wire.Event("status", make_status(**change))) + b"\n"
+    assert "something unknown" in wait_for_end(qtbot, client, toy, line)
+
+
 def test_a_malformed_answer_fails_the_request_and_ends_the_connection(
     qtbot: QtBot, client: WorkerClient, toy: ToyWorker
 ) -> None:
@@ -189,6 +204,32 @@ def test_a_worker_of_another_version_is_refused(qtbot: QtBot, client: WorkerClie
         client.dial()
     assert disconnected.args == ["The worker is version 9.0.0, the app 0.1.0: quit and start Hearth again."]
     assert client.refused
+
+
+def test_a_stranger_on_the_port_of_a_killed_worker_is_no_worker(
+    qtbot: QtBot, client: WorkerClient, toy: ToyWorker
+) -> None:
+    toy.token = "f" * 64
+    with qtbot.waitSignal(client.disconnected) as disconnected:
+        client.dial()
+    assert disconnected.args == ["Another program answers at the place of the worker."]
+    assert not client.refused and toy.methods() == []
+    with ThreadPoolExecutor() as threads:
+        command_line = threads.submit(ControlClient, toy.folder)
+        qtbot.waitUntil(command_line.done)
+        assert isinstance(command_line.exception(), NotRunning)
+
+
+@pytest.mark.parametrize("pid", [-1, 0, 1])
+def test_a_stranger_names_no_process_that_is_ended(
+    qtbot: QtBot, client: WorkerClient, toy: ToyWorker, pid: int
+) -> None:
+    """Whoever speaks another version is sent a signal at the end; to -1 it would end all that the user runs."""
+    toy.welcome = wire.Welcome(wire.PROTOCOL + 1, "9.0.0", pid)
+    toy.token = "f" * 64
+    with qtbot.waitSignal(client.disconnected):
+        client.dial()
+    assert not client.refused and client.pid == os.getpid()
 
 
 def test_a_wrong_token_is_told_by_the_worker(qtbot: QtBot, client: WorkerClient, toy: ToyWorker) -> None:
@@ -260,6 +301,34 @@ def test_a_flood_leaves_the_window_its_turn(
     qtbot.waitUntil(lambda: len(turns) == 1000)
     assert len(texts) == 1000
     assert len(set(turns)) > 500  # what the window had to do was done in between
+
+
+def test_a_flood_that_goes_on_leaves_the_window_as_many_turns(
+    qtbot: QtBot, client: WorkerClient, toy: ToyWorker
+) -> None:
+    """The more comes while lines wait, the more of them were taken in each turn, until the window had none."""
+    connect(qtbot, client)
+    texts: list[str] = []
+    turns: list[int] = []
+    line = msgspec.json.encode(wire.Event("log", wire.LogLine(1.0, "info", "worker", "x" * 5000))) + b"\n"
+
+    def take(line: wire.LogLine) -> None:
+        texts.append(line.text)
+        end = time.perf_counter() + worker_client.BURST_S / 4
+        while time.perf_counter() < end:
+            pass
+
+    def turn() -> None:
+        turns.append(len(texts))
+        if len(turns) <= 40:
+            toy.send(line * 10)
+
+    client.log.connect(take)
+    window = QTimer(interval=0)
+    window.timeout.connect(turn)
+    window.start()
+    qtbot.waitUntil(lambda: len(texts) == 400)
+    assert max(after - before for before, after in pairwise(turns)) <= 10
 
 
 def test_dialling_twice_makes_one_connection(qtbot: QtBot, client: WorkerClient, toy: ToyWorker) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from core.control.messages import NetworkStatus
+from core.control.messages import NetworkStatus, Status
 from tests.swarm.namespaces import ROOT, Host, NamespaceError
 from tests.workers import never_busy, start_paused, wait_until
 
@@ -15,10 +15,17 @@ PORT = 4000
 
 
 class WorkerPeer:
-    """One `hearth worker` on a host. It starts no torch, unless it computes."""
+    """One `hearth worker` on a host. It starts no torch, unless it computes; it listens at `PORT`, unless it joins as
+    the one of the app does."""
 
     def __init__(
-        self, host: Host, folder: Path, *arguments: str, via: "WorkerPeer | None" = None, computes: bool = False
+        self,
+        host: Host,
+        folder: Path,
+        *arguments: str,
+        via: "WorkerPeer | None" = None,
+        computes: bool = False,
+        joins: bool = False,
     ) -> None:
         self.host, self.folder = host, folder
         self.seen: NetworkStatus | None = None
@@ -27,7 +34,8 @@ class WorkerPeer:
         if not computes:
             start_paused(folder)
         bootstrap = ("--bootstrap", f"{via.name}@{via.host.address}:{PORT}") if via else ()
-        command = ["worker", "--listen", f"0.0.0.0:{PORT}", *bootstrap, *arguments]
+        way = ("--join",) if joins else ("--listen", f"0.0.0.0:{PORT}")
+        command = ["worker", *way, *bootstrap, *arguments]
         null = subprocess.DEVNULL
         self.process = host.start(self._command(*command), cwd=ROOT, stdin=null, stdout=null, stderr=null)
         self.name: str = wait_until(self.network, f"the worker on {host.name}").peer
@@ -43,6 +51,11 @@ class WorkerPeer:
             return None
         self.seen = msgspec.json.decode(text, type=NetworkStatus)
         return self.seen
+
+    def experts(self) -> set[str]:
+        """Those that `hearth status --json` says are here."""
+        status = msgspec.json.decode(self.host.inside(*self._command("status", "--json")), type=Status)
+        return {expert.uid for expert in status.experts}
 
     def path(self, other: "WorkerPeer") -> str | None:
         """How the other is reached now; None: it is not connected."""

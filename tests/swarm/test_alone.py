@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from core.community.messages import Series, Session, Yield
-from core.control.messages import Status
+from core.control.messages import GridStatus, Status
 from core.errors import ProtocolError
 from tests.workers import RunningWorker, hearth, wait_until, worker
 
@@ -47,6 +47,10 @@ def test_every_expert_learns_and_the_status_tells(trained: RunningWorker) -> Non
     assert len(status.experts) == 32
     assert status.step > 0 and status.samples >= status.step and status.loss is not None
     assert {process.name for process in status.processes} == {"worker", "compute"}
+    for layer in (0, 1):
+        cells = trained.ask("grid", {"layer": layer}, GridStatus).cells
+        assert len(cells) == 16 and all(cell.here and cell.calls > cell.version > 0 for cell in cells)  # type: ignore[operator]
+        assert all(cell.load for cell in cells)
 
 
 @pytest.mark.timeout(360)
@@ -81,6 +85,7 @@ def test_pausing_stops_compute_frees_its_memory_and_resuming_goes_on(trained: Ru
     paused = trained.status()
     assert [process.name for process in paused.processes] == ["worker"]
     assert paused.checkpoint_step == paused.step > 0
+    wait_until(lambda: not any(cell.load for cell in trained.ask("grid", {"layer": 0}, GridStatus).cells), "no load")
     trained.call("resume")
     resumed = trained.until(training, "training")
     assert resumed.step >= paused.step

@@ -240,6 +240,27 @@ def test_peers_on_one_lan_find_each_other(internet: Internet) -> None:
     assert stranger.do("state")["known"] == []
 
 
+def test_the_workers_of_two_apps_on_one_lan_need_no_address_to_share_a_run(internet: Internet, tmp_path: Path) -> None:
+    router = internet.router("a", nat="cone")
+    for name in ("shy", "first", "second"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "settings.json").write_text(json.dumps({"version": 3, "lan": name != "shy"}))
+    shy, first, second = (
+        WorkerPeer(internet.host(name, router), tmp_path / name, joins=True, computes=name != "shy")
+        for name in ("shy", "first", "second")
+    )
+    first.until_path(second, "direct", 30)
+    second.until_path(first, "direct", 30)
+
+    def shared() -> bool:
+        here, there = first.experts(), second.experts()
+        return bool(here and there) and not here & there and len(here | there) == 32
+
+    wait_until(shared, "each expert of the run at one of them", 60)
+    state = shy.network()
+    assert state is not None and state.peers == []
+
+
 def test_a_slow_lossy_line_works(internet: Internet) -> None:
     public = Peer(internet.host("public"), backbone=True)
     left = Peer(internet.host("left", internet.router("a", nat="cone")), bootstrap=[public])

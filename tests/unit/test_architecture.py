@@ -37,7 +37,7 @@ LAYERS = [
     {"core.runtime", "core.training", "core.policy", "core.community"},
     {"core.compute", "core.worker"},
     {"core.control"},
-    {"core.cli", "core.__main__"},
+    {"core.cli", "core.commands", "core.__main__"},
     {"app"},
 ]
 

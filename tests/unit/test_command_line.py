@@ -7,6 +7,9 @@ import msgspec
 import pytest
 
 from core import cli
+from core.commands import common
+from core.community.ledger import Ledger
+from core.community.messages import Amounts
 from core.control.devices import describe
 from core.control.doctor import examine
 from core.control.messages import DeviceStatus, DhtRecord, DhtStatus, Finding, NetworkStatus, PeerStatus, RuleStatus
@@ -34,7 +37,7 @@ class Worker:
 @pytest.fixture
 def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
     def run(*arguments: str, **answers: list[Any]) -> tuple[int, str]:
-        monkeypatch.setattr(cli, "_client", lambda options: Worker(**answers))
+        monkeypatch.setattr(common, "client", lambda options: Worker(**answers))
         return cli.main(list(arguments)), capsys.readouterr().out
 
     return run
@@ -108,3 +111,13 @@ def test_shares_of_a_processor_are_no_more_than_all_of_it() -> None:
 
     cpu = DeviceStatus("cpu", "Processor", "cpu", True, "", load=0.12, others=0.99)
     assert "12% used by Hearth, 88% by other programs" in describe(Of([cpu]))  # type: ignore[arg-type]
+
+
+def test_what_was_sent_is_counted_as_the_app_and_providers_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ledger = Ledger(tmp_path)
+    ledger.add("digits", "network.expert", Amounts(bytes_out=5_000_000))
+    ledger.close()
+    assert cli.main(["stats", "--data-dir", str(tmp_path)]) == 0
+    assert "5 MB" in capsys.readouterr().out

@@ -12,23 +12,15 @@ from torch import Tensor
 from core.errors import DeviceError
 from core.experts.layer import Call
 from core.runtime.backend import MAX_ROWS
-from core.runtime.crew import crew
 from core.runtime.device import CPU, Device, fault_of, lacks_memory, open_device
 from core.runtime.runtime import PASS_S, Runtime
 from core.runtime.switch import Switch
 from tests.unit import test_trainer, text_run
 from tests.unit.device_checks import UID, assert_same, check_moves, check_results, expert, samples, whole
 from tests.unit.fake_cuda import CUDA, ID, FakeCuda
+from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
 
 KINDS = ["ffn", "transformer_ffn"]
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    threads = crew.threads
-    crew.resize(1)
-    yield
-    crew.resize(threads)
 
 
 @pytest.fixture

@@ -2,14 +2,13 @@
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
 import msgspec
 import psutil
 import pytest
-import torch
 from torch import Tensor
 
 from core import manifest as manifests
@@ -20,14 +19,7 @@ from core.runtime.runtime import Runtime
 from core.runtime.switch import Switch
 from core.training import trainer as trainer_module
 from core.training.trainer import Trainer
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
 
 
 class Far:

@@ -46,6 +46,7 @@ class Place:
         self.delay = {"forward": USUAL_S, "backward": USUAL_S}
         self.spoil: Callable[[Tensor], Tensor] = lambda rows: rows
         self.spoil_gradient: Callable[[Tensor], Tensor] = lambda rows: rows
+        self.version: Callable[[], int] = lambda: 0
         self.asked: Counter[str] = Counter()
         self.cancelled: Counter[str] = Counter()
 
@@ -59,7 +60,8 @@ class Place:
 
     async def forward(self, calls: Sequence[Call], passage: int, inference: bool = False) -> list[Output | None]:
         await self._wait("forward")
-        return [Output(self.spoil(self.backends[call.uid].forward(call.inputs)), 0) for call in calls]
+        version = self.version()
+        return [Output(self.spoil(self.backends[call.uid].forward(call.inputs)), version) for call in calls]
 
     async def backward(self, calls: Sequence[Call], passage: int) -> list[Tensor | None]:
         await self._wait("backward")
@@ -266,11 +268,17 @@ def test_an_answer_that_cannot_be_right_is_left_out_and_its_host_suspected(lie: 
     run(main())
 
 
-def test_noise_is_found_by_repeating_requests_and_honest_hosts_are_not_accused() -> None:
+@pytest.mark.parametrize(("versions", "batches"), [(itertools.repeat(0), 3), (itertools.count(), 8)])
+def test_noise_is_found_by_repeating_requests_and_honest_hosts_are_not_accused(
+    versions: Iterator[int], batches: int
+) -> None:
+    """Also where its host names another version each time, of which some are excused."""
+
     async def main() -> None:
         setup = Setup(k_min=1, audit=0.01)
         setup.places["b"].spoil = torch.randn_like
-        for _ in range(3):
+        setup.places["b"].version = versions.__next__
+        for _ in range(batches):
             await setup.layer.forward(setup.x)
             await asyncio.sleep(2 * USUAL_S)
         assert setup.points["b"] >= 10, "no ban"
@@ -298,5 +306,30 @@ def test_false_gradients_are_found_by_trying_them_and_honest_hosts_are_not_accus
             await asyncio.sleep(2 * USUAL_S)
         assert setup.points["b"] >= 10, "no ban"
         assert set(setup.points) == {"b"}
+
+    run(main())
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_hosts_that_went_on_with_another_state_in_between_are_not_accused(direction: str) -> None:
+    async def main() -> None:
+        setup = Setup(k_min=1, audit=1.0)
+
+        def take_over(version: int) -> None:
+            for parameter in itertools.chain(*(backend.module.parameters() for backend in setup.backends.values())):
+                parameter.copy_(torch.randn_like(parameter))
+            for place in setup.places.values():
+                place.version = lambda: version
+
+        take_over(1)
+        for version in (9, 4):
+            _, passed = await setup.layer.forward(setup.x)
+            if direction == "backward":
+                await asyncio.sleep(2 * USUAL_S)  # the forward's audit has ended
+                await setup.layer.backward(passed, setup.gradient)
+            take_over(version)  # while the audit is on its way
+            await asyncio.sleep(2 * USUAL_S)
+        assert not setup.points
 
     run(main())

@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from core.community.reading import Reader, read_only
 from core.errors import DataFolderError, ProtocolError
 from tests import a_year
 from tests.workers import ROOT
+from tests.zones import unix, zone
 
 NOON = 1_795_262_400.0
 """21 November 2026, 12:00 UTC."""
@@ -42,19 +42,9 @@ class Clock:
 
 
 @pytest.fixture(autouse=True)
-def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with zone(monkeypatch, "UTC"):
+def utc() -> Iterator[None]:
+    with zone("UTC"):
         yield
-
-
-@contextmanager
-def zone(monkeypatch: pytest.MonkeyPatch, name: str) -> Iterator[None]:
-    """Within it this PC is in another time zone."""
-    with monkeypatch.context() as patch:
-        patch.setenv("TZ", name)
-        time.tzset()
-        yield
-    time.tzset()
 
 
 def read(folder: Path, now: float = NOON) -> Totals:
@@ -79,7 +69,7 @@ async def test_what_is_added_is_told_at_once_and_kept_over_restarts(tmp_path: Pa
     ledger.add("text", "cpu", Amounts(tokens=100, seconds=0.25))
     ledger.add("text", "network.expert", Amounts(bytes_in=7, bytes_out=5))
     told = await ledger.totals()
-    assert told.since == NOON
+    assert told.since == NOON + 30, "the middle of the first minute"
     assert told.today.amounts == Amounts(tokens=100, seconds=0.25, bytes_in=7, bytes_out=5)
     assert told.week == told.all and told.all.amounts.samples == 32 and told.all.amounts.seconds == 0.75
     assert told.all.runs["digits"] == Amounts(samples=32, calls=8, seconds=0.5)
@@ -88,7 +78,7 @@ async def test_what_is_added_is_told_at_once_and_kept_over_restarts(tmp_path: Pa
     clock.now += 7 * DAY
     ledger.close()
     kept = read(tmp_path, clock.now)
-    assert (kept.all, kept.week.amounts, kept.since) == (told.all, Amounts(), NOON - NOON % DAY)
+    assert (kept.all, kept.week.amounts, kept.since) == (told.all, Amounts(), told.since)
     again = Ledger(tmp_path, clock)
     again.add("digits", "cpu", Amounts(samples=1))
     assert (await again.totals()).all.amounts.samples == 33
@@ -250,8 +240,8 @@ def test_a_clock_far_ahead_for_a_while_costs_no_history(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["Europe/Berlin", "America/Los_Angeles", "Pacific/Auckland", "Asia/Kathmandu"])
-def test_days_begin_at_local_midnight(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    with zone(monkeypatch, name):
+def test_days_begin_at_local_midnight(tmp_path: Path, name: str) -> None:
+    with zone(name):
         start = midnight(NOON)
         assert time.localtime(start)[3:6] == (0, 0, 0)
         clock = Clock(start - 1)
@@ -268,19 +258,53 @@ def test_days_begin_at_local_midnight(tmp_path: Path, monkeypatch: pytest.Monkey
         assert days.values == {"": [1, 110]} and days.times == [start - DAY, start, start + DAY]
 
 
+def test_a_day_with_two_midnights_begins_with_the_first_and_one_with_none_when_it_can() -> None:
+    with zone("America/Havana"):
+        autumn = unix(2026, 11, 1, 12)
+        assert time.localtime(midnight(autumn))[2:4] == (1, 0) and midnight(autumn, 1) - midnight(autumn) == 25 * HOUR
+        assert midnight(midnight(autumn) + HOUR / 2) == midnight(autumn) == midnight(autumn - DAY, 1)
+        spring = unix(2026, 3, 8, 12)
+        assert time.localtime(midnight(spring))[2:4] == (8, 1) and midnight(spring, 1) - midnight(spring) == 23 * HOUR
+
+
+@pytest.mark.parametrize("name", ["America/Los_Angeles", "UTC", "Pacific/Auckland"])
+def test_the_first_day_is_a_local_one(tmp_path: Path, name: str) -> None:
+    with zone(name):
+        for hour in (1, 23):
+            begun, folder = midnight(NOON) + hour * HOUR, tmp_path / str(hour)
+            folder.mkdir()
+            ledger = Ledger(folder, Clock(begun))
+            ledger.add("digits", "cpu", Amounts(samples=1))
+            ledger.close()
+            since = read(folder).since
+            assert since is not None and time.localtime(since)[:3] == time.localtime(begun)[:3]
+
+
+def test_where_midnight_lies_within_an_hour_it_counts_for_the_day_of_its_middle(tmp_path: Path) -> None:
+    with zone("Asia/Kathmandu"):  # 5:45 ahead
+        clock = Clock(midnight(NOON) + 10 * MINUTE)
+        ledger = Ledger(tmp_path, clock)
+        ledger.add("digits", "cpu", Amounts(samples=1))
+        ledger.close()
+        file = sqlite3.connect(tmp_path / schema.FILE)
+        with file:
+            file.execute("DELETE FROM amounts WHERE width = ?", (MINUTE,))  # as after some days
+        file.close()
+        assert read(tmp_path, NOON).today.amounts.samples == 1
+        assert history(tmp_path, "samples", midnight(NOON), NOON).values == {"": [1]}
+
+
 @pytest.mark.parametrize("name", ["UTC", "Europe/Berlin", "America/Los_Angeles"])
-def test_sums_by_day_and_month_are_exact_also_after_a_restart(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    with zone(monkeypatch, name):
-        december = time.mktime((2026, 12, 1, 0, 0, 0, 0, 0, -1))
+def test_sums_by_day_and_month_are_exact_also_after_a_restart(tmp_path: Path, name: str) -> None:
+    with zone(name):
+        december = unix(2026, 12, 1, 0)
         clock = Clock()
         ledger = Ledger(tmp_path, clock)
-        for moment in (december - 40 * DAY, december - 1, december, december + DAY - 1, december + DAY):
-            clock.now = moment
+        for now in (december - 40 * DAY, december - 1, december, december + DAY - 1, december + DAY):
+            clock.now = now
             ledger.add("digits", "cpu", Amounts(kwh=0.5, bytes_in=2))
             ledger.add("text", "GPU-1", Amounts(kwh=0.25))
-            assert ledger.days.sum(days.day(moment)).kwh in (0.75, 1.5)
+            assert ledger.days.sum(days.day(now)).kwh in (0.75, 1.5)
         clock.now = december - 1  # a clock that is set back finds its day and month again
         ledger.add("digits", "", Amounts(bytes_in=3))
         for _ in range(2):
@@ -292,12 +316,12 @@ def test_sums_by_day_and_month_are_exact_also_after_a_restart(
         ledger.close()
 
 
-def test_a_day_may_have_23_or_25_hours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with zone(monkeypatch, "Europe/Berlin"):
-        spring = time.mktime((2026, 3, 29, 12, 0, 0, 0, 0, -1))
+def test_a_day_may_have_23_or_25_hours(tmp_path: Path) -> None:
+    with zone("Europe/Berlin"):
+        spring = unix(2026, 3, 29, 12)
         times = history(tmp_path, "samples", spring - DAY, spring + DAY).times
         assert [end - start for start, end in pairwise(times)] == [DAY, DAY - HOUR, DAY]
-        autumn = time.mktime((2026, 10, 25, 12, 0, 0, 0, 0, -1))
+        autumn = unix(2026, 10, 25, 12)
         times = history(tmp_path, "samples", autumn, autumn + 1).times
         assert times[1] - times[0] == DAY + HOUR
 

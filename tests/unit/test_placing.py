@@ -17,18 +17,10 @@ from core.compute.messages import Placed, SetDevice, ToWorker, Work
 from core.compute.pipe import Pipe
 from core.compute.placing import Placing
 from core.runtime.checkpoints import CheckpointStore
-from core.runtime.crew import crew
 from core.runtime.device import CPU, Device
 from tests.unit import test_trainer
 from tests.unit.fake_cuda import ID, FakeCuda
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    threads = crew.threads
-    crew.resize(1)
-    yield
-    crew.resize(threads)
+from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
 
 
 @pytest.fixture

@@ -6,12 +6,11 @@ its own. Only the network is left out: a request is handed over at once.
 
 import asyncio
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 import msgspec
 import pytest
-import torch
 
 from core import manifest as manifests
 from core.compute import messages
@@ -31,17 +30,10 @@ from core.runtime.switch import Switch
 from core.training.trainer import Trainer
 from tests.bench import virtual_time
 from tests.bench.scaling import SpreadDirectory
+from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
 
 PEERS = "aa" * 32, "bb" * 32
 STEPS = 24
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 class Wire:

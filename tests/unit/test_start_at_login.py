@@ -51,6 +51,11 @@ def test_linux_odd_names_of_folders_are_quoted_twice(autostart: Path, tmp_path: 
     assert entry(autostart)["Exec"].endswith('"/data/50%% of \\\\"my\\\\" \\\\$HOME\\\\\\\\x"')
 
 
+def test_linux_a_folder_adds_no_line(autostart: Path, tmp_path: Path) -> None:
+    assert start_at_login(Path("/data/a\nHidden=true\r"), True) is True
+    assert entry(autostart)["Exec"].endswith('"/data/a\\nHidden=true\\r"')
+
+
 @pytest.mark.parametrize("line", ["Hidden=true", "X-GNOME-Autostart-enabled=false"])
 def test_linux_the_desktop_may_have_switched_it_off(autostart: Path, tmp_path: Path, line: str) -> None:
     start_at_login(tmp_path, True)

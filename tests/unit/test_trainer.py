@@ -3,7 +3,7 @@
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -26,18 +26,11 @@ from core.training import datasets
 from core.training.predict import predict
 from core.training.trainer import Trainer
 from tests.bench.throughput import PlainLoop
+from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
 from tests.workers import ROOT
 
 SAMPLES = 30_000
 """Within which 0.95 must be reached: half a minute's work of one busy core."""
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def digits(**training: float) -> Manifest:

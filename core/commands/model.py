@@ -1,0 +1,90 @@
+"""Asking the model: predict, generate."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from core.commands import common
+from core.errors import PictureError, QuestionError
+
+PICTURE_BYTES = 20 << 20
+"""A larger file is no picture of a digit."""
+PICTURE_PIXELS = 50_000_000
+
+
+def predict(options: argparse.Namespace) -> None:
+    from core.control.messages import Prediction
+
+    with common.client(options) as client:
+        answer = client.call("predict", read_picture(options.file), Prediction, 40.0)
+    if options.json:
+        common.print_json(answer)
+        return
+    digit = max(range(len(answer.probabilities)), key=lambda index: answer.probabilities[index])
+    accuracy = "" if answer.accuracy is None else f", {answer.accuracy:.1%} right on unseen digits"
+    article = "an" if digit == 8 else "a"
+    print(f"Looks like {article} {digit}, {answer.probabilities[digit]:.1%} sure (step {answer.step:,}{accuracy}).")
+
+
+def generate(options: argparse.Namespace) -> None:
+    """The text goes to stdout as it comes, what is to be said about it to stderr."""
+    import msgspec
+
+    from core.control.messages import Continued, GenerateParams
+    from core.logs import printable
+
+    begun = False
+
+    def show(piece: dict[str, Any]) -> None:
+        nonlocal begun
+        prompt, begun = "" if begun else options.prompt, True
+        if options.json:
+            print(msgspec.json.encode(piece).decode(), flush=True)
+        else:
+            print(prompt + printable(piece["text"]), end="", flush=True)
+
+    limits = {"length": options.length, "temperature": options.temperature, "seed": options.seed}
+    try:
+        params = msgspec.convert({"prompt": options.prompt, **limits}, GenerateParams)
+    except msgspec.ValidationError as error:
+        raise QuestionError(f"The model cannot be asked that: {error}.") from error
+    with common.client(options) as client:
+        done = client.call("generate", params, Continued, 40.0, show)
+    print("" if options.json else "\n", end="", flush=True)
+    unseen = "" if done.bits is None else f", {done.bits:.2f} bits a byte on unseen text"
+    about = f"{done.bytes} bytes in {done.seconds:.1f} s, step {done.step:,}{unseen}, --seed {done.seed}"
+    print(msgspec.json.encode(done).decode() if options.json else about, file=None if options.json else sys.stderr)
+
+
+def read_picture(path: Path) -> dict[str, Any]:
+    """The parameters of a prediction request for a PNG file: grey, ink 255, at most 256 pixels a side.
+
+    Raises:
+        PictureError: missing, too large, or no PNG.
+    """
+    from PIL import Image, ImageChops, UnidentifiedImageError
+
+    from core.control.messages import PICTURE_SIDE
+
+    Image.MAX_IMAGE_PIXELS = None  # the limit below is told in a sentence, and holds before anything is unpacked
+    try:
+        if path.stat().st_size > PICTURE_BYTES:
+            raise PictureError(f"{path} is larger than {PICTURE_BYTES >> 20} MB: no picture of a digit.")
+        with Image.open(path, formats=["PNG"]) as image:
+            if image.width * image.height > PICTURE_PIXELS:
+                raise PictureError(f"{path} has {image.width} x {image.height} pixels: too many for a digit.")
+            paper = Image.new("RGBA", image.size, "white")
+            paper.alpha_composite(image.convert("RGBA"))
+    except FileNotFoundError:
+        raise PictureError(f"There is no file {path}.") from None
+    except (UnidentifiedImageError, SyntaxError, ValueError):
+        raise PictureError(f"{path} is no PNG picture that can be read.") from None
+    except OSError as error:
+        raise PictureError(f"{path} cannot be read: {error.strerror or error}.") from None
+    grey = paper.convert("L")
+    corners = [grey.crop((x, y, x + 1, y + 1)).tobytes()[0] for x in (0, grey.width - 1) for y in (0, grey.height - 1)]
+    if sorted(corners)[2] > 127:  # most corners are light: dark ink on light paper
+        grey = ImageChops.invert(grey)
+    grey.thumbnail((PICTURE_SIDE, PICTURE_SIDE))
+    return {"width": grey.width, "height": grey.height, "pixels": grey.tobytes()}
