@@ -26,6 +26,8 @@ TURN_S = 0.02
 """For which an expert is copied at once."""
 SAVE_S = 30.0
 """Between two checkpoints: the most work that a crash may lose."""
+FIRST_S, LONGER = 5.0, 1.5
+"""To the first checkpoint, and how much longer to each later one: in a young run a crash would lose most of it."""
 SPACE_S = 12.0
 """For the worker to look through its files, and to make room; less than what it waits for a process that says nothing
 while it saves."""
@@ -62,10 +64,12 @@ class Saving:
 
     async def regularly(self, switch: Switch) -> None:
         """For ever, while the switch is on."""
+        wait_s = FIRST_S
         while True:
-            await asyncio.sleep(SAVE_S)
+            await asyncio.sleep(min(wait_s, SAVE_S))
             if switch.is_on:
                 await self.save()
+                wait_s = min(LONGER * wait_s, SAVE_S)
 
     async def save(self, gpu_is_lost: bool = False) -> str | None:
         """Save what has changed; a failure is told, returned, and tried again at the next occasion.

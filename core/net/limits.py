@@ -159,6 +159,14 @@ class Bans:
         record = self._records.get(key)
         return max(0.0, record.until - now) if record else 0.0
 
+    def distrusts(self, key: bytes, now: float) -> bool:
+        """Whether the peer was banned not long ago: within `forget_s`, if it was once."""
+        record = self._records.get(key)
+        if record is None:
+            return False
+        self._decay(record, now)
+        return record.bans >= 0.5
+
     def score(self, key: bytes, now: float) -> float:
         """The peer's strikes, decayed."""
         record = self._records.get(key)

@@ -295,6 +295,10 @@ class RpcNode:
         if self.bans.strike(peer, points, time.monotonic()) and (link := self.pool.links.get(peer)) is not None:
             link.close("banned")
 
+    def distrusts(self, peer: PeerId) -> bool:
+        """Whether a peer was banned within the last hour or, if that was not the first time, some hours."""
+        return self.bans.distrusts(peer, time.monotonic())
+
     # --- what links ask of their owner
 
     def admit(self, link: Link, header: Header, size: int) -> None:

@@ -179,14 +179,16 @@ class Copies:
             self._told.clear()  # nobody was there
 
     async def find(self, parts: Iterable[str]) -> dict[str, list[Copy]]:
-        """Who keeps each part according to the DHT, the newest first; other peers only."""
+        """Who keeps each part according to the DHT, the newest first; other peers only, and none that was banned."""
         wanted = list(parts)
         records = await self._dht.get_many(map(self._key, wanted))
+        peers = {record.peer for found in records.values() for record in found.values()}
+        bad = {self._node.peer, *filter(self._node.distrusts, peers)}
         found: dict[str, list[Copy]] = {}
         for part in wanted:
             for subkey, record in records[self._key(part)].items():
                 with contextlib.suppress(msgspec.MsgspecError):
-                    if subkey == own_subkey(record.peer) and record.peer != self._node.peer:
+                    if subkey == own_subkey(record.peer) and record.peer not in bad:
                         told = msgspec.msgpack.decode(record.value, type=_CopyRecord)
                         blob = Blob(part, told.version, told.sha256.hex(), told.size)
                         found.setdefault(part, []).append(Copy(record.peer, blob))
@@ -338,6 +340,8 @@ class Copies:
             raise CallRefused("This peer is busy with other copies. Ask it again in a moment.")
         self._keeping += 1
         try:
+            if self._node.distrusts(context.peer):
+                return BlobKept(False, "You were banned not long ago.")
             if request.sha256 in self._rejected:
                 return BlobKept(False, "This file could not be used.")
             if newest is not None and not await self._may_replace(request.part, context.peer):

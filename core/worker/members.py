@@ -1,4 +1,8 @@
-"""The peers of a run: each tells in the DHT what it can host; who does not answer any more is found out early."""
+"""The peers of a run: each tells in the DHT what it can host; who does not answer any more is found out early.
+
+Who was banned not long ago is as good as dead here, also when the ban is over: what it hosts is hosted anew by those
+who know it, and it is handed nothing.
+"""
 
 import asyncio
 import contextlib
@@ -119,19 +123,21 @@ class Members:
         return self.known
 
     def is_dead(self, peer: PeerId) -> bool:
-        """Whether a peer did not answer any more, and has told nothing since."""
-        return peer_text(peer) in self._dead
+        """Whether a peer did not answer any more, and has told nothing since, or was banned."""
+        return peer_text(peer) in self._dead or self._node.distrusts(peer)
 
     @property
     def any_dead(self) -> bool:
-        """Whether there are records of dead peers."""
+        """Whether there may be records of dead peers."""
         now = self._dht.clock.now()
         # what such a peer told of its experts may live a little longer
         self._dead = {peer: until for peer, until in self._dead.items() if until + INTRODUCE_S > now}
-        return bool(self._dead)
+        return bool(self._dead) or any(self._node.distrusts(parse_peer(peer)) for peer in self._read)
 
     def _is_dead(self, peer: str, expires: float) -> bool:
-        """Whether a record is one from before the peer was found dead."""
+        """Whether a record is one from before the peer was found dead, or of one that was banned."""
+        if self._node.distrusts(parse_peer(peer)):
+            return True
         if expires <= self._dead.get(peer, 0.0):
             return True
         if self._dead.pop(peer, None) is not None:

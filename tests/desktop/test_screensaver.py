@@ -97,10 +97,14 @@ class Screen:
         self.processes.append(process)
         return process
 
+    def shown(self) -> list[str]:
+        """The numbers of the screensaver's windows that are shown."""
+        return self.xdotool("search", "--onlyvisible", "--name", NAME, check=False).split()
+
     def windows(self) -> list[tuple[int, ...]]:
-        """Places and sizes of the screensaver's windows that are shown."""
+        """Their places and sizes."""
         found = []
-        for window in self.xdotool("search", "--onlyvisible", "--name", NAME, check=False).split():
+        for window in self.shown():
             shape = self.xdotool("getwindowgeometry", "--shell", window, check=False)
             values = dict(line.split("=") for line in shape.splitlines())
             if values:
@@ -110,9 +114,12 @@ class Screen:
     def picture(self) -> Image.Image:
         return ImageGrab.grab(xdisplay=self.environment["DISPLAY"]).convert("RGB")
 
+    def active(self) -> str:
+        """The number of the window that has the focus; empty: none has."""
+        return self.xdotool("getactivewindow", check=False).strip()
+
     def is_covered(self) -> bool:
-        active = self.root.get_full_property(self.display.intern_atom("_NET_ACTIVE_WINDOW"), X.AnyPropertyType)
-        return self.windows() == [(0, 0, *SIZE)] and active is not None and is_lit(self.picture())
+        return self.windows() == [(0, 0, *SIZE)] and self.active() in self.shown() and is_lit(self.picture())
 
 
 def is_lit(picture: Image.Image) -> bool:
@@ -218,9 +225,12 @@ def test_it_ends_when_another_window_takes_the_focus(qtbot: QtBot, screen: Scree
     dialog = screen.root.create_window(50, 50, 300, 200, 0, screen.root.get_geometry().depth)
     dialog.map()
     screen.display.sync()
-    managed = screen.display.intern_atom("_NET_CLIENT_LIST")
-    qtbot.waitUntil(lambda: dialog.id in screen.root.get_full_property(managed, X.AnyPropertyType).value)
-    screen.xdotool("windowactivate", str(dialog.id))
+
+    def takes_the_focus() -> bool:
+        screen.xdotool("windowactivate", str(dialog.id), check=False)  # in vain until the window manager knows it
+        return screen.active() == str(dialog.id)
+
+    qtbot.waitUntil(takes_the_focus, timeout=PATIENCE_MS)
     assert ended(qtbot, process) == (0, "")
     dialog.destroy()
     screen.display.sync()

@@ -12,6 +12,7 @@ from core.errors import CallRefused
 from core.experts.dht_directory import DHTDirectory
 from core.experts.directory import HostState
 from core.experts.grid import Grid, Uid
+from core.identity import peer_text
 from core.net.rpc import Context, RpcNode
 from core.worker import hosting
 from core.worker.blobs import Blobs
@@ -93,6 +94,37 @@ async def test_a_stranger_with_a_huge_version_takes_nothing_that_was_hosted_for_
             for _ in range(5):
                 await host._tick()
             assert len(host.hosted()) == len(CELLS)
+
+
+async def test_what_a_liar_hosts_is_hosted_anew_and_kept_when_its_ban_is_over(tmp_path: Path) -> None:
+    async with peers(2) as (honest, liar):
+        copies = _copies(tmp_path, honest)
+        async with (
+            DHTDirectory(honest.dht, honest.rpc, GRID) as directory,
+            DHTDirectory(liar.dht, liar.rpc, GRID) as false,
+        ):
+            claim_all(liar.rpc)
+            false.host_here({uid: HostState(0.0, HUGE) for uid in CELLS})
+            await false.announce()
+            members = Members("digits", liar.rpc, liar.dht, false)
+            await members.introduce(Member(len(CELLS), len(CELLS)))
+            async with Hosting(honest.rpc, honest.dht, directory, copies, Compute()) as host:
+                await until(lambda: host._view is not None, "the first look")
+                assert host.hosted() == {}
+                honest.rpc.strike(liar.rpc.peer, 10.0)
+                await until(lambda: len(host.hosted()) == len(CELLS), "all experts")
+                honest.rpc.bans._records[liar.rpc.peer].until = 0.0
+
+                async def is_back() -> bool:
+                    await members.introduce(Member(len(CELLS), 0))
+                    await false.announce()
+                    return host._members._read[peer_text(liar.rpc.peer)][2].hosted == 0
+
+                await until(is_back, "the liar's newest record")
+                await until(lambda: host._members.confirm(peer_text(liar.rpc.peer), CELLS), "its answer")
+                for _ in range(5):
+                    await host._tick()
+                assert len(host.hosted()) == len(CELLS)
 
 
 async def test_who_was_away_yields_to_who_has_gone_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

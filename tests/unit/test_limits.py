@@ -62,6 +62,15 @@ def test_strikes_ban_for_a_time_that_doubles_and_is_forgotten() -> None:
     assert bans.banned(b"other", now=40.0) == 0.0
 
 
+def test_who_was_banned_is_distrusted_for_longer_than_the_ban() -> None:
+    bans = Bans(limit=10.0, first_s=30.0, forget_s=3600.0)
+    bans.strike(b"peer", 9.0, now=0.0)
+    assert not bans.distrusts(b"peer", now=0.0) and not bans.distrusts(b"other", now=0.0)
+    bans.strike(b"peer", 9.0, now=0.0)
+    assert bans.distrusts(b"peer", now=0.0) and bans.distrusts(b"peer", now=3599.0)
+    assert not bans.distrusts(b"peer", now=3601.0)
+
+
 def test_strikes_decay() -> None:
     bans = Bans(limit=10.0, half_life_s=60.0)
     for minute in range(100):  # one small fault a minute is forgiven
