@@ -2363,8 +2363,16 @@
       <translation>Lauf</translation>
     </message>
     <message>
-      <source>The network that this PC helps to train: one that comes with Hearth, or that of an organiser's manifest (a .json file).</source>
-      <translation>Das Netz, das dieser PC trainieren hilft: eines, das mit Hearth kommt, oder das aus dem Manifest eines Veranstalters (eine .json-Datei).</translation>
+      <source>The network that this PC helps to train.</source>
+      <translation>Das Netz, das dieser PC trainieren hilft.</translation>
+    </message>
+    <message>
+      <source>Two come with Hearth: one reads handwritten digits, one learns to write on from Python's manual.</source>
+      <translation>Zwei kommen mit Hearth: Eines liest handgeschriebene Ziffern, eines lernt, Pythons Handbuch weiterzuschreiben.</translation>
+    </message>
+    <message>
+      <source>An organiser's manifest (a .json file) brings others.</source>
+      <translation>Das Manifest eines Veranstalters (eine .json-Datei) bringt andere.</translation>
     </message>
     <message>
       <source>Takes effect at the next start of the worker.</source>
