@@ -1,13 +1,20 @@
 """How tensors travel between peers: fp32, fp16, or block-wise int8 (paper, section 5: lower precision on the wire)."""
 
+import math
+import warnings
+
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from core.errors import ProtocolError
 from core.experts.calls import BLOCK, Codec, encoded_size
 
-LARGEST = {"fp16": 65504.0}
+LARGEST_HALF = 65504.0
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    torch.frombuffer(
+        b"\0", dtype=torch.uint8
+    )  # torch warns once of memory that must not be written to; nothing here does
 
 
 def encode(tensor: Tensor, codec: Codec) -> bytes | memoryview:
@@ -21,35 +28,50 @@ def encode(tensor: Tensor, codec: Codec) -> bytes | memoryview:
     if codec == "fp32":
         return flat.numpy().data.cast("B")
     if codec == "fp16":
-        half = flat.clamp(-LARGEST["fp16"], LARGEST["fp16"]).to(torch.float16)
-        return half.numpy().data.cast("B")
-    blocks = functional.pad(flat, (0, -len(flat) % BLOCK)).view(-1, BLOCK)
-    scales = blocks.abs().amax(1) / 127
-    steps = torch.where(scales > 0, scales, 1.0).unsqueeze(1)
-    quantised = (blocks / steps).round_().to(torch.int8).view(-1)[: len(flat)]
-    return scales.numpy().tobytes() + quantised.numpy().tobytes()
+        if not (float(flat.amax()) <= LARGEST_HALF and float(flat.amin()) >= -LARGEST_HALF):  # to look is cheaper
+            flat = flat.clamp(-LARGEST_HALF, LARGEST_HALF)
+        return flat.to(torch.float16).numpy().data.cast("B")
+    count = math.ceil(len(flat) / BLOCK)
+    packed = torch.empty(encoded_size(codec, len(flat)), dtype=torch.uint8)
+    scales, numbers = packed[: 4 * count].view(torch.float32), packed[4 * count :].view(torch.int8)
+    for blocks, scale, into in zip(_blocks(flat), _of_blocks(scales, len(flat)), _blocks(numbers), strict=True):
+        torch.maximum(blocks.amax(1, keepdim=True), -blocks.amin(1, keepdim=True), out=scale).div_(127)
+        into.copy_((blocks / torch.where(scale > 0, scale, 1.0)).round_())
+    return packed.numpy().data
 
 
 def decode(data: bytes | memoryview, codec: Codec, shape: tuple[int, ...]) -> Tensor:
-    """The float32 tensor of `shape` that `data` holds.
+    """The float32 tensor of `shape` that `data` holds, in memory of its own.
 
     Raises:
         ProtocolError: the size does not fit.
     """
-    numbers = 1
-    for side in shape:
-        numbers *= side
-    if len(data) != encoded_size(codec, numbers):
+    total = math.prod(shape)
+    if len(data) != encoded_size(codec, total):
         raise ProtocolError(f"{len(data)} bytes do not hold {shape} numbers in {codec}.")
-    if not numbers:
+    if not total:
         return torch.empty(shape)
-    writable = bytearray(data)  # torch warns about memory that it must not write to
+    raw = torch.frombuffer(data, dtype=torch.uint8)
+    if codec == "fp32" or raw.data_ptr() % 4:  # part of a message may begin anywhere
+        raw = raw.clone()
     if codec == "fp32":
-        return torch.frombuffer(writable, dtype=torch.float32).view(shape)
+        return raw.view(torch.float32).view(shape)
     if codec == "fp16":
-        return torch.frombuffer(writable, dtype=torch.float16).to(torch.float32).view(shape)
-    count = -(-numbers // BLOCK)
-    scales = torch.frombuffer(writable, dtype=torch.float32, count=count)
-    quantised = torch.frombuffer(writable, dtype=torch.int8, offset=4 * count)
-    padded = functional.pad(quantised, (0, -numbers % BLOCK)).view(count, BLOCK)
-    return (padded * scales.unsqueeze(1)).view(-1)[:numbers].view(shape)
+        return raw.view(torch.float16).to(torch.float32).view(shape)
+    count = math.ceil(total / BLOCK)
+    rows = raw[4 * count :].view(torch.int8).to(torch.float32)
+    for blocks, scale in zip(_blocks(rows), _of_blocks(raw[: 4 * count].view(torch.float32), total), strict=True):
+        blocks.mul_(scale)
+    return rows.view(shape)
+
+
+def _blocks(flat: Tensor) -> list[Tensor]:
+    """Views of the whole blocks [n, BLOCK], and of the last one [1, rest], as far as there are any."""
+    whole = len(flat) - len(flat) % BLOCK
+    return [part for part in (flat[:whole].view(-1, BLOCK), flat[whole:].unsqueeze(0)) if part.numel()]
+
+
+def _of_blocks(scales: Tensor, total: int) -> list[Tensor]:
+    """Views of their scales [n, 1] and [1, 1]."""
+    column = scales.unsqueeze(1)
+    return [part for part in column.split([total // BLOCK, len(column) - total // BLOCK]) if part.numel()]

@@ -60,3 +60,16 @@ def test_decoded_numbers_have_memory_of_their_own() -> None:
     data = memoryview(bytearray(encode(torch.ones(4), "fp32")))
     decode(data, "fp32", (4,)).zero_()
     assert decode(data, "fp32", (4,)).tolist() == [1.0] * 4
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_part_of_a_message_may_begin_anywhere_and_is_only_read(codec: Codec) -> None:
+    tensor = torch.arange(3.0 * BLOCK + 1) - 100
+    data = encode(tensor, codec)
+    whole = decode(data, codec, tuple(tensor.shape))
+    for offset in range(4):
+        message = bytes(offset) + bytes(data)
+        part = decode(memoryview(message)[offset:], codec, tuple(tensor.shape))
+        part.neg_()
+        assert message[offset:] == bytes(data)
+        torch.testing.assert_close(part, -whole, atol=0, rtol=0)
