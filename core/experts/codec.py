@@ -28,9 +28,7 @@ def encode(tensor: Tensor, codec: Codec) -> bytes | memoryview:
     if codec == "fp32":
         return flat.numpy().data.cast("B")
     if codec == "fp16":
-        if not (float(flat.amax()) <= LARGEST_HALF and float(flat.amin()) >= -LARGEST_HALF):  # to look is cheaper
-            flat = flat.clamp(-LARGEST_HALF, LARGEST_HALF)
-        return flat.to(torch.float16).numpy().data.cast("B")
+        return flat.clamp(-LARGEST_HALF, LARGEST_HALF).to(torch.float16).numpy().data.cast("B")
     count = math.ceil(len(flat) / BLOCK)
     packed = torch.empty(encoded_size(codec, len(flat)), dtype=torch.uint8)
     scales, numbers = packed[: 4 * count].view(torch.float32), packed[4 * count :].view(torch.int8)
