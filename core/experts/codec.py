@@ -12,9 +12,8 @@ from core.experts.calls import BLOCK, Codec, encoded_size
 LARGEST_HALF = 65504.0
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
-    torch.frombuffer(
-        b"\0", dtype=torch.uint8
-    )  # torch warns once of memory that must not be written to; nothing here does
+    # torch warns once of memory that must not be written to, which nothing here does
+    torch.frombuffer(b"\0", dtype=torch.uint8)
 
 
 def encode(tensor: Tensor, codec: Codec) -> bytes | memoryview:
@@ -71,5 +70,5 @@ def _blocks(flat: Tensor) -> list[Tensor]:
 
 def _of_blocks(scales: Tensor, total: int) -> list[Tensor]:
     """Views of their scales [n, 1] and [1, 1]."""
-    column = scales.unsqueeze(1)
-    return [part for part in column.split([total // BLOCK, len(column) - total // BLOCK]) if part.numel()]
+    column, whole = scales.unsqueeze(1), total // BLOCK
+    return [part for part in (column[:whole], column[whole:]) if part.numel()]
