@@ -253,6 +253,7 @@ def app_screen(tmp_path_factory: pytest.TempPathFactory, qapp: QApplication) -> 
     desktop = Desktop(folder, instance, time.monotonic())
     until(lambda: desktop.client.is_connected, "the worker")
     yield Screen(desktop, toy)
+    assert desktop.supervisor.process is None, "the app started another worker beside the one that it has"
     desktop.close()
     instance.release()
     shiboken6.delete(desktop.window)  # now: as long as its 1,500 widgets live, each change of the theme takes seconds

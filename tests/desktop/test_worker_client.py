@@ -255,6 +255,15 @@ def test_a_stale_address_is_a_sentence(qtbot: QtBot, client: WorkerClient, toy: 
     assert "No worker answers" in disconnected.args[0]
 
 
+def test_what_the_window_does_before_its_first_turn_is_not_the_workers_delay(
+    qtbot: QtBot, client: WorkerClient, toy: ToyWorker
+) -> None:
+    client._hello_timer.setInterval(2000)
+    with qtbot.waitSignal(client.connected):
+        client.dial()
+        time.sleep(2.1)  # a slow PC builds its pages
+
+
 def test_a_stranger_on_the_port_that_says_nothing_is_left(
     qtbot: QtBot, client: WorkerClient, toy: ToyWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
