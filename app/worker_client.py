@@ -171,7 +171,7 @@ class WorkerClient(QObject):
             self._drop(f"The worker's address cannot be read: {error}.")
             return
         self._token, self.pid = address.token, address.pid
-        QTimer.singleShot(0, self, self._hello_timer.start)  # what is done before the next turn is not the worker's delay
+        QTimer.singleShot(0, self, self._hello_timer.start)  # what the window does first is not the worker's delay
         self._socket.connectToHost(QHostAddress(QHostAddress.SpecialAddress.LocalHost), address.port)
 
     def hang_up(self) -> None:

@@ -182,7 +182,8 @@ def test_a_swarm_learns_as_well_while_peers_die_freeze_lie_and_join(tmp_path: Pa
             send(signal.SIGCONT, frozen)
     print(
         f"{run}, {steps} steps: {undisturbed:.4f} in peace ({in_peace.lost} batches lost), {disturbed:.4f} in war, "
-        f"adopted after {adopted_s[0]:.0f} and {adopted_s[1]:.0f} s, {swarm.slowest=:.2f} s after {usual_s:.2f} s, {before=}, {after=}, {end=}, "
+        f"adopted after {adopted_s[0]:.0f} and {adopted_s[1]:.0f} s, {swarm.slowest=:.2f} s after {usual_s:.2f} s, "
+        f"{before=}, {after=}, {end=}, "
         f"war of {time.monotonic() - began:.0f} s"
     )
     assert disturbed >= undisturbed - (EARLY if run == "text" and steps < LEARNT else TOLERANCE)
