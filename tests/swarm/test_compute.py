@@ -58,6 +58,21 @@ DEADLINE_S = 60.0
 PICTURE = Tensor(Shape("uint8", (16, 16)), bytes(255 if 6 <= i % 16 <= 9 else 0 for i in range(256)))
 
 
+SAVES_WHEN_ASKED = """
+import sys
+from core.compute import saving
+saving.FIRST_S = saving.SAVE_S = 3600.0
+from core.cli import main
+sys.exit(main(["compute"]))
+"""
+
+
+@pytest.fixture(autouse=True)
+def saves_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which checkpoint is the newest is up to the test."""
+    monkeypatch.setattr(link, "command", lambda: [sys.executable, "-c", SAVES_WHEN_ASKED])
+
+
 class Compute:
     """A compute process and what it has said so far."""
 
