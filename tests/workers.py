@@ -32,12 +32,12 @@ def hearth(folder: Path, *arguments: str, seconds: float = PATIENCE_S) -> subpro
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=seconds, check=False)
 
 
-def wait_until(condition: Callable[[], Any], what: str, seconds: float = PATIENCE_S) -> Any:
-    """The first true value of `condition`; fails after `seconds`."""
+def wait_until(condition: Callable[[], Any], what: str, seconds: float = PATIENCE_S, rest_s: float = 0.02) -> Any:
+    """The first true value of `condition`, which is looked at again after each `rest_s`; fails after `seconds`."""
     deadline = time.monotonic() + seconds
     while not (value := condition()):
         assert time.monotonic() < deadline, f"{what} did not come true within {seconds:.0f} s"
-        time.sleep(0.02)
+        time.sleep(rest_s)
     return value
 
 

@@ -40,6 +40,8 @@ ADOPTED_S = 120.0
 BLOCKED_S = 2.0
 """The most that a step may take longer than twice the slowest one in peace: how many programs share the processor
 decides more."""
+REST_S = 0.25
+"""Between two looks at the workers: to answer takes of the processor that they all share."""
 HELD_OUT = 8192
 CHOSEN = (item.partition(":") for item in os.environ.get("HEARTH_ADVERSITY", "").split())
 STEPS = {"digits": 900, "text": 40} | {run: int(steps) for run, _, steps in CHOSEN}
@@ -115,7 +117,8 @@ class Swarm:
 
     def until_step(self, step: int, seconds: float) -> Moment:
         """Until both trainers have come so far."""
-        wait_until(lambda: all(s.step >= step for s in self.statuses()), f"step {step} of both trainers", seconds)
+        come = f"step {step} of both trainers"
+        wait_until(lambda: all(s.step >= step for s in self.statuses()), come, seconds, REST_S)
         return self.moment()
 
     def moment(self) -> Moment:
