@@ -10,7 +10,6 @@ a point a step; HEARTH_ADVERSITY=text:1000 makes it longer than CI has time for.
 """
 
 import contextlib
-import math
 import os
 import signal
 import statistics
@@ -73,11 +72,10 @@ class Orphans:
         self.adopted_s: float | None = None
         """Until others hosted all of them."""
 
-    def look(self) -> bool:
-        """Whether they are adopted."""
+    def look(self) -> None:
+        """Note whether they are adopted."""
         if self.adopted_s is None and hosted(self.others) >= self.uids:
             self.adopted_s = time.monotonic() - self.began
-        return self.adopted_s is not None
 
 
 class Moment(NamedTuple):
@@ -120,6 +118,17 @@ class Swarm:
         come = f"step {step} of both trainers"
         wait_until(lambda: all(s.step >= step for s in self.statuses()), come, seconds, REST_S)
         return self.moment()
+
+    def until_adopted(self, seconds: float) -> list[float]:
+        """Until all orphans are; how long each host's were without one."""
+
+        def adopted() -> list[float]:
+            self.statuses()
+            found = [orphans.adopted_s for orphans in self.orphans if orphans.adopted_s is not None]
+            return found if len(found) == len(self.orphans) else []
+
+        times: list[float] = wait_until(adopted, "the adoption of all experts", seconds, REST_S)
+        return times
 
     def moment(self) -> Moment:
         statuses = self.statuses()
@@ -178,9 +187,9 @@ def test_a_swarm_learns_as_well_while_peers_die_freeze_lie_and_join(tmp_path: Pa
         try:
             alive.append(swarm.start("late", "host"))
             swarm.orphans.append(of_frozen)
+            adopted_s = swarm.until_adopted(180)
             end = swarm.until_step(steps, longest_s)
             disturbed = swarm.accuracy(steps)
-            adopted_s = [orphans.adopted_s or math.inf for orphans in swarm.orphans]
         finally:
             send(signal.SIGCONT, frozen)
     print(
@@ -192,6 +201,6 @@ def test_a_swarm_learns_as_well_while_peers_die_freeze_lie_and_join(tmp_path: Pa
     assert disturbed >= undisturbed - (EARLY if run == "text" and steps < LEARNT else TOLERANCE)
     assert max(adopted_s) < ADOPTED_S
     assert swarm.slowest < 2 * usual_s + BLOCKED_S
-    assert in_peace.lost == 0
+    assert in_peace.lost == before.lost == 0, "batches were lost although no host had died"
     assert after.lost - before.lost <= before.in_flight, "batches were lost that were not on their way at the kill"
-    assert before.lost == 0 and end.lost == after.lost, "batches were lost although no host had died"
+    assert end.lost - after.lost <= after.in_flight, "batches were lost that were not on their way at the freeze"
