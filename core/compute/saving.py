@@ -64,9 +64,9 @@ class Saving:
 
     async def regularly(self, switch: Switch) -> None:
         """For ever, while the switch is on."""
-        wait_s = FIRST_S
+        wait_s = min(FIRST_S, SAVE_S)
         while True:
-            await asyncio.sleep(min(wait_s, SAVE_S))
+            await asyncio.sleep(wait_s)
             if switch.is_on:
                 await self.save()
                 wait_s = min(LONGER * wait_s, SAVE_S)

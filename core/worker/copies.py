@@ -182,13 +182,12 @@ class Copies:
         """Who keeps each part according to the DHT, the newest first; other peers only, and none that was banned."""
         wanted = list(parts)
         records = await self._dht.get_many(map(self._key, wanted))
-        peers = {record.peer for found in records.values() for record in found.values()}
-        bad = {self._node.peer, *filter(self._node.distrusts, peers)}
         found: dict[str, list[Copy]] = {}
         for part in wanted:
             for subkey, record in records[self._key(part)].items():
                 with contextlib.suppress(msgspec.MsgspecError):
-                    if subkey == own_subkey(record.peer) and record.peer not in bad:
+                    mine = record.peer == self._node.peer
+                    if subkey == own_subkey(record.peer) and not mine and not self._node.distrusts(record.peer):
                         told = msgspec.msgpack.decode(record.value, type=_CopyRecord)
                         blob = Blob(part, told.version, told.sha256.hex(), told.size)
                         found.setdefault(part, []).append(Copy(record.peer, blob))
