@@ -28,7 +28,7 @@ from core.training.shards import local_text
 from tests.workers import RunningWorker, hearth, wait_until, worker
 
 HERE = "127.0.0.1:0"
-JUDGED = 0.75
+JUDGED = 0.65
 """The evaluations after this part of the steps are averaged."""
 EVALUATE_EVERY = {"digits": 16, "text": 8}
 TOLERANCE, EARLY = 0.015, 0.03
@@ -175,7 +175,7 @@ def test_a_swarm_learns_as_well_while_peers_die_freeze_lie_and_join(tmp_path: Pa
         swarm = Swarm(tmp_path / "war", run, stack, noisy=True)
         swarm.until_step(steps // 5, longest_s)
         before = swarm.moment()
-        alive = [*swarm.trainers, swarm.liar, swarm.frozen]
+        alive = [*swarm.trainers, swarm.frozen]  # what the liar takes on is not adopted
         of_killed = Orphans(swarm.killed, alive)
         send(signal.SIGKILL, pids(swarm.killed))
         swarm.orphans.append(of_killed)
@@ -203,4 +203,4 @@ def test_a_swarm_learns_as_well_while_peers_die_freeze_lie_and_join(tmp_path: Pa
     assert swarm.slowest < 2 * usual_s + BLOCKED_S
     assert in_peace.lost == before.lost == 0, "batches were lost although no host had died"
     assert after.lost - before.lost <= before.in_flight, "batches were lost that were not on their way at the kill"
-    assert end.lost - after.lost <= after.in_flight, "batches were lost that were not on their way at the freeze"
+    assert end.lost == after.lost, "batches were lost although no host had died"
