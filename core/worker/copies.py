@@ -132,6 +132,7 @@ class Copies:
         if self._task:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+        self._asked.clear()  # whom this interrupted is asked again
         with contextlib.suppress(HearthError, TimeoutError):
             async with asyncio.timeout(FLUSH_S):
                 await self._publish()
@@ -233,8 +234,13 @@ class Copies:
                 raise CheckpointError("it is being fetched as something else")
             task = asyncio.create_task(self._fetch(blob, peers), name=f"fetch {blob.part}")
             self._fetching[blob] = task
-            task.add_done_callback(lambda _: self._fetching.pop(blob, None))
+            task.add_done_callback(lambda done: self._fetched(blob, done))
         return await asyncio.shield(task)
+
+    def _fetched(self, blob: Blob, task: asyncio.Task[Path]) -> None:
+        del self._fetching[blob]
+        if not task.cancelled() and (error := task.exception()):  # nobody may wait for it any more
+            log.debug("%s was not fetched: %s", blob.part, error)
 
     def reject(self, sha256: str, why: str) -> None:
         """A file that compute could not use is not offered again, nor given to others."""

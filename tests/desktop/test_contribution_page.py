@@ -120,9 +120,11 @@ def test_another_time_figure_and_group_can_be_chosen(
         qtbot.waitUntil(lambda: plot.accessibleName() == KINDS[key].title)  # noqa: B023
 
 
-def test_bars_and_hours_are_read_by_keyboard(page: tuple[MainWindow, ContributionPage]) -> None:
+def test_bars_and_hours_are_read_by_keyboard(qtbot: QtBot, page: tuple[MainWindow, ContributionPage]) -> None:
     window, contribution = page
     plot, hours = contribution.history.plot, contribution.week.map
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
     window.ring.by_keyboard = True
     plot.setFocus(Qt.FocusReason.TabFocusReason)
     assert plot.at == 29 and plot.words(29) in texts(contribution.history)

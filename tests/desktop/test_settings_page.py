@@ -310,6 +310,7 @@ def test_what_a_search_hides_is_not_reset(qtbot: QtBot, page: SettingsPage, toy:
     assert not page.rows["quota_mb"].isVisible()
     click(group.reset)
     qtbot.waitUntil(lambda: (toy.settings["upload_kb_s"], toy.settings["download_kb_s"]) == (0, 0))
+    qtbot.waitUntil(lambda: not group.reset.isVisible())
     assert toy.settings["quota_mb"] == 30
     page.search.clear()
     assert not group.reset.isVisible()

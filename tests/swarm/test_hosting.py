@@ -48,8 +48,8 @@ def divided(*workers: RunningWorker) -> bool:
     return Counter(uid for running in workers for uid in hosted(running)) == Counter(UIDS)
 
 
-async def train(running: RunningWorker) -> None:
-    """One optimizer step for each expert of a host, by calls as a trainer makes them."""
+async def train(running: RunningWorker) -> tuple[str, ...]:
+    """One optimizer step for each expert of a host, by calls as a trainer makes them; which they are."""
     uids = tuple(hosted(running))
     rows = array("f", [0.5] * (SAMPLES * WIDTH)).tobytes()
     where = parse_address(address(running))
@@ -61,6 +61,7 @@ async def train(running: RunningWorker) -> None:
             PeerId(where.peer), METHODS["backward"], request, ExpertReply, payload, deadline_s=20.0
         )
         assert all(reply.answered)
+    return uids
 
 
 def copies(running: RunningWorker, uid: str) -> set[str]:
@@ -123,9 +124,8 @@ async def test_who_leaves_is_waited_for_until_its_newest_versions_are_saved(
         worker(tmp_path / "other", *network) as other,
     ):
         wait_until(lambda: divided(pauses, quits, other) and hosted(other), "three hosts")
-        for leaver in (pauses, quits):
-            await train(leaver)  # nothing of it has been saved, let alone copied, when it leaves
-        left = [*hosted(pauses), *hosted(quits)]
+        # nothing of it has been saved, let alone copied, when they leave
+        left = [*await train(pauses), *await train(quits)]
         pauses.call("pause")
         quits.call("quit")
         wait_until(lambda: len(hosted(other)) == len(UIDS), "adoption")

@@ -1,10 +1,12 @@
 """Checkpoint files on this disk and their copies elsewhere: what is kept, what goes, what is fetched from whom."""
 
+import asyncio
 import contextlib
 import errno
 import hashlib
 import os
 import shutil
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -252,6 +254,28 @@ async def test_a_peer_that_leaves_hands_out_its_last_state(tmp_path: Path) -> No
     async with places(tmp_path, 3) as made:
         made[0].save(ONE, 1)
         await made[0].copies.__aexit__(None, None, None)
+        assert [place.version(ONE) for place in made] == [1, 1, 1]
+
+
+async def test_a_peer_that_leaves_while_it_hands_out_finishes_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    async with places(tmp_path, 3) as made:
+        read_at_once = made[0].blobs.read
+
+        def read_slowly(sha256: str, offset: int, length: int) -> tuple[int, bytes]:
+            begun.set()
+            go_on.wait(10.0)
+            return read_at_once(sha256, offset, length)
+
+        monkeypatch.setattr(made[0].blobs, "read", read_slowly)
+        made[0].save(ONE, 1)
+        await until(begun.is_set, "the first copy on its way")
+        leaving = asyncio.create_task(made[0].copies.__aexit__(None, None, None))
+        await asyncio.sleep(0)
+        go_on.set()
+        await leaving
         assert [place.version(ONE) for place in made] == [1, 1, 1]
 
 
