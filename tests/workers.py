@@ -24,6 +24,8 @@ HERE = "127.0.0.1:0"
 """To listen to this machine alone."""
 PATIENCE_S = 60.0
 """How long a condition may take on a busy machine before the test fails; never how long it should take."""
+LOOK_S = 0.02, 0.25
+"""Between two looks whether it holds: at first, and after a while."""
 
 
 def hearth(folder: Path, *arguments: str, seconds: float = PATIENCE_S) -> subprocess.CompletedProcess[str]:
@@ -32,12 +34,13 @@ def hearth(folder: Path, *arguments: str, seconds: float = PATIENCE_S) -> subpro
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=seconds, check=False)
 
 
-def wait_until(condition: Callable[[], Any], what: str, seconds: float = PATIENCE_S, rest_s: float = 0.02) -> Any:
-    """The first true value of `condition`, which is looked at again after each `rest_s`; fails after `seconds`."""
-    deadline = time.monotonic() + seconds
+def wait_until(condition: Callable[[], Any], what: str, seconds: float = PATIENCE_S) -> Any:
+    """The first true value of `condition`, looked at ever more seldom as looks cost; fails after `seconds`."""
+    start = time.monotonic()
     while not (value := condition()):
-        assert time.monotonic() < deadline, f"{what} did not come true within {seconds:.0f} s"
-        time.sleep(rest_s)
+        waited = time.monotonic() - start
+        assert waited < seconds, f"{what} did not come true within {seconds:.0f} s"
+        time.sleep(min(LOOK_S[1], max(LOOK_S[0], waited / 10)))
     return value
 
 

@@ -39,8 +39,6 @@ ADOPTED_S = 120.0
 BLOCKED_S = 2.0
 """The most that a step may take longer than twice the slowest one in peace: how many programs share the processor
 decides more."""
-REST_S = 0.25
-"""Between two looks at the workers: to answer takes of the processor that they all share."""
 HELD_OUT = 8192
 CHOSEN = (item.partition(":") for item in os.environ.get("HEARTH_ADVERSITY", "").split())
 STEPS = {"digits": 900, "text": 40} | {run: int(steps) for run, _, steps in CHOSEN}
@@ -116,7 +114,7 @@ class Swarm:
     def until_step(self, step: int, seconds: float) -> Moment:
         """Until both trainers have come so far."""
         come = f"step {step} of both trainers"
-        wait_until(lambda: all(s.step >= step for s in self.statuses()), come, seconds, REST_S)
+        wait_until(lambda: all(s.step >= step for s in self.statuses()), come, seconds)
         return self.moment()
 
     def until_adopted(self, seconds: float) -> list[float]:
@@ -127,7 +125,7 @@ class Swarm:
             found = [orphans.adopted_s for orphans in self.orphans if orphans.adopted_s is not None]
             return found if len(found) == len(self.orphans) else []
 
-        times: list[float] = wait_until(adopted, "the adoption of all experts", seconds, REST_S)
+        times: list[float] = wait_until(adopted, "the adoption of all experts", seconds)
         return times
 
     def moment(self) -> Moment:
