@@ -248,6 +248,8 @@ class Theme(QObject):
         self.scale = system_text_scale(app)
         self.dark = False
         self.colors = LIGHT
+        self._shown: tuple[Colors, float] | None = None
+        """Colours and scale that all widgets were styled by last."""
         self._platform = sys.platform if sys.platform in SANS else "linux"
         hints = QGuiApplication.styleHints()
         hints.colorSchemeChanged.connect(self._refresh)
@@ -310,7 +312,9 @@ class Theme(QObject):
         colors = DARK if self.dark else LIGHT
         if hints.accessibility().contrastPreference() == Qt.ContrastPreference.HighContrast:
             colors = dataclasses.replace(colors, border=colors.line, text3=colors.text2)
-        self.colors = colors
+        if (colors, self.scale) == self._shown:
+            return  # to style all widgets anew takes a part of a second
+        self.colors, self._shown = colors, (colors, self.scale)
         self._app.setFont(self.font("body"))
         self._app.setPalette(palette(colors))
         self._app.setStyleSheet(style_sheet(self))

@@ -15,7 +15,7 @@ from app.window.page import Page
 from app.window.seen import WhileSeen
 from app.window.table import Column, Table, TableModel
 from app.window.widgets import Card, Label, Notice, Pair
-from app.window.words import clock, number, percent, rate, short
+from app.window.words import clock, count, number, percent, rate, short
 from app.worker_client import WorkerClient
 from core.control.messages import CellStatus, CurvePoint, ExpertStatus, GridStatus, Status
 from core.errors import HearthError
@@ -38,9 +38,13 @@ COLUMNS = (
         mono=True,
         tip=lambda e: e.uid,
     ),
-    Column[Hosted](mark("Updates"), lambda e: number(e.updates), lambda e: e.updates, True),
-    Column[Hosted](mark("Samples"), lambda e: number(e.samples), lambda e: e.samples, True),
-    Column[Hosted](mark("Calls"), lambda e: number(e.calls), lambda e: e.calls, True),
+    Column[Hosted](
+        mark("Updates"), lambda e: count(e.updates), lambda e: e.updates, True, tip=lambda e: number(e.updates)
+    ),
+    Column[Hosted](
+        mark("Samples"), lambda e: count(e.samples), lambda e: e.samples, True, tip=lambda e: number(e.samples)
+    ),
+    Column[Hosted](mark("Calls"), lambda e: count(e.calls), lambda e: e.calls, True, tip=lambda e: number(e.calls)),
     Column[Hosted](
         mark("Load"),
         lambda e: "\N{EN DASH}" if e.load is None else percent(min(1.0, e.load), 0),  # above: calls that wait

@@ -3,7 +3,6 @@
 import contextlib
 import csv
 import io
-import threading
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from itertools import pairwise
@@ -12,6 +11,7 @@ from pathlib import Path
 from PySide6.QtCore import QBuffer, QObject, Signal
 from PySide6.QtGui import QImage
 
+from app.beside import beside
 from app.language import tr
 from core.community.messages import Amounts, Metric, Series
 
@@ -47,20 +47,21 @@ class Saver(QObject):
 
     def save(self, path: Path, content: str | QImage | Callable[[], bytes]) -> None:
         """Write text, a picture (PNG), or what a function makes; `told` says when that is done."""
-        threading.Thread(target=self._save, args=(path, content), name="export", daemon=True).start()
+        beside("export", lambda: _save(path, content), self.told.emit)
 
-    def _save(self, path: Path, content: str | QImage | Callable[[], bytes]) -> None:
-        partial = path.with_name(f"{path.name}.partial")  # what was saved there before stays if this one fails
-        try:
-            partial.write_bytes(_encoded(content))
-            partial.replace(path)
-        except (OSError, ValueError) as error:  # ValueError: an archive before 1980, by a clock that is wrong
-            with contextlib.suppress(OSError):
-                partial.unlink()
-            reason = getattr(error, "strerror", None) or error
-            self.told.emit(tr("{file} could not be written: {reason}.", file=path.name, reason=reason))
-        else:
-            self.told.emit(tr("Saved as {path}.", path=path))
+
+def _save(path: Path, content: str | QImage | Callable[[], bytes]) -> str:
+    """How it went."""
+    partial = path.with_name(f"{path.name}.partial")  # what was saved there before stays if this one fails
+    try:
+        partial.write_bytes(_encoded(content))
+        partial.replace(path)
+    except (OSError, ValueError) as error:  # ValueError: an archive before 1980, by a clock that is wrong
+        with contextlib.suppress(OSError):
+            partial.unlink()
+        reason = getattr(error, "strerror", None) or error
+        return tr("{file} could not be written: {reason}.", file=path.name, reason=reason)
+    return tr("Saved as {path}.", path=path)
 
 
 def _encoded(content: str | QImage | Callable[[], bytes]) -> bytes:

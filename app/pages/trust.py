@@ -1,7 +1,6 @@
 """Trust: what leaves this PC and to whom, byte for byte as the ledger counts it, and which program it is that runs."""
 
 import itertools
-import threading
 import time
 from datetime import datetime
 from typing import NamedTuple
@@ -12,6 +11,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout
 
 from app import build
 from app import theme as look
+from app.beside import beside
 from app.build import Build, Library
 from app.icons import Icon
 from app.language import mark, told, tr
@@ -285,7 +285,7 @@ class TrustPage(Page):
         super().showEvent(event)
         if not self._reading:
             self._reading = True
-            threading.Thread(target=self._read_build, name="build", daemon=True).start()
+            beside("build", _read_build, self._read.emit)
 
     def update_status(self, status: Status) -> None:
         self.build.show_version("worker", status.version)
@@ -314,12 +314,6 @@ class TrustPage(Page):
                 tr("{error} The page asks again in {seconds} s.", error=told(str(error)), seconds=EVERY_MS // 1000)
             )
 
-    def _read_build(self) -> None:
-        try:
-            self._read.emit(build.read())
-        except OSError as error:
-            self._read.emit(tr("The program's files could not be read: {reason}.", reason=error.strerror or error))
-
     def _take_build(self, read: Build | str) -> None:
         if isinstance(read, str):
             self.build.fail(read)
@@ -327,3 +321,11 @@ class TrustPage(Page):
         else:
             self.build.show_build(read.digest)
             self.licences.show_libraries(read.libraries)
+
+
+def _read_build() -> Build | str:
+    """Or why not."""
+    try:
+        return build.read()
+    except OSError as error:
+        return tr("The program's files could not be read: {reason}.", reason=error.strerror or error)

@@ -1,9 +1,8 @@
 """What a screensaver has to mind, as this process sees it itself: it may be alone, without a worker."""
 
-import threading
-
 from PySide6.QtCore import QObject, Signal
 
+from app.beside import beside
 from app.motion import system_reduces_motion
 from core.policy.signals.reading import UNKNOWN
 from core.policy.signals.watch import watched
@@ -22,7 +21,7 @@ class Surroundings(QObject):
         self._power = watched("power", self.changed.emit)
         self._lock = watched("locked", self.changed.emit)
         self.reduces_motion = False
-        threading.Thread(target=self._ask_for_motion, name="reduced motion", daemon=True).start()
+        beside("reduced motion", system_reduces_motion, self._take_motion)
 
     @property
     def known(self) -> bool:
@@ -42,7 +41,7 @@ class Surroundings(QObject):
         self._power.close()
         self._lock.close()
 
-    def _ask_for_motion(self) -> None:
-        if system_reduces_motion():
+    def _take_motion(self, reduced: bool) -> None:
+        if reduced:
             self.reduces_motion = True
             self.changed.emit()

@@ -30,6 +30,17 @@ def short(value: float) -> str:
     return number(value) if abs(value) >= 100 else locale().toString(float(value), "g", 3)
 
 
+def count(value: float) -> str:
+    """A count where there is little room: "9,999", "12.3k", "1.2M"."""
+    if value < 10_000:
+        return number(value)
+    for unit in ("k", "M"):
+        value /= 1000
+        if value < 1000:
+            return f"{number(value, 1)}{unit}"
+    return f"{number(value / 1000, 1)}G"
+
+
 def percent(share: float, decimals: int = 1) -> str:
     """ "97.2%" of a share from 0 to 1."""
     return language.percent(number(share * 100, decimals))

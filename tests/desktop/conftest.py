@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from PySide6.QtCore import QEvent
 from PySide6.QtNetwork import QHostAddress, QTcpServer, QTcpSocket
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -39,8 +40,10 @@ class PatientBot(QtBot):
 
 
 @pytest.fixture
-def qtbot(qapp: QApplication, request: pytest.FixtureRequest) -> QtBot:
-    return PatientBot(request)
+def qtbot(qapp: QApplication, request: pytest.FixtureRequest) -> Iterator[QtBot]:
+    yield PatientBot(request)
+    # The test's windows, closed by now: left to the garbage collector they are styled anew for hundreds of tests.
+    qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
 def make_status(**changes: Any) -> wire.Status:

@@ -1,17 +1,20 @@
 """Trust: bytes by kind from a real ledger, the build, the licences; without a worker, and where one gets there."""
 
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
+from shiboken6 import delete
 
 from app import build
 from app.actions import Actions
+from app.beside import beside
 from app.pages.network import NetworkPage
 from app.pages.settings import SettingsPage
 from app.pages.trust import NOTHING, TrustPage
@@ -142,3 +145,16 @@ def test_the_build_follows_every_file_and_no_cache(tmp_path: Path) -> None:
 @pytest.fixture(autouse=True)
 def light() -> None:
     theme()
+
+
+def test_a_page_that_is_gone_is_told_nothing(qapp: QApplication) -> None:
+    class Gone(QObject):
+        read = Signal(bool)
+
+    gone, go_on = Gone(), threading.Event()
+    beside("a page's reading", lambda: go_on.wait(20), gone.read.emit)
+    reading = next(thread for thread in threading.enumerate() if thread.name == "a page's reading")
+    delete(gone)
+    go_on.set()
+    reading.join(20)  # an exception there would fail this test
+    assert not reading.is_alive()
