@@ -12,15 +12,16 @@ run: $(VENV)/.system-run $(VENV)/.packages-run
 PYTEST := $(BIN)/python -m tests.virtual_screen $(BIN)/python -m pytest
 
 # All of them, in two rows side by side, as half of their time they wait for windows and other processes: those of the
-# desktop, with a screen to themselves; the test that compares two swarms and those of one process, then the other swarms.
+# desktop, with a screen to themselves, and of one process; the test that compares two swarms, then the other swarms.
 ADVERSITY := tests/swarm/test_adversity.py
 test: $(VENV)/.system-test $(VENV)/.packages-test
 ifdef ARGS
 	@exec $(PYTEST) $(ARGS)
 else
-	@mkdir -p build; (failed=0; $(PYTEST) $(ADVERSITY) tests/unit || failed=1; \
+	@mkdir -p build; (failed=0; $(PYTEST) $(ADVERSITY) || failed=1; \
 	$(PYTEST) -n 2 --dist loadfile tests/swarm --ignore=$(ADVERSITY) || failed=1; exit $$failed) >build/tests.txt 2>&1 & \
-	beside=$$!; failed=0; $(PYTEST) tests/desktop || failed=1; wait $$beside || failed=1; cat build/tests.txt; exit $$failed
+	beside=$$!; failed=0; $(PYTEST) tests/desktop || failed=1; $(PYTEST) tests/unit || failed=1; \
+	wait $$beside || failed=1; cat build/tests.txt; exit $$failed
 endif
 
 check: $(VENV)/.system-test $(VENV)/.packages-test
