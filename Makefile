@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 SETUP := installers/linux/setup.sh
 
+# Hundreds of processes are started in the tests; each would compile the program for itself.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: run test check bench screenshots clean
 
 run: $(VENV)/.system-run $(VENV)/.packages-run

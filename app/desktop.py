@@ -87,7 +87,8 @@ class Desktop(QObject):
         self._curve: list[CurvePoint] = []
         self._last: Status | None = None
         self.first_run: FirstRun | None = None
-        self._build_window()
+        with theme().styled_together():
+            self._build_window()
         self._wire_window()
         self.tray = Tray(self.actions, self)
         self.notifier = Notifier(self.client, self.view, self.tray.tell, self._is_seen)
