@@ -40,7 +40,7 @@ def wait_until(condition: Callable[[], Any], what: str, seconds: float = PATIENC
     while not (value := condition()):
         waited = time.monotonic() - start
         assert waited < seconds, f"{what} did not come true within {seconds:.0f} s"
-        time.sleep(min(LOOK_S[1], max(LOOK_S[0], waited / 10)))
+        time.sleep(min(LOOK_S[1], max(LOOK_S[0], waited / 50)))  # fine enough for a benchmark
     return value
 
 

@@ -63,7 +63,7 @@ class HostedCard(Card):
         self.head.addWidget(self._count)
         self.model = TableModel[Hosted](COLUMNS, lambda expert: expert.uid)
         self.table = Table(self.model, tr("Experts hosted on this PC"))
-        self.table.setMinimumWidth(self.table.set_widths((72, 66, 72, 52, 56)))
+        self.table.setMinimumWidth(self.table.set_widths((64, 66, 72, 60, 56)))
         self.table.setMinimumHeight(theme().px(170))
         self.empty = Label(tr("Shown as soon as the worker answers."), "body", "text2", wrap=True)
         self.body.addWidget(self.empty)

@@ -31,13 +31,13 @@ def short(value: float) -> str:
 
 
 def count(value: float) -> str:
-    """A count where there is little room: "9,999", "12.3k", "1.2M"."""
+    """A count where there is little room: "9,999", "12.3k", "123k", "1.2M"."""
     if value < 10_000:
         return number(value)
     for unit in ("k", "M"):
         value /= 1000
-        if value < 1000:
-            return f"{number(value, 1)}{unit}"
+        if value < 999.5:
+            return f"{number(value, 1 if value < 99.95 else 0)}{unit}"
     return f"{number(value / 1000, 1)}G"
 
 

@@ -134,6 +134,8 @@ def test_the_hosted_ones_are_listed_with_their_calls(qtbot: QtBot, toy: ToyWorke
 
     qtbot.waitUntil(lambda: first() == ["0.0.0", "900", "28.8k", "1,204", "100%"])  # busy, and calls wait beside
     assert page.hosted.model.index(0, 2).data(Qt.ItemDataRole.ToolTipRole) == "28,800"
+    table = page.hosted.table
+    assert all(table.sizeHintForColumn(column) <= table.columnWidth(column) for column in range(5)), "cut off"
 
 
 def test_another_colouring_is_explained_at_once(qtbot: QtBot, page: ExpertsPage) -> None:

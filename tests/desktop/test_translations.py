@@ -73,7 +73,8 @@ def test_german_speaks_to_a_friend() -> None:
 def test_numbers_plurals_and_figures_follow_the_language() -> None:
     assert tr("%Ln expert(s)", 1) == "1 expert" and tr("%Ln expert(s)", 1204) == "1,204 experts"
     assert (number(1234.5, 1), percent(0.972)) == ("1,234.5", "97.2%")
-    assert [count(n) for n in (0, 9_999, 12_345, 1_240_000, 3e9)] == ["0", "9,999", "12.3k", "1.2M", "3.0G"]
+    assert [count(n) for n in (0, 9_999, 12_345, 99_960)] == ["0", "9,999", "12.3k", "100k"]
+    assert [count(n) for n in (999_499, 999_500, 1_240_000, 3e9)] == ["999k", "1.0M", "1.2M", "3.0G"]
     assert speak("de")
     assert tr("%Ln expert(s)", 1) == "1 Experte" and tr("%Ln expert(s)", 1204) == "1.204 Experten"
     assert tr("%Ln expert(s)", 4096**4) == "281.474.976.710.656 Experten", "more than Qt counts"
