@@ -49,8 +49,10 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return app.exec()
     finally:
-        desktop.close()
-        instance.release()
+        try:
+            desktop.close()
+        finally:
+            instance.release()
 
 
 def _raise_first(instance: Instance, page: str) -> int:

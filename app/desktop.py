@@ -1,5 +1,6 @@
 """The app's composition root: worker, window, tray and what happens between them."""
 
+import contextlib
 import logging
 import logging.handlers
 import time
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 import msgspec
-from PySide6.QtCore import QObject, QSettings, QTimer
+from PySide6.QtCore import QByteArray, QObject, QSettings, QTimer
 from PySide6.QtGui import QGuiApplication, QKeySequence, QSessionManager, QShortcut
 from PySide6.QtWidgets import QApplication
 
@@ -39,8 +40,9 @@ LOG_BYTES = 500_000
 VIEW_FILE = "window.ini"
 """In the data folder: what the window remembers; no setting of the worker's."""
 LOG_LINES = 1000
-BUSY_MS = 50
-"""The window is built anew when nobody waits for an answer of the worker's."""
+BUSY_MS, BUSY_TOLD_MS = 50, 500
+"""The window is built anew when nobody waits for an answer of the worker's; how often that is looked at, and when the
+user is told what is waited for."""
 CURVE_POINTS = 4000
 STATES: dict[Phase, State] = {
     Phase.LOOKING: "preparing",
@@ -58,6 +60,7 @@ ASKING = mark("Nothing runs until you have agreed to it.")
 LEAVING = mark("Hearth is leaving; the worker saves its work.")
 LEAVING_ENDS = mark("Ends by itself, in 10 s at the latest.")
 IN_TRAY = mark("Hearth goes on in the tray. Its icon opens the window again; Quit ends it.")
+LATER = mark("The language changes as soon as what you asked the model for has been answered.")
 NO_TRAY = mark("This desktop shows no tray, so the window is minimised instead. Ctrl+Q ends Hearth.")
 
 
@@ -79,7 +82,16 @@ class Desktop(QObject):
         agreed = consent.read(folder) is not None
         if agreed:
             self.supervisor.start()  # first, so that the worker starts while the window is built
-        self.view = QSettings(str(folder / VIEW_FILE), QSettings.Format.IniFormat)
+        try:
+            self._open(instance, agreed, in_tray)
+        except BaseException:
+            if self.supervisor.process is not None:
+                self.supervisor.process.terminate()  # nobody would see it, or could quit it
+            raise
+        QTimer.singleShot(0, self, lambda: logger.info("app ready after %.2f s", time.monotonic() - started))
+
+    def _open(self, instance: Instance, agreed: bool, in_tray: bool) -> None:
+        self.view = QSettings(str(self.folder / VIEW_FILE), QSettings.Format.IniFormat)
         theme().set_mode(_mode(self.view.value("theme")))
         self._language = str(self.view.value("language", "system"))
         speak(self._language)
@@ -102,7 +114,6 @@ class Desktop(QObject):
         elif not self.tray.available:
             self.window.showMinimized()
         self._start_log()
-        QTimer.singleShot(0, self, lambda: logger.info("app ready after %.2f s", time.monotonic() - started))
 
     def close(self) -> None:
         """After the event loop: take the icon away and remember the window's place."""
@@ -115,7 +126,8 @@ class Desktop(QObject):
         self._signals.close()
         logging.getLogger().removeHandler(self._log_handler)
         logging.getLogger().removeHandler(self._file_handler)
-        self._file_handler.close()
+        with contextlib.suppress(OSError):  # a full disk: the last lines are lost, the end is not
+            self._file_handler.close()
 
     # building
 
@@ -144,7 +156,7 @@ class Desktop(QObject):
         ]
         self.window = MainWindow(pages, self.actions)
         geometry = self.view.value("geometry")
-        if geometry is not None:
+        if isinstance(geometry, QByteArray):  # a spoilt file may hold anything
             self.window.restoreGeometry(geometry)
 
     def _begin_first_run(self) -> None:
@@ -206,7 +218,10 @@ class Desktop(QObject):
         self._log_handler = PageHandler(lambda line: self.log_page.add(line))
         root.addHandler(self._log_handler)
         path = self.folder / LOG_FILE
-        path.parent.mkdir(exist_ok=True)
+        try:
+            path.parent.mkdir(exist_ok=True)
+        except OSError as error:
+            logger.warning("The app's log file cannot be written: %s", error)
         self._file_handler = logging.handlers.RotatingFileHandler(
             path, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8", delay=True
         )
@@ -284,32 +299,36 @@ class Desktop(QObject):
             self.view.setValue("language", language)
             QTimer.singleShot(0, self, self._speak)
 
-    def _speak(self) -> None:
+    def _speak(self, waited_ms: int = 0) -> None:
         if self.client.is_busy:
-            QTimer.singleShot(BUSY_MS, self, self._speak)
+            if waited_ms == BUSY_TOLD_MS:
+                self.window.tell(tr(LATER))
+            QTimer.singleShot(BUSY_MS, self, lambda: self._speak(waited_ms + BUSY_MS))
         elif speak(self._language):
             self.build_anew()
 
     def build_anew(self) -> None:
         """Another language: all texts are in the widgets of the window, so there is another window in its place."""
-        old, settings, log = self.window, self.settings_page, self.log_page
+        old = self.window
         self.view.setValue("geometry", old.saveGeometry())
         self._build_window()
         self._wire_window()
         self.tray.speak()
         self.notifier.look()  # today's figure in other words
-        self.log_page.take_over(log)
+        for page, before in zip(self.window.pages, old.pages, strict=True):
+            page.take_over(before)
         if self._last is not None:
             self._status(self._last)
             self.window.update_curve(self._curve)
         if self.client.is_connected:
             self.window.set_connected(True)
-            self.settings_page.take_over(settings)
         else:
             self._show_report(self.supervisor.report)
         self.window.open_page(old.current_page().name)
-        self.window.resize(old.size())
-        self.window.setVisible(old.isVisible())
+        if old.isMinimized():
+            self.window.showMinimized()
+        else:
+            self.window.setVisible(old.isVisible())
         old.hide()
         old.deleteLater()
 

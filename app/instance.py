@@ -2,16 +2,20 @@
 
 import hashlib
 import os
+import time
 from pathlib import Path
 
 from filelock import FileLock, Timeout
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QDeadlineTimer, QObject, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
 from core.errors import DataFolderError
 
 LOCK_FILE = "app.lock"
-DEADLINE_MS = 2000
+DEADLINE_MS = 10_000
+"""For an answer: on a busy machine a window takes seconds until it is there."""
+RETRY_S = 0.05
+ANSWER = b"1"
 PAGES = ("", "settings")
 """What one may ask the first app to show, each by a socket of its own; "" is the page that is shown."""
 
@@ -54,10 +58,18 @@ class Instance(QObject):
             server.listen(name)
 
     def raise_first(self, page: str = "") -> bool:
-        """Ask the app that holds the folder to show its window, and one of `PAGES`; whether it heard."""
-        socket = QLocalSocket()
-        socket.connectToServer(socket_name(self.folder, page))
-        return socket.waitForConnected(DEADLINE_MS)
+        """Ask the app that holds the folder to show its window, and one of `PAGES`; whether it answered in time.
+
+        An app that was started a moment ago does not listen yet: it is asked again until it does.
+        """
+        deadline = QDeadlineTimer(DEADLINE_MS)
+        while not deadline.hasExpired():
+            socket = QLocalSocket()
+            socket.connectToServer(socket_name(self.folder, page))
+            if socket.waitForConnected(deadline.remainingTime()) and socket.waitForReadyRead(deadline.remainingTime()):
+                return True
+            time.sleep(RETRY_S)
+        return False
 
     def release(self) -> None:
         for server in self._servers.values():
@@ -65,10 +77,12 @@ class Instance(QObject):
         self._lock.release()
 
     def _greet(self, page: str) -> None:
-        """To connect is to ask; nothing is read."""
+        """To connect is to ask; nothing is read. The answer says that this app is alive: a frozen one's system connects
+        too. Who asked closes the connection, as on Windows the answer would be lost with it."""
         while (socket := self._servers[page].nextPendingConnection()) is not None:
-            socket.close()
-            socket.deleteLater()
+            socket.disconnected.connect(socket.deleteLater)
+            socket.write(ANSWER)
+            socket.flush()
             self.raise_asked.emit()
             if page:
                 self.page_asked.emit(page)

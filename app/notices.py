@@ -114,7 +114,7 @@ class Notifier(QObject):
         self._timer = QTimer(self, interval=LOOK_MS)
         self._timer.timeout.connect(self.look)
         self._timer.start()
-        client.connected.connect(lambda snapshot: self.look())
+        client.connected.connect(lambda snapshot: QTimer.singleShot(0, self, self.look))
 
     def close(self) -> None:
         """Say and look no more."""

@@ -17,7 +17,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.supervision import Do, Phase, Report, Supervision, exit_reason
 from app.worker_client import WorkerClient
-from core import errors
+from core import consent, errors
 
 logger = logging.getLogger(__name__)
 
@@ -111,6 +111,8 @@ class Supervisor(QObject):
 
     def _goodbye(self) -> None:
         if self._supervision.phase is not Phase.RESTARTING:
+            if self.process is not None and self.process.pid != self.client.pid:
+                self.process.terminate()  # it came too late for the folder, which it would find free now
             self._leaving(asked=True)
 
     def _leaving(self, asked: bool) -> None:
@@ -175,6 +177,8 @@ class Supervisor(QObject):
                 )
         except OSError as error:
             reason = f"The worker could not be started: {error.strerror} ({error.filename})."
+            if not self.folder.is_dir():
+                reason = self._gone()
             self._do(self._supervision.exited(time.monotonic(), errors.DataFolderError.exit_code, reason))
             return
         logger.info("started a worker, pid %d", self.process.pid)
@@ -208,10 +212,16 @@ class Supervisor(QObject):
             with (self.folder / STDERR_FILE).open("rb") as file:
                 file.seek(max(0, file.seek(0, os.SEEK_END) - 4096))
                 lines = file.read().decode("utf-8", "replace").split("\n")
+        except FileNotFoundError:
+            # The folder may be there again, as the worker's last checkpoint makes it anew; the consent is not.
+            return self._gone() if consent.read(self.folder) is None else ""
         except OSError:
             return ""
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
         return last.removeprefix("hearth: ")
+
+    def _gone(self) -> str:
+        return f"The data folder {self.folder} is gone. Put it back and try again, or quit Hearth and start it anew."
 
     def _bound_stderr(self) -> None:
         """The file is open for appending, so that it can be cut while the worker writes."""

@@ -164,6 +164,8 @@ CARD_GAP = 14
 CARD_PADDING = (18, 16)
 """Horizontal, vertical."""
 BUTTON_HEIGHT = 34
+ARROWS_WIDTH = 26
+"""Of the part of a field that has its arrows."""
 CONTENT_WIDTH = 1180
 RADIUS_CONTROL, RADIUS_MENU, RADIUS_CARD, RADIUS_HERO = 8, 10, 12, 14
 CELL_RADIUS = 0.24
@@ -389,6 +391,10 @@ QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox {{
     selection-background-color: {c.ember_fill}; selection-color: {c.on_fill};
 }}
 QLineEdit:disabled, QSpinBox:disabled, QComboBox:disabled {{ color: {c.text3}; border-color: {c.border}; }}
+QSpinBox::up-button, QSpinBox::down-button, QComboBox::drop-down {{
+    background: transparent; border: none; width: {ARROWS_WIDTH}px;
+}}
+QSpinBox::up-arrow, QSpinBox::down-arrow, QComboBox::down-arrow {{ image: none; }}
 QComboBox QAbstractItemView {{
     background: {c.raised}; color: {c.text}; border: 1px solid {c.border};
     selection-background-color: {c.ember_soft}; selection-color: {c.text};

@@ -162,7 +162,10 @@ class WorkerClient(QObject):
             return
         self._dialling, self._welcomed, self.refused, self.pid = True, False, False, None
         try:
-            with (self.folder / wire.ADDRESS_FILE).open("rb") as file:
+            path = self.folder / wire.ADDRESS_FILE
+            if not path.is_file():
+                raise FileNotFoundError  # or a pipe, which would hold up the window for ever
+            with path.open("rb") as file:
                 address = msgspec.json.decode(file.read(ADDRESS_BYTES), type=wire.Address)
         except FileNotFoundError:
             self._drop("No worker runs for this data folder.")

@@ -48,6 +48,8 @@ def _read_line(text: str) -> LogLine | None:
         moment = time.mktime(time.strptime(when, "%Y-%m-%d %H:%M:%S")) + int(ms) / 1000
     except (ValueError, OverflowError):  # a 31st of February in a damaged file
         return None
+    if moment < 0:  # likewise
+        return None
     return LogLine(moment, cast(Level, level.lower()), _part(name), message[:TEXT_CHARACTERS])
 
 

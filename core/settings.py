@@ -207,10 +207,11 @@ class Settings:
         0, ENERGY, "Monthly energy", "What training may use in a calendar month.", "kWh", step=5, zero="No limit"
     )
     price_kwh: Annotated[float, msgspec.Meta(ge=0, le=1000)] = setting(
-        0.30, ENERGY, "Price of electricity", "For a kWh, in your currency; the costs are shown with it.", step=0.01
-    )
+        0.0, ENERGY, "Price of electricity", "For a kWh, in your currency; the costs are shown with it.",
+        step=0.01, zero="Not told",
+    )  # fmt: skip
     co2_g_kwh: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = setting(
-        350, ENERGY, "CO₂ of electricity", "Grams for a kWh; your provider tells it.", "g", step=10
+        0, ENERGY, "CO₂ of electricity", "Grams for a kWh; your provider tells it.", "g", step=10, zero="Not told"
     )
     cpu_watts_estimate: Watts = setting(
         0, ENERGY, "Processor at full load",

@@ -56,7 +56,7 @@ def until(condition: Callable[[], Any], what: str) -> None:
 def places(desktop: Desktop) -> Iterator[str]:
     """Show one place after the other, and name it."""
     window = desktop.window
-    for page in window._pages:
+    for page in window.pages:
         window.open_page(page.name)
         if page.name == "model":
             settle(desktop)

@@ -20,8 +20,8 @@ from core.errors import HearthError
 from core.policy.words import size
 
 POLL_MS = 500
-LENT_S = 60.0
-"""For how long it may compute for the test although the user is here."""
+LENT_S, ENDED_S = 60.0, 0.001
+"""For how long it may compute for the test although the user is here; what ends that."""
 WAITING = mark("The worker is starting.")
 OFFER = mark("A few seconds of computing, also while you are here. It decides how many experts this PC hosts.")
 
@@ -176,6 +176,9 @@ class SpeedTest(Step):
         self._show_words(told(str(error)))
 
     def _stop(self) -> None:
+        paused = self._status is not None and self._status.state == "paused"
+        if self.is_running and self._client.is_connected and not paused:  # a pause has ended it, and would end by this
+            self._client.request("start_now", wire.StartNowParams(ENDED_S), failed=lambda error: None)
         self._began = None
         self._timer.stop()
         self.bar.hide()

@@ -82,7 +82,7 @@ class Consent(Step):
                 (
                     "energy",
                     tr("Uses power"),
-                    tr("Home shows how much, and what it costs. You set the limit."),
+                    tr("Home shows how much, and what it costs once you tell your price. You set the limit."),
                 ),
             ],
         )

@@ -30,6 +30,8 @@ class Control(QWidget):
     """What changes a value; `chosen` comes only from the user, never from `show_value`."""
 
     chosen = Signal(object)
+    words = ""
+    """What it offers, for the search."""
 
     def __init__(self, inner: QWidget) -> None:
         super().__init__()
@@ -56,6 +58,7 @@ class ChoiceControl(Control):
     def __init__(self, label: str, choices: dict[str, str]) -> None:
         self.segments = Segmented(choices, label)
         super().__init__(self.segments)
+        self.words = " ".join(choices.values())
         self.segments.chosen.connect(self.chosen.emit)
 
     def show_value(self, value: Any) -> None:

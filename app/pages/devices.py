@@ -12,8 +12,8 @@ from app.icons import Icon
 from app.language import mark, told, tr
 from app.theme import theme
 from app.window.buttons import Switch
-from app.window.focus import order_focus
-from app.window.widgets import Bar, Divider, ElidedLabel, Label, Notice, Panel, StaleCard
+from app.window.focus import order_page
+from app.window.widgets import Bar, Divider, ElidedLabel, Label, Notice, Panel, StaleCard, set_tone
 from app.window.words import data_size, number, percent, rate
 from app.worker_client import WorkerClient
 from core.control.messages import DeviceStatus, Snapshot, Status
@@ -45,7 +45,7 @@ class _Device:
         inside.setContentsMargins(0, 0, 0, 0)
         inside.addWidget(Icon(device.kind, "text2", 18))
         name = TRADE_MARKS.sub("", device.name)
-        self.name, self.words = ElidedLabel(name, "strong"), ElidedLabel("", "cap", "text2")
+        self.name, self.words = ElidedLabel(name, "strong"), Label("", "cap", "text2", wrap=True)
         self.load, self.memory = (Label("", "cap", "text2", tabular=True) for _ in range(2))
         self.celsius, self.watts = Label("", "cap_strong", tabular=True), Label("", "cap", "text2", tabular=True)
         self._bars = Bar("ember_fill"), Bar("text2")
@@ -53,11 +53,12 @@ class _Device:
             bar.setFixedWidth(theme().px(BAR_WIDTH))
         grid.addWidget(well, row, 0)
         grid.addLayout(self._column(self.name, self.words), row, 1)
-        grid.addLayout(self._column(*self._bars), row, 2)
-        grid.addLayout(self._column(self.load, self.memory), row, 3)
+        middle = Qt.AlignmentFlag.AlignVCenter  # the words beside them may have more lines
+        grid.addLayout(self._column(*self._bars), row, 2, middle)
+        grid.addLayout(self._column(self.load, self.memory), row, 3, middle)
         for label in (self.celsius, self.watts):
             label.setAlignment(Qt.AlignmentFlag.AlignRight)
-        grid.addLayout(self._column(self.celsius, self.watts), row, 4)
+        grid.addLayout(self._column(self.celsius, self.watts), row, 4, middle)
         self.switch: Switch | None = None
         if switched is not None:
             self.switch = Switch(tr("Use {device}", device=name))
@@ -76,7 +77,6 @@ class _Device:
     def show(self, device: DeviceStatus, words: str, taken: int, by: str) -> None:
         """Args: device, what it does, bytes that Hearth takes of its memory, and which process how much."""
         self.words.setText(words)
-        self.words.update()
         load, memory = device.load or 0.0, device.memory_bytes or 0
         self.load.setText(tr("{share} load", share=percent(load, 0)))
         of = {"used": data_size(taken, 10), "all": data_size(memory, 10)}  # there is little room
@@ -117,7 +117,11 @@ class DevicesCard(StaleCard):
         client.settings.connect(self._take_settings)
 
     def update_status(self, status: Status) -> None:
-        self._rate.setText(tr("{rate} samples trained per second", rate=rate(status.samples_per_s)))
+        if status.asks == "text":  # a sample is a byte, as in Today beside it
+            words = tr("{size} of text trained per second", size=data_size(status.samples_per_s))
+        else:
+            words = tr("{rate} samples trained per second", rate=rate(status.samples_per_s))
+        self._rate.setText(words)
         if [device.id for device in status.devices] != list(self.devices):
             self._make_rows(status.devices)
         for device in status.devices:
@@ -125,6 +129,7 @@ class DevicesCard(StaleCard):
 
     def set_stale(self, since: str) -> None:
         super().set_stale(since)
+        set_tone(self._rate, "text3" if since else "text2")
         for device in self.devices.values():
             device.set_stale(bool(since))
 
@@ -150,7 +155,7 @@ class DevicesCard(StaleCard):
         self._empty.setVisible(not devices)
         self.values = [label for row in self.devices.values() for label in (row.name, row.celsius)]
         self._show_switches()
-        order_focus(self.window())
+        order_page(self)
 
     # switches
 

@@ -175,7 +175,10 @@ class ExpertsPage(Page):
         self.history.set_stale(not connected)
         if not connected:
             self._asking = False
-        elif self.isVisible():
+            return
+        for layer in self.grid.layers.values():
+            layer.old = True
+        if self.isVisible():
             self._look()
 
     def _look(self) -> None:
@@ -206,7 +209,7 @@ class ExpertsPage(Page):
                 uid_of(self._status.run, number_, place, layer.shape): cell
                 for number_, layer in self.grid.layers.items()
                 for place, cell in layer.cells.items()
-                if cell.here
+                if cell.here and not layer.old
             }
             self.hosted.show_experts([_with(expert, told.get(expert.uid)) for expert in self._status.experts])
 

@@ -12,7 +12,7 @@ from app.language import mark, tr
 from app.theme import theme
 from app.window.buttons import Button, Segmented
 from app.window.expert_grid import GAP, HOLLOW, LEAST, SHADES, ExpertGrid
-from app.window.focus import order_focus
+from app.window.focus import order_page
 from app.window.widgets import Card, Label
 from app.window.words import number, percent
 from core.control.messages import CellStatus, GridStatus
@@ -25,7 +25,7 @@ LAYERS = 32
 """Layers that are shown; the others are told in a sentence."""
 WHOLE = 4096
 """Cells of a layer that are shown as its grid; of a larger one, mostly empty, only the experts."""
-ASKING = mark("Asking the worker for the grid.")
+UNKNOWN = mark("Shown as soon as the worker answers.")
 NO_EXPERTS = mark("No expert is hosted yet. They appear as soon as a PC of this run computes.")
 CHOICES = {"version": mark("Updates"), "load": mark("Load"), "calls": mark("Calls")}
 BRIGHTER = {
@@ -40,6 +40,16 @@ DARKER = {
 }
 
 
+def was_called(before: CellStatus, now: CellStatus) -> bool:
+    """Whether it answered a call in between; fewer calls are those of a process that began anew."""
+    return now.calls > before.calls
+
+
+def was_updated(before: CellStatus, now: CellStatus) -> bool:
+    """Whether it took an update in between; an older version is that of a checkpoint."""
+    return before.version is not None and now.version is not None and now.version > before.version
+
+
 class Layer:
     """The newest answer about a layer, and what has changed since the one before."""
 
@@ -49,19 +59,18 @@ class Layer:
         """Cells of the grid in the order in which they are drawn; empty: all, in their own order."""
         self.lit: frozenset[int] = frozenset()
         self.shape: tuple[int, ...] = ()
+        self.old = False
+        """The worker has been away since that answer."""
 
     def take(self, grid: GridStatus) -> None:
         new = {cell.cell: cell for cell in grid.cells}
-        old, self.cells, self.shape = self.cells, new, grid.shape
+        old, self.cells, self.shape = {} if self.old else self.cells, new, grid.shape
+        self.old = False
         self.places = sorted(new) if math.prod(grid.shape) > WHOLE else []
         active = [
             number_
             for number_, cell in new.items()
-            if (before := old.get(number_)) is not None
-            and (
-                before.calls != cell.calls
-                or (None not in (before.version, cell.version) and before.version != cell.version)
-            )
+            if (before := old.get(number_)) is not None and (was_called(before, cell) or was_updated(before, cell))
         ]
         index = {place: at for at, place in enumerate(self.places)} if self.places else None
         self.lit = frozenset(active if index is None else (index[place] for place in active))
@@ -142,7 +151,7 @@ class GridCard(Card):
         self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the grids in it take the arrow keys
         self._area.setWidget(content)
         self._area.setMinimumHeight(theme().px(236))
-        self.empty = Label(tr(ASKING), "body", "text2", wrap=True)
+        self.empty = Label(tr(UNKNOWN), "body", "text2", wrap=True)
         self.body.addWidget(self.empty, 0, Qt.AlignmentFlag.AlignTop)
         self.body.addWidget(self._area, 1)
         self.body.addWidget(self.words)
@@ -171,7 +180,7 @@ class GridCard(Card):
             widget.hide()
             widget.deleteLater()
         self.grids, self._titles = [], []
-        self.empty.setText(tr(ASKING))
+        self.empty.setText(tr(UNKNOWN))
         self.empty.show()
         self._area.hide()
         self.words.hide()
@@ -186,7 +195,7 @@ class GridCard(Card):
             self._titles.append(title)
             self._place()
         if new:
-            order_focus(self.window())
+            order_page(self)
 
     def _place(self) -> None:
         """Layers side by side, as many as fit."""

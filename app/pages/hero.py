@@ -117,10 +117,13 @@ class Hero(Panel):
 
     def update_status(self, status: Status) -> None:
         self.show_state(status.state, status.reason, status.until, start_now=status.start_now)
-        if self.why.text() != (question := tr(WHY[status.cpu or status.gpu])):
-            self.why.setText(question)
+        self._ask(status.cpu or status.gpu)
         self.pause.pausable = Pausable.of(status)
         self.fire.add(status.time, status.calls_per_s)
+
+    def _ask(self, running: bool) -> None:
+        if self.why.text() != (question := tr(WHY[running])):
+            self.why.setText(question)
 
     def show_state(
         self, state: State, reason: str, until: str, connected: bool = True, start_now: bool = False
@@ -135,6 +138,8 @@ class Hero(Panel):
             button.setVisible(name in shown or (name == "start" and start_now))
         self.pause.set_kind("primary" if state == "contributing" else "plain")
         self.fire.set_stale(not connected)
+        if not connected:
+            self._ask(False)
         if state != self._state:
             self._state = state
             self._glyph.set_state(state)

@@ -181,8 +181,12 @@ class LogPage(Page):
         elif not self._flush_timer.isActive():
             self._flush_timer.start()
 
-    def take_over(self, other: "LogPage") -> None:
-        """Show what another page has shown."""
+    def take_over(self, other: Page) -> None:
+        assert isinstance(other, LogPage)
+        self.level.set_value(other.level.value())
+        self.part.setCurrentIndex(other.part.currentIndex())
+        self.text.setText(other.text.text())
+        self._filter()
         self.model.append([*other.model.lines, *other._new])
         self._after_change()
 

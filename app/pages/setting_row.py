@@ -125,8 +125,8 @@ class Row(QWidget):
             self.restart.setVisible(pending)
 
     def fits(self, words: list[str]) -> bool:
-        """Whether each word stands in the label or the explanation; `words` are in lower case."""
-        text = f"{self.label} {self.explanation}".casefold()
+        """Whether each word stands in the label, the explanation or a choice; `words` are in lower case."""
+        text = f"{self.label} {self.explanation} {self.control.words}".casefold()
         return all(word in text for word in words)
 
     @property

@@ -4,9 +4,9 @@ import dataclasses
 import typing
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QLineEdit
+from PySide6.QtCore import QCoreApplication, QEvent, Qt, QTimer, Signal
+from PySide6.QtGui import QKeySequence, QPaintEvent, QShortcut
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from app.actions import Actions
 from app.language import mark, told, tr, tr_setting
@@ -23,6 +23,8 @@ from core.settings import START, Settings
 
 NO_WORKER = mark("Settings can be changed as soon as the worker answers.")
 SEARCH_WIDTH = 220
+FIRST_GROUPS = 3
+"""So many are more than a window shows."""
 TRUST = mark("What leaves this PC, and which program it is")
 
 
@@ -71,9 +73,25 @@ class SettingsPage(Page):
         self.body.addWidget(self.trust, 0, Qt.AlignmentFlag.AlignLeft)
         self.body.addStretch(1)
         order_focus(self)
+        self._unseen: list[QWidget] = []
+        """Cards that wait for the first ones to be seen: to lay out all of them at once takes a tenth of a second."""
         self.search.textChanged.connect(self._search)
         self._search("")
+        self._unseen = [*list(self.groups.values())[FIRST_GROUPS:], self.identity]
+        for card in self._unseen:
+            card.hide()
         self.set_connected(False, "")
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self._unseen:
+            QTimer.singleShot(0, self, self._show_more)
+
+    def _show_more(self) -> None:
+        for card in self._unseen:
+            card.show()
+        self._unseen.clear()
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)  # else a picture shows them squeezed
 
     def _build_head(self) -> None:
         self.search = QLineEdit()
@@ -87,7 +105,6 @@ class SettingsPage(Page):
         self.head.addWidget(self.search, 0, Qt.AlignmentFlag.AlignTop)
         self.head.addWidget(self.undo_button, 0, Qt.AlignmentFlag.AlignTop)
         find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
-        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         find.activated.connect(lambda: self.search.setFocus(Qt.FocusReason.ShortcutFocusReason))
         clear = QShortcut(QKeySequence(Qt.Key.Key_Escape), self.search)
         clear.setContext(Qt.ShortcutContext.WidgetShortcut)
@@ -106,6 +123,7 @@ class SettingsPage(Page):
         return group
 
     def _search(self, text: str) -> None:
+        self._unseen.clear()
         words = text.casefold().split()
         found = [group.search(words) for group in self.groups.values()]
         identity = f"{self.identity.title.text()} {self.words.button.text()} {tr(WHAT)}".casefold()
@@ -127,11 +145,14 @@ class SettingsPage(Page):
             group.look()
         self.applied.emit(self.values)
 
-    def take_over(self, other: "SettingsPage") -> None:
-        """Show what another page has shown, as if it had been this one."""
+    def take_over(self, other: Page) -> None:
+        assert isinstance(other, SettingsPage)
         self._in_force, self._undo = other._in_force, other._undo
         self.set_values(other.values)
-        self.undo_button.setEnabled(bool(self._undo))
+        self.undo_button.setEnabled(other.undo_button.isEnabled())
+        self.search.setText(other.search.text())
+        self._show_more()  # what is below may be what is looked at
+        self._scroll.verticalScrollBar().setValue(other._scroll.verticalScrollBar().value())
 
     def set_connected(self, connected: bool, sentence: str) -> None:
         self.notice.set_text("" if connected else f"{sentence} {tr(NO_WORKER)}".strip())

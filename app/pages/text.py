@@ -19,7 +19,7 @@ from app.pages.writing import Writing
 from app.theme import theme
 from app.window.buttons import Button
 from app.window.inputs import NumberField, Slider
-from app.window.widgets import Card, Divider, Label, Notice, Pair, Pill
+from app.window.widgets import Card, Divider, ElidedLabel, Label, Notice, Pair, Pill
 from app.window.words import number, rate
 from app.worker_client import WorkerClient
 from core.control.messages import CurvePoint, GenerateParams, Status
@@ -47,13 +47,17 @@ class TextDemo(QWidget):
         self.prompt = QPlainTextEdit(PROMPT)
         self.temperature = Slider(tr("Temperature"), COLDEST, HOTTEST, TENTHS, lambda tenths: number(tenths / 10, 1))
         self.length = NumberField()
-        self.go = Button(tr("Continue"), "primary", "play")
+        self.go = Button(tr("Stop"), "primary", "play")
+        least = self.go.sizeHint().width()
+        self.go.setText(tr("Continue"))
+        # Room for either word: who clicks twice at one place continues and stops, and no card moves.
+        self.go.setMinimumWidth(max(least, self.go.sizeHint().width()))
         self.page = Continuation()
         self.experts = AnsweredCard(
             tr("Experts that answered"), tr("They light up while the text goes on."), hosts, upright=True
         )
         self.strip = StripCard(hosts)
-        self._figures = Label("", "cap", "text2", tabular=True)
+        self._figures = ElidedLabel("", "cap", "text2", tabular=True)  # they grow, and must not ask for more room
         self._notice = Notice()
         self._about = Label("", "cap", "text2", wrap=True, tabular=True)
         self._pill = Pill("", "ok", "check")
@@ -83,6 +87,12 @@ class TextDemo(QWidget):
             self._notice.set_text("")
         elif not self.writing.running:  # else the text's own end says it
             self._notice.set_text(sentence)
+
+    def take_over(self, other: "TextDemo") -> None:
+        """Show the prompt and the choices of another one."""
+        self.prompt.setPlainText(other.prompt.toPlainText())
+        self.temperature.setValue(other.temperature.value())
+        self.length.setValue(other.length.value())
 
     # building
 
@@ -172,6 +182,7 @@ class TextDemo(QWidget):
         self._chosen = None
         self.page.begin(prompt)
         self.writing.start(GenerateParams(prompt, self.length.value(), self.temperature.value() / 10))
+        self._describe()
 
     def _go_or_stop(self) -> None:
         if self.writing.running:
@@ -210,7 +221,9 @@ class TextDemo(QWidget):
 
     def _describe(self) -> None:
         """Which run and step answer, and how good the model is; or what is awaited."""
-        status = self._status
+        status, writing = self._status, self.writing
+        if writing.bytes and not writing.running:
+            return  # a text that has ended keeps the step that it was written at, whatever the worker is at now
         if self._awaited or status is None:
             self._about.setText(self._awaited)
         elif status.step == 0:

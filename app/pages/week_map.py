@@ -32,6 +32,8 @@ class WeekMap(QWidget):
         self._seconds = [[0.0] * HOURS for _ in range(DAYS)]
         self._known = [[False] * HOURS for _ in range(DAYS)]
         self._dates = [QDate.currentDate().addDays(day - DAYS + 1) for day in range(DAYS)]
+        self._room = 0.0, 0.0
+        """`_margins`, as of the last time it was painted."""
         self._at: tuple[int, int] | None = None
         self._stale = False
         self.setMouseTracking(True)
@@ -91,7 +93,7 @@ class WeekMap(QWidget):
         return max(metrics.horizontalAdvance(name) for name in names) + 10.0, metrics.height() + 4.0
 
     def _cell(self, place: tuple[int, int]) -> QRectF:
-        left, foot = self._margins()
+        left, foot = self._room
         wide, high = (self.width() - left) / HOURS, (self.height() - foot) / DAYS
         return QRectF(left + place[1] * wide, place[0] * high, wide - GAP, high - GAP)
 
@@ -106,7 +108,7 @@ class WeekMap(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setFont(colors.font("cap", tabular=True))
-        left, foot = self._margins()
+        left, foot = self._room = self._margins()
         for day in range(DAYS):
             first = self._cell((day, 0))
             painter.setPen(colors.color("text3"))

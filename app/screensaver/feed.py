@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.language import mark
-from app.pages.grid_card import EVERY_MS, Layer
+from app.pages.grid_card import EVERY_MS, Layer, was_called, was_updated
 from app.worker_client import WorkerClient
 from core import consent
 from core.control.messages import CellStatus, GridStatus, NetworkParams, NetworkStatus, Snapshot, Status
@@ -169,9 +169,9 @@ def _happened(number: int, layer: Layer, before: dict[int, CellStatus]) -> Happe
         if old is None or (place >= layer.count and drawn is None):  # a worker of another version may tell anything
             continue
         at = place if drawn is None else drawn[place]
-        if None not in (old.version, cell.version) and old.version != cell.version:
+        if was_updated(old, cell):
             called.add(at)
             updated.add(at)
-        elif old.calls != cell.calls:
+        elif was_called(old, cell):
             called.add(at)
     return Happened(number, frozenset(called), frozenset(updated))

@@ -16,11 +16,11 @@ from app.screensaver.feed import Happened
 
 DESIGN = (1456.0, 819.0)
 """The screen that the measures are meant for; others scale them."""
-MIDDLE, HALF_WIDTH = 0.575, 0.345
-"""Of the planes, in widths of the screen."""
-TOP, BOTTOM = 0.18, 0.77
+MIDDLE, HALF_WIDTH = 0.624, 0.297
+"""Of the planes, in widths of the screen: beside the words at the left."""
+TOP, BOTTOM = 0.18, 0.71
 """Middles of the first and last plane, in heights of the screen; one alone lies between."""
-HALF_HEIGHT = 0.128
+HALF_HEIGHT = 0.12
 TURN = math.radians(40)
 NEARNESS = 0.22
 """How much larger the near end of a plane is, and how much smaller its far end."""

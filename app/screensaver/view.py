@@ -66,8 +66,8 @@ class View(QWidget):
         self._dirty = QRegion()
         self._most, self._slow = LIGHTS, 0
         self._ready = False
-        self._drawn: object = None
-        """What the ground shows."""
+        self._drawn: list[tuple[frozenset[int], frozenset[int]]] = []
+        """What the ground shows, of each layer (see `_content`)."""
         self._drawn_at = float("-inf")
         self._timer = QTimer(self, interval=FRAME_MS, timerType=Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self._frame)
@@ -170,7 +170,10 @@ class View(QWidget):
         if self.black or not self._ready:
             return
         now = time.monotonic()
-        if _content(self._feed.layers) != self._drawn and (now - self._drawn_at >= GROUND_S or self._drawn == []):
+        content = _content(self._feed.layers)
+        # The ground may have been drawn in the middle of a look, when some layers had not been told yet.
+        more = len(content) != len(self._drawn)
+        if content != self._drawn and (more or now - self._drawn_at >= GROUND_S):
             self._begin_anew()
         moving, glows = scene.lights(found, self._planes, now, EVERY_MS / 1000, self._most, self._random)
         if self.still:

@@ -6,6 +6,7 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter, QPaintEvent, QPen, Qt, QValidator, QWheelEvent
 from PySide6.QtWidgets import QComboBox, QSlider, QSpinBox, QWidget
 
+from app import theme as look
 from app.icons import paint_icon, placed
 from app.language import locale
 from app.theme import theme
@@ -13,16 +14,6 @@ from app.window.widgets import Label
 from app.window.words import duration, number, seconds_of
 
 ARROW = 14
-WIDTH = 26
-"""Of the part with the arrows, pixels."""
-SPIN_STYLE = f"""
-QSpinBox::up-button, QSpinBox::down-button {{ background: transparent; border: none; width: {WIDTH}px; }}
-QSpinBox::up-arrow, QSpinBox::down-arrow {{ image: none; }}
-"""
-COMBO_STYLE = f"""
-QComboBox::drop-down {{ background: transparent; border: none; width: {WIDTH}px; }}
-QComboBox::down-arrow {{ image: none; }}
-"""
 
 
 class NumberField(QSpinBox):
@@ -30,7 +21,6 @@ class NumberField(QSpinBox):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setStyleSheet(SPIN_STYLE)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.lineEdit().setTextMargins(theme().px(8), 0, 0, 0)
 
@@ -139,10 +129,6 @@ class Slider(QSlider):
 class Choice(QComboBox):
     """One of many."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.setStyleSheet(COMBO_STYLE)
-
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()
 
@@ -155,7 +141,7 @@ def paint_arrow(widget: QWidget, top: float, down: bool) -> None:
     """A chevron in the arrows' part of a field."""
     painter = QPainter(widget)
     color = theme().color("text2" if widget.isEnabled() else "text3")
-    rect = placed(widget, QRectF(widget.width() - (WIDTH + ARROW) / 2, top, ARROW, ARROW))
+    rect = placed(widget, QRectF(widget.width() - (look.ARROWS_WIDTH + ARROW) / 2, top, ARROW, ARROW))
     if not down:
         painter.translate(rect.center())
         painter.rotate(180)

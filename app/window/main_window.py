@@ -132,16 +132,23 @@ class MainWindow(QWidget):
         self.may_close = False
         self._keys: list[QShortcut] = []
         self._cover: QWidget | None = None
-        self._pages = list(pages)
+        self.pages = list(pages)
         self._actions = actions
         self._state: State = "preparing"
+        self._link = False, ""
+        """Whether the worker is reachable, and what happens while it is not."""
+        self._status: Status | None = None
+        self._untold: list[Page] = []
+        """Hidden pages that do not know of `_link` yet: to tell all of them in one turn holds the window up."""
+        self._telling = QTimer(self, interval=0)
+        self._telling.timeout.connect(self._tell_next)
         self.setWindowTitle("Hearth")
         self.setWindowIcon(app_icon())
         self.setMinimumSize(*MINIMUM)
         self.resize(*DEFAULT)
-        self.sidebar = Sidebar([(page.title, page.icon) for page in self._pages if page.listed])
+        self.sidebar = Sidebar([(page.title, page.icon) for page in self.pages if page.listed])
         self._stack = QStackedWidget()
-        for page in self._pages:
+        for page in self.pages:
             self._stack.addWidget(page)
         self.footer = Footer()
         self._build()
@@ -217,11 +224,13 @@ class MainWindow(QWidget):
     def open_page(self, name: str, by_keyboard: bool = False) -> None:
         """Show the page of this name; by keyboard, the focus goes to its button."""
         self.why.close_sheet()
-        for number, page in enumerate(self._pages):
+        for number, page in enumerate(self.pages):
             if page.name == name:
                 self._show(number, by_keyboard)
 
     def _show(self, number: int, by_keyboard: bool = False) -> None:
+        if self.pages[number] in self._untold:
+            self._tell_page(self.pages[number])
         self._stack.setCurrentIndex(number)
         if number >= len(self.sidebar.buttons):
             return  # not listed: the page that led here stays marked
@@ -232,25 +241,26 @@ class MainWindow(QWidget):
             self.ring.by_keyboard = False
 
     def current_page(self) -> Page:
-        return self._pages[self._stack.currentIndex()]
+        return self.pages[self._stack.currentIndex()]
 
     def update_status(self, status: Status) -> None:
         """Hand a new status to every page, the sidebar and the footer."""
-        self._state = status.state
+        self._state, self._status = status.state, status
         self.sidebar.chip.set_state(status.state, status.reason)
         self.footer.update_status(status)
         self.why.update_status(status)
         hosted = len(status.experts)
-        for number, page in enumerate(self._pages):
+        for number, page in enumerate(self.pages):
             if page.name == "experts":
                 count = words.number(hosted) if hosted else ""
                 self.sidebar.buttons[number].set_count(count, tr("%Ln hosted here", hosted) if hosted else "")
-        for page in self._pages:
-            page.update_status(status)
+        for page in self.pages:
+            if page not in self._untold:
+                page.update_status(status)
 
     def update_curve(self, points: list[CurvePoint]) -> None:
         """Hand all evaluations so far, oldest first, to every page."""
-        for page in self._pages:
+        for page in self.pages:
             page.update_curve(points)
 
     def set_connected(self, connected: bool, sentence: str = "") -> None:
@@ -264,8 +274,22 @@ class MainWindow(QWidget):
             self._state = "attention"
             self.sidebar.chip.set_state("attention", sentence)
         self.why.set_connected(connected, sentence)
-        for page in self._pages:
-            page.set_connected(connected, sentence)
+        self._link, self._status = (connected, sentence), None
+        self._untold = [page for page in self.pages if page is not self.current_page()]
+        self._telling.start()
+        self.current_page().set_connected(connected, sentence)
+
+    def _tell_next(self) -> None:
+        if self._untold:
+            self._tell_page(self._untold[0])
+        else:
+            self._telling.stop()
+
+    def _tell_page(self, page: Page) -> None:
+        self._untold.remove(page)
+        page.set_connected(*self._link)
+        if self._status is not None:
+            page.update_status(self._status)
 
     def tell(self, text: str, button: str = "") -> Button:
         """Show a sentence over the footer for 8 s; returns its button, whose `clicked` the caller may connect."""

@@ -43,6 +43,8 @@ class Plot(QWidget):
         self._shown = QRectF(0, 0, 1, 1)
         """What is seen of the plane, in the units of both axes; its top is the lowest value."""
         self._marks: list[tuple[float, str]] = []
+        self._area = QRectF()
+        """Where it is drawn, on the canvas."""
         self._canvas = _Canvas(self)
         self._empty = Label(empty, "cap", "text3", wrap=True)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -106,11 +108,10 @@ class Plot(QWidget):
         """Pixels that are left free above what is drawn, at its right and below it."""
         return 0.0, 0.0, 0.0
 
-    @property
-    def _area(self) -> QRectF:
-        """Where it is drawn, on the canvas."""
+    def lay_out(self) -> None:
+        """Find the place for what is painted next; measuring words for each part of it takes longer than painting."""
         above, right, below = self._edges()
-        return QRectF(self._canvas.rect()).adjusted(self._axis, above, -right, -below)
+        self._area = QRectF(self._canvas.rect()).adjusted(self._axis, above, -right, -below)
 
     def place(self, x: float, value: float) -> QPointF:
         """On the canvas."""
@@ -158,5 +159,6 @@ class _Canvas(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # else "h 5.9"
+        self._plot.lay_out()
         self._plot.paint_axis(painter)
         self._plot.paint(painter)

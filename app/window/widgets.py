@@ -24,7 +24,6 @@ def set_tone(widget: QWidget, tone: str) -> None:
     """Colour a label by a role of the theme (one of `app.theme.TONES`)."""
     if widget.property("tone") != tone:
         widget.setProperty("tone", tone)
-        widget.style().unpolish(widget)
         widget.style().polish(widget)
 
 

@@ -42,6 +42,8 @@ class ControlClient:
             "Start the app with “hearth”, or the worker alone with “hearth worker”."
         )
         try:
+            if not (folder / ADDRESS_FILE).is_file():
+                raise not_running  # or a pipe, which would hold up the command for ever
             address = msgspec.json.decode((folder / ADDRESS_FILE).read_bytes(), type=Address)
             self._socket = socket.create_connection(("127.0.0.1", address.port), CONNECT_S)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):

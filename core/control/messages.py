@@ -20,6 +20,8 @@ MAX_LINE = 1 << 20
 PICTURE_SIDE = 256
 """Greatest side of a picture in a prediction request, pixels."""
 
+MOST_RULES = 100
+"""Rules and warnings in a status."""
 RECENT_YIELDS = 50
 """Single measurements told in a status."""
 
@@ -34,6 +36,10 @@ State = Literal["contributing", "waiting", "yielding", "paused", "limited", "pre
 Pid = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Time = Annotated[float, msgspec.Meta(ge=0, le=1e11)]
+"""Unix time, seconds; one that a calendar has."""
+Text = Annotated[str, msgspec.Meta(max_length=16_384)]
+"""What people read; much longer, it would hold a window up."""
 
 
 class Address(msgspec.Struct, frozen=True):
@@ -118,22 +124,22 @@ class YieldStatus(msgspec.Struct, frozen=True):
     count: int
     last_ms: float | None
     p95_ms: float | None
-    recent_ms: list[float] = []
+    recent_ms: Annotated[list[float], msgspec.Meta(max_length=RECENT_YIELDS)] = []
     """The last ones, at most `RECENT_YIELDS`, oldest first."""
 
 
 class RuleStatus(msgspec.Struct, frozen=True):
     """One row of "Why am I (not) running?" (`core.policy.facts.Verdict`)."""
 
-    rule: str
-    title: str
-    live: str
+    rule: Text
+    title: Text
+    live: Text
     """Its live value."""
-    wants: str
+    wants: Text
     """What the settings ask for."""
     stops: list[Literal["cpu", "gpu", "network"]] = []
-    until: str = ""
-    until_time: float | None = None
+    until: Text = ""
+    until_time: Time | None = None
     unknown: bool = False
     """Nothing measures it."""
 
@@ -187,17 +193,17 @@ class EnergyStatus(msgspec.Struct, frozen=True):
 class Status(msgspec.Struct, frozen=True):
     """What `hearth status --json` prints."""
 
-    version: str
+    version: Text
     protocol: int
     state: State
-    reason: str
+    reason: Text
     """A sentence: why this state."""
-    until: str
+    until: Text
     """A sentence: what ends it."""
-    until_time: float | None
+    until_time: Time | None
     """Unix time at which it ends by itself, if it does."""
-    run: str
-    run_title: str
+    run: Text
+    run_title: Text
     step: int
     """Batches whose gradients the trunk has applied."""
     samples: int
@@ -222,12 +228,12 @@ class Status(msgspec.Struct, frozen=True):
     """Where `idle_s` comes from, or why it is unknown."""
     yields: YieldStatus
     checkpoint_step: int | None
-    checkpoint_time: float | None
+    checkpoint_time: Time | None
     """Unix time of the newest checkpoint."""
-    attention: list[str]
+    attention: Annotated[list[Text], msgspec.Meta(max_length=MOST_RULES)]
     """Sentences about what is wrong and what to do; empty when all is well."""
     data_dir: str
-    time: float
+    time: Time
     """Unix time of this status."""
     asks: Literal["picture", "text"] = "picture"
     """What people give the run's model."""
@@ -235,7 +241,7 @@ class Status(msgspec.Struct, frozen=True):
     """The longest that a batch of the last minute took, from its first layer to the trunk's step."""
     lost_batches: int = 0
     """Dropped since compute started, as no expert answered for any of their samples."""
-    why: list[RuleStatus] = []
+    why: Annotated[list[RuleStatus], msgspec.Meta(max_length=MOST_RULES)] = []
     """Every rule, in the order in which they are asked."""
     cpu: bool = False
     """The CPU may compute now."""
@@ -265,11 +271,11 @@ class CurvePoint(msgspec.Struct, frozen=True, array_like=True):
 
 
 class LogLine(msgspec.Struct, frozen=True):
-    time: float
+    time: Time
     level: Literal["debug", "info", "warning", "error"]
     part: str
     """worker, compute or app."""
-    text: str
+    text: Text
 
 
 class Bye(msgspec.Struct, frozen=True):

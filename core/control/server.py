@@ -135,7 +135,7 @@ class ControlServer:
                     self._write_address()
             except FileNotFoundError:
                 log.error("The data folder is gone: the worker ends.")
-                self._worker.quit()
+                self._worker.quit(DataFolderError(f"The data folder {self._folder} is gone."))
                 return
             except OSError as error:
                 if not told:

@@ -49,7 +49,7 @@ def run_worker(folder: Path, run: str | None, network: "NetworkOptions | None" =
     Args: data folder, run, network and whether to join as the settings say: see `Worker`.
 
     Raises:
-        HearthError: it cannot start; nothing was changed.
+        HearthError: it cannot start, and nothing was changed; or the folder has been removed.
     """
     with lock(folder):
         terminal = sys.stdout is not None and sys.stdout.isatty()  # None: started with stdout closed

@@ -80,10 +80,9 @@ class Energy:
 
 
 def _use(used: Amounts, settings: Settings) -> EnergyUse:
-    priced, told = settings.price_kwh != Settings.price_kwh, settings.co2_g_kwh != Settings.co2_g_kwh
     return EnergyUse(
         used.kwh,
         min(1.0, used.kwh_measured / used.kwh) if used.kwh else 1.0,
-        energy.cost(used.kwh, settings.price_kwh) if priced else None,
-        energy.co2_kg(used.kwh, settings.co2_g_kwh) if told else None,
+        energy.cost(used.kwh, settings.price_kwh) if settings.price_kwh else None,
+        energy.co2_kg(used.kwh, settings.co2_g_kwh) if settings.co2_g_kwh else None,
     )

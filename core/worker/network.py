@@ -25,6 +25,7 @@ from core.net.messages import PeerAddress
 from core.net.paths import path_text
 from core.net.reach import Reach
 from core.net.rpc import RpcNode
+from core.policy.words import counted
 from core.worker.blobs import Blobs
 from core.worker.copies import Copies
 from core.worker.disk import CHECKPOINTS, RUNS, TRUNK, Disk
@@ -282,7 +283,7 @@ class Network:
             log.info("No peer answered yet: %s", error)
             return
         if found:
-            log.info("Joined the network: %d peers known.", found)
+            log.info("Joined the network: %s known.", counted(found, "peer"))
 
     def _save(self) -> None:
         try:

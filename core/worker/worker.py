@@ -36,7 +36,7 @@ from core.control.messages import (
     Snapshot,
     Status,
 )
-from core.errors import DataFolderError, IdentityError, ManifestError, NetworkError, QuestionError
+from core.errors import DataFolderError, HearthError, IdentityError, ManifestError, NetworkError, QuestionError
 from core.experts.grid import Grid
 from core.logs import Ring
 from core.policy.decide import Decision
@@ -120,6 +120,7 @@ class Worker:
         self._compute.memory_grace_s = self.settings.memory_grace_s
         self._compute.trains = network is None or "train" in network.roles
         self._keeps_ports = False
+        self._fault: HearthError | None = None
         self._disk = Disk(folder, self.manifest.run, self._compute, self.settings.checkpoints_disk_mb << 20)
         self._network = self._joining(network, join)
         self._told: Decision | None = None
@@ -216,7 +217,11 @@ class Worker:
             self._files.save(PORTS_FILE, Ports(tuple(self._network.node.endpoint.sockets)))
 
     async def run(self) -> None:
-        """Work until `quit` is called; everything is saved and compute is gone when this returns."""
+        """Work until `quit` is called; everything is saved and compute is gone when this returns.
+
+        Raises:
+            HearthError: the fault that `quit` was called for.
+        """
         log.info("Hearth %s serves run %s from %s (pid %d).", VERSION, self.manifest.run, self.folder, os.getpid())
         try:
             async with asyncio.TaskGroup() as group:
@@ -234,6 +239,8 @@ class Worker:
             log.info("Hearth has quit; everything is saved.")
         else:
             log.warning("Hearth has quit; what it trained since the last checkpoint could not be saved.")
+        if self._fault is not None:
+            raise self._fault  # without a goodbye, which would be taken for the user's wish
         self._tell("bye", Bye("Hearth was asked to quit."))
 
     # what clients ask for
@@ -321,8 +328,9 @@ class Worker:
         self.policy.start_now(seconds)
         self._changed.set()
 
-    def quit(self) -> None:
-        """Save and end."""
+    def quit(self, fault: HearthError | None = None) -> None:
+        """Save and end; for a `fault`, which `run` then raises, or because somebody asked for it."""
+        self._fault = fault
         self.policy.quit()
         self._compute.leave()
         self._changed.set()

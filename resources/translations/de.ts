@@ -24,6 +24,10 @@
       <translation>Hearth läuft im Infobereich weiter. Sein Symbol öffnet das Fenster wieder; „Beenden“ beendet es.</translation>
     </message>
     <message>
+      <source>The language changes as soon as what you asked the model for has been answered.</source>
+      <translation>Die Sprache wechselt, sobald das Modell auf deine Anfrage geantwortet hat.</translation>
+    </message>
+    <message>
       <source>This desktop shows no tray, so the window is minimised instead. Ctrl+Q ends Hearth.</source>
       <translation>Diese Oberfläche zeigt keinen Infobereich, deshalb wird das Fenster minimiert. Strg+Q beendet Hearth.</translation>
     </message>
@@ -281,8 +285,8 @@
       <translation>Verbraucht Strom</translation>
     </message>
     <message>
-      <source>Home shows how much, and what it costs. You set the limit.</source>
-      <translation>Die Übersicht zeigt, wie viel und was er kostet. Die Grenze legst du fest.</translation>
+      <source>Home shows how much, and what it costs once you tell your price. You set the limit.</source>
+      <translation>Die Startseite zeigt, wie viel, und was es kostet, sobald du deinen Preis angibst. Die Grenze setzt du.</translation>
     </message>
     <message>
       <source>Tensors, encrypted on the way</source>
@@ -420,7 +424,7 @@
     </message>
     <message>
       <source>left out</source>
-      <translation>ausgelassen</translation>
+      <translation>entfällt</translation>
     </message>
     <message>
       <source>Draw a digit</source>
@@ -664,6 +668,10 @@
       <translation>Geräte</translation>
     </message>
     <message>
+      <source>{size} of text trained per second</source>
+      <translation>{size} Text pro Sekunde trainiert</translation>
+    </message>
+    <message>
       <source>{rate} samples trained per second</source>
       <translation>{rate} Beispiele pro Sekunde trainiert</translation>
     </message>
@@ -841,10 +849,6 @@
     <message>
       <source>{file} could not be written: {reason}.</source>
       <translation>{file} konnte nicht geschrieben werden: {reason}.</translation>
-    </message>
-    <message>
-      <source>Asking the worker for the grid.</source>
-      <translation>Der Worker wird nach dem Gitter gefragt.</translation>
     </message>
     <message>
       <source>No expert is hosted yet. They appear as soon as a PC of this run computes.</source>
@@ -1724,8 +1728,12 @@
       <translation>Temperatur</translation>
     </message>
     <message>
+      <source>Stop</source>
+      <translation>Stopp</translation>
+    </message>
+    <message>
       <source>Continue</source>
-      <translation>Weiterschreiben</translation>
+      <translation>Fortsetzen</translation>
     </message>
     <message>
       <source>They light up while the text goes on.</source>
@@ -1757,15 +1765,11 @@
     </message>
     <message>
       <source>{answered} of {answers} answered</source>
-      <translation>{answered} von {answers} haben geantwortet</translation>
+      <translation>{answered} von {answers} antworteten</translation>
     </message>
     <message>
       <source>Length</source>
       <translation>Länge</translation>
-    </message>
-    <message>
-      <source>Stop</source>
-      <translation>Stopp</translation>
     </message>
     <message>
       <source>bytes</source>
@@ -1964,6 +1968,10 @@
       <translation>Was diesen PC verlässt, wie er es selbst zählt, und was hier eigentlich läuft.</translation>
     </message>
     <message>
+      <source>The program's files could not be read: {reason}.</source>
+      <translation>Die Dateien des Programms waren nicht zu lesen: {reason}.</translation>
+    </message>
+    <message>
       <source>What, and to whom</source>
       <translation>Was und an wen</translation>
     </message>
@@ -1994,10 +2002,6 @@
     <message>
       <source>What you can rely on</source>
       <translation>Worauf du dich verlassen kannst</translation>
-    </message>
-    <message>
-      <source>The program's files could not be read: {reason}.</source>
-      <translation>Die Dateien des Programms waren nicht zu lesen: {reason}.</translation>
     </message>
     <message>
       <source>Build</source>
@@ -2819,6 +2823,10 @@
       <translation>Je kWh, in deiner Währung; daraus ergeben sich die Kosten, die gezeigt werden.</translation>
     </message>
     <message>
+      <source>Not told</source>
+      <translation>Nicht angegeben</translation>
+    </message>
+    <message>
       <source>CO₂ of electricity</source>
       <translation>CO₂ des Stroms</translation>
     </message>
@@ -3024,6 +3032,14 @@
     <message>
       <source>it stopped unexpectedly</source>
       <translation>er hielt unerwartet an</translation>
+    </message>
+    <message>
+      <source>The data folder {0} is gone.</source>
+      <translation>Der Datenordner {0} ist weg.</translation>
+    </message>
+    <message>
+      <source>Put it back and try again, or quit Hearth and start it anew.</source>
+      <translation>Lege ihn zurück und versuche es noch einmal, oder beende Hearth und starte es neu.</translation>
     </message>
     <message>
       <source>The worker could not be started: {0} ({1}).</source>

@@ -1,8 +1,9 @@
 """How long the app's window is held up while its worker is slow or dead; prints one JSON document.
 
-The real app with a real worker that trains: at rest, while the worker is stopped (SIGSTOP), when it goes on, when it is
-killed, and while the app starts another. Of each, processor time of the window's thread in milliseconds: the longest
-turn of its event loop (all that happened until it waited again), and the longest call of the worker's client.
+The real app with a real worker that trains: from the first turn on, at rest, while the worker is stopped (SIGSTOP),
+when it goes on, when it is killed, and while the app starts another. Of each, processor time of the window's thread in
+milliseconds: the longest turn of its event loop (all that happened until it waited again), and the longest call of the
+worker's client.
 """
 
 import functools
@@ -104,7 +105,7 @@ def main() -> None:
         agreed(folder)
         threading.Thread(target=_disturb, args=(folder, longest, float(sys.argv[1])), daemon=True).start()
         code = program.main(["--data-dir", name])
-    stages = [stage for stage in longest.turns if stage not in ("start", "quit")]
+    stages = [stage for stage in longest.turns if stage != "quit"]
     found = {
         stage: {"turn_ms": round(longest.turns[stage], 1), "client_call_ms": round(longest.calls.get(stage, 0.0), 1)}
         for stage in stages

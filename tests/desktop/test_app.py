@@ -368,6 +368,17 @@ def test_a_screen_that_is_lost_ends_the_app_with_a_sentence_and_not_the_worker(
         app.clean_up()
 
 
+def test_on_a_full_disk_the_app_ends_without_a_word(app: App, capfd: pytest.CaptureFixture[str]) -> None:
+    log = app.folder / "logs" / "app.log"
+    log.parent.mkdir()
+    log.symlink_to("/dev/full")  # each line that it gets fails as on a full disk
+    app.start()
+    assert app.process is not None
+    app.process.terminate()
+    assert app.wait_for_end() == 0
+    assert capfd.readouterr().err == ""
+
+
 def test_a_killed_app_leaves_the_worker_and_a_new_app_finds_it(app: App) -> None:
     app.start()
     worker = app.pid("worker")

@@ -3,13 +3,15 @@
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtWidgets import QSystemTrayIcon
 from pytestqt.qtbot import QtBot
 
 from app import desktop as module
-from app.desktop import CURVE_POINTS, LEAVING, NO_TRAY, Desktop
+from app.actions import Actions
+from app.desktop import CURVE_POINTS, LEAVING, NO_TRAY, VIEW_FILE, Desktop
 from app.instance import Instance
 from app.supervision import Phase, Report
 from app.theme import theme
@@ -223,6 +225,36 @@ def test_the_window_remembers_its_size(start: Start) -> None:
     desktop.window.resize(880, 640)
     desktop = start()
     assert (desktop.window.width(), desktop.window.height()) == (880, 640)
+
+
+def test_a_spoilt_view_file_costs_the_windows_place_only(start: Start, folder: Path) -> None:
+    (folder / VIEW_FILE).write_text("[General]\ngeometry=hello\nlanguage=1, 2\ntheme=[]\n", encoding="utf-8")
+    assert start().window.isVisible()
+
+
+def test_a_file_in_the_place_of_the_log_folder_keeps_no_window_from_opening(start: Start, folder: Path) -> None:
+    (folder / "logs").write_text("", encoding="utf-8")
+    assert start().window.isVisible()
+
+
+def test_an_app_that_cannot_open_leaves_no_worker_behind(
+    folder: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agreed(folder)
+    started: list[Any] = []
+
+    def fail(actions: Actions, desktop: Desktop) -> None:
+        started.append(desktop.supervisor.process)
+        raise RuntimeError("A fault of ours.")
+
+    monkeypatch.setattr(module, "Tray", fail)
+    with pytest.raises(RuntimeError):
+        Desktop(folder, Instance(folder), time.monotonic())
+    try:
+        started[0].wait(30)
+    finally:
+        started[0].kill()
+        started[0].wait()
 
 
 def test_the_curve_forgets_work_that_was_lost(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:

@@ -319,7 +319,7 @@ def test_no_text_is_clipped(screen: Screen, size: tuple[int, int], place: str) -
 
 
 def test_all_pages_are_looked_at(app_screen: Screen) -> None:
-    assert tuple(page.name for page in app_screen.desktop.window._pages) == PAGES
+    assert tuple(page.name for page in app_screen.desktop.window.pages) == PAGES
     assert len(FirstRun(app_screen.desktop.folder, app_screen.desktop.client).steps) == 6
 
 

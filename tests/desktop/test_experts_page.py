@@ -86,6 +86,58 @@ def test_a_cell_is_lit_once_something_happened_in_it() -> None:
     assert layer.lit == frozenset()
 
 
+def test_the_figures_of_a_checkpoint_light_no_cell() -> None:
+    def grid(version: int, calls: int) -> wire.GridStatus:
+        return wire.GridStatus(0, 1, (2,), True, [wire.CellStatus(0, True, version, 0.3, 0, calls)])
+
+    layer = Layer()
+    lit = []
+    for version, calls in ((40, 90), (30, 0), (30, 0), (31, 0), (31, 2)):
+        layer.take(grid(version, calls))
+        lit.append(layer.lit)
+    assert lit == [set(), set(), set(), {0}, {0}]
+
+
+def test_a_worker_that_comes_back_has_done_nothing_yet(qtbot: QtBot, toy: ToyWorker, page: ExpertsPage) -> None:
+    experts = [wire.ExpertStatus("digits.0.0.0", 900, 28_800, 1204)]
+    versions = iter(range(900, 10_000, 100))
+
+    def grid(params: dict[str, int]) -> wire.GridStatus:
+        cell = wire.CellStatus(0, True, next(versions), 1.0, 0, 1204)
+        return wire.GridStatus(params["layer"], 1, (4, 4), True, [cell])
+
+    toy.answers["grid"] = grid
+    page.update_status(make_status(experts=experts))
+
+    def load() -> str:
+        return str(page.hosted.model.index(0, 4).data())
+
+    def drawn() -> str:
+        page._draw()
+        return load()
+
+    qtbot.waitUntil(lambda: drawn() == "100%" and not page._asking)
+    page._timer.stop()
+    page.set_connected(False, "Worker stopped, restarting in 4 s")
+    page._look()
+    asked = toy.methods().count("grid")
+    page.set_connected(True, "")
+    assert load() == "\N{EN DASH}", "nobody knows it yet"
+    qtbot.waitUntil(lambda: toy.methods().count("grid") > asked and not page._asking)
+    assert page.grid.layers[0].lit == frozenset(), "what others did meanwhile was not done in the last seconds"
+    assert drawn() == "100%"
+    page._look()
+    qtbot.waitUntil(lambda: page.grid.layers[0].lit == {0})
+
+
+def test_a_worker_that_is_gone_is_not_said_to_be_asked(qtbot: QtBot, folder: Path) -> None:
+    page = ExpertsPage(WorkerClient(folder, "0.1.0"))
+    qtbot.addWidget(page)
+    page.show()
+    page.set_connected(False, "Worker stopped, restarting in 4 s")
+    assert page.grid.empty.isVisible() and page.grid.empty.text() == "Shown as soon as the worker answers."
+
+
 def test_each_cell_is_told_by_keyboard(qtbot: QtBot, page: ExpertsPage) -> None:
     qtbot.waitUntil(lambda: len(page.grid.layers) == 4 and not page._asking)
     grid = page.grid.grids[1]

@@ -191,8 +191,26 @@ def test_the_speed_test_shows_its_progress_and_figures(
     answer[0] = measured(time.time())
     qtbot.waitUntil(lambda: speed.speed.accessibleName() == "One expert: 6,100 samples/s")
     assert not speed.bar.isVisible() and speed.threads.accessibleName() == "Fastest with: 2 threads"
+    qtbot.waitUntil(lambda: ("start_now", {"seconds": 0.001}) in toy.asked)  # the rest of the minute is not lent
     click(speed.start)
     qtbot.waitUntil(lambda: ("benchmark", {"again": True}) in toy.asked)
+
+
+def test_the_end_of_the_speed_test_ends_no_pause(qtbot: QtBot, first: FirstRun, toy: ToyWorker) -> None:
+    toy.answers["benchmark"] = lambda params: measured(None)
+    for _ in range(3):
+        first.go_on()
+    speed = first.speed
+    qtbot.waitUntil(speed.start.isEnabled)
+    click(speed.start)
+    paused = make_status(state="paused", cpu=False)
+    toy.tell("status", paused)
+    qtbot.waitUntil(lambda: speed._status == paused)
+    first.go_on()
+    qtbot.waitUntil(lambda: not speed.is_running)
+    first.go_back()
+    qtbot.waitUntil(lambda: toy.asked[-1][0] == "benchmark")
+    assert ("start_now", {"seconds": 0.001}) not in toy.asked
 
 
 def test_a_worker_that_cannot_run_is_told_with_a_way_on(qtbot: QtBot, first: FirstRun) -> None:

@@ -247,6 +247,37 @@ def test_old_figures_stay_and_say_from_when(home: tuple[MainWindow, HomePage, Ac
     assert "Worker connected" in texts(window.footer)
 
 
+def test_without_a_worker_nothing_runs_and_no_rate_looks_new(home: tuple[MainWindow, HomePage, Actions]) -> None:
+    window, page, _ = home
+    window.update_status(make_status(cpu=True))
+    assert "Why am I running?" in buttons(page.hero)
+    speed = next(label for label in page.findChildren(QLabel) if label.text().endswith("trained per second"))
+    fresh = speed.property("tone")
+    window.set_connected(False, "Worker stopped, restarting in 4 s")
+    assert "Why am I not running?" in buttons(page.hero) and speed.property("tone") == "text3"
+    window.set_connected(True)
+    window.update_status(make_status(cpu=True))
+    assert "Why am I running?" in buttons(page.hero) and speed.property("tone") == fresh
+
+
+def test_the_speed_on_a_text_is_told_in_bytes_as_todays_text_is(home: tuple[MainWindow, HomePage, Actions]) -> None:
+    window, page, _ = home
+    window.update_status(make_status(run="text", asks="text", samples_per_s=1403.0))
+    speeds = [text for text in texts(page) if text.endswith("trained per second")]
+    assert speeds == ["1.4 kB of text trained per second"]
+
+
+def test_why_a_device_does_nothing_is_read_in_full(qtbot: QtBot, home: tuple[MainWindow, HomePage, Actions]) -> None:
+    window, page, _ = home
+    window.resize(1040, 720)
+    why = "Other programs use 62% of the processor, or were busy a moment ago."
+    cpu = msgspec.structs.replace(make_status().devices[0], on=False, why=why)
+    window.update_status(make_status(state="waiting", devices=[cpu]))
+    words = page.devices.devices["cpu"].words
+    assert words.text() == why
+    qtbot.waitUntil(lambda: words.height() >= words.heightForWidth(words.width()) > words.fontMetrics().height())
+
+
 def test_what_is_wrong_is_told_although_training_goes_on(home: tuple[MainWindow, HomePage, Actions]) -> None:
     window, page, _ = home
     trouble = "The disk is full: no checkpoint since 14:31. Free some space."

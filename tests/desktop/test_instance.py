@@ -1,5 +1,6 @@
 """One app for each data folder."""
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -57,46 +58,77 @@ def test_a_second_app_raises_the_first_and_ends(qtbot: QtBot, folder: Path) -> N
         first.release()
 
 
-def test_a_first_app_that_does_not_answer_is_told(folder: Path, qapp: Any) -> None:
-    first = Instance(folder)
-    assert first.acquire()
+def first_app(folder: Path, *, after_s: float = 0.0) -> "subprocess.Popen[bytes]":
+    """Holds the folder, listens some time later, and says "raised" when it was asked for its window."""
+    program = (
+        "import sys, time, pathlib\n"
+        "from PySide6.QtCore import QCoreApplication\n"
+        "from app.instance import Instance\n"
+        "app = QCoreApplication([])\n"
+        "instance = Instance(pathlib.Path(sys.argv[1]))\n"
+        "assert instance.acquire()\n"
+        "instance.raise_asked.connect(lambda: print('raised', flush=True))\n"
+        "print('holds', flush=True)\n"
+        "time.sleep(float(sys.argv[2]))\n"
+        "instance.listen()\n"
+        "print('listens', flush=True)\n"
+        "app.exec()\n"
+    )
+    first = subprocess.Popen([sys.executable, "-c", program, str(folder), str(after_s)], stdout=subprocess.PIPE)
+    assert said(first) == "holds"
+    return first
+
+
+def said(app: "subprocess.Popen[bytes]") -> str:
+    assert app.stdout is not None
+    return app.stdout.readline().decode().strip()
+
+
+def killed(app: "subprocess.Popen[bytes]") -> None:
+    app.kill()
+    app.communicate()
+
+
+def test_a_first_app_that_has_just_been_started_is_waited_for(folder: Path) -> None:
+    first = first_app(folder, after_s=2.0)
     try:
-        second = second_app(folder)
-        _, errors = second.communicate(timeout=20)
-        assert second.returncode == 4
-        assert "does not answer" in errors
+        seconds = [second_app(folder) for _ in range(2)]
+        assert [app.communicate(timeout=30)[1] for app in seconds] == ["", ""]
+        assert [app.returncode for app in seconds] == [0, 0]
+        assert [said(first) for _ in range(3)] == ["listens", "raised", "raised"]
     finally:
-        first.release()
+        killed(first)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signal stops a process there")
+def test_a_first_app_that_is_frozen_or_never_listens_is_told(tmp_path: Path) -> None:
+    mute, frozen = tmp_path / "mute", tmp_path / "frozen"
+    for folder in (mute, frozen):
+        folder.mkdir()
+    firsts = [first_app(mute, after_s=60.0), first_app(frozen)]
+    try:
+        assert said(firsts[1]) == "listens"
+        firsts[1].send_signal(signal.SIGSTOP)
+        for second in [second_app(mute), second_app(frozen)]:
+            out, errors = second.communicate(timeout=30)
+            assert (second.returncode, out) == (4, "")
+            assert "does not answer" in errors
+    finally:
+        for first in firsts:
+            killed(first)
 
 
 def test_the_socket_of_a_killed_app_is_no_obstacle(qtbot: QtBot, folder: Path) -> None:
-    killed = subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            "import sys, pathlib\n"
-            "from PySide6.QtCore import QCoreApplication\n"
-            "from app.instance import Instance\n"
-            "app = QCoreApplication([])\n"
-            "instance = Instance(pathlib.Path(sys.argv[1]))\n"
-            "assert instance.acquire()\n"
-            "instance.listen()\n"
-            "print('ready', flush=True)\n"
-            "app.exec()\n",
-            str(folder),
-        ],
-        stdout=subprocess.PIPE,
-    )
-    assert killed.stdout is not None
-    assert killed.stdout.readline() == b"ready\n"
-    killed.kill()
-    killed.communicate()
+    before = first_app(folder)
+    assert said(before) == "listens"
+    killed(before)
     first = Instance(folder)
     assert first.acquire()
     first.listen()
-    other = Instance(folder)
     with qtbot.waitSignal(first.raise_asked):
-        assert other.raise_first()
+        second = second_app(folder)
+    assert second.communicate(timeout=30)[1] == ""
+    assert second.returncode == 0
     first.release()
 
 

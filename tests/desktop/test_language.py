@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QLocale
+from PySide6.QtCore import QLocale, QPointF
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
+from app.desktop import LATER
 from app.language import locale, speak
+from app.pages.contribution import ContributionPage
+from app.pages.model import ModelPage
 from core.control import messages as wire
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_desktop import Start, has_tray, start  # noqa: F401 - fixtures
@@ -54,16 +57,68 @@ def test_another_language_is_spoken_at_once_and_at_the_next_start(
     qtbot.waitUntil(lambda: desktop.tray.icon.toolTip() == tip)
     assert [action.text() for action in desktop.tray.menu.actions() if action.text()][-1] == "Beenden"
     desktop = start()
-    assert desktop.window._pages[0].title == "Übersicht", "before the worker has said a word"
+    assert desktop.window.pages[0].title == "Übersicht", "before the worker has said a word"
     desktop.settings_page.apply({"language": "en"})
-    qtbot.waitUntil(lambda: desktop.window._pages[0].title == "Home")
+    qtbot.waitUntil(lambda: desktop.window.pages[0].title == "Home")
+
+
+def test_another_language_keeps_what_the_user_made(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:  # noqa: F811
+    desktop = start()
+    qtbot.waitUntil(lambda: desktop.client.is_connected)
+    desktop.window.open_page("settings")
+    model, contribution = desktop.window.pages[1], desktop.window.pages[2]
+    assert isinstance(model, ModelPage) and isinstance(contribution, ContributionPage)
+    model.text.prompt.setPlainText("Mine own")
+    model.text.length.setValue(77)
+    model.digits.canvas.strokes.append([QPointF(0.5, 0.2), QPointF(0.5, 0.8)])
+    contribution.range.set_value("all")
+    desktop.log_page.text.setText("hearth")
+    desktop.settings_page.search.setText("e")
+    desktop.window.showMaximized()
+    english = desktop.window
+    qtbot.waitUntil(english.isMaximized)
+    desktop.settings_page.apply({"language": "de", "cpu_share_in_use": 33})
+    qtbot.waitUntil(lambda: desktop.window is not english and desktop.window.isMaximized())
+    model, contribution = desktop.window.pages[1], desktop.window.pages[2]
+    assert isinstance(model, ModelPage) and isinstance(contribution, ContributionPage)
+    assert model.text.prompt.toPlainText() == "Mine own" and model.text.length.value() == 77
+    assert len(model.digits.canvas.strokes) == 1
+    assert contribution.range.value() == "all"
+    assert desktop.log_page.text.text() == "hearth"
+    assert desktop.settings_page.search.text() == "e"
+
+
+def test_settings_stay_those_of_the_worker_that_is_gone(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:  # noqa: F811
+    toy.settings["cpu_share_in_use"] = 33
+    desktop = start()
+    qtbot.waitUntil(lambda: desktop.settings_page.values["cpu_share_in_use"] == 33)
+    toy.hang_up()
+    qtbot.waitUntil(lambda: not desktop.client.is_connected)
+    desktop.build_anew()
+    page = desktop.settings_page
+    assert page.values["cpu_share_in_use"] == 33
+    qtbot.waitUntil(lambda: not page.rows["cpu_share_in_use"].isEnabled())
+
+
+def test_a_language_that_waits_for_an_answer_says_so(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:  # noqa: F811
+    toy.silent = {"pause"}
+    desktop = start()
+    qtbot.waitUntil(lambda: desktop.client.is_connected and not desktop.client.is_busy)
+    english = desktop.window
+    desktop.actions.pause.emit(None)
+    desktop._settings_applied({"language": "de"})
+    qtbot.waitUntil(english.note.isVisible)
+    assert LATER in texts(english.note)
+    assert desktop.window is english
+    toy.hang_up()  # which ends the waiting
+    qtbot.waitUntil(lambda: desktop.window is not english)
 
 
 def test_what_goes_wrong_is_told_in_the_windows_language(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:  # noqa: F811
     toy.settings["language"] = "de"
     toy.answers["pause"] = lambda params: wire.ErrorInfo("error", "The model did not answer within 30 s. Try again.")
     desktop = start()
-    qtbot.waitUntil(lambda: desktop.window._pages[0].title == "Übersicht")
+    qtbot.waitUntil(lambda: desktop.window.pages[0].title == "Übersicht")
     desktop.actions.pause.emit(None)
     qtbot.waitUntil(lambda: desktop.window.note.isVisible())
     assert "Das Modell hat in 30 s nicht geantwortet. Versuch es erneut." in texts(desktop.window.note)

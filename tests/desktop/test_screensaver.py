@@ -5,14 +5,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import psutil
 import pytest
 from PIL import Image, ImageGrab
-from PySide6.QtCore import QPointF
-from PySide6.QtGui import QImage
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QImage, QPolygonF
 from pytestqt.qtbot import QtBot
 from Xlib import X, display
 from Xlib.ext import randr
@@ -20,8 +21,10 @@ from Xlib.ext import screensaver as idle_counter
 from Xlib.protocol import rq
 
 from app.instance import Instance
-from app.pages.grid_card import EVERY_MS
+from app.language import speak
+from app.pages.grid_card import EVERY_MS, Layer
 from app.screensaver import captions, scene
+from app.screensaver import view as view_module
 from app.screensaver.feed import NO_WORKER, NOT_AGREED, Feed, Happened
 from app.screensaver.idle_start import IdleStart, is_due
 from app.screensaver.options import ROOT, Options, parse
@@ -488,8 +491,6 @@ def view(qtbot: QtBot, feed: Feed) -> View:
 
 
 def words(feed: Feed) -> str:
-    from datetime import datetime
-
     lines = [*captions.heading(feed, datetime(2026, 1, 2, 2, 47)), *captions.figures(feed)]
     return "\n".join(f"{line.figure} {line.text}".strip() for line in lines)
 
@@ -562,6 +563,18 @@ def test_calls_are_lights_and_only_what_changes_is_drawn(qtbot: QtBot, feed: Fee
     qtbot.waitUntil(lambda: on_screen(view) == still, timeout=PATIENCE_MS)  # and left no trace
 
 
+def test_layers_told_after_the_ground_was_drawn_are_shown_with_that_look(qtbot: QtBot, feed: Feed, view: View) -> None:
+    qtbot.waitUntil(lambda: view._ready)
+    for number in range(2):
+        feed.layers.append(Layer())
+        feed.layers[number].take(make_grid(number))
+        if number == 0:
+            view.speak_anew()  # it is drawn between the two answers
+    assert len(view._planes) == 1
+    feed.looked.emit([])
+    assert len(view._planes) == 2
+
+
 def test_with_less_motion_cells_are_lit_and_nothing_moves(qtbot: QtBot, feed: Feed, view: View, toy: ToyWorker) -> None:
     calls = [0]
     toy.answers["grid"] = lambda params: make_grid(params["layer"], calls[0])
@@ -588,6 +601,10 @@ def test_what_happened_is_told_by_cell(qtbot: QtBot, feed: Feed, toy: ToyWorker)
     with qtbot.waitSignal(feed.looked, timeout=PATIENCE_MS) as looked:
         pass
     assert looked.args == [[Happened(0, nothing, nothing), Happened(1, frozenset({1, 2}), frozenset({2}))]]
+    now[1] = make_grid(1, calls=0, version=4)  # compute was killed, and goes on from its checkpoint
+    with qtbot.waitSignal(feed.looked, timeout=PATIENCE_MS) as looked:
+        pass
+    assert looked.args == [[Happened(0, nothing, nothing), Happened(1, nothing, nothing)]]
 
 
 def test_lights_go_from_layer_to_layer_and_gradients_back() -> None:
@@ -605,6 +622,36 @@ def test_lights_go_from_layer_to_layer_and_gradients_back() -> None:
     assert second.seen(second.start) == [] and second.seen(second.start + 10) is None
     trail = second.seen(second.start + scene.TRAVEL_S / 2)
     assert trail and all(above.y() <= point.y() < below.y() for point in trail)
+
+
+@pytest.mark.parametrize("size", [(1280, 720), (1440, 900), (1920, 1080), (1280, 1024)])
+def test_no_plane_runs_through_the_words(
+    qtbot: QtBot, feed: Feed, view: View, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    minute = 0
+
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Self:
+            return cls(2026, 1, 2, 0, minute)
+
+    monkeypatch.setattr(view_module, "datetime", Clock)
+    speak("de")  # longer words
+    feed.status, feed.peers, feed.layer_count = make_status(run="text", asks="text"), 141, 3
+    for number in range(3):
+        feed.layers.append(Layer())
+        feed.layers[number].take(make_grid(number))
+    view.resize(*size)
+    view._begin_anew()
+    planes = [QPolygonF(plane.corners()) for plane in view._planes]
+    met = set()
+    for minute in range(25):  # the words move a little each minute
+        view._minute()
+        words = [QRectF(place) for place in view._places]
+        assert len(planes) == 3 and not any(block.isEmpty() for block in words)
+        met |= {minute for plane in planes for block in words if plane.intersects(QPolygonF(block))}
+    speak("system")
+    assert met == set()
 
 
 def test_planes_lie_within_the_picture() -> None:

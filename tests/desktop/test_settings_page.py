@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog, QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.actions import Actions
@@ -42,8 +42,30 @@ def page(qtbot: QtBot, folder: Path, toy: ToyWorker, config: Path) -> Iterator[S
     qtbot.waitExposed(page)
     with qtbot.waitSignal(client.connected):
         client.dial()
+    qtbot.waitUntil(lambda: all(group.isVisible() for group in page.groups.values()))
     yield page
     client.hang_up()
+
+
+class Painted(QObject):
+    """Which groups had too little height whenever the page was painted."""
+
+    def __init__(self, page: SettingsPage) -> None:
+        super().__init__(page)
+        self.page, self.times, self.squeezed = page, 0, set[str]()
+        column = page.identity.parentWidget()
+        assert column is not None
+        column.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Paint:
+            self.times += 1
+            for name, group in self.page.groups.items():
+                layout = group.layout()
+                assert layout is not None
+                if group.isVisible() and group.height() < layout.totalHeightForWidth(group.width()):
+                    self.squeezed.add(name)
+        return False
 
 
 def click(widget: QWidget) -> None:
@@ -70,6 +92,33 @@ def test_all_settings_that_are_not_hidden_have_a_row_with_label_and_help(page: S
     for field in shown:
         assert page.rows[field.name].label == field.metadata["label"]
         assert page.rows[field.name].isVisible()
+
+
+def test_the_first_cards_are_shown_before_the_others(qtbot: QtBot, folder: Path, config: Path) -> None:
+    page = SettingsPage(WorkerClient(folder, "0.1.0"), Actions())
+    qtbot.addWidget(page)
+    page.resize(828, 690)
+    page.show()
+    first, *others = page.groups.values()
+    assert first.isVisible() and not others[-1].isVisible()
+    painted = Painted(page)
+    qtbot.waitUntil(lambda: painted.times > 1 and all(card.isVisible() for card in (*others, page.identity)))
+    assert painted.squeezed == set()
+    page.search.setText("graphics")
+    page.hide()
+    page.show()
+    QApplication.processEvents()
+    assert not page.identity.isVisible(), "a search keeps hidden what it does not find"
+
+
+def test_a_search_finds_what_was_not_shown_yet(qtbot: QtBot, folder: Path, config: Path) -> None:
+    page = SettingsPage(WorkerClient(folder, "0.1.0"), Actions())
+    qtbot.addWidget(page)
+    page.show()
+    page.search.setText("recovery words")
+    assert page.identity.isVisible()
+    page.search.clear()
+    assert all(group.isVisible() for group in page.groups.values())
 
 
 def test_a_switch_is_applied_at_once(qtbot: QtBot, page: SettingsPage, toy: ToyWorker) -> None:
@@ -230,7 +279,7 @@ def test_text_that_is_being_typed_is_not_overwritten(page: SettingsPage) -> None
 
 
 def test_a_price_has_decimals(qtbot: QtBot, page: SettingsPage, toy: ToyWorker) -> None:
-    assert number(page, "price_kwh").spin.text() == "0.30"
+    assert number(page, "price_kwh").spin.text() == "Not told"
     type_number(page, "price_kwh", "0.275")
     qtbot.waitUntil(lambda: toy.settings["price_kwh"] == 0.28)
     type_number(page, "price_kwh", "much")
@@ -274,6 +323,11 @@ def test_starting_at_login_is_what_the_system_says(page: SettingsPage, config: P
 
 def shown(page: SettingsPage) -> list[str]:
     return [name for name, row in page.rows.items() if row.isVisible()]
+
+
+def test_the_search_finds_what_can_be_chosen(page: SettingsPage) -> None:
+    page.search.setText("dark")
+    assert "theme" in shown(page)
 
 
 def test_the_search_finds_labels_explanations_and_groups(page: SettingsPage) -> None:

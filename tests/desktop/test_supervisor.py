@@ -1,6 +1,7 @@
 """The plan of the worker: the decisions with a clock of their own, the deeds with real processes."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from app.supervisor import Supervisor, worker_command
 from app.worker_client import WorkerClient
 from core.control import messages as wire
 from tests.desktop.conftest import ToyWorker
-from tests.workers import never_busy, worker
+from tests.workers import never_busy, start_paused, worker
 
 # Decisions
 
@@ -247,6 +248,19 @@ def test_a_killed_worker_comes_back_and_the_reason_is_told(qtbot: QtBot, watched
     watched.leave(qtbot)
 
 
+def test_a_folder_that_was_removed_is_told_and_is_nobodys_wish_to_quit(
+    qtbot: QtBot, watched: Watched, folder: Path
+) -> None:
+    start_paused(folder)  # else a checkpoint might bring the folder back before the worker has missed it
+    watched.start(qtbot)
+    shutil.rmtree(folder)
+    qtbot.waitUntil(lambda: watched.supervisor.report.phase in (Phase.FAILED, Phase.ENDED))
+    assert f"The data folder {folder} is gone. Put it back" in watched.supervisor.report.sentence
+    watched.supervisor.retry()
+    assert f"The data folder {folder} is gone. Put it back" in watched.supervisor.report.sentence
+    assert not watched.ended
+
+
 def test_a_restart_ends_the_worker_in_the_friendly_way_and_starts_another(qtbot: QtBot, watched: Watched) -> None:
     first = watched.start(qtbot)
     with qtbot.waitSignal(watched.client.connected, timeout=30_000):
@@ -287,6 +301,23 @@ def test_two_at_once_share_one_worker(qtbot: QtBot, watched: Watched, folder: Pa
     assert watched.client.pid == other.client.pid
     with qtbot.waitSignals([watched.supervisor.ended, other.supervisor.ended], timeout=20_000):
         watched.supervisor.leave()  # the worker's goodbye ends the other as well
+
+
+def test_a_worker_that_comes_too_late_does_not_outlive_the_other_ones_goodbye(
+    qtbot: QtBot, watched: Watched, folder: Path
+) -> None:
+    watched.start(qtbot)
+    other = Watched(folder)
+    with qtbot.waitSignal(other.client.connected, timeout=30_000):
+        other.supervisor.start()
+    other.supervisor.process = late = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    try:
+        with qtbot.waitSignals([watched.supervisor.ended, other.supervisor.ended], timeout=20_000):
+            watched.supervisor.leave()
+        assert late.poll() is not None
+    finally:
+        late.kill()
+        late.wait()
 
 
 def test_a_fault_that_a_restart_cannot_mend_is_shown(

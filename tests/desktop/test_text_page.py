@@ -6,16 +6,18 @@ from pathlib import Path
 
 import psutil
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.language import speak
 from app.pages import text as text_page
 from app.pages.hosts import LETTERS, Hosts, absent, missing, name_of
 from app.pages.model import ModelPage
 from app.pages.text import TextDemo
 from app.theme import theme
+from app.window.sidebar import WIDTH as SIDEBAR
 from app.worker_client import WorkerClient
 from core.control import messages as wire
 from core.errors import HearthError
@@ -80,8 +82,9 @@ class Talk:
 
 
 @pytest.fixture
-def talk(qtbot: QtBot, folder: Path, toy: ToyWorker) -> Iterator[Talk]:
+def talk(request: pytest.FixtureRequest, qtbot: QtBot, folder: Path, toy: ToyWorker) -> Iterator[Talk]:
     theme()
+    speak(getattr(request, "param", "en"))
     toy.silent = {"generate"}
     client = WorkerClient(folder, "0.1.0")
     with qtbot.waitSignal(client.connected):
@@ -95,6 +98,7 @@ def talk(qtbot: QtBot, folder: Path, toy: ToyWorker) -> Iterator[Talk]:
     qtbot.waitExposed(page)
     yield Talk(page, toy, client)
     client.hang_up()
+    speak("system")
 
 
 def test_the_page_is_what_the_run_asks_for(talk: Talk) -> None:
@@ -191,6 +195,40 @@ def test_every_failure_has_a_sentence(qtbot: QtBot, talk: Talk, monkeypatch: pyt
     talk.demo.prompt.setPlainText("x" * 11)
     talk.demo.go.click()
     assert "Shorten it" in talk.sentence
+
+
+@pytest.mark.parametrize("talk", ["en", "de"], indirect=True)
+def test_nothing_moves_when_a_text_begins_goes_on_and_ends(qtbot: QtBot, talk: Talk) -> None:
+    demo = talk.demo
+    talk.page.resize(1040 - SIDEBAR, 690)
+
+    def places() -> list[QRect]:
+        QApplication.processEvents()
+        return [QRect(card.mapTo(talk.page, QPoint()), card.size()) for card in (demo.go, demo.experts, demo.strip)]
+
+    before = places()
+    assert before[0].right() < before[1].left(), "side by side: who answers changes while one reads"
+    talk.begin(qtbot)
+    assert places() == before
+    talk.say("ab", answers("local", LOFT, ATTIC, "local", "local", ""))
+    qtbot.waitUntil(lambda: talk.written.endswith("ab"))
+    assert places()[:1] == before[:1] and places()[1].left() == before[1].left()
+    talk.toy.send(wire.Reply(talk.request, wire.Continued(2, 0.1, 4200, 7, 2.4)))
+    qtbot.waitUntil(lambda: not demo.writing.running)
+    assert places()[:1] == before[:1] and places()[1].left() == before[1].left()
+
+
+def test_a_text_keeps_the_step_that_it_was_written_at(qtbot: QtBot, talk: Talk) -> None:
+    talk.page.update_status(text_status(step=21))
+    talk.begin(qtbot)
+    talk.say("ab")
+    qtbot.waitUntil(lambda: talk.written.endswith("ab"))
+    talk.toy.send(wire.Reply(talk.request, error=wire.ErrorInfo("compute", "Compute ended.")))
+    qtbot.waitUntil(lambda: not talk.demo.writing.running)
+    talk.page.update_status(text_status(step=18))  # it goes on from a checkpoint
+    assert talk.demo._about.text() == "Python's reference, step 21."
+    talk.begin(qtbot)
+    assert talk.demo._about.text() == "Python's reference, step 18."
 
 
 def test_a_wait_is_explained_and_so_is_a_model_that_knows_nothing(qtbot: QtBot, talk: Talk) -> None:

@@ -27,7 +27,7 @@ from app.window.pause import PauseButton, fill_pause_menu, pause_choices, when
 from app.window.sidebar import StateChip, two_lines
 from app.window.widgets import Bar, Card, ElidedLabel, Pair
 from app.worker_client import WorkerClient
-from core.control.messages import Answer, CurvePoint, LogLine, PeerStatus
+from core.control.messages import Answer, CurvePoint, LogLine, PeerStatus, Status
 from tests.desktop.conftest import make_status
 from tests.zones import zone
 
@@ -165,6 +165,39 @@ def test_pages_are_chosen_by_click_and_shortcut(qtbot: QtBot, plain_theme: None)
     assert window.current_page().name == "settings"
     actions.open_page.emit("home")
     assert window.current_page().name == "home"
+
+
+class Listener(Page):
+    """Keeps what the window tells it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, name.title(), "model")
+        self.heard: list[bool | int] = []
+
+    def set_connected(self, connected: bool, sentence: str) -> None:
+        self.heard.append(connected)
+
+    def update_status(self, status: Status) -> None:
+        self.heard.append(status.step)
+
+
+def test_a_lost_worker_is_told_to_one_page_at_a_time(qtbot: QtBot, plain_theme: None) -> None:
+    shown, *hidden = pages = [Listener(name) for name in ("home", "model", "experts", "trust")]
+    window = MainWindow(pages, Actions())
+    window.may_close = True
+    qtbot.addWidget(window)
+    window.set_connected(False, "Worker stopped.")
+    assert shown.heard == [False] and not any(page.heard for page in hidden)
+    window.open_page("experts")
+    assert [page.heard for page in hidden] == [[], [False], []], "nobody sees a page that does not know"
+    window.set_connected(True)  # before all were told of the loss
+    window.update_status(make_status(step=64))
+    assert hidden[1].heard == [False, True, 64]
+    qtbot.waitUntil(lambda: all(page.heard for page in hidden))
+    assert shown.heard == [False, True, 64]
+    assert [page.heard for page in hidden] == [[True, 64], [False, True, 64], [True, 64]]
+    window.update_status(make_status(step=65))
+    assert all(page.heard[-1] == 65 for page in pages)
 
 
 def test_ctrl_shift_p_pauses_and_resumes(qtbot: QtBot, plain_theme: None) -> None:

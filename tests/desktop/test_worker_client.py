@@ -172,9 +172,20 @@ def test_a_malformed_line_ends_the_connection(qtbot: QtBot, client: WorkerClient
 
 
 @pytest.mark.parametrize(
-    "change", [{"grid": ()}, {"grid": (0, 4)}, {"layers": -1}, {"experts": [wire.ExpertStatus("digits", 1, 1)]}]
+    "change",
+    [
+        {"grid": ()},
+        {"grid": (0, 4)},
+        {"layers": -1},
+        {"experts": [wire.ExpertStatus("digits", 1, 1)]},
+        {"time": 1e300},
+        {"time": -1e18},
+        {"reason": "x" * 100_000},
+        {"why": [wire.RuleStatus("battery", "Battery", "88%", "60%")] * 2000},
+        {"yields": wire.YieldStatus(1, 1.0, 1.0, [1.0] * 50_000)},
+    ],
 )
-def test_a_grid_that_cannot_be_ends_the_connection(
+def test_a_status_that_cannot_be_ends_the_connection(
     qtbot: QtBot, client: WorkerClient, toy: ToyWorker, change: dict[str, Any]
 ) -> None:
     connect(qtbot, client)
@@ -246,6 +257,18 @@ def test_an_unreadable_address_is_a_sentence(qtbot: QtBot, client: WorkerClient,
     with qtbot.waitSignal(client.disconnected) as disconnected:
         client.dial()
     assert "address cannot be read" in disconnected.args[0]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes in folders there")
+def test_a_pipe_in_the_place_of_the_address_holds_up_no_window(
+    qtbot: QtBot, client: WorkerClient, folder: Path
+) -> None:
+    os.mkfifo(folder / wire.ADDRESS_FILE)
+    with qtbot.waitSignal(client.disconnected) as disconnected:
+        client.dial()
+    assert disconnected.args == ["No worker runs for this data folder."]
+    with pytest.raises(NotRunning):
+        ControlClient(folder)
 
 
 def test_a_stale_address_is_a_sentence(qtbot: QtBot, client: WorkerClient, toy: ToyWorker) -> None:

@@ -22,7 +22,7 @@ from tests.workers import RunningWorker, hearth, wait_until, worker
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningWorker]:
     """A worker that has learned something; tests leave it training."""
     with worker(tmp_path_factory.mktemp("trained")) as running:
-        running.until(lambda status: (status.accuracy or 0) >= 0.95, "an accuracy of 0.95")
+        running.until(lambda status: (status.accuracy or 0) >= 0.95, "an accuracy of 0.95", seconds=180)
         yield running
 
 

@@ -77,6 +77,7 @@ async def test_experts_are_parked_to_fit_and_come_back_as_they_were(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory, "COME_BACK_S", 0.0)
+    monkeypatch.setattr(memory, "PATIENCE_S", DEADLINE_S)  # a disk that others keep busy saves what is parked late
     async with training(tmp_path) as capped:
         compute = capped.compute
         await capped.until(lambda: capped.taken > TIGHT + 50 * MB, "more than will be allowed")

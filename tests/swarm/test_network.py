@@ -1,5 +1,7 @@
 """Real workers find each other, tell what they host, and serve each other's calls."""
 
+import logging
+import re
 import socket
 import time
 from array import array
@@ -68,7 +70,10 @@ def test_peers_find_each_other_and_each_others_experts(tmp_path: Path, backbone:
         wait_until(lambda: hosts(a, mine) == {network(a).peer}, "another host after the tombstone of the paused one")
 
 
-async def test_the_manifest_names_peers_to_join_through(tmp_path: Path, backbone: RunningWorker) -> None:
+async def test_the_manifest_names_peers_to_join_through(
+    tmp_path: Path, backbone: RunningWorker, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "core.worker.network")
     run = msgspec.structs.replace(manifest.load("digits"), bootstrap=(address(backbone),))
 
     compute = ComputeSupervisor(run, tmp_path, 1, Progress(), lambda: None, lambda point: None, Yields())
@@ -76,6 +81,8 @@ async def test_the_manifest_names_peers_to_join_through(tmp_path: Path, backbone
     async with Network(tmp_path, run, NetworkOptions((HERE,)), compute, 1 << 20, space) as joining:
         await until(lambda: joining.dht.contacts(), "the peer that the manifest names")
         assert joining.status().peers[0].peer == network(backbone).peer
+        await until(lambda: "Joined the network: " in caplog.text, "the line in the log")
+        assert re.search(r"Joined the network: (?!1 peers)\d+ peers? known\.", caplog.text)
 
 
 async def test_every_expert_can_be_called_from_outside(tmp_path: Path) -> None:
