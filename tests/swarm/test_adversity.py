@@ -28,8 +28,11 @@ from core.training.shards import local_text
 from tests.workers import RunningWorker, hearth, wait_until, worker
 
 HERE = "127.0.0.1:0"
-JUDGED = 0.65
+JUDGED = 0.75
 """The evaluations after this part of the steps are averaged."""
+ROUNDS = 2
+"""Two swarms in peace differ by up to a point: where the first comparison misses, there is a second, and their mean
+counts."""
 EVALUATE_EVERY = {"digits": 16, "text": 8}
 TOLERANCE, EARLY = 0.015, 0.06
 """Of the share that is right; of a `text` that is only beginning to be learnt, where two runs in peace differ by 2."""
@@ -159,18 +162,26 @@ def send(number: signal.Signals, processes: list[int]) -> None:
         os.kill(pid, number)
 
 
-@pytest.mark.timeout(3 * max(LONGEST_S.values()))
-@pytest.mark.parametrize("run", STEPS)
-def test_a_swarm_learns_as_well_while_peers_die_freeze_lie_and_join(tmp_path: Path, run: str) -> None:
+class Outcome(NamedTuple):
+    """Of a swarm at the end of its steps."""
+
+    accuracy: float
+    lost: int
+    slowest_s: float
+
+
+def in_peace(folder: Path, run: str) -> Outcome:
+    with contextlib.ExitStack() as stack:
+        swarm = Swarm(folder, run, stack, noisy=False)
+        lost = swarm.until_step(STEPS[run], LONGEST_S[run]).lost
+        assert not lost, "batches were lost although no host had died"
+        return Outcome(swarm.accuracy(STEPS[run]), lost, swarm.slowest)
+
+
+def in_war(folder: Path, run: str) -> Outcome:
     steps, longest_s = STEPS[run], LONGEST_S[run]
     with contextlib.ExitStack() as stack:
-        swarm = Swarm(tmp_path / "peace", run, stack, noisy=False)
-        in_peace = swarm.until_step(steps, longest_s)
-        undisturbed, usual_s = swarm.accuracy(steps), swarm.slowest
-        began = time.monotonic()
-
-    with contextlib.ExitStack() as stack:
-        swarm = Swarm(tmp_path / "war", run, stack, noisy=True)
+        swarm = Swarm(folder, run, stack, noisy=True)
         swarm.until_step(steps // 5, longest_s)
         before = swarm.moment()
         alive = [*swarm.trainers, swarm.frozen]  # what the liar takes on is not adopted
@@ -187,18 +198,28 @@ def test_a_swarm_learns_as_well_while_peers_die_freeze_lie_and_join(tmp_path: Pa
             swarm.orphans.append(of_frozen)
             adopted_s = swarm.until_adopted(180)
             end = swarm.until_step(steps, longest_s)
-            disturbed = swarm.accuracy(steps)
+            outcome = Outcome(swarm.accuracy(steps), end.lost, swarm.slowest)
         finally:
             send(signal.SIGCONT, frozen)
-    print(
-        f"{run}, {steps} steps: {undisturbed:.4f} in peace ({in_peace.lost} batches lost), {disturbed:.4f} in war, "
-        f"adopted after {adopted_s[0]:.0f} and {adopted_s[1]:.0f} s, {swarm.slowest=:.2f} s after {usual_s:.2f} s, "
-        f"{before=}, {after=}, {end=}, "
-        f"war of {time.monotonic() - began:.0f} s"
-    )
-    assert disturbed >= undisturbed - (EARLY if run == "text" and steps < LEARNT else TOLERANCE)
+    print(f"{run}, war: adopted after {adopted_s[0]:.0f} and {adopted_s[1]:.0f} s, {before=}, {after=}, {end=}")
     assert max(adopted_s) < ADOPTED_S
-    assert swarm.slowest < 2 * usual_s + BLOCKED_S
-    assert in_peace.lost == before.lost == 0, "batches were lost although no host had died"
+    assert before.lost == 0, "batches were lost although no host had died"
     assert after.lost - before.lost <= before.in_flight, "batches were lost that were not on their way at the kill"
     assert end.lost == after.lost, "batches were lost although no host had died"
+    return outcome
+
+
+@pytest.mark.timeout(2 * ROUNDS * max(LONGEST_S.values()))
+@pytest.mark.parametrize("run", STEPS)
+def test_a_swarm_learns_as_well_while_peers_die_freeze_lie_and_join(tmp_path: Path, run: str) -> None:
+    tolerance = EARLY if run == "text" and STEPS[run] < LEARNT else TOLERANCE
+    peace, war = [], []
+    for number in range(ROUNDS):
+        peace.append(in_peace(tmp_path / f"peace {number}", run))
+        war.append(in_war(tmp_path / f"war {number}", run))
+        print(f"{run}, {STEPS[run]} steps: {peace[-1]} in peace, {war[-1]} in war")
+        assert war[-1].slowest_s < 2 * peace[-1].slowest_s + BLOCKED_S
+        worse = statistics.mean(p.accuracy - w.accuracy for p, w in zip(peace, war, strict=True))
+        if worse <= tolerance:
+            break
+    assert worse <= tolerance
