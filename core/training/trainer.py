@@ -45,7 +45,9 @@ SLOWEST_OF_S = 60
 QUEUE = 0.25
 """Of its patience, how long a batch's calls may wait at the experts' peers before fewer batches are on the way."""
 LOST_DELAY_S = 0.5
-"""Pause after a batch to which nobody answered: a network without experts is asked twice a second, not for ever."""
+"""Pause after nobody answered: a network without experts is asked twice a second, not for ever."""
+TRIES = 4
+"""A batch is passed through a layer so often before it is dropped."""
 
 
 class Trainer(Movable):
@@ -249,14 +251,12 @@ class Trainer(Movable):
         tape: list[tuple[Tensor, Passed]] = []
         for segment, layer in zip(self._network.segments, self._layers, strict=False):
             x = await run(segment, h)
-            y, passed = await self._forward(layer, x.flatten(0, -2))
+            y, passed = await self._forward(layer, x.flatten(0, -2), alive)
             tape.append((h, passed))
             h, alive = y.view_as(x), alive & passed.alive
         if not self.batch_bytes:
             self.batch_bytes = max(1, _bytes(tape))
             self._measured.set()
-        if not alive.any():
-            raise ComputeError("no expert answered for any of its samples.")
 
         head = self._network.segments[-1]
         loss, by_h, by_head = await run(_loss_product, self._kind, head, h, batch.labels, alive)
@@ -272,24 +272,23 @@ class Trainer(Movable):
         await run(self._step, gradients, int(alive.sum()))
         self._losses.append(loss)
 
-    async def _forward(self, layer: DMoELayer, x: Tensor) -> tuple[Tensor, Passed]:
-        """Through a layer; where nobody at all answered, or its experts have gone since the batch began, once more: so
-        far nothing was done that would be lost, and peers that were all too slow or too busy have less to serve then.
+    async def _forward(self, layer: DMoELayer, x: Tensor, alive: Tensor) -> tuple[Tensor, Passed]:
+        """Through a layer; where nobody answered for any sample that is alive, or the layer's experts have gone since
+        the batch began, again: so far nothing was done that would be lost, and peers that were all too slow or too
+        busy have less to serve then.
 
         Raises:
-            ComputeError: no sample was answered by any expert.
+            ComputeError: no such sample was answered by any expert.
         """
-        with contextlib.suppress(ComputeError):
-            y, passed = await layer.forward(x, self._run)
-            if passed.alive.any():
-                return y, passed
-        self._adapt(lost=True)
-        await asyncio.sleep(LOST_DELAY_S)
-        await self._until_experts_are_known()
-        y, passed = await layer.forward(x, self._run)
-        if not passed.alive.any():
-            raise ComputeError("no expert answered for any of its samples.")
-        return y, passed
+        for _ in range(TRIES):
+            with contextlib.suppress(ComputeError):
+                y, passed = await layer.forward(x, self._run)
+                if (alive & passed.alive).any():
+                    return y, passed
+            self._adapt(lost=True)
+            await asyncio.sleep(LOST_DELAY_S)
+            await self._until_experts_are_known()
+        raise ComputeError("no expert answered for any of its samples.")
 
     def _step(self, gradients: dict[nn.Parameter, Tensor], samples: int) -> None:
         flat = torch.cat([gradients[p].to(p.device).flatten() for p in self._adam.parameters])
