@@ -19,7 +19,7 @@ from app.window.inputs import Choice
 from app.window.widgets import Bar, Card, ElidedLabel, Label, Panel
 from app.window.words import percent
 
-ASKING = mark("Asking the worker for its history.")
+ASKING = mark("Shown as soon as the worker has told its history.")
 NOTHING_HERE = mark("Nothing in this time.")
 NONE = "\N{EN DASH}"
 ROWS = 4

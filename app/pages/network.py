@@ -26,7 +26,7 @@ from core.errors import HearthError
 EVERY_MS = 2000
 """Between two looks at the peers, while the page is seen."""
 COPIED_MS = 4000
-ASKING = mark("Asking the worker for its peers.")
+ASKING = mark("Shown as soon as the worker has told its peers.")
 NO_PEERS = mark(
     "No peer is connected yet. Hearth looks for some by itself; give the address above to a friend, "
     "or check the connection to see what is missing."

@@ -31,7 +31,7 @@ EVERY_MS = 10_000
 """Between two looks at the ledger, while the page is seen."""
 KIND = "network."
 """Before a kind of traffic, among the devices of the ledger."""
-ASKING = mark("Asking the worker for its ledger.")
+ASKING = mark("Shown as soon as the worker has told its ledger.")
 NOTHING = mark("Nothing has left this PC yet.")
 READING = mark("Reading the program's files.")
 NONE = "\N{EN DASH}"

@@ -316,6 +316,7 @@ class Progress(Message, frozen=True):
     loss: float | None
     experts: list[ExpertStatus]
     slowest_step_s: float | None = None
+    blocked_s: float | None = None
     lost: int = 0
     """Batches dropped since the process started, as no expert answered for any of their samples."""
     load: float = 0.0

@@ -345,6 +345,7 @@ class Session:
             calls_per_s=(calls_now - calls) / seconds,
             in_flight=trainer.in_flight,
             slowest_step_s=trainer.slowest_step_s,
+            blocked_s=trainer.blocked_s,
             lost=trainer.lost,
             threads=crew.threads,
             loss=trainer.loss,

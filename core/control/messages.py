@@ -239,6 +239,8 @@ class Status(msgspec.Struct, frozen=True):
     """What people give the run's model."""
     slowest_step_s: float | None = None
     """The longest that a batch of the last minute took, from its first layer to the trunk's step."""
+    blocked_s: float | None = None
+    """The longest that a batch of the last minute waited for nobody but peers that did not answer, and their spares."""
     lost_batches: int = 0
     """Dropped since compute started, as no expert answered for any of their samples."""
     why: Annotated[list[RuleStatus], msgspec.Meta(max_length=MOST_RULES)] = []

@@ -81,6 +81,10 @@ class Gathering(Generic[T]):
         self._began = asyncio.get_running_loop().time()
         self._enough_at: float | None = None
         self._first = 0
+        self.blocked_s = 0.0
+        """How long it waited for nobody but hosts that failed or were too late, and for those asked in their place."""
+        self._all_well = True
+        self._answered_at = self._began
 
     def add(self, pairs: Tensor, host: str | None) -> None:
         """One more call."""
@@ -111,6 +115,8 @@ class Gathering(Generic[T]):
                 await self._go_on(spare)
         finally:
             await self._cut_off(list(self._open))
+        if not self._all_well:
+            self.blocked_s = asyncio.get_running_loop().time() - self._answered_at
 
     def is_complete(self) -> bool:
         """Whether every call was answered, and none was a spare's."""
@@ -170,11 +176,20 @@ class Gathering(Generic[T]):
                 self.answers[i] = used
                 self.arrived.append(i)
                 self._filled[self.pairs[i]] = True
+        if min(request.calls) < self._first:
+            self._note_end(now, failed == 0)
         if failed < len(answers):
             self._paces[request.host, self._direction].note(now - request.start)
         if failed:
             self.bad.add(request.host)
         return failed
+
+    def _note_end(self, now: float, well: bool) -> None:
+        """Of a request that was not a spare's."""
+        if well:
+            self._answered_at = now
+        else:
+            self._all_well = False
 
     async def _cut_off(self, tasks: list[asyncio.Task[list[T | None]]]) -> None:
         """Wait no longer for these."""
@@ -182,6 +197,8 @@ class Gathering(Generic[T]):
         for task in tasks:
             request = self._open.pop(task)
             self._paces[request.host, self._direction].note(now - request.start)
+            if min(request.calls) < self._first:
+                self._note_end(now, False)
             for i in request.calls:
                 self.seconds[i] = now - request.start
             task.cancel()

@@ -97,6 +97,8 @@ class Passed(NamedTuple):
     """[batch, k]; they add up to 1 over the experts that answered, all 0 if none did."""
     passages: list[int]
     """The number under which the host of each call knows the forward pass."""
+    blocked_s: list[float]
+    """How long nobody was waited for but hosts that did not answer, and their spares: forward, later backward."""
 
     @property
     def alive(self) -> Tensor:
@@ -179,6 +181,7 @@ class DMoELayer:
             if host is not None:
                 gathering.ask(host, mine, self._hosts[host].backward([calls[i] for i in mine], passage))
         await gathering.finish()
+        passed.blocked_s.append(gathering.blocked_s)
         self._try_some(calls, gathering)
         through, answered = await run(_ungroup, calls, gathering.answers, passed.order, passed.weights.shape)
         by_x, *by_gate = await run(self._gate_product, passed, gradient)
@@ -348,7 +351,8 @@ class _Forward:
             host if answer is not None and bool((mine < unused).any()) else None
             for host, answer, mine in zip(gathering.hosts, answers, slots, strict=True)
         ]
-        passed = Passed(self._x, beam, mixed, order, calls, hosts, gathering.seconds, outputs, weights, self._passages)
+        seconds, blocked_s = gathering.seconds, [gathering.blocked_s]
+        passed = Passed(self._x, beam, mixed, order, calls, hosts, seconds, outputs, weights, self._passages, blocked_s)
         return y, passed
 
 

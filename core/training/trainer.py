@@ -41,13 +41,28 @@ EVALUATED_ROWS = 2048
 """Rows that an evaluation passes at once: its kernels must be as short as those of training."""
 MEMORY = 256 << 20
 """Bytes that batches on the way may keep; the pipe's frames and the kernels' own come on top."""
-SLOWEST_OF_S = 60
+LONGEST_OF_S = 60
 QUEUE = 0.25
 """Of its patience, how long a batch's calls may wait at the experts' peers before fewer batches are on the way."""
 LOST_DELAY_S = 0.5
 """Pause after nobody answered: a network without experts is asked twice a second, not for ever."""
 TRIES = 4
 """A batch is passed through a layer so often before it is dropped."""
+
+
+class Longest:
+    """The longest of what the last minute brought."""
+
+    def __init__(self) -> None:
+        self._by_second: dict[int, float] = {}
+
+    def note(self, now: float, seconds: float) -> None:
+        self._by_second[int(now)] = max(seconds, self._by_second.get(int(now), 0.0))
+
+    def of(self, now: float) -> float | None:
+        """None: there was nothing."""
+        self._by_second = {at: longest for at, longest in self._by_second.items() if at > int(now) - LONGEST_OF_S}
+        return max(self._by_second.values(), default=None)
 
 
 class Trainer(Movable):
@@ -108,8 +123,7 @@ class Trainer(Movable):
         self.batch_bytes = 0
         """What a batch on the way keeps until its backward pass, as measured with the first one."""
         self._measured = asyncio.Event()
-        self._slowest: dict[int, float] = {}
-        """The slowest step of each of the last seconds."""
+        self._slowest, self._blocked = Longest(), Longest()
         self._turns = 0
         self._hooks: list[RemovableHandle] = []
         switch.listen(self._turned_on)
@@ -165,9 +179,12 @@ class Trainer(Movable):
     @property
     def slowest_step_s(self) -> float | None:
         """The longest that a batch of the last minute took, from its first segment to the trunk's step."""
-        now = int(asyncio.get_running_loop().time())
-        self._slowest = {second: longest for second, longest in self._slowest.items() if second > now - SLOWEST_OF_S}
-        return max(self._slowest.values(), default=None)
+        return self._slowest.of(asyncio.get_running_loop().time())
+
+    @property
+    def blocked_s(self) -> float | None:
+        """The longest that one of them waited for nobody but hosts that did not answer, and those asked instead."""
+        return self._blocked.of(asyncio.get_running_loop().time())
 
     async def run(self) -> None:
         """Train until cancelled, with `in_flight` batches on the way, or as many as `MEMORY` holds and peers serve."""
@@ -190,9 +207,11 @@ class Trainer(Movable):
             self.in_flight += 1
             try:
                 start, turns = asyncio.get_running_loop().time(), self._turns
-                await self._train(batch)
+                blocked_s = await self._train(batch)
                 if turns == self._turns:  # a step that was interrupted says nothing
-                    self._note_time(start)
+                    now = asyncio.get_running_loop().time()
+                    self._slowest.note(now, now - start)
+                    self._blocked.note(now, blocked_s)
                 if self._is_due(self.step):
                     self._on_evaluated(await self.evaluate())
                 self._adapt(lost=False)
@@ -225,10 +244,6 @@ class Trainer(Movable):
             more = 1.0 / self._window if self._crowded else 1.0
             self._window = min(float(self._training.in_flight), self._window + more)
 
-    def _note_time(self, start: float) -> None:
-        now = asyncio.get_running_loop().time()
-        self._slowest[int(now)] = max(now - start, self._slowest.get(int(now), 0.0))
-
     async def _until_experts_are_known(self) -> None:
         """Every layer needs one; those of other peers are found within seconds, or when the first host comes."""
         layers = range(len(self._layers))
@@ -240,8 +255,11 @@ class Trainer(Movable):
         every = self._training.evaluate_every
         return step % every == 0 or (step < every and step & (step - 1) == 0)
 
-    async def _train(self, batch: Part) -> None:
+    async def _train(self, batch: Part) -> float:
         """One batch: forward, loss, backward, step.
+
+        Returns:
+            The seconds for which it waited for nobody but hosts that did not answer, and those asked in their place.
 
         Raises:
             ComputeError: no sample was answered by any expert, or something was not finite; the trunk is unchanged.
@@ -249,9 +267,11 @@ class Trainer(Movable):
         run = self._run
         h, alive = batch.inputs, torch.ones(batch.labels.numel(), dtype=torch.bool)
         tape: list[tuple[Tensor, Passed]] = []
+        blocked_s = 0.0
         for segment, layer in zip(self._network.segments, self._layers, strict=False):
             x = await run(segment, h)
-            y, passed = await self._forward(layer, x.flatten(0, -2), alive)
+            y, passed, waited_s = await self._forward(layer, x.flatten(0, -2), alive)
+            blocked_s += waited_s
             tape.append((h, passed))
             h, alive = y.view_as(x), alive & passed.alive
         if not self.batch_bytes:
@@ -264,6 +284,7 @@ class Trainer(Movable):
         for segment, layer in reversed(list(zip(self._network.segments, self._layers, strict=False))):
             h, passed = tape.pop()
             by_x, by_gate = await layer.backward(passed, by_h.flatten(0, -2), run)
+            blocked_s += sum(passed.blocked_s)
             gradients.update(zip(layer.gate.parameters(), by_gate, strict=True))
             parameters = list(segment.parameters())
             by_h, by_segment = await run(product, segment, parameters, h, by_x)
@@ -271,20 +292,24 @@ class Trainer(Movable):
 
         await run(self._step, gradients, int(alive.sum()))
         self._losses.append(loss)
+        return blocked_s
 
-    async def _forward(self, layer: DMoELayer, x: Tensor, alive: Tensor) -> tuple[Tensor, Passed]:
+    async def _forward(self, layer: DMoELayer, x: Tensor, alive: Tensor) -> tuple[Tensor, Passed, float]:
         """Through a layer; where nobody answered for any sample that is alive, or the layer's experts have gone since
         the batch began, again: so far nothing was done that would be lost, and peers that were all too slow or too
-        busy have less to serve then.
+        busy have less to serve then. The third of what it returns are the seconds before that.
 
         Raises:
             ComputeError: no such sample was answered by any expert.
         """
+        loop = asyncio.get_running_loop()
+        began = loop.time()
         for _ in range(TRIES):
+            start = loop.time()
             with contextlib.suppress(ComputeError):
                 y, passed = await layer.forward(x, self._run)
                 if (alive & passed.alive).any():
-                    return y, passed
+                    return y, passed, start - began
             self._adapt(lost=True)
             await asyncio.sleep(LOST_DELAY_S)
             await self._until_experts_are_known()

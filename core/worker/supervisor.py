@@ -113,6 +113,7 @@ class ComputeSupervisor:
         self.samples_per_s = self.calls_per_s = 0.0
         self.in_flight = 0
         self.slowest_step_s: float | None = None
+        self.blocked_s: float | None = None
         self.lost = 0
         self.load = 0.0
         """0 idle, 1 busy without pause; above that, the seconds of work that wait."""
@@ -343,7 +344,7 @@ class ComputeSupervisor:
     def _ended(self) -> None:
         self.samples_per_s = self.calls_per_s = self.load = 0.0
         self.in_flight = 0
-        self.slowest_step_s = None
+        self.slowest_step_s = self.blocked_s = None
         self.answering = False
         self.visitors.fail("This peer stopped computing. Ask another one.")
         if self.asking:
@@ -576,7 +577,7 @@ class ComputeSupervisor:
         self.samples_per_s = message.samples_per_s if training else 0.0
         self.calls_per_s = message.calls_per_s
         self.in_flight, self.load = message.in_flight, message.load
-        self.slowest_step_s = message.slowest_step_s
+        self.slowest_step_s, self.blocked_s = message.slowest_step_s, message.blocked_s
         self.lost = message.lost
         self.threads_used = message.threads
         self.accelerator.reported(message)

@@ -274,6 +274,7 @@ class Worker:
             calls_per_s=compute.calls_per_s,
             in_flight=compute.in_flight,
             slowest_step_s=compute.slowest_step_s,
+            blocked_s=compute.blocked_s,
             lost_batches=compute.lost,
             loss=progress.loss,
             accuracy=progress.accuracy,

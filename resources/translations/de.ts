@@ -563,8 +563,8 @@
       <translation>Karte zum Teilen kopieren</translation>
     </message>
     <message>
-      <source>Asking the worker for its history.</source>
-      <translation>Der Worker wird nach seinem Verlauf gefragt.</translation>
+      <source>Shown as soon as the worker has told its history.</source>
+      <translation>Erscheint, sobald der Worker seinen Verlauf gemeldet hat.</translation>
     </message>
     <message>
       <source>Nothing in this time.</source>
@@ -1317,8 +1317,8 @@
       <translation>Modell ausprobieren</translation>
     </message>
     <message>
-      <source>Asking the worker for its peers.</source>
-      <translation>Der Worker wird nach seinen Peers gefragt.</translation>
+      <source>Shown as soon as the worker has told its peers.</source>
+      <translation>Erscheint, sobald der Worker seine Peers gemeldet hat.</translation>
     </message>
     <message>
       <source>No peer is connected yet. Hearth looks for some by itself; give the address above to a friend, or check the connection to see what is missing.</source>
@@ -1784,10 +1784,6 @@
       <translation>{bits} Bit pro Byte bei unbekanntem Text</translation>
     </message>
     <message>
-      <source>Shown as soon as the worker has told its history.</source>
-      <translation>Erscheint, sobald der Worker seinen Verlauf gemeldet hat.</translation>
-    </message>
-    <message>
       <source>Nothing lent in these 7 days. The first bar appears within a minute of computing.</source>
       <translation>In diesen 7 Tagen nichts verliehen. Der erste Balken erscheint binnen einer Minute Rechenzeit.</translation>
     </message>
@@ -1820,8 +1816,8 @@
       <translation>Energie, etwa</translation>
     </message>
     <message>
-      <source>Asking the worker for its ledger.</source>
-      <translation>Der Worker wird nach seinen Aufzeichnungen gefragt.</translation>
+      <source>Shown as soon as the worker has told its ledger.</source>
+      <translation>Erscheint, sobald der Worker seine Aufzeichnungen gemeldet hat.</translation>
     </message>
     <message>
       <source>Nothing has left this PC yet.</source>

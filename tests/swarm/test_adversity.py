@@ -100,8 +100,8 @@ class Swarm:
         self.liar = self.start("liar", "host", "tests.swarm.noisy" if noisy else "core")
         self.trainers.append(self.start("trainer 2", "host,train"))
         self.orphans: list[Orphans] = []
-        self.slowest = 0.0
-        """Of all steps of all trainers that were seen."""
+        self.slowest = self.blocked = 0.0
+        """Of all steps of all trainers that were seen: seconds, and those of them for hosts that did not answer."""
 
     def start(self, name: str, roles: str, program: str = "core") -> RunningWorker:
         arguments = ("--run", self._run, "--listen", HERE, "--role", roles, *self._known)
@@ -112,6 +112,7 @@ class Swarm:
             orphans.look()
         statuses = [trainer.status() for trainer in self.trainers]
         self.slowest = max(self.slowest, *(status.slowest_step_s or 0.0 for status in statuses))
+        self.blocked = max(self.blocked, *(status.blocked_s or 0.0 for status in statuses))
         return statuses
 
     def until_step(self, step: int, seconds: float) -> Moment:
@@ -168,6 +169,7 @@ class Outcome(NamedTuple):
     accuracy: float
     lost: int
     slowest_s: float
+    blocked_s: float
 
 
 def in_peace(folder: Path, run: str) -> Outcome:
@@ -175,7 +177,7 @@ def in_peace(folder: Path, run: str) -> Outcome:
         swarm = Swarm(folder, run, stack, noisy=False)
         lost = swarm.until_step(STEPS[run], LONGEST_S[run]).lost
         assert not lost, "batches were lost although no host had died"
-        return Outcome(swarm.accuracy(STEPS[run]), lost, swarm.slowest)
+        return Outcome(swarm.accuracy(STEPS[run]), lost, swarm.slowest, swarm.blocked)
 
 
 def in_war(folder: Path, run: str) -> Outcome:
@@ -198,7 +200,7 @@ def in_war(folder: Path, run: str) -> Outcome:
             swarm.orphans.append(of_frozen)
             adopted_s = swarm.until_adopted(180)
             end = swarm.until_step(steps, longest_s)
-            outcome = Outcome(swarm.accuracy(steps), end.lost, swarm.slowest)
+            outcome = Outcome(swarm.accuracy(steps), end.lost, swarm.slowest, swarm.blocked)
         finally:
             send(signal.SIGCONT, frozen)
     print(f"{run}, war: adopted after {adopted_s[0]:.0f} and {adopted_s[1]:.0f} s, {before=}, {after=}, {end=}")

@@ -152,6 +152,7 @@ def test_a_host_that_falls_silent_is_cut_off_once_every_sample_has_enough_answer
         assert "c" not in passed.hosts
         assert None in passed.hosts
         assert forward_s < 0.2, "as late as the host usually is never"
+        assert passed.blocked_s == [pytest.approx(forward_s - USUAL_S), 0.0]
         assert setup.places["c"].cancelled["forward"] == 1
         assert (passed.mixed == passed.beam.chosen).all(), "nobody had to stand in"
 
@@ -174,6 +175,7 @@ def test_spares_stand_in_for_a_silent_host_and_the_gradient_is_theirs() -> None:
         setup.places["c"].delay["forward"] = SILENT
         passed, forward_s, backward_s = await trained(setup)
         assert forward_s < 0.3 and backward_s < 0.1
+        assert passed.blocked_s == [pytest.approx(forward_s - USUAL_S), 0.0]
         scores = add_up(setup.gate(setup.x), setup.gate.columns(torch.tensor(passed.beam.cells)))
         best = scores[:, :8].topk(K).indices  # rows a and b of the grid
         assert sorted(map(sorted, passed.mixed.tolist())) == sorted(map(sorted, best.tolist()))
@@ -218,7 +220,9 @@ def test_gradients_that_do_not_come_are_not_waited_for() -> None:
         setup.places["c"].delay["backward"] = SILENT
         start = asyncio.get_running_loop().time()
         by_x, _ = await setup.layer.backward(passed, setup.gradient)
-        assert asyncio.get_running_loop().time() - start < 0.2
+        took_s = asyncio.get_running_loop().time() - start
+        assert took_s < 0.2
+        assert passed.blocked_s == [0.0, pytest.approx(took_s - USUAL_S)]
         assert setup.places["c"].cancelled["backward"] == 1
         assert by_x.isfinite().all()
 
