@@ -12,8 +12,8 @@ from core.control.messages import Status
 from tests.workers import RunningWorker, hearth, worker
 
 HERE = "127.0.0.1:0"
-STEP_S = 2.0
-"""No training step may take longer, whatever happens to a host."""
+BLOCKED_S = 2.0
+"""No training step may wait longer for hosts that do not answer; all of it takes as long as the processor lets it."""
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def steps(trainer: RunningWorker, more: int, what: str) -> Status:
     return trainer.until(lambda s: s.step >= now + more, what)
 
 
-def test_training_goes_on_without_a_step_over_two_seconds_when_hosts_die_and_freeze(
+def test_no_step_is_blocked_over_two_seconds_when_hosts_die_and_freeze(
     tmp_path: Path, backbone: list[str]
 ) -> None:
     with (
@@ -62,10 +62,10 @@ def test_training_goes_on_without_a_step_over_two_seconds_when_hosts_die_and_fre
         send(freezes, signal.SIGSTOP)
         try:
             frozen = steps(trainer, 60, "training with a frozen host")
-            assert frozen.slowest_step_s is not None and frozen.slowest_step_s < STEP_S
+            assert frozen.blocked_s is not None and 0 < frozen.blocked_s < BLOCKED_S
         finally:
             send(freezes, signal.SIGCONT)
         send(dies, signal.SIGKILL)
         after = steps(trainer, 60, "training without the dead host")
-        assert after.slowest_step_s is not None and after.slowest_step_s < STEP_S
+        assert after.blocked_s is not None and after.blocked_s < BLOCKED_S
         trainer.until(lambda s: (s.accuracy or 0.0) > 0.9, "what was to be learnt", 90.0)
