@@ -47,9 +47,7 @@ def steps(trainer: RunningWorker, more: int, what: str) -> Status:
     return trainer.until(lambda s: s.step >= now + more, what)
 
 
-def test_no_step_is_blocked_over_two_seconds_when_hosts_die_and_freeze(
-    tmp_path: Path, backbone: list[str]
-) -> None:
+def test_no_step_is_blocked_over_two_seconds_when_hosts_die_and_freeze(tmp_path: Path, backbone: list[str]) -> None:
     with (
         worker(tmp_path / "trainer", "--role", "train", *backbone) as trainer,
         worker(tmp_path / "stays", "--role", "host", *backbone) as stays,
