@@ -19,7 +19,7 @@ from core.experts.directory import Directory
 from core.experts.gathering import Rules
 from core.experts.gating import Gate
 from core.experts.grid import Grid
-from core.experts.layer import DMoELayer, ExpertHost, Passed, Run
+from core.experts.layer import DMoELayer, ExpertHost, Passed
 from core.experts.modules import product
 from core.experts.trust import Suspect
 from core.manifest import Manifest
@@ -212,8 +212,6 @@ class Trainer(Movable):
                     now = asyncio.get_running_loop().time()
                     self._slowest.note(now, now - start)
                     self._blocked.note(now, blocked_s)
-                if self._is_due(self.step):
-                    self._on_evaluated(await self.evaluate())
                 self._adapt(lost=False)
             except ComputeError as error:
                 self._adapt(lost=True)
@@ -221,6 +219,9 @@ class Trainer(Movable):
                 if self.lost & (self.lost - 1) == 0:  # ever fewer, so that it cannot fill the log
                     log.warning("A batch was dropped (%d so far): %s", self.lost, error)
                 await asyncio.sleep(LOST_DELAY_S)
+            else:
+                if self._is_due(self.step):
+                    await self._evaluate(self.step)
             finally:
                 self.in_flight -= 1
                 self._changed.set()
@@ -320,27 +321,45 @@ class Trainer(Movable):
         self._adam.step(flat / samples, samples)
         self.trained += samples
 
+    async def _evaluate(self, step: int) -> None:
+        try:
+            self._on_evaluated(await self.evaluate())
+        except ComputeError as error:  # what was trained is not lost
+            log.info("Not evaluated at step %d: %s", step, error)
+
     async def evaluate(self) -> CurvePoint:
-        """Loss and accuracy on the held-out part. Counts as training: it waits while the switch is off."""
-        step, samples, run = self.step, self.samples, self._run
+        """Loss and accuracy on the held-out part. Counts as training: it waits while the switch is off.
+
+        Raises:
+            ComputeError: no expert answered for any sample of a part.
+        """
+        step, samples = self.step, self.samples
         inputs, labels = self._data.held_out
         each = max(1, EVALUATED_ROWS * len(labels) // labels.numel())
         loss = right = 0.0
         for x, wanted in zip(torch.split(inputs, each), torch.split(labels, each), strict=True):
-            outputs, _ = await self.infer(x, run, inference=False)
+            outputs = await self._outputs(x)
             loss += float(self._kind.losses(outputs, wanted).sum())
             right += float(self._kind.right(outputs, wanted).sum())
         return CurvePoint(step, samples, loss / labels.numel(), right / labels.numel())
 
-    async def infer(
-        self, inputs: Tensor, run: Run | None = None, inference: bool = True
-    ) -> tuple[Tensor, list[Passed]]:
-        """The head's outputs [n, ..., classes] and what happened in each DMoE layer; `run` None: at once."""
-        run = run or self._run_at_once
-        h, passes = inputs, []
+    async def _outputs(self, inputs: Tensor) -> Tensor:
+        """The head's outputs [n, ..., classes], as patiently as in training."""
+        h, run = inputs, self._run
         for segment, layer in zip(self._network.segments, self._layers, strict=False):
             x = await run(segment, h)
-            y, passed = await layer.forward(x.flatten(0, -2), run, inference)
+            rows = x.flatten(0, -2)
+            y, _, _ = await self._forward(layer, rows, torch.ones(len(rows), dtype=torch.bool))
+            h = y.view_as(x)
+        outputs: Tensor = await run(self._network.segments[-1], h)
+        return outputs
+
+    async def infer(self, inputs: Tensor) -> tuple[Tensor, list[Passed]]:
+        """The head's outputs [n, ..., classes] and what happened in each DMoE layer; waits for nothing."""
+        h, run, passes = inputs, self._run_at_once, []
+        for segment, layer in zip(self._network.segments, self._layers, strict=False):
+            x = await run(segment, h)
+            y, passed = await layer.forward(x.flatten(0, -2), run, inference=True)
             h = y.view_as(x)
             passes.append(passed)
         return await run(self._network.segments[-1], h), passes

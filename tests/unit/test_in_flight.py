@@ -12,6 +12,7 @@ import pytest
 from torch import Tensor
 
 from core import manifest as manifests
+from core.control.messages import CurvePoint
 from core.experts.directory import LOCAL, LocalDirectory
 from core.experts.layer import Call, Output
 from core.runtime.backend import all_experts
@@ -105,6 +106,45 @@ async def test_a_batch_that_everybody_is_too_busy_for_is_not_lost(monkeypatch: p
     async with training(Busy, in_flight=1) as (trainer, busy):
         await until(lambda: trainer.step >= 5 or trainer.lost > 0)
     assert busy.refused >= 30
+
+
+async def test_an_evaluation_during_which_a_layers_experts_are_gone_costs_no_batch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(trainer_module, "LOST_DELAY_S", 0.001)
+    manifest = manifests.load("digits")
+    rules = msgspec.structs.replace(manifest.training, in_flight=1)
+    manifest = msgspec.structs.replace(manifest, training=rules)
+    experts = {backend.uid: backend for backend in all_experts(manifest)}
+    switch, directory, curve = Switch(), LocalDirectory(experts), list[CurvePoint]()
+    runtime = Runtime(experts, switch)
+
+    class Leaving(Far):
+        """The Runtime, whose experts go with the last gradients of the first batch."""
+
+        async def backward(self, calls: Sequence[Call], passage: int) -> list[Tensor | None]:
+            answers = await self.runtime.backward(calls, passage)
+            self.held += 1
+            if self.held == manifest.model.layers:
+                for uid in experts:
+                    directory.remove(uid)
+            return answers
+
+    trainer = Trainer(manifest, {LOCAL: Leaving(runtime)}, directory, switch, on_evaluated=curve.append)
+    tasks = [asyncio.create_task(runtime.run()), asyncio.create_task(trainer.run())]
+    switch.on()
+    async with asyncio.timeout(90):
+        await until(lambda: trainer.step == 1)
+        for _ in range(100):  # it asks, and finds nobody
+            await asyncio.sleep(0)
+        assert not curve and not trainer.lost
+        for uid in experts:
+            directory.add(uid)
+        await until(lambda: bool(curve))
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert curve[0].step == 1 and trainer.lost == 0
 
 
 async def test_256_batches_on_the_way_take_what_is_said_of_them() -> None:
