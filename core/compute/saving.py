@@ -58,8 +58,8 @@ class Saving:
             owner.load_state(part.tensors)
 
         restored = self._store.restore({name: partial(accept, owner) for name, owner in owners.items()})
-        if restored.checkpoint:
-            log.info("Going on at step %d of the run %s.", self._trainer.step, restored.checkpoint.run)
+        if self._trainer.step:
+            log.info("Going on at step %d.", self._trainer.step)
         return restored.notes
 
     async def regularly(self, switch: Switch) -> None:

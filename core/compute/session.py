@@ -77,7 +77,8 @@ from core.training.trainer import Trainer
 
 log = logging.getLogger(__name__)
 
-CHECKPOINTS = "checkpoints"
+CHECKPOINTS, BLOBS = "checkpoints", "blobs"
+"""Folders of a run's: what this PC has saved, and what it keeps for others."""
 """Their folder inside the run's folder."""
 REPORT_S = 0.5
 RATE_REPORTS = 10
@@ -105,7 +106,9 @@ class Session:
         if experts is None and not alone and whole * expert_bytes(model) > memory:
             experts = []  # the worker has some taken on as soon as it knows how many there is room for
         check_memory(model, whole if experts is None else max(1, len(experts)), memory)
-        store = CheckpointStore(Path(configure.folder) / CHECKPOINTS, manifest.run, keeps_all=alone)
+        folder = Path(configure.folder)
+        copies = folder / BLOBS if alone else None  # else the worker brings what is newest in the swarm
+        store = CheckpointStore(folder / CHECKPOINTS, manifest.run, keeps_all=alone, copies=copies)
         self._residents = Residents(manifest, experts, store)
         self._backends = self._residents.backends
         self._threads = configure.threads

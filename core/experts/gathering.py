@@ -108,6 +108,7 @@ class Gathering(Generic[T]):
         for pairs, host in zip(self.pairs, self.hosts, strict=True):
             self._wanted[pairs] = spare is not None or host is not None
         self._first = len(self.pairs)
+        self._all_well = spare is None or None not in self.hosts
         try:
             if spare is not None and None in self.hosts:
                 await spare()
@@ -177,18 +178,18 @@ class Gathering(Generic[T]):
                 self.arrived.append(i)
                 self._filled[self.pairs[i]] = True
         if min(request.calls) < self._first:
-            self._note_end(now, failed == 0)
+            self._note_end(request, now, failed == 0)
         if failed < len(answers):
             self._paces[request.host, self._direction].note(now - request.start)
         if failed:
             self.bad.add(request.host)
         return failed
 
-    def _note_end(self, now: float, well: bool) -> None:
-        """Of a request that was not a spare's."""
-        if well:
-            self._answered_at = now
-        else:
+    def _note_end(self, request: _Request, now: float, answered: bool) -> None:
+        """Of a request that was not a spare's. A late answer is one that nobody would have waited for but its own."""
+        if answered:
+            self._answered_at = max(self._answered_at, min(now, request.late_at))
+        if not answered or now > request.late_at:
             self._all_well = False
 
     async def _cut_off(self, tasks: list[asyncio.Task[list[T | None]]]) -> None:
@@ -198,7 +199,7 @@ class Gathering(Generic[T]):
             request = self._open.pop(task)
             self._paces[request.host, self._direction].note(now - request.start)
             if min(request.calls) < self._first:
-                self._note_end(now, False)
+                self._note_end(request, now, False)
             for i in request.calls:
                 self.seconds[i] = now - request.start
             task.cancel()

@@ -136,17 +136,26 @@ def survey(folder: Path, good: Callable[[Blob], bool], elsewhere: Mapping[str, i
     return Survey(states, spare[::-1], [*strays, *folder.glob(f"*{PARTIAL}")])
 
 
-def superseded_copies(folder: Path, good: Callable[[Blob], bool]) -> list[Path]:
-    """Of a folder of parts' files without manifests those for which a newer one is there that is whole."""
-    found: dict[str, list[Blob]] = {}
+def copies_of(folder: Path) -> list[tuple[str, Blob]]:
+    """Of a folder of parts' files without manifests the part and the file of each, the newest first; none of them is
+    checked."""
+    found: list[tuple[str, Blob]] = []
     for path in folder.glob(f"*{SUFFIX}"):
         with contextlib.suppress(CheckpointError, OSError), path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             about = read_metadata(file.read(8 + MAX_HEADER), size)
-            found.setdefault(about.part, []).append(Blob(path.stem, size, about.version))
+            found.append((about.part, Blob(path.stem, size, about.version)))
+    return sorted(found, key=lambda copy: copy[1].version, reverse=True)
+
+
+def superseded_copies(folder: Path, good: Callable[[Blob], bool]) -> list[Path]:
+    """Of a folder of parts' files without manifests those for which a newer one is there that is whole."""
+    found: dict[str, list[Blob]] = {}
+    for part, blob in copies_of(folder):
+        found.setdefault(part, []).append(blob)
     old: list[Path] = []
     for blobs in found.values():
-        newest = next((blob for blob in sorted(blobs, key=lambda b: b.version, reverse=True) if good(blob)), None)
+        newest = next((blob for blob in blobs if good(blob)), None)
         if newest is not None:
             old += [blob_path(folder, blob.sha256) for blob in blobs if blob.version < newest.version]
     return old

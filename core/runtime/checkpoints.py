@@ -24,6 +24,7 @@ from core.runtime.checkpoint_files import (
     Blob,
     Checkpoint,
     blob_path,
+    copies_of,
     is_whole,
     manifests,
     number,
@@ -66,10 +67,11 @@ class CheckpointStore:
     """The checkpoints of one run in one folder. Only one process may write to it at a time; another may remove older
     checkpoints."""
 
-    def __init__(self, folder: Path, run: str, keeps_all: bool = False) -> None:
-        """Args: the folder, the run, and whether what a save leaves out stays as it was saved last: on a PC that is
-        alone nobody else has it."""
+    def __init__(self, folder: Path, run: str, keeps_all: bool = False, copies: Path | None = None) -> None:
+        """Args: the folder, the run, whether what a save leaves out stays as it was saved last (on a PC that is alone
+        nobody else has it), and a folder of parts' files from other peers that may serve where there is none here."""
         self._folder = folder
+        self._copies = copies
         self._run = run
         self._keeps_all = keeps_all
         self._sound: set[str] = set()  # hashes this process wrote or checked: such a file need not be written again
@@ -128,7 +130,8 @@ class CheckpointStore:
         """Give each target its newest undamaged part.
 
         A damaged manifest or part is set aside, and the checkpoint before it serves instead, also where a target
-        refuses a part that does not fit it, by raising CheckpointError. May be called from any thread.
+        refuses a part that does not fit it, by raising CheckpointError. Where parts are missing, or something was
+        damaged, newer copies serve. May be called from any thread.
         """
         with self._writing:
             return self._restore(targets)
@@ -136,14 +139,37 @@ class CheckpointStore:
     def _restore(self, targets: Mapping[str, Callable[[Part], None]]) -> Restored:
         notes: list[str] = []
         checkpoints = list(self._readable(notes))
-        missing = []
+        versions: dict[str, int] = {}
         for name, accept in targets.items():
             blobs = dict.fromkeys(checkpoint.parts[name] for checkpoint in checkpoints if name in checkpoint.parts)
-            if not any(self._restore_part(name, blob, accept, notes) for blob in blobs):
-                missing.append(name)
+            used = next((blob for blob in blobs if self._restore_part(name, blob, accept, notes)), None)
+            if used is not None:
+                versions[name] = used.version
+        # Where experts are missing, this PC was one of many: what it has of the trunk is as old as its last save of it.
+        copied = bool(notes or targets.keys() - versions.keys()) and self._restore_copies(targets, versions)
         newest = checkpoints[0] if checkpoints else None
+        missing = [name for name in targets if name not in versions]
         lost = [name for name in missing if any(name in checkpoint.parts for checkpoint in checkpoints)]
-        return Restored(newest, missing, _shortened(notes, newest is not None, lost))
+        found = [*_shortened(notes, bool(newest or copied), lost)]
+        if copied and missing:
+            found.append(
+                f"No state of {len(missing)} of the {len(targets)} parts is on this PC: these start from the beginning."
+            )
+        return Restored(newest, missing, tuple(found))
+
+    def _restore_copies(self, targets: Mapping[str, Callable[[Part], None]], versions: dict[str, int]) -> bool:
+        """Have copies serve that are newer than `versions`, which are brought up to date; whether any did."""
+        copied = False
+        for name, blob in copies_of(self._copies) if self._copies else ():
+            if name not in targets or blob.version <= versions.get(name, -1):
+                continue
+            try:
+                targets[name](self._read(name, blob, self._copies))
+            except (CheckpointError, OSError) as error:
+                log.warning("A copy of %s cannot be used: %s", name, error)
+            else:
+                versions[name], copied = blob.version, True
+        return copied
 
     def _restore_part(self, name: str, blob: Blob, accept: Callable[[Part], None], notes: list[str]) -> bool:
         path = self._blob_path(blob.sha256)
@@ -161,8 +187,8 @@ class CheckpointStore:
         self._sound.add(blob.sha256)
         return True
 
-    def _read(self, name: str, blob: Blob) -> Part:
-        path = self._blob_path(blob.sha256)
+    def _read(self, name: str, blob: Blob, folder: Path | None = None) -> Part:
+        path = blob_path(folder or self._folder, blob.sha256)
         if (size := path.stat().st_size) != blob.size:
             raise CheckpointError(f"it has {size} bytes instead of {blob.size}")
         data = path.read_bytes()
@@ -337,7 +363,7 @@ def _shortened(notes: list[str], found: bool, missing: list[str]) -> tuple[str, 
     elif missing:
         result = f"No checkpoint holds {len(missing)} of the parts undamaged: these start from the beginning."
     else:
-        result = "What is missing was taken from the checkpoint before it."
+        result = "What is missing was taken from the checkpoint before it, or from newer copies."
     return (*notes[:NOTES], *more, result)
 
 

@@ -214,7 +214,6 @@ class Trainer(Movable):
                     self._blocked.note(now, blocked_s)
                 self._adapt(lost=False)
             except ComputeError as error:
-                self._adapt(lost=True)
                 self.lost += 1
                 if self.lost & (self.lost - 1) == 0:  # ever fewer, so that it cannot fill the log
                     log.warning("A batch was dropped (%d so far): %s", self.lost, error)
@@ -305,15 +304,16 @@ class Trainer(Movable):
         """
         loop = asyncio.get_running_loop()
         began = loop.time()
-        for _ in range(TRIES):
+        for tried in range(1, TRIES + 1):
             start = loop.time()
             with contextlib.suppress(ComputeError):
                 y, passed = await layer.forward(x, self._run)
                 if (alive & passed.alive).any():
                     return y, passed, start - began
             self._adapt(lost=True)
-            await asyncio.sleep(LOST_DELAY_S)
-            await self._until_experts_are_known()
+            if tried < TRIES:
+                await asyncio.sleep(LOST_DELAY_S)
+                await self._until_experts_are_known()
         raise ComputeError("no expert answered for any of its samples.")
 
     def _step(self, gradients: dict[nn.Parameter, Tensor], samples: int) -> None:
@@ -336,23 +336,23 @@ class Trainer(Movable):
         step, samples = self.step, self.samples
         inputs, labels = self._data.held_out
         each = max(1, EVALUATED_ROWS * len(labels) // labels.numel())
-        loss = right = 0.0
+        loss = right = count = 0.0
         for x, wanted in zip(torch.split(inputs, each), torch.split(labels, each), strict=True):
-            outputs = await self._outputs(x)
-            loss += float(self._kind.losses(outputs, wanted).sum())
-            right += float(self._kind.right(outputs, wanted).sum())
-        return CurvePoint(step, samples, loss / labels.numel(), right / labels.numel())
+            outputs, alive = await self._outputs(x)
+            loss += float((self._kind.losses(outputs, wanted) * alive).sum())
+            right += float((self._kind.right(outputs, wanted) * alive).sum())
+            count += float(alive.sum())
+        return CurvePoint(step, samples, loss / count, right / count)
 
-    async def _outputs(self, inputs: Tensor) -> Tensor:
-        """The head's outputs [n, ..., classes], as patiently as in training."""
-        h, run = inputs, self._run
+    async def _outputs(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """The head's outputs [n, ..., classes] and which of the rows [n * ...] are alive, as patiently as training."""
+        h, run, alive = inputs, self._run, torch.ones(1, dtype=torch.bool)
         for segment, layer in zip(self._network.segments, self._layers, strict=False):
             x = await run(segment, h)
             rows = x.flatten(0, -2)
-            y, _, _ = await self._forward(layer, rows, torch.ones(len(rows), dtype=torch.bool))
-            h = y.view_as(x)
-        outputs: Tensor = await run(self._network.segments[-1], h)
-        return outputs
+            y, passed, _ = await self._forward(layer, rows, alive)
+            h, alive = y.view_as(x), alive & passed.alive
+        return await run(self._network.segments[-1], h), alive
 
     async def infer(self, inputs: Tensor) -> tuple[Tensor, list[Passed]]:
         """The head's outputs [n, ..., classes] and what happened in each DMoE layer; waits for nothing."""

@@ -80,6 +80,8 @@ class Compute(Protocol):
 
     progress: Progress
     life: int
+    fell_back: bool
+    """It began without a trunk, or something of its checkpoints was damaged."""
 
     @property
     def at_work(self) -> bool:
@@ -90,13 +92,11 @@ class Compute(Protocol):
 
 
 class TrunkFollower:
-    """Gives compute the newest trunk: to a trainer that has none yet; again and again where none is trained. What a
-    trainer has trained gives way to no stranger's."""
+    """Gives compute the newest trunk: to a trainer that has none, or lost its newest; again and again where none is
+    trained. What a trainer has trained gives way to no stranger's."""
 
     def __init__(self, copies: Copies, compute: Compute, trains: bool) -> None:
         self._copies, self._compute, self._trains = copies, compute, trains
-        self._is_new = not compute.progress.step
-        """Whether this PC had no trunk when its worker started."""
         self._life, self._looked = 0, 0.0
 
     async def tend(self) -> None:
@@ -107,10 +107,8 @@ class TrunkFollower:
         """
         compute, now = self._compute, time.monotonic()
         rest_s = TRUNK_S if compute.progress.step else 0.0  # without any trunk, at every occasion
-        if self._trains:
-            again = self._is_new and not self._looked
-        else:
-            again = compute.life != self._life or now - self._looked > rest_s
+        began = compute.life != self._life
+        again = began and compute.fell_back if self._trains else began or now - self._looked > rest_s
         if not (again and compute.at_work):
             return
         found = (await self._copies.find([TRUNK])).get(TRUNK, [])

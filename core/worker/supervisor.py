@@ -154,6 +154,8 @@ class ComputeSupervisor:
         self.visitors = Visitors(self._serve)
         self.orders = Orders(self.send)
         self.life = 0
+        self.fell_back = False
+        """Compute began without a trunk, or something of its checkpoints was damaged."""
         """Number of the process: a new one hosts nothing that was ordered before."""
         self.expert_bytes = 0
         """Memory of one expert; 0 until compute has told."""
@@ -555,6 +557,7 @@ class ComputeSupervisor:
 
     def _ready(self, message: Ready) -> None:
         self.device, self.notes = message.device, message.notes
+        self.fell_back = not message.step or bool(message.notes)
         for note in message.notes:
             log.warning("%s", note)
         self.failure = None

@@ -194,6 +194,34 @@ async def test_if_nothing_is_left_training_starts_anew_and_says_so(tmp_path: Pat
     assert len(restore(tmp_path)[1]) == 3
 
 
+async def test_a_lone_pc_goes_on_from_copies_where_its_own_states_are_missing_or_damaged(tmp_path: Path) -> None:
+    copies, folder = tmp_path / "blobs", tmp_path / "checkpoints"
+    await saved(copies, 5, 9)  # kept for others: files without a manifest
+    await CheckpointStore(folder, "digits").save(3, 96, parts(3, NAMES[1:]))
+
+    def restored(names: tuple[str, ...] = NAMES) -> tuple[Restored, dict[str, int]]:
+        got: dict[str, int] = {}
+        store = CheckpointStore(folder, "digits", keeps_all=True, copies=copies)
+        targets = {name: lambda part, name=name: got.update({name: part.version}) for name in names}
+        return store.restore(targets), got
+
+    found, got = restored(NAMES[1:])
+    assert got == dict.fromkeys(NAMES[1:], 3) and found.notes == (), "nothing was missing: what it trained is its own"
+    found, got = restored()
+    assert got == dict.fromkeys(NAMES, 9) and found.notes == () and found.missing == []
+    found, got = restored((*NAMES, "digits.1.0.0"))
+    assert got == dict.fromkeys(NAMES, 9) and found.missing == ["digits.1.0.0"]
+    assert found.notes == ("No state of 1 of the 4 parts is on this PC: these start from the beginning.",)
+
+    for path in copies.glob("*.safetensors"):
+        path.write_bytes(path.read_bytes()[:-1])
+    manifests(folder)[0].write_bytes(bytes(100))
+    found, got = restored()
+    assert got == {} and len(found.notes) == 2 and "No checkpoint is left" in found.notes[-1]
+    await saved(copies, 7)
+    assert restored()[1] == dict.fromkeys(NAMES, 7)
+
+
 async def test_few_damaged_files_are_kept_and_few_notes_given(tmp_path: Path) -> None:
     names = tuple(f"digits.0.{cell}" for cell in range(20))
     await CheckpointStore(tmp_path, "digits").save(1, 1, parts(1, names))

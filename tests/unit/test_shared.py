@@ -100,8 +100,9 @@ async def test_who_gives_other_bytes_than_the_hash_says_is_passed_over_and_struc
 class Compute:
     """What the follower asks of the supervisor."""
 
-    def __init__(self, step: int) -> None:
+    def __init__(self, step: int, fell_back: bool) -> None:
         self.progress, self.life, self.at_work = Progress(step=step), 1, True
+        self.fell_back = fell_back
         self.taken: list[str] = []
 
     async def send(self, message: ToCompute, tensors: Sequence[Tensor]) -> None:
@@ -109,8 +110,13 @@ class Compute:
         self.taken.append(message.path)
 
 
-@pytest.mark.parametrize(("step", "trains", "takes"), [(0, True, 1), (7, True, 0), (7, False, 2)])
-async def test_a_trained_trunk_gives_way_to_no_stranger_s(tmp_path: Path, step: int, trains: bool, takes: int) -> None:
+@pytest.mark.parametrize(
+    ("step", "fell_back", "trains", "takes"),
+    [(0, True, True, 1), (7, False, True, 0), (7, True, True, 1), (7, False, False, 2)],
+)
+async def test_a_trained_trunk_gives_way_to_no_stranger_s_unless_its_checkpoint_was_damaged(
+    tmp_path: Path, step: int, fell_back: bool, trains: bool, takes: int
+) -> None:
     state = pack("digits", "trunk", Part({"w": torch.zeros(1)}, 2**52))
     path = tmp_path / f"{hashlib.sha256(state).hexdigest()}.safetensors"
     path.write_bytes(state)
@@ -118,9 +124,10 @@ async def test_a_trained_trunk_gives_way_to_no_stranger_s(tmp_path: Path, step: 
     blobs = Blobs(tmp_path, Grid("digits", 2, (4, 4)), space)
     assert blobs.link(path)
     async with peers(1) as (one,):
-        compute = Compute(step)
+        compute = Compute(step, fell_back)
         follower = TrunkFollower(Copies("digits", tmp_path, blobs, one.rpc, one.dht, space), compute, trains)
         for _ in range(2):
             await follower.tend()
             compute.life += 1
+            compute.fell_back = False
         assert len(compute.taken) == takes
