@@ -384,6 +384,7 @@ def style_sheet(look: Theme) -> str:
     return f"""
 {tones}
 QLabel {{ background: transparent; }}
+QBalloonTip QLabel {{ color: black; }}
 QToolTip {{ background: {c.raised}; color: {c.text}; border: 1px solid {c.border}; padding: 4px 6px; }}
 QScrollArea, QScrollArea > QWidget > QWidget[canvas="true"] {{ background: transparent; border: none; }}
 QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox {{

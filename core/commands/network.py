@@ -73,7 +73,8 @@ def dht(options: argparse.Namespace) -> None:
                 print(f"{counted(stats.experts, 'expert is', 'experts are')} active in the run")
             offset = round(stats.clock_offset_s, 1)
             clocks = f"{abs(offset):.1f} s {'ahead' if offset > 0 else 'behind'}" if offset else "the same as this PC's"
-            print(f"{counted(stats.own, 'record')} of this PC; other clocks are {clocks}")
+            known = f"other clocks are {clocks}" if stats.contacts else "no other clock is known"
+            print(f"{counted(stats.own, 'record')} of this PC; {known}")
             return
         if not options.key:
             raise SettingsError("Which key? For example: hearth dht get digits.0.1.3")

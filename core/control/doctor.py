@@ -53,9 +53,11 @@ def examine(network: NetworkStatus, dht: DhtStatus, folder: Path) -> list[Findin
         ),
         Finding(
             "clock",
-            abs(dht.clock_offset_s) < CLOCK_S,
-            f"{dht.clock_offset_s:+.1f} s against other peers",
-            "Set this PC's clock, best by network time: other peers refuse records from a wrong time.",
+            abs(dht.clock_offset_s) < CLOCK_S if dht.contacts else None,
+            f"{dht.clock_offset_s:+.1f} s against other peers" if dht.contacts else "not known",
+            "Set this PC's clock, best by network time: other peers refuse records from a wrong time."
+            if dht.contacts
+            else UNMEASURED,
         ),
         Finding(
             "disk",

@@ -64,8 +64,10 @@ class Policy:
         Args:
             cause: time.monotonic() of what led to it, for the measured promise; None: what the signals say.
         """
-        now = time.time()
+        now, start_now_until = time.time(), self.wishes.start_now_until
         self.wishes = self.wishes.at(now)
+        if cause is None and start_now_until is not None and self.wishes.start_now_until is None:
+            cause = time.monotonic() - max(0.0, now - start_now_until)  # until then no input had to stop it
         self.signals = signals = self._watch.read()
         self._held = hold(signals, self.settings, self._held, now)
         machine = dataclasses.replace(self._machine, uses_gpus=self._compute.accelerator.present)
