@@ -64,6 +64,7 @@ from core.experts.directory import LOCAL
 from core.experts.grid import Grid
 from core.hardware import processor
 from core.runtime.backend import check_memory, expert_bytes, useful_threads
+from core.runtime.checkpoint_files import BLOBS, CHECKPOINTS
 from core.runtime.checkpoints import CheckpointStore
 from core.runtime.crew import crew
 from core.runtime.device import CPU, can_use_gpus, fault_of, first_line
@@ -77,9 +78,6 @@ from core.training.trainer import Trainer
 
 log = logging.getLogger(__name__)
 
-CHECKPOINTS, BLOBS = "checkpoints", "blobs"
-"""Folders of a run's: what this PC has saved, and what it keeps for others."""
-"""Their folder inside the run's folder."""
 REPORT_S = 0.5
 RATE_REPORTS = 10
 """Reports over which rates are taken."""

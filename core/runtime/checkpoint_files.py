@@ -13,6 +13,8 @@ import msgspec
 from core.errors import CheckpointError
 from core.runtime.part_header import MAX_HEADER, MAX_PART, UNREADABLE, Natural, read_metadata
 
+CHECKPOINTS, BLOBS = "checkpoints", "blobs"
+"""Folders of a run's: what this PC has saved, and what it keeps for others."""
 PARTIAL, BAD, SUFFIX = ".partial", ".bad", ".safetensors"
 MAX_MANIFEST = 8 << 20
 """Bytes; 4,096 experts take 600 KB."""

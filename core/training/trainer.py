@@ -265,15 +265,7 @@ class Trainer(Movable):
             ComputeError: no sample was answered by any expert, or something was not finite; the trunk is unchanged.
         """
         run = self._run
-        h, alive = batch.inputs, torch.ones(batch.labels.numel(), dtype=torch.bool)
-        tape: list[tuple[Tensor, Passed]] = []
-        blocked_s = 0.0
-        for segment, layer in zip(self._network.segments, self._layers, strict=False):
-            x = await run(segment, h)
-            y, passed, waited_s = await self._forward(layer, x.flatten(0, -2), alive)
-            blocked_s += waited_s
-            tape.append((h, passed))
-            h, alive = y.view_as(x), alive & passed.alive
+        h, alive, tape, blocked_s = await self._pass(batch.inputs)
         if not self.batch_bytes:
             self.batch_bytes = max(1, _bytes(tape))
             self._measured.set()
@@ -293,6 +285,22 @@ class Trainer(Movable):
         await run(self._step, gradients, int(alive.sum()))
         self._losses.append(loss)
         return blocked_s
+
+    async def _pass(self, inputs: Tensor) -> tuple[Tensor, Tensor, list[tuple[Tensor, Passed]], float]:
+        """What the head gets for these, which of its rows are alive, what went into each segment and what happened in
+        the layer behind it, and the seconds for which it waited for nobody but hosts that did not answer.
+
+        Raises:
+            ComputeError: no sample was answered by any expert.
+        """
+        h, alive, blocked_s = inputs, torch.ones(1, dtype=torch.bool), 0.0
+        tape: list[tuple[Tensor, Passed]] = []
+        for segment, layer in zip(self._network.segments, self._layers, strict=False):
+            x = await self._run(segment, h)
+            y, passed, waited_s = await self._forward(layer, x.flatten(0, -2), alive)
+            tape.append((h, passed))
+            h, alive, blocked_s = y.view_as(x), alive & passed.alive, blocked_s + waited_s
+        return h, alive, tape, blocked_s
 
     async def _forward(self, layer: DMoELayer, x: Tensor, alive: Tensor) -> tuple[Tensor, Passed, float]:
         """Through a layer; where nobody answered for any sample that is alive, or the layer's experts have gone since
@@ -333,26 +341,17 @@ class Trainer(Movable):
         Raises:
             ComputeError: no expert answered for any sample of a part.
         """
-        step, samples = self.step, self.samples
+        step, samples, run = self.step, self.samples, self._run
         inputs, labels = self._data.held_out
         each = max(1, EVALUATED_ROWS * len(labels) // labels.numel())
         loss = right = count = 0.0
         for x, wanted in zip(torch.split(inputs, each), torch.split(labels, each), strict=True):
-            outputs, alive = await self._outputs(x)
+            h, alive, _, _ = await self._pass(x)
+            outputs = await run(self._network.segments[-1], h)
             loss += float((self._kind.losses(outputs, wanted) * alive).sum())
             right += float((self._kind.right(outputs, wanted) * alive).sum())
             count += float(alive.sum())
         return CurvePoint(step, samples, loss / count, right / count)
-
-    async def _outputs(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
-        """The head's outputs [n, ..., classes] and which of the rows [n * ...] are alive, as patiently as training."""
-        h, run, alive = inputs, self._run, torch.ones(1, dtype=torch.bool)
-        for segment, layer in zip(self._network.segments, self._layers, strict=False):
-            x = await run(segment, h)
-            rows = x.flatten(0, -2)
-            y, passed, _ = await self._forward(layer, rows, alive)
-            h, alive = y.view_as(x), alive & passed.alive
-        return await run(self._network.segments[-1], h), alive
 
     async def infer(self, inputs: Tensor) -> tuple[Tensor, list[Passed]]:
         """The head's outputs [n, ..., classes] and what happened in each DMoE layer; waits for nothing."""

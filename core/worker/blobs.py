@@ -13,8 +13,9 @@ import msgspec
 
 from core.errors import CheckpointError, ProtocolError
 from core.experts.grid import Grid, Uid
+from core.runtime.checkpoint_files import BLOBS
 from core.runtime.part_header import MAX_HEADER, MAX_PART, read_metadata
-from core.worker.disk import BLOBS, HELD, SUPERSEDED, TRUNK, Disk, Spare
+from core.worker.disk import HELD, SUPERSEDED, TRUNK, Disk, Spare
 
 log = logging.getLogger(__name__)
 

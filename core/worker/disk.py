@@ -27,14 +27,25 @@ from core.control.messages import ExpertStatus
 from core.errors import CheckpointError
 from core.experts.grid import Uid
 from core.policy.words import size as words
-from core.runtime.checkpoint_files import BAD, PARTIAL, SUFFIX, Blob, is_whole, on_disk, superseded_copies, survey
+from core.runtime.checkpoint_files import (
+    BAD,
+    BLOBS,
+    CHECKPOINTS,
+    PARTIAL,
+    SUFFIX,
+    Blob,
+    is_whole,
+    on_disk,
+    superseded_copies,
+    survey,
+)
 from core.worker.placement import least_needed
 from core.worker.progress import Progress
 
 log = logging.getLogger(__name__)
 
-RUNS, CHECKPOINTS, BLOBS = "runs", "checkpoints", "blobs"
-"""Folders: of all runs, and inside a run's."""
+RUNS = "runs"
+"""The folder of all runs."""
 TRUNK = "trunk"
 HEADROOM = 4 << 20
 """Bytes of the space that nothing large gets: what is small grows into it between two looks."""

@@ -26,9 +26,10 @@ from core.net.paths import path_text
 from core.net.reach import Reach
 from core.net.rpc import RpcNode
 from core.policy.words import counted
+from core.runtime.checkpoint_files import CHECKPOINTS
 from core.worker.blobs import Blobs
 from core.worker.copies import Copies
-from core.worker.disk import CHECKPOINTS, RUNS, TRUNK, Disk
+from core.worker.disk import RUNS, TRUNK, Disk
 from core.worker.hosting import Hosting
 from core.worker.shared import Data, TrunkFollower
 from core.worker.supervisor import ComputeSupervisor

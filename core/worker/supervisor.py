@@ -154,9 +154,9 @@ class ComputeSupervisor:
         self.visitors = Visitors(self._serve)
         self.orders = Orders(self.send)
         self.life = 0
+        """Number of the process: a new one hosts nothing that was ordered before."""
         self.fell_back = False
         """Compute began without a trunk, or something of its checkpoints was damaged."""
-        """Number of the process: a new one hosts nothing that was ordered before."""
         self.expert_bytes = 0
         """Memory of one expert; 0 until compute has told."""
         self.measured: Measured | None = None
