@@ -17,8 +17,8 @@ from PySide6.QtWidgets import QApplication, QMessageBox  # noqa: E402
 
 from app.instance import PAGES, Instance  # noqa: E402
 from app.language import speak, told  # noqa: E402
-from core.errors import AlreadyRunning, HearthError  # noqa: E402
-from core.settings_file import data_folder  # noqa: E402
+from core.contracts.errors import AlreadyRunning, HearthError  # noqa: E402
+from core.store.settings_file import data_folder  # noqa: E402
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -22,6 +22,6 @@ class Actions(QObject):
     why = Signal()
     """Show "Why am I (not) running?"."""
     change_settings = Signal(dict)
-    """Names and new values of `core.settings.Settings`."""
+    """Names and new values of `core.contracts.settings.Settings`."""
     retry = Signal()
     """Look for the worker, or start it, again: after it could not run, or instead of waiting."""

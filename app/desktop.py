@@ -27,8 +27,8 @@ from app.tray import Tray
 from app.window.pause import Pausable
 from app.worker_client import WorkerClient
 from core import consent, logs
-from core.control.messages import Bye, CurvePoint, LogLine, Snapshot, State, Status
-from core.errors import HearthError
+from core.contracts.control import Bye, CurvePoint, LogLine, Snapshot, State, Status
+from core.contracts.errors import HearthError
 
 if TYPE_CHECKING:  # seen once in the life of a data folder
     from app.first_run.first_run import FirstRun

@@ -9,7 +9,7 @@ from filelock import FileLock, Timeout
 from PySide6.QtCore import QDeadlineTimer, QObject, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
-from core.errors import DataFolderError
+from core.contracts.errors import DataFolderError
 
 LOCK_FILE = "app.lock"
 DEADLINE_MS = 10_000

@@ -233,7 +233,7 @@ def tr(text: str, n: int | None = None, /, about: str = "", **values: Any) -> st
 
 
 def tr_setting(text: str) -> str:
-    """A text that a setting is declared with in `core.settings`."""
+    """A text that a setting is declared with in `core.contracts.settings`."""
     return _of(SETTINGS, text, None, "", {})
 
 

@@ -16,7 +16,7 @@ from app.language import tr
 from app.pages.history import KINDS
 from app.window.words import data_size, number
 from app.worker_client import WorkerClient
-from core.community.messages import Amounts, Totals
+from core.contracts.ledger import Amounts, Totals
 
 logger = logging.getLogger(__name__)
 

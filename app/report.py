@@ -12,9 +12,9 @@ from pathlib import Path
 import msgspec
 
 from app import build
-from core.control.messages import Status
+from core.contracts.control import Status
 from core.logs import FILE as LOG_FILE
-from core.settings_file import FILE as SETTINGS_FILE
+from core.store.settings_file import FILE as SETTINGS_FILE
 
 LOG_BYTES = 2_000_000
 """Of each log file, its end; the log's own limit is half of it."""

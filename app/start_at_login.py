@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 from xml.parsers.expat import ExpatError
 
-from core.errors import HearthError
-from core.settings_file import data_path, write_atomically
+from core.contracts.errors import HearthError
+from core.store.settings_file import data_path, write_atomically
 
 NAME = "Hearth"
 RUN_KEY = r"Software\Microsoft\Windows\CurrentVersion\Run"

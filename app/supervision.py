@@ -4,7 +4,7 @@ import math
 from enum import Enum, auto
 from typing import NamedTuple
 
-from core import errors
+from core.contracts import errors
 
 FIRST_DELAY_S = 1.0
 LAST_DELAY_S = 60.0

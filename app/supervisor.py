@@ -17,7 +17,8 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.supervision import Do, Phase, Report, Supervision, exit_reason
 from app.worker_client import WorkerClient
-from core import consent, errors
+from core import consent
+from core.contracts import errors
 
 logger = logging.getLogger(__name__)
 

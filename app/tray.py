@@ -13,7 +13,7 @@ from app.theme import theme
 from app.tray_icons import tray_icon
 from app.window.pause import Pausable, ask_for_gpu, fill_pause_menu, gpu_word
 from app.window.sidebar import STATE_WORD
-from core.control.messages import State
+from core.contracts.control import State
 
 POLL_MS = 2000
 """No desktop tells when its tray comes or goes."""

@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QIcon, QLinearGradient, QPainter, QPainterPath
 
 from app.icons import arch, drop, flame, triangle
 from app.theme import APP_ICON, DARK, LIGHT, STATE_TONE, TEMPLATE
-from core.control.messages import State
+from core.contracts.control import State
 
 TRAY_SIZES = (16, 22, 32, 44, 64)
 SHAPES: dict[State, str] = {

@@ -20,9 +20,9 @@ from PySide6.QtNetwork import QAbstractSocket, QHostAddress, QNetworkProxy, QTcp
 from shiboken6 import isValid
 
 from app.language import told
-from core.community import messages as ledger
-from core.control import messages as wire
-from core.errors import ERRORS_BY_CODE, HearthError, NotRunning, ProtocolError
+from core.contracts import control as wire
+from core.contracts import ledger
+from core.contracts.errors import ERRORS_BY_CODE, HearthError, NotRunning, ProtocolError
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from core.commands import control, model, network, report, running
-from core.errors import HearthError
+from core.contracts.errors import HearthError
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
@@ -132,13 +132,13 @@ class _Version(argparse.Action):
 
 
 def _pause_duration(text: str) -> float:
-    from core.control.messages import PAUSE_S
+    from core.contracts.control import PAUSE_S
 
     return _duration(text, PAUSE_S)
 
 
 def _start_duration(text: str) -> float:
-    from core.control.messages import START_NOW_S
+    from core.contracts.control import START_NOW_S
 
     return _duration(text, START_NOW_S)
 

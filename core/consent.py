@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from core.settings_file import write_atomically
+from core.store.settings_file import write_atomically
 
 FILE = "consent.json"
 TERMS = 1

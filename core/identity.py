@@ -9,7 +9,7 @@ from typing import NewType
 
 import iroh
 
-from core.errors import DataFolderError, IdentityError
+from core.contracts.errors import DataFolderError, IdentityError
 from core.key_file import FILE, ensure, partial_file, write_new
 
 os.environ["RUST_LIB_BACKTRACE"] = "0"  # where backtraces are on, an IrohError, as of a forged signature, takes 50 ms

@@ -4,7 +4,7 @@ import contextlib
 import os
 from pathlib import Path
 
-from core.errors import DataFolderError
+from core.contracts.errors import DataFolderError
 
 FILE = "identity.key"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from core.community.calendar import HOUR, midnight
 from core.community.ledger import Ledger
-from core.community.messages import Amounts, Yield
+from core.contracts.ledger import Amounts, Yield
 
 DAYS = 79
 

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from core.manifest import load
-from core.worker.disk import HEADROOM, Disk
-from core.worker.progress import Progress
-from core.worker.supervisor import ComputeSupervisor
-from core.worker.yields import Yields
+from core.contracts.manifest import load
+from core.store.progress import Progress
+from core.store.quota import HEADROOM, Disk
+from core.worker.compute.supervisor import ComputeSupervisor
+from core.worker.compute.yields import Yields
 
 ROOMY = 1 << 40
 

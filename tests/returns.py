@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import psutil
 
-from core.community.messages import ListParams, Yield
 from core.community.reading import read_only
-from core.control.messages import Status
+from core.contracts.control import Status
+from core.contracts.ledger import ListParams, Yield
 from tests.workers import RunningWorker, wait_until, worker
 
 THRESHOLD_S = 5

@@ -14,19 +14,20 @@ from importlib.resources import files
 from pathlib import Path
 
 from app.language import LANGUAGES, PLACEHOLDER, SENTENCES, SETTINGS, WINDOW, WORKER, Message, read
-from core.settings import Settings
+from core.contracts.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 TOLD = (
     "app/instance.py", "app/start_at_login.py", "app/supervision.py", "app/supervisor.py", "app/worker_client.py",
-    "core/compute/generation.py", "core/compute/link.py", "core/compute/prediction.py", "core/compute/process.py",
-    "core/compute/session.py", "core/control/doctor.py", "core/control/why.py", "core/identity.py", "core/key_file.py",
-    "core/manifest.py", "core/net/nat.py", "core/policy/case.py", "core/policy/decide.py", "core/policy/limits.py",
-    "core/policy/rules.py", "core/policy/schedule.py", "core/policy/signals", "core/policy/words.py",
-    "core/settings.py", "core/settings_file.py", "core/worker/accelerator.py", "core/worker/bounds.py",
-    "core/worker/cgroups.py", "core/worker/devices.py", "core/worker/disk.py", "core/worker/memory.py",
-    "core/worker/policy.py",
-    "core/worker/questions.py", "core/worker/supervisor.py", "core/worker/windows_job.py", "core/worker/worker.py",
+    "core/compute/generation.py", "core/pipe/worker_end.py", "core/compute/prediction.py", "core/compute/process.py",
+    "core/compute/session.py", "core/control/doctor.py", "core/control/why.py", "core/identity.py",
+    "core/key_file.py", "core/contracts/manifest.py", "core/net/nat.py", "core/policy/rule_input.py",
+    "core/policy/decide.py", "core/policy/protection_rules.py", "core/policy/rules.py", "core/contracts/schedule.py",
+    "core/policy/signals", "core/policy/words.py", "core/contracts/settings.py", "core/store/settings_file.py",
+    "core/worker/compute/accelerator.py", "core/policy/limits/system_limits.py", "core/policy/limits/cgroups.py",
+    "core/worker/devices.py", "core/store/quota.py", "core/policy/limits/memory.py", "core/worker/policy.py",
+    "core/worker/compute/questions.py", "core/worker/compute/supervisor.py", "core/policy/limits/windows_job.py",
+    "core/worker/worker.py",
 )  # fmt: skip
 """Modules that say something in English that the app shows."""
 WORDS = (

@@ -13,10 +13,10 @@ import psutil
 
 from core import consent
 from core.community.ledger import Ledger
-from core.community.messages import Amounts
+from core.contracts.control import Status
+from core.contracts.errors import NotRunning
+from core.contracts.ledger import Amounts
 from core.control.client import ControlClient
-from core.control.messages import Status
-from core.errors import NotRunning
 
 T = TypeVar("T")
 ROOT = Path(__file__).parents[1]

@@ -21,7 +21,7 @@ from app.tray_icons import paint_app_icon
 from app.window.buttons import Button
 from app.window.widgets import Label
 from app.worker_client import WorkerClient
-from core.errors import HearthError
+from core.contracts.errors import HearthError
 
 SIDE, ROW, DOT = 224, 44, 22
 NOTHING_YET = mark("Nothing runs and nothing is sent until you agree.")

@@ -15,8 +15,8 @@ from app.window.buttons import Button
 from app.window.widgets import Bar, Card, Figure, Label
 from app.window.words import number
 from app.worker_client import WorkerClient
-from core.control import messages as wire
-from core.errors import HearthError
+from core.contracts import control as wire
+from core.contracts.errors import HearthError
 from core.policy.words import size
 
 POLL_MS = 500

@@ -11,10 +11,11 @@ from app.pages.recovery import RecoveryWords
 from app.pages.setting_row import LoginRow, Row, row_of
 from app.window.widgets import Card, Facts, Label, Pair
 from app.window.words import percent
-from core import consent, settings_file
-from core import manifest as manifests
-from core.errors import ManifestError
-from core.settings import Settings, profile_values
+from core import consent
+from core.contracts import manifest as manifests
+from core.contracts.errors import ManifestError
+from core.contracts.settings import Settings, profile_values
+from core.store import settings_file
 
 OFFERED = ("run", "profile", "idle_only")
 """Settings that are asked for; all others have their page."""

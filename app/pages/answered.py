@@ -12,7 +12,7 @@ from app.pages.answers import CELL_MAXIMUM, PAD, AnswerGrid, AnswerList, Swatch,
 from app.pages.hosts import HERE, Hosts, absent, missing
 from app.theme import theme
 from app.window.widgets import Card, Divider, Label, Notice, Pair
-from core.control.messages import Answer, Status
+from core.contracts.control import Answer, Status
 
 LAYERS_SHOWN = 4
 CELL_UPRIGHT = 22

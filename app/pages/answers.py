@@ -12,7 +12,7 @@ from app.pages.hosts import HERE, LOCAL, Hosts, name_of
 from app.theme import theme
 from app.window.widgets import Bar, Label
 from app.window.words import milliseconds, percent, tip
-from core.control.messages import Answer
+from core.contracts.control import Answer
 
 GAP = 0.17
 """Between cells, as a share of the distance of two."""

@@ -7,8 +7,8 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.language import told
 from app.worker_client import WorkerClient
-from core.control.messages import Prediction, PredictParams
-from core.errors import HearthError
+from core.contracts.control import Prediction, PredictParams
+from core.contracts.errors import HearthError
 
 DEBOUNCE_MS = 80
 PLACEHOLDER_MS, EXPLAIN_MS, RETRY_MS = 200, 5_000, 15_000

@@ -22,7 +22,7 @@ from app import theme as look
 from app.icons import hairline
 from app.language import tr
 from app.theme import theme
-from core.control.messages import PredictParams
+from core.contracts.control import PredictParams
 
 PICTURE_SIDE = 128
 """Pixels of a side of the picture that is sent."""

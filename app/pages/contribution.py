@@ -39,9 +39,9 @@ from app.window.seen import WhileSeen
 from app.window.widgets import Label, Notice, Pair, set_tone
 from app.window.words import clock
 from app.worker_client import WorkerClient
-from core.community.messages import LISTED, ListParams, Totals
-from core.control.messages import Status
-from core.errors import HearthError
+from core.contracts.control import Status
+from core.contracts.errors import HearthError
+from core.contracts.ledger import LISTED, ListParams, Totals
 
 EVERY_MS = 10_000
 """Between two looks at the ledger, while the page is seen."""

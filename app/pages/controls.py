@@ -1,4 +1,4 @@
-"""What changes a setting: a control for each type that `core.settings.Settings` uses."""
+"""What changes a setting: a control for each type that `core.contracts.settings.Settings` uses."""
 
 import dataclasses
 import typing
@@ -14,8 +14,8 @@ from app.theme import theme
 from app.window.buttons import Segmented, Switch
 from app.window.inputs import Choice, DecimalField, DurationField, NumberField
 from app.window.words import tip
-from core import manifest as manifests
-from core.settings import cores
+from core.contracts import manifest as manifests
+from core.contracts.settings import cores
 
 TYPING_MS = 400
 """A number is applied when nobody has changed it for so long."""

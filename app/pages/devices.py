@@ -16,8 +16,8 @@ from app.window.focus import order_page
 from app.window.widgets import Bar, Divider, ElidedLabel, Label, Notice, Panel, StaleCard, set_tone
 from app.window.words import data_size, number, percent, rate
 from app.worker_client import WorkerClient
-from core.control.messages import DeviceStatus, Snapshot, Status
-from core.errors import HearthError
+from core.contracts.control import DeviceStatus, Snapshot, Status
+from core.contracts.errors import HearthError
 
 UNKNOWN = mark("Shown as soon as the worker answers.")
 MIB = 1 << 20

@@ -14,7 +14,7 @@ from app.window.buttons import Button
 from app.window.widgets import Bar, Card, Label, Notice, Pair, Panel, Pill, set_tone
 from app.window.words import milliseconds, number, percent
 from app.worker_client import WorkerClient
-from core.control.messages import Prediction, PredictParams, Status
+from core.contracts.control import Prediction, PredictParams, Status
 
 DIGITS = 10
 SEEN_SIDE = 8

@@ -17,8 +17,8 @@ from app.window.table import Column, Table, TableModel
 from app.window.widgets import Card, Label, Notice, Pair
 from app.window.words import clock, count, number, percent, rate, short
 from app.worker_client import WorkerClient
-from core.control.messages import CellStatus, CurvePoint, ExpertStatus, GridStatus, Status
-from core.errors import HearthError
+from core.contracts.control import CellStatus, CurvePoint, ExpertStatus, GridStatus, Status
+from core.contracts.errors import HearthError
 
 HISTORY_S = 1800.0
 NONE_HERE = mark("No expert is hosted on this PC now. It takes some on when it may compute.")

@@ -13,7 +13,7 @@ from PySide6.QtGui import QImage
 
 from app.beside import beside
 from app.language import tr
-from core.community.messages import Amounts, Metric, Series
+from core.contracts.ledger import Amounts, Metric, Series
 
 METRICS: tuple[Metric, ...] = Amounts.__struct_fields__  # type: ignore[assignment]
 

@@ -15,7 +15,7 @@ from app.window.expert_grid import GAP, HOLLOW, LEAST, SHADES, ExpertGrid
 from app.window.focus import order_page
 from app.window.widgets import Card, Label
 from app.window.words import number, percent
-from core.control.messages import CellStatus, GridStatus
+from core.contracts.control import CellStatus, GridStatus
 
 EVERY_MS = 2000
 """Between two looks at the grid, while the page is seen."""

@@ -14,7 +14,7 @@ from app.window.fire import FirePanel
 from app.window.pause import Pausable, PauseButton
 from app.window.sidebar import STATE_WORD
 from app.window.widgets import Label, Panel
-from core.control.messages import State, Status
+from core.contracts.control import State, Status
 
 HEIGHT = 194
 WHY = {True: mark("Why am I running?"), False: mark("Why am I not running?")}

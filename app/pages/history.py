@@ -10,7 +10,7 @@ from app.language import locale, mark, tr
 from app.window.bar_plot import Bars, Part
 from app.window.words import clock, data_size, number
 from core.community.calendar import HOUR, MINUTE, midnight
-from core.community.messages import Amounts, Metric, Series, SeriesParams, Session
+from core.contracts.ledger import Amounts, Metric, Series, SeriesParams, Session
 from core.policy.words import electricity
 
 By = Literal["run", "device"]

@@ -20,7 +20,7 @@ from app.window.page import Page
 from app.window.widgets import Label, Notice, Pair, StaleCard
 from app.window.words import clock, number, percent, short
 from app.worker_client import WorkerClient
-from core.control.messages import CurvePoint, Status
+from core.contracts.control import CurvePoint, Status
 
 NO_CURVE = mark("Not measured yet. The first point follows soon after training starts.")
 UNKNOWN = mark("Shown as soon as the worker answers.")

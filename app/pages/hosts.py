@@ -1,7 +1,7 @@
 """Who answered: this PC and other peers, each with its letter, colour and name."""
 
 from app.language import tr
-from core.control.messages import Answer
+from core.contracts.control import Answer
 
 LOCAL = "local"
 """This PC, in `Answer.host`."""

@@ -11,9 +11,9 @@ from app.window.seen import WhileSeen
 from app.window.widgets import Label, StaleCard
 from app.window.words import data_size, number
 from app.worker_client import WorkerClient
-from core.community.messages import Totals
-from core.control.messages import NetworkParams, NetworkStatus
-from core.errors import HearthError
+from core.contracts.control import NetworkParams, NetworkStatus
+from core.contracts.errors import HearthError
+from core.contracts.ledger import Totals
 
 EVERY_MS = 5000
 """Between two looks, while the card is seen."""

@@ -31,7 +31,7 @@ from app.window.inputs import Choice
 from app.window.page import Page
 from app.window.widgets import Label, Pair, Panel
 from app.window.words import tip
-from core.control.messages import LogLine, Status
+from core.contracts.control import LogLine, Status
 from core.logs import FILE as LOG_FILE
 
 LINES = 10_000

@@ -5,7 +5,7 @@ from app.pages.digits import DigitsDemo
 from app.pages.text import TextDemo
 from app.window.page import Page
 from app.worker_client import WorkerClient
-from core.control.messages import CurvePoint, Status
+from core.contracts.control import CurvePoint, Status
 
 SUBTITLES = {
     "picture": mark("The model is still in training: its answers can be wrong."),

@@ -20,8 +20,8 @@ from app.window.table import Column, Table, TableModel
 from app.window.widgets import Card, ElidedLabel, Figure, Label, Notice, Pair, set_tone
 from app.window.words import clock, data_size, duration, milliseconds, number
 from app.worker_client import WorkerClient
-from core.control.messages import Finding, NetworkStatus, PeerStatus
-from core.errors import HearthError
+from core.contracts.control import Finding, NetworkStatus, PeerStatus
+from core.contracts.errors import HearthError
 
 EVERY_MS = 2000
 """Between two looks at the peers, while the page is seen."""

@@ -15,8 +15,8 @@ from app.start_at_login import start_at_login
 from app.theme import theme
 from app.window.buttons import Button
 from app.window.widgets import Card, Divider, Label, Pair
-from core.errors import HearthError
-from core.settings import Settings, cores
+from core.contracts.errors import HearthError
+from core.contracts.settings import Settings, cores
 
 DEFAULTS = dataclasses.asdict(Settings())
 LOGIN = mark("Start Hearth when I log in")

@@ -18,8 +18,8 @@ from app.window.focus import order_focus
 from app.window.page import Page
 from app.window.widgets import Card, Label, Notice
 from app.worker_client import WorkerClient
-from core.errors import HearthError
-from core.settings import START, Settings
+from core.contracts.errors import HearthError
+from core.contracts.settings import START, Settings
 
 NO_WORKER = mark("Settings can be changed as soon as the worker answers.")
 SEARCH_WIDTH = 220

@@ -12,7 +12,7 @@ from app.pages.writing import Byte
 from app.theme import theme
 from app.window.widgets import Card, Label
 from app.window.words import number, percent, tip
-from core.control.messages import Answer
+from core.contracts.control import Answer
 
 CELL, PITCH = 9, 11
 """Side of a cell and distance of two, pixels."""

@@ -22,7 +22,7 @@ from app.window.inputs import NumberField, Slider
 from app.window.widgets import Card, Divider, ElidedLabel, Label, Notice, Pair, Pill
 from app.window.words import number, rate
 from app.worker_client import WorkerClient
-from core.control.messages import CurvePoint, GenerateParams, Status
+from core.contracts.control import CurvePoint, GenerateParams, Status
 
 PROMPT = "The for statement"
 LONGEST = 4096

@@ -13,8 +13,8 @@ from app.window.bar_plot import BarPlot
 from app.window.seen import WhileSeen
 from app.window.widgets import Figure, Label, StaleCard
 from app.worker_client import WorkerClient
-from core.community.messages import Period, Series, Totals
-from core.errors import HearthError
+from core.contracts.errors import HearthError
+from core.contracts.ledger import Period, Series, Totals
 
 EVERY_MS = 10_000
 """Between two looks at the ledger, while the card is seen."""

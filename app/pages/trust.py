@@ -23,9 +23,9 @@ from app.window.table import Column, Table, TableModel
 from app.window.widgets import Card, Facts, Figure, Label, Notice, Pair, set_tone
 from app.window.words import clock, data_size
 from app.worker_client import WorkerClient
-from core.community.messages import Amounts, Totals
-from core.control.messages import Status
-from core.errors import HearthError
+from core.contracts.control import Status
+from core.contracts.errors import HearthError
+from core.contracts.ledger import Amounts, Totals
 
 EVERY_MS = 10_000
 """Between two looks at the ledger, while the page is seen."""

@@ -12,7 +12,7 @@ from app import theme as look
 from app.language import locale, tr
 from app.pages.history import KINDS
 from app.theme import theme
-from core.community.messages import Series
+from core.contracts.ledger import Series
 
 DAYS, HOURS = 7, 24
 GAP = 3

@@ -8,8 +8,8 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from app.language import mark, told, tr
 from app.pages.asking import EXPLAIN_MS
 from app.worker_client import WorkerClient
-from core.control.messages import Answer, Continued, GenerateParams, Piece
-from core.errors import HearthError
+from core.contracts.control import Answer, Continued, GenerateParams, Piece
+from core.contracts.errors import HearthError
 from core.logs import printable
 
 SHOW_MS = 50

@@ -21,9 +21,9 @@ from app.screensaver.surroundings import Surroundings
 from app.screensaver.view import View
 from app.signal_watch import SignalWatch
 from app.theme import theme
-from core.errors import AlreadyRunning, HearthError
-from core.settings import Settings
-from core.settings_file import data_folder, data_path
+from core.contracts.errors import AlreadyRunning, HearthError
+from core.contracts.settings import Settings
+from core.store.settings_file import data_folder, data_path
 
 LOCK_FILE = "screensaver.lock"
 WAIT_MS = 1000

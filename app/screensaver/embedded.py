@@ -11,7 +11,7 @@ from PySide6.QtGui import QWindow
 
 from app.screensaver.options import ROOT
 from app.screensaver.view import View
-from core.errors import HearthError
+from core.contracts.errors import HearthError
 
 LOOK_MS = 500
 """Between two looks at the other window: it may be resized, or be gone."""

@@ -10,7 +10,7 @@ from app.language import mark
 from app.pages.grid_card import EVERY_MS, Layer, was_called, was_updated
 from app.worker_client import WorkerClient
 from core import consent
-from core.control.messages import CellStatus, GridStatus, NetworkParams, NetworkStatus, Snapshot, Status
+from core.contracts.control import CellStatus, GridStatus, NetworkParams, NetworkStatus, Snapshot, Status
 
 PLANES = 6
 """Layers that are shown: the first ones."""

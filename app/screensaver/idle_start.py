@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, QProcess
 
 from app.supervisor import hearth
 from app.worker_client import WorkerClient
-from core.control.messages import Snapshot, Status
+from core.contracts.control import Snapshot, Status
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from app.window.words import seconds_of
-from core.errors import SettingsError
+from core.contracts.errors import SettingsError
 
 WINDOWS = re.compile(r"[/-]([spc])(?:[: ]?(\d+))?", re.IGNORECASE)
 TRANSLATED = {"s": "--full-screen", "p": "--window-id", "c": "--settings"}

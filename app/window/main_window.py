@@ -19,7 +19,7 @@ from app.window.page import Page
 from app.window.sidebar import Sidebar
 from app.window.why_panel import WhyPanel
 from app.window.widgets import ElidedLabel, Label, Panel, set_tone
-from core.control.messages import CurvePoint, State, Status
+from core.contracts.control import CurvePoint, State, Status
 
 MINIMUM = (880, 600)
 DEFAULT = (1040, 720)

@@ -13,7 +13,7 @@ from app.language import locale, tr
 from app.window.buttons import SplitButton
 from app.window.menu import Menu
 from app.window.words import clock
-from core.control.messages import Status
+from core.contracts.control import Status
 from core.control.why import gpu_is_paused, uses_gpus
 
 TOMORROW_HOUR = 8

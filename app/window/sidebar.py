@@ -11,7 +11,7 @@ from app.theme import STATE_TONE, theme
 from app.tray_icons import paint_app_icon
 from app.window.widgets import Divider
 from app.window.words import tip
-from core.control.messages import State
+from core.contracts.control import State
 
 WIDTH, RAIL_WIDTH = 212, 64
 CHIP_HEIGHT = 66

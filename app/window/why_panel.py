@@ -17,7 +17,7 @@ from app.window.sheet import Sheet
 from app.window.sidebar import STATE_WORD
 from app.window.widgets import Divider, Label, Notice, Panel, set_tone
 from app.window.words import number
-from core.control.messages import RuleStatus, Status, YieldStatus
+from core.contracts.control import RuleStatus, Status, YieldStatus
 from core.control.why import FEW, FINE, PROMISE_MS, UNKNOWN, Why, promise, uses_gpus, verdict, why
 
 WIDTH = 612

@@ -4,7 +4,7 @@ import argparse
 import time
 
 from core.commands import common
-from core.settings_file import data_path
+from core.store.settings_file import data_path
 
 
 def pause(options: argparse.Namespace) -> None:
@@ -22,7 +22,7 @@ def pause(options: argparse.Namespace) -> None:
 
 
 def _pause_gpu(options: argparse.Namespace) -> None:
-    from core.control.messages import Status
+    from core.contracts.control import Status
     from core.control.why import gpu_is_paused
 
     with common.client(options) as client:
@@ -32,7 +32,7 @@ def _pause_gpu(options: argparse.Namespace) -> None:
 
 
 def start(options: argparse.Namespace) -> None:
-    from core.control.messages import Status
+    from core.contracts.control import Status
     from core.policy.words import clock, duration
 
     with common.client(options) as client:
@@ -45,7 +45,7 @@ def start(options: argparse.Namespace) -> None:
 
 
 def resume(options: argparse.Namespace) -> None:
-    from core.control.messages import Status
+    from core.contracts.control import Status
     from core.control.why import gpu_is_paused
 
     with common.client(options) as client:
@@ -60,7 +60,7 @@ def quit(options: argparse.Namespace) -> None:
     """Returns when the worker has gone, so that scripts can rely on it."""
     import filelock
 
-    from core.control.messages import LOCK_FILE
+    from core.contracts.control import LOCK_FILE
 
     with common.client(options) as client:
         client.call("quit", {}, dict)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from core.commands import common
-from core.errors import PictureError, QuestionError
+from core.contracts.errors import PictureError, QuestionError
 
 PICTURE_BYTES = 20 << 20
 """A larger file is no picture of a digit."""
@@ -14,7 +14,7 @@ PICTURE_PIXELS = 50_000_000
 
 
 def predict(options: argparse.Namespace) -> None:
-    from core.control.messages import Prediction
+    from core.contracts.control import Prediction
 
     with common.client(options) as client:
         answer = client.call("predict", read_picture(options.file), Prediction, 40.0)
@@ -31,7 +31,7 @@ def generate(options: argparse.Namespace) -> None:
     """The text goes to stdout as it comes, what is to be said about it to stderr."""
     import msgspec
 
-    from core.control.messages import Continued, GenerateParams
+    from core.contracts.control import Continued, GenerateParams
     from core.logs import printable
 
     begun = False
@@ -65,7 +65,7 @@ def read_picture(path: Path) -> dict[str, Any]:
     """
     from PIL import Image, ImageChops, UnidentifiedImageError
 
-    from core.control.messages import PICTURE_SIDE
+    from core.contracts.control import PICTURE_SIDE
 
     Image.MAX_IMAGE_PIXELS = None  # the limit below is told in a sentence, and holds before anything is unpacked
     try:

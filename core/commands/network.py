@@ -5,13 +5,13 @@ import sys
 import time
 
 from core.commands import common
-from core.settings_file import data_folder, data_path
+from core.store.settings_file import data_folder, data_path
 
 
 def peers(options: argparse.Namespace) -> None:
     import msgspec
 
-    from core.control.messages import NetworkParams, NetworkStatus
+    from core.contracts.control import NetworkParams, NetworkStatus
     from core.policy.words import duration
 
     with common.client(options) as client:
@@ -36,7 +36,7 @@ def peers(options: argparse.Namespace) -> None:
 
 
 def address(options: argparse.Namespace) -> None:
-    from core.control.messages import NetworkStatus
+    from core.contracts.control import NetworkStatus
 
     with common.client(options) as client:
         print(client.call("network", {}, NetworkStatus).address)
@@ -44,7 +44,7 @@ def address(options: argparse.Namespace) -> None:
 
 def doctor(options: argparse.Namespace) -> int:
     """Exit code 1 if something should be done."""
-    from core.control.messages import Finding
+    from core.contracts.control import Finding
 
     with common.client(options) as client:
         findings = client.call("doctor", {}, list[Finding])
@@ -57,8 +57,8 @@ def doctor(options: argparse.Namespace) -> int:
 
 
 def dht(options: argparse.Namespace) -> None:
-    from core.control.messages import DhtRecord, DhtStatus
-    from core.errors import SettingsError
+    from core.contracts.control import DhtRecord, DhtStatus
+    from core.contracts.errors import SettingsError
     from core.logs import printable
     from core.policy.words import counted, duration
 

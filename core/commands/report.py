@@ -7,17 +7,17 @@ import time
 from typing import TYPE_CHECKING
 
 from core.commands import common
-from core.errors import DataFolderError
-from core.settings_file import data_path
+from core.contracts.errors import DataFolderError
+from core.store.settings_file import data_path
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from core.control.messages import Status
+    from core.contracts.control import Status
 
 
 def status(options: argparse.Namespace) -> None:
-    from core.control.messages import Status
+    from core.contracts.control import Status
 
     with common.client(options) as client:
         status = client.call("status", {}, Status)
@@ -54,7 +54,7 @@ def describe(status: "Status") -> str:
 
 
 def why(options: argparse.Namespace) -> None:
-    from core.control.messages import Status
+    from core.contracts.control import Status
     from core.control.why import panel, why
 
     with common.client(options) as client:
@@ -66,8 +66,8 @@ def why(options: argparse.Namespace) -> None:
 
 
 def devices(options: argparse.Namespace) -> None:
+    from core.contracts.control import Status
     from core.control.devices import describe
-    from core.control.messages import Status
 
     with common.client(options) as client:
         status = client.call("status", {}, Status)

@@ -6,8 +6,8 @@ import os
 import sys
 from pathlib import Path
 
-from core.errors import DataFolderError
-from core.settings_file import data_folder
+from core.contracts.errors import DataFolderError
+from core.store.settings_file import data_folder
 
 CONSENT = (
     "By starting this worker you agree that this PC computes for its run and, if it joins peers, sends them tensors "

@@ -5,8 +5,8 @@ import math
 import time
 from datetime import datetime, timedelta
 
-from core.community.messages import POINTS, Resolution
-from core.errors import ProtocolError
+from core.contracts.errors import ProtocolError
+from core.contracts.ledger import POINTS, Resolution
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 SECONDS: dict[Resolution, int] = {"minute": MINUTE, "hour": HOUR, "day": DAY}

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping
 
-from core.community.messages import Amounts
+from core.contracts.ledger import Amounts
 
 KEPT = 800
 """Days remembered: a clock that was wrong for a while finds the right month again."""

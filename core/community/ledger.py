@@ -25,10 +25,10 @@ import msgspec
 from core.community import schema
 from core.community.calendar import DAY, HOUR, MINUTE
 from core.community.days import Days, plus
-from core.community.messages import Amounts, ListParams, Series, SeriesParams, Session, Totals, Yield
 from core.community.reading import WIDTHS, Earlier, Key, Reader
 from core.community.schema import METRICS
-from core.errors import DataFolderError
+from core.contracts.errors import DataFolderError
+from core.contracts.ledger import Amounts, ListParams, Series, SeriesParams, Session, Totals, Yield
 
 log = logging.getLogger(__name__)
 

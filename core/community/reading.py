@@ -9,7 +9,9 @@ from typing import NamedTuple
 from core.community import schema
 from core.community.calendar import DAY, HOUR, MINUTE, SECONDS, borders, midnight
 from core.community.days import KEPT, day, plus
-from core.community.messages import (
+from core.community.schema import METRICS
+from core.contracts.errors import DataFolderError
+from core.contracts.ledger import (
     Amounts,
     ListParams,
     Metric,
@@ -21,8 +23,6 @@ from core.community.messages import (
     Totals,
     Yield,
 )
-from core.community.schema import METRICS
-from core.errors import DataFolderError
 
 WIDTHS = (MINUTE, HOUR, DAY)
 """Of the rows, in seconds. Each amount is in one row of each width, as long as such rows are kept."""

@@ -4,8 +4,8 @@ import contextlib
 import sqlite3
 from pathlib import Path
 
-from core.community.messages import Amounts
-from core.settings_file import aside
+from core.contracts.ledger import Amounts
+from core.store.settings_file import aside
 
 FILE = "ledger.db"
 METRICS: tuple[str, ...] = Amounts.__struct_fields__

@@ -2,7 +2,7 @@
 
 Measured by kernels like any other of training: they start only while this PC may compute, rest as training does, and
 each is over in time when the user comes back. What is measured decides with the memory how many experts are hosted
-(`core.worker.placement.capacity`).
+(`core.swarm.placement.capacity`).
 """
 
 import asyncio
@@ -20,19 +20,19 @@ import psutil
 import torch
 from torch import Tensor
 
-from core.compute.messages import Speed
-from core.errors import DataFolderError
+from core.contracts.errors import DataFolderError
+from core.contracts.manifest import Manifest
+from core.contracts.pipe import Speed
+from core.contracts.settings import cores
 from core.experts.grid import Uid
 from core.hardware import processor
-from core.manifest import Manifest
 from core.runtime.backend import BACKWARD, ExpertBackend, useful_threads
-from core.runtime.crew import crew
 from core.runtime.device import CPU, Device, lacks_memory
+from core.runtime.kernel_gate import Switch
 from core.runtime.load import FIRST_PACE
 from core.runtime.runtime import MIN_ROWS, PASS_S
-from core.runtime.switch import Switch
-from core.settings import cores
-from core.settings_file import write_atomically
+from core.runtime.threads import crew
+from core.store.settings_file import write_atomically
 
 log = logging.getLogger(__name__)
 

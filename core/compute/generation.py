@@ -3,9 +3,9 @@
 import asyncio
 import logging
 
-from core.compute.messages import Generate, Generated, GenerationEnded, Refused
-from core.compute.pipe import Pipe
-from core.errors import ComputeError, HearthError
+from core.contracts.errors import ComputeError, HearthError
+from core.contracts.pipe import Generate, Generated, GenerationEnded, Refused
+from core.pipe.compute_end import Pipe
 from core.runtime.device import fault_of
 from core.training.generate import generate
 from core.training.trainer import Trainer

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import torch
 
-from core.compute.messages import Host, Hosted, Unhost
-from core.errors import CheckpointError, HearthError
+from core.contracts.errors import CheckpointError, HearthError
+from core.contracts.manifest import Manifest
+from core.contracts.pipe import Host, Hosted, Unhost
 from core.experts.directory import LocalDirectory
 from core.experts.grid import Grid, Uid
-from core.manifest import Manifest
 from core.runtime.backend import ExpertBackend
 from core.runtime.checkpoints import CheckpointStore
-from core.runtime.exhaustion import give_memory_back
-from core.runtime.parts import Part, read
+from core.runtime.out_of_memory import give_memory_back
+from core.runtime.part_files import Part, read
 from core.runtime.runtime import Runtime
 
 

@@ -9,13 +9,13 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from core.compute.messages import Place
 from core.compute.peers import Peers, RemoteHost
-from core.errors import HearthError
+from core.contracts.errors import HearthError
+from core.contracts.manifest import Training
+from core.contracts.pipe import Place
 from core.experts.directory import LOCAL, MIRROR_LIMIT, LocalDirectory
 from core.experts.grid import Coords, Grid, Uid
 from core.experts.layer import ExpertHost
-from core.manifest import Training
 
 log = logging.getLogger(__name__)
 

@@ -11,8 +11,11 @@ import msgspec
 import torch
 from torch import Tensor
 
-from core.compute import messages
-from core.compute.messages import (
+from core.contracts import pipe as messages
+from core.contracts.errors import ERRORS_BY_CODE, CallTimeout, HearthError, ProtocolError, RemoteFault
+from core.contracts.expert_calls import MAX_BYTES, MAX_CALLS, Codec, Direction, ExpertReply, ExpertRequest, encoded_size
+from core.contracts.manifest import Training
+from core.contracts.pipe import (
     Answered,
     Ask,
     FindSuffixes,
@@ -27,13 +30,10 @@ from core.compute.messages import (
     ToWorker,
     Unanswered,
 )
-from core.errors import ERRORS_BY_CODE, CallTimeout, HearthError, ProtocolError, RemoteFault
 from core.experts import codec
-from core.experts.calls import MAX_BYTES, MAX_CALLS, Codec, Direction, ExpertReply, ExpertRequest, encoded_size
 from core.experts.grid import Coords, Uid
+from core.experts.latency import Pace
 from core.experts.layer import Call, Output
-from core.experts.pace import Pace
-from core.manifest import Training
 from core.net.limits import Backoff, Bans
 
 log = logging.getLogger(__name__)

@@ -5,9 +5,9 @@ import time
 
 import torch
 
-from core.compute.messages import Predict, Predicted, Refused, Shape, Tensor
-from core.compute.pipe import Pipe
-from core.errors import HearthError, PictureError, ProtocolError
+from core.contracts.errors import HearthError, PictureError, ProtocolError
+from core.contracts.pipe import Predict, Predicted, Refused, Shape, Tensor
+from core.pipe.compute_end import Pipe
 from core.runtime.device import fault_of
 from core.training.predict import predict
 from core.training.trainer import Trainer

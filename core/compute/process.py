@@ -11,10 +11,10 @@ import sys
 import traceback
 from typing import Literal, cast
 
-from core.compute.messages import Configure, Failed, LogText
-from core.compute.pipe import Ends, Pipe, take_over
 from core.compute.priority import be_humble
-from core.errors import HearthError, ProtocolError
+from core.contracts.errors import HearthError, ProtocolError
+from core.contracts.pipe import Configure, Failed, LogText
+from core.pipe.compute_end import Ends, Pipe, take_over
 
 PARENT_DEATH_SIGNAL = 1
 """PR_SET_PDEATHSIG of Linux's prctl(2)."""

@@ -8,15 +8,15 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 from core.compute.hosting import Residents
-from core.compute.messages import AskSpace, Saved, SavedPart, Space
-from core.compute.pipe import Pipe
-from core.errors import CheckpointError
+from core.contracts.errors import CheckpointError
+from core.contracts.pipe import AskSpace, Saved, SavedPart, Space
+from core.pipe.compute_end import Pipe
 from core.runtime.backend import ExpertBackend
-from core.runtime.checkpoint_files import Checkpoint
 from core.runtime.checkpoints import CheckpointStore
 from core.runtime.device import CPU
-from core.runtime.parts import Part
-from core.runtime.switch import Switch
+from core.runtime.kernel_gate import Switch
+from core.runtime.part_files import Part
+from core.store.checkpoint_files import Checkpoint
 from core.training.trainer import Trainer
 
 log = logging.getLogger(__name__)

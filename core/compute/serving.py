@@ -9,17 +9,17 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from core.compute import messages
-from core.compute.memory import DONE_BYTES, DONE_BYTES_PEER, KEPT_BYTES, KEPT_BYTES_PEER, Done, Memory
-from core.compute.messages import Cancel, Refused, Serve, Served, Shape, Suspect
-from core.compute.pipe import Pipe
-from core.errors import CallRefused, HearthError, ProtocolError, RemoteFault
+from core.compute.recent_calls import DONE_BYTES, DONE_BYTES_PEER, KEPT_BYTES, KEPT_BYTES_PEER, Done, Memory
+from core.contracts import pipe as messages
+from core.contracts.errors import CallRefused, HearthError, ProtocolError, RemoteFault
+from core.contracts.expert_calls import Codec, ExpertReply, encoded_size
+from core.contracts.pipe import Cancel, Refused, Serve, Served, Shape, Suspect
 from core.experts import codec
-from core.experts.calls import Codec, ExpertReply, encoded_size
 from core.experts.grid import Uid
 from core.experts.layer import Call
+from core.pipe.compute_end import Pipe
+from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import Runtime
-from core.runtime.switch import Switch
 from core.runtime.task_pool import Request
 
 log = logging.getLogger(__name__)

@@ -17,9 +17,16 @@ import torch
 
 from core.compute import prediction
 from core.compute.benchmark import Benchmark
+from core.compute.device_placement import Placing
 from core.compute.generation import Generation
 from core.compute.hosting import Residents
-from core.compute.messages import (
+from core.compute.peer_directory import Hosts, PeerDirectory
+from core.compute.peers import Peers
+from core.compute.saving import TRUNK, Saving
+from core.compute.serving import Serving
+from core.contracts.control import ExpertStatus
+from core.contracts.errors import CheckpointError, DeviceError, ProtocolError
+from core.contracts.pipe import (
     ANNOUNCED,
     Answered,
     Cancel,
@@ -52,27 +59,20 @@ from core.compute.messages import (
     Unhost,
     Work,
 )
-from core.compute.peer_directory import Hosts, PeerDirectory
-from core.compute.peers import Peers
-from core.compute.pipe import Pipe
-from core.compute.placing import Placing
-from core.compute.saving import TRUNK, Saving
-from core.compute.serving import Serving
-from core.control.messages import ExpertStatus
-from core.errors import CheckpointError, DeviceError, ProtocolError
+from core.contracts.settings import cores
 from core.experts.directory import LOCAL
 from core.experts.grid import Grid
 from core.hardware import processor
+from core.pipe.compute_end import Pipe
 from core.runtime.backend import check_memory, expert_bytes, useful_threads
-from core.runtime.checkpoint_files import BLOBS, CHECKPOINTS
 from core.runtime.checkpoints import CheckpointStore
-from core.runtime.crew import crew
 from core.runtime.device import CPU, can_use_gpus, fault_of, first_line
-from core.runtime.exhaustion import is_exhausted, lift_limit
-from core.runtime.parts import read
+from core.runtime.kernel_gate import Switch
+from core.runtime.out_of_memory import is_exhausted, lift_limit
+from core.runtime.part_files import read
 from core.runtime.runtime import Runtime
-from core.runtime.switch import Switch
-from core.settings import cores
+from core.runtime.threads import crew
+from core.store.checkpoint_files import BLOBS, CHECKPOINTS
 from core.training import datasets
 from core.training.trainer import Trainer
 

@@ -2,8 +2,8 @@
 
 import time
 
+from core.contracts.control import BenchmarkStatus, Status
 from core.control.client import ControlClient
-from core.control.messages import BenchmarkStatus, Status
 
 PATIENCE_S = 60.0
 """For a measurement that has begun; under a low share of the processor's time it takes longer."""

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from core.control.messages import ADDRESS_FILE, MAX_LINE, PROTOCOL, Address, ErrorInfo, Hello, Welcome, proof
-from core.errors import ERRORS_BY_CODE, HearthError, NoAnswer, NotRunning, ProtocolError
+from core.contracts.control import ADDRESS_FILE, MAX_LINE, PROTOCOL, Address, ErrorInfo, Hello, Welcome, proof
+from core.contracts.errors import ERRORS_BY_CODE, HearthError, NoAnswer, NotRunning, ProtocolError
 
 T = TypeVar("T")
 CONNECT_S = 5.0

@@ -1,6 +1,6 @@
 """`hearth devices`: what computes, how hot it is, and what it uses."""
 
-from core.control.messages import DeviceStatus, EnergyStatus, EnergyUse, Status
+from core.contracts.control import DeviceStatus, EnergyStatus, EnergyUse, Status
 from core.policy.words import counted, electricity
 
 

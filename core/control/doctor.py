@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from core.control.messages import DhtStatus, Finding, NetworkStatus
+from core.contracts.control import DhtStatus, Finding, NetworkStatus
 from core.policy.words import size
 
 CLOCK_S = 30.0

@@ -14,9 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from core.community.messages import ListParams, SeriesParams
-from core.control.doctor import examine
-from core.control.messages import (
+from core.contracts.control import (
     ADDRESS_FILE,
     MAX_LINE,
     PROTOCOL,
@@ -43,7 +41,9 @@ from core.control.messages import (
     Welcome,
     proof,
 )
-from core.errors import DataFolderError, HearthError, PortInUse, ProtocolError, QuestionError
+from core.contracts.errors import DataFolderError, HearthError, PortInUse, ProtocolError, QuestionError
+from core.contracts.ledger import ListParams, SeriesParams
+from core.control.doctor import examine
 from core.worker.worker import VERSION, Worker
 
 log = logging.getLogger(__name__)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import filelock
 
 from core import key_file, logs
-from core.control.messages import LOCK_FILE
+from core.contracts.control import LOCK_FILE
+from core.contracts.errors import AlreadyRunning, DataFolderError
 from core.control.server import ControlServer
 from core.control.terminal import show
-from core.errors import AlreadyRunning, DataFolderError
 from core.worker.worker import Worker
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.community.messages import Amounts, Totals
+from core.contracts.errors import NotRunning
+from core.contracts.ledger import Amounts, Totals
 from core.control.client import ControlClient
-from core.errors import NotRunning
 from core.policy.words import counted, duration, electricity, traffic
 
 if TYPE_CHECKING:

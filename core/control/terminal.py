@@ -2,7 +2,7 @@
 
 import asyncio
 
-from core.control.messages import Status
+from core.contracts.control import Status
 from core.policy.words import counted
 from core.worker.worker import Worker
 

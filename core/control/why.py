@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from core.control.messages import RuleStatus, State, Status, YieldStatus
+from core.contracts.control import RuleStatus, State, Status, YieldStatus
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Generic, TypeVar
 
-from core.dht.messages import STORE_BYTES
+from core.contracts.dht import STORE_BYTES
 from core.dht.routing import Contact
 from core.identity import PeerId
 

@@ -12,18 +12,18 @@ import msgspec
 from kademlia.network import Server
 from kademlia.node import Node
 
+from core.contracts.dht import NAMED
+from core.contracts.errors import HearthError, IdentityError, RecordError
+from core.contracts.net import PeerAddress
 from core.dht import store as state
 from core.dht.clock import NetworkClock
 from core.dht.crawl import REPLICAS, PeerCrawl, ValueCrawl
-from core.dht.messages import NAMED
 from core.dht.protocol import DHTProtocol
 from core.dht.reading import candidates, leave_genuine, newest
 from core.dht.records import MAX_LIFE_S, SKEW_S, Record, Verdict, key_digest, make
 from core.dht.routing import Contact, K
 from core.dht.store import KEY_SUBKEYS, RecordStore
-from core.errors import HearthError, IdentityError, RecordError
 from core.identity import Identity, PeerId, parse_peer, peer_text
-from core.net.messages import PeerAddress
 from core.net.rpc import RpcNode
 
 log = logging.getLogger(__name__)

@@ -10,11 +10,7 @@ import msgspec
 from kademlia.node import Node
 from kademlia.protocol import KademliaProtocol
 
-from core.dht.batching import Batcher
-from core.dht.clock import NetworkClock
-from core.dht.crawl import REPLICAS, Answer
-from core.dht.hand_over import HandOver
-from core.dht.messages import (
+from core.contracts.dht import (
     BATCH,
     MAX_FOUND,
     NAMED,
@@ -30,13 +26,17 @@ from core.dht.messages import (
     Stored,
     Values,
 )
+from core.contracts.errors import CallRefused, HearthError, RecordError, RemoteFault
+from core.contracts.net import PeerAddress
+from core.dht.batching import Batcher
+from core.dht.clock import NetworkClock
+from core.dht.crawl import REPLICAS, Answer
+from core.dht.hand_over import HandOver
 from core.dht.reading import check_all
 from core.dht.records import DIGEST, Record, Verdict, parse
 from core.dht.routing import Contact, K, NearestRoutingTable
 from core.dht.store import RecordStore
-from core.errors import CallRefused, HearthError, RecordError, RemoteFault
 from core.identity import PeerId
-from core.net.messages import PeerAddress
 from core.net.rpc import Context, RpcNode
 
 log = logging.getLogger(__name__)

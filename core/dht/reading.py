@@ -2,9 +2,9 @@
 
 import asyncio
 
-from core.dht.messages import MAX_FOUND
+from core.contracts.dht import MAX_FOUND
+from core.contracts.errors import RecordError
 from core.dht.records import Record, Verdict, genuine, parse, timely
-from core.errors import RecordError
 from core.identity import PeerId
 
 

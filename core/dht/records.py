@@ -11,7 +11,7 @@ from typing import Annotated
 
 import msgspec
 
-from core.errors import RecordError
+from core.contracts.errors import RecordError
 from core.identity import Identity, PeerId, peer_text, verify
 
 VERSION = 1

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from kademlia.node import Node, NodeHeap
 from kademlia.routing import KBucket, RoutingTable
 
+from core.contracts.net import PeerAddress
 from core.dht.records import node_id
 from core.identity import PeerId
-from core.net.messages import PeerAddress
 
 K = 20
 """Contacts of a bucket, and peers named in an answer."""

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 
 import msgspec
 
+from core.contracts.errors import RecordError
 from core.dht.records import Record, Verdict, genuine, key_digest, parse, timely
-from core.errors import RecordError
 
 MAX_RECORDS = 32_768
 """In all: 1 KB of memory each. A network of 10,000 experts on 30 peers puts 5,000 here."""

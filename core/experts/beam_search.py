@@ -13,7 +13,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from core.errors import ComputeError
+from core.contracts.errors import ComputeError
 from core.experts.directory import Directory
 from core.experts.gating import Gate, add_up
 from core.experts.grid import Coords

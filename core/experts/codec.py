@@ -6,8 +6,8 @@ import warnings
 import torch
 from torch import Tensor
 
-from core.errors import ProtocolError
-from core.experts.calls import BLOCK, Codec, encoded_size
+from core.contracts.errors import ProtocolError
+from core.contracts.expert_calls import BLOCK, Codec, encoded_size
 
 LARGEST_HALF = 65504.0
 with warnings.catch_warnings():

@@ -18,13 +18,13 @@ from typing import Annotated, NamedTuple
 
 import msgspec
 
+from core.contracts.errors import HearthError
+from core.contracts.net import PeerAddress
 from core.dht.node import DHTNode
 from core.dht.records import Record, own_subkey
-from core.errors import HearthError
 from core.experts.directory import LOCAL, MIRROR_LIMIT, HostState
 from core.experts.grid import MAX_SIDE, Coords, Grid, Uid
 from core.identity import PeerId, peer_text
-from core.net.messages import PeerAddress
 from core.net.rpc import RpcNode
 
 log = logging.getLogger(__name__)

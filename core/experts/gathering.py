@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from core.experts.directory import LOCAL
-from core.experts.pace import Pace
+from core.experts.latency import Pace
 
 T = TypeVar("T")
 

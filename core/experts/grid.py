@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from core.errors import ProtocolError
+from core.contracts.errors import ProtocolError
 
 MAX_UID = 64
 """Characters of a uid: a run's name of 32, then a layer and four coordinates."""

@@ -21,7 +21,7 @@ from core.experts.directory import Directory
 from core.experts.gathering import Gathering, Paces, Rules
 from core.experts.gating import Gate, add_up, balance_loss
 from core.experts.grid import Grid, Uid
-from core.experts.spares import Spares
+from core.experts.spare_experts import Spares
 from core.experts.trust import Suspect, Trust, trial
 
 K = TypeVar("K")

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from core.errors import ManifestError
+from core.contracts.errors import ManifestError
 from core.experts.grid import Uid
 
 _by_relu = torch.ops.aten.threshold_backward

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from core.experts.calls import Direction
+from core.contracts.expert_calls import Direction
 from core.experts.directory import LOCAL
 
 OUTLIER = 10.0

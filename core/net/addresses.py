@@ -2,9 +2,9 @@
 
 import ipaddress
 
-from core.errors import SettingsError
+from core.contracts.errors import SettingsError
+from core.contracts.net import PeerAddress
 from core.identity import PeerId, parse_peer
-from core.net.messages import PeerAddress
 
 
 def address_text(address: PeerAddress) -> str:

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 import iroh
 
-from core.errors import NetworkError, PeerUnreachable, PortInUse
+from core.contracts.errors import NetworkError, PeerUnreachable, PortInUse
 from core.identity import PeerId
 from core.net import fast_binding, heap, limits
 

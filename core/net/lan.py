@@ -13,11 +13,11 @@ from zeroconf import Error as ZeroconfError
 from zeroconf import IPVersion, NonUniqueNameException, ServiceStateChange, Zeroconf
 from zeroconf.asyncio import AsyncServiceBrowser, AsyncServiceInfo, AsyncZeroconf
 
-from core.errors import HearthError, IdentityError, NetworkError
+from core.contracts.errors import HearthError, IdentityError, NetworkError
+from core.contracts.net import PeerAddress
 from core.identity import PeerId, parse_peer, peer_text
 from core.net import limits
 from core.net.addresses import host_of
-from core.net.messages import PeerAddress
 from core.net.rpc import RpcNode
 
 log = logging.getLogger(__name__)

@@ -9,11 +9,11 @@ from typing import Any, Protocol
 
 import msgspec
 
-from core.errors import CallRefused, PeerUnreachable
+from core.contracts.errors import CallRefused, PeerUnreachable
+from core.contracts.net import PREFIX, Answer, Call, Cancel, Header, Ping, Pong
 from core.identity import PeerId
 from core.net import limits
 from core.net.endpoint import Connection, ReceiveStream, SendStream
-from core.net.messages import PREFIX, Answer, Call, Cancel, Header, Ping, Pong
 from core.net.shaping import Shaper
 
 log = logging.getLogger(__name__)

@@ -6,14 +6,14 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable
 
-from core.errors import NetworkError, PeerUnreachable
+from core.contracts.errors import NetworkError, PeerUnreachable
+from core.contracts.net import PeerAddress, Ping
 from core.identity import PeerId
 from core.net import limits
 from core.net.addresses import host_of
 from core.net.endpoint import Connection, Endpoint, Incoming
 from core.net.limits import Backoff, Bans, TokenBucket
 from core.net.link import Link, Owner
-from core.net.messages import PeerAddress, Ping
 
 log = logging.getLogger(__name__)
 

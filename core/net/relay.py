@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from core.errors import CallRefused, HearthError
+from core.contracts.errors import CallRefused, HearthError
+from core.contracts.net import Peer
 from core.identity import PeerId
 from core.net import limits
 from core.net.link import Payload
-from core.net.messages import Peer
 from core.net.rpc import Context, RpcNode
 
 log = logging.getLogger(__name__)

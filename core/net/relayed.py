@@ -8,7 +8,7 @@ import time
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
-from core.errors import CallRefused, HearthError, PeerUnreachable, ProtocolError
+from core.contracts.errors import CallRefused, HearthError, PeerUnreachable, ProtocolError
 from core.identity import Identity, PeerId
 from core.net import limits
 from core.net.endpoint import Connection, PathInfo, ReceiveStream, SendStream

@@ -5,9 +5,9 @@ import itertools
 import logging
 from collections.abc import Callable, Sequence
 
-from core.errors import HearthError
+from core.contracts.errors import HearthError
+from core.contracts.net import Observe, Observed
 from core.identity import PeerId
-from core.net.messages import Observe, Observed
 from core.net.rpc import RpcNode
 
 log = logging.getLogger(__name__)

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from core.errors import CallRefused, CallTimeout, HearthError, NetworkError, RemoteFault
+from core.contracts.errors import CallRefused, CallTimeout, HearthError, NetworkError, RemoteFault
+from core.contracts.net import REFUSALS, TIMED_OUT, Answer, Call, Cancel, Fault, Header, PeerAddress, Ping, Pong
 from core.identity import Identity, PeerId
 from core.net import limits
 from core.net.endpoint import ANYWHERE, Endpoint
 from core.net.limits import Bans
 from core.net.link import Link, Payload, Refusal
-from core.net.messages import REFUSALS, TIMED_OUT, Answer, Call, Cancel, Fault, Header, PeerAddress, Ping, Pong
 from core.net.metrics import Meter, MethodMetrics
 from core.net.pool import Connector, Pool
 from core.net.service import Context, Cost, Handler, Result, Service

@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from core.errors import ProtocolError
+from core.contracts.errors import ProtocolError
 from core.identity import Identity, PeerId, verify
 from core.net import limits
 

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from core.errors import CallRefused, HearthError, PeerUnreachable, RemoteFault
+from core.contracts.errors import CallRefused, HearthError, PeerUnreachable, RemoteFault
+from core.contracts.net import INTERNAL, TIMED_OUT, Answer, Call, Fault
 from core.identity import PeerId
 from core.net import limits
 from core.net.limits import TokenBucket
 from core.net.link import Link, Payload, Refusal, Violation
 from core.net.memory import Memory
-from core.net.messages import INTERNAL, TIMED_OUT, Answer, Call, Fault
 from core.net.metrics import Meter
 
 log = logging.getLogger(__name__)

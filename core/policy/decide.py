@@ -2,16 +2,16 @@
 
 import dataclasses
 
-from core.control.messages import State
-from core.policy import schedule
-from core.policy.case import Case
-from core.policy.facts import Compute, Machine, Usage, Verdict, Wishes
-from core.policy.hold import Held, number
-from core.policy.limits import chosen_device, uses_gpus
+from core.contracts import schedule
+from core.contracts.control import State
+from core.contracts.settings import Settings
+from core.policy.hysteresis import Held, number
+from core.policy.inputs import Compute, Machine, Usage, Verdict, Wishes
+from core.policy.protection_rules import chosen_device, uses_gpus
+from core.policy.rule_input import Case
 from core.policy.rules import LIFTED, judge
 from core.policy.signals.reading import Signals
 from core.policy.words import clock, countdown, counted, duration, sentence
-from core.settings import Settings
 
 USUAL = Machine()
 
@@ -58,7 +58,7 @@ def decide(
 
     Args:
         signals: as they are now.
-        held: what `core.policy.hold.hold` remembers, of these signals too.
+        held: what `core.policy.hysteresis.hold` remembers, of these signals too.
         now: unix time.
     """
     case = Case(signals, settings, wishes.at(now), compute, usage, held, now, machine)

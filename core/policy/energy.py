@@ -8,7 +8,7 @@ import dataclasses
 import math
 from collections.abc import Collection, Iterable, Mapping
 
-from core.community.messages import Amounts
+from core.contracts.ledger import Amounts
 from core.policy.signals.reading import Gpu
 
 CPU = "cpu"

@@ -7,10 +7,10 @@ thermometer or a known kind of network is the usual case. Such a rule says that 
 import dataclasses
 from collections.abc import Callable
 
-from core.policy import limits
-from core.policy.case import COMPUTE, GPU, Case, hours_rule, programs_rule, value_words
-from core.policy.facts import Verdict
-from core.policy.hold import number
+from core.policy import protection_rules as limits
+from core.policy.hysteresis import number
+from core.policy.inputs import Verdict
+from core.policy.rule_input import COMPUTE, GPU, Case, hours_rule, programs_rule, value_words
 from core.policy.signals.reading import UNKNOWN, Reading
 from core.policy.words import clock, countdown, duration
 

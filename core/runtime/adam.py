@@ -12,9 +12,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from core.errors import CheckpointError, ComputeError
-from core.manifest import Training
-from core.runtime.crew import crew
+from core.contracts.errors import CheckpointError, ComputeError
+from core.contracts.manifest import Training
+from core.runtime.threads import crew
 
 BETAS = (0.9, 0.999)
 EPSILON = 1e-8

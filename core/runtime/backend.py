@@ -8,16 +8,16 @@ from typing import NamedTuple, TypeVar
 import torch
 from torch import Tensor, nn
 
-from core.errors import ComputeError, DeviceError, ManifestError
+from core.contracts.errors import ComputeError, DeviceError, ManifestError
+from core.contracts.manifest import Manifest, Model, Training
 from core.experts import modules
 from core.experts.grid import Grid, Uid
 from core.experts.modules import Factors
-from core.manifest import Manifest, Model, Training
 from core.runtime.adam import SLICE, Adam, State, read_state
-from core.runtime.conduct import Conduct
-from core.runtime.crew import crew
 from core.runtime.device import CPU, Device, lacks_memory
+from core.runtime.gradient_guard import Conduct
 from core.runtime.movable import Carry, Movable
+from core.runtime.threads import crew
 
 T = TypeVar("T")
 

@@ -16,8 +16,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from core.errors import CheckpointError
-from core.runtime.checkpoint_files import (
+from core.contracts.errors import CheckpointError
+from core.runtime.part_files import Part, pieces, unpack
+from core.store.checkpoint_files import (
     BAD,
     PARTIAL,
     SUFFIX,
@@ -31,7 +32,6 @@ from core.runtime.checkpoint_files import (
     on_disk,
     read_manifest,
 )
-from core.runtime.parts import Part, pieces, unpack
 
 log = logging.getLogger(__name__)
 

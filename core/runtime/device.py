@@ -12,7 +12,7 @@ import sys
 import torch
 from torch import Tensor
 
-from core.errors import DeviceError
+from core.contracts.errors import DeviceError
 
 log = logging.getLogger(__name__)
 

@@ -15,14 +15,14 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch import Tensor
 
-from core.errors import ComputeError
+from core.contracts.errors import ComputeError
 from core.experts.grid import Uid
 from core.experts.layer import Call, Output
 from core.runtime.backend import ExpertBackend
 from core.runtime.device import CPU, Device, fault_of, lacks_memory
-from core.runtime.exhaustion import is_exhausted
-from core.runtime.fairness import Turns
-from core.runtime.switch import Switch
+from core.runtime.fair_queue import Turns
+from core.runtime.kernel_gate import Switch
+from core.runtime.out_of_memory import is_exhausted
 from core.runtime.task_pool import (
     Direction,
     Done,
@@ -52,8 +52,8 @@ DRAIN_S = 1.0
 class Runtime:
     """Serves the experts of this process; an `ExpertHost`.
 
-    This process's inference goes first; all else in the order of the callers' turns (`core.runtime.fairness`). Requests
-    for one expert share a pass, whoever sent them.
+    This process's inference goes first; all else in the order of the callers' turns (`core.runtime.fair_queue`).
+    Requests for one expert share a pass, whoever sent them.
     """
 
     def __init__(self, backends: Mapping[Uid, ExpertBackend], switch: Switch) -> None:

@@ -91,7 +91,7 @@ class Task:
         self.cost = cost
         """Work, in multiplications of a weight with a number of one sample."""
         self.turn = turn
-        """Tasks are served in this order: see `core.runtime.fairness`. No two are equal."""
+        """Tasks are served in this order: see `core.runtime.fair_queue`. No two are equal."""
 
     def __lt__(self, other: "Task") -> bool:
         return self.turn < other.turn

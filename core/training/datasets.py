@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from core.errors import DataError, ManifestError, PictureError
-from core.manifest import Manifest
-from core.training import shards
+from core.contracts.errors import DataError, ManifestError, PictureError
+from core.contracts.manifest import Manifest
+from core.store import shards
 
 DIGITS_HELD_OUT = 360
 DIGITS_SPLIT_SEED = 0

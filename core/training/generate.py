@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import torch
 
-from core.control.messages import Answer
+from core.contracts.control import Answer
 from core.training.predict import asked
 from core.training.trainer import Trainer
 

@@ -4,8 +4,8 @@ import asyncio
 
 from torch import Tensor
 
-from core.control.messages import Answer
-from core.errors import ComputeError
+from core.contracts.control import Answer
+from core.contracts.errors import ComputeError
 from core.experts.layer import Passed
 from core.training import datasets
 from core.training.trainer import Trainer

@@ -13,8 +13,9 @@ import torch
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
-from core.control.messages import CurvePoint
-from core.errors import ComputeError
+from core.contracts.control import CurvePoint
+from core.contracts.errors import ComputeError
+from core.contracts.manifest import Manifest
 from core.experts.directory import Directory
 from core.experts.gathering import Rules
 from core.experts.gating import Gate
@@ -22,11 +23,10 @@ from core.experts.grid import Grid
 from core.experts.layer import DMoELayer, ExpertHost, Passed
 from core.experts.modules import product
 from core.experts.trust import Suspect
-from core.manifest import Manifest
 from core.runtime.adam import Adam
 from core.runtime.device import CPU, Device
+from core.runtime.kernel_gate import Switch
 from core.runtime.movable import Carry, Movable
-from core.runtime.switch import Switch
 from core.training import datasets
 from core.training.datasets import Dataset, Part
 from core.training.models import registry

@@ -4,13 +4,13 @@ import time
 
 import msgspec
 
-from core.control.messages import DeviceStatus
+from core.contracts.control import DeviceStatus
+from core.contracts.settings import Settings
 from core.hardware import processor
 from core.policy.decide import Decision
 from core.policy.energy import CPU
 from core.policy.signals.reading import Gpu, Signals
-from core.settings import Settings
-from core.worker.supervisor import ComputeSupervisor
+from core.worker.compute.supervisor import ComputeSupervisor
 
 NO_GPUS = "The installed PyTorch computes on the processor only."
 NOT_KNOWN = "Whether it can be used shows when compute has been started."

@@ -6,13 +6,13 @@ from collections.abc import Callable, Collection
 
 from core.community.days import day, month
 from core.community.ledger import Ledger
-from core.community.messages import Amounts
-from core.control.messages import EnergyStatus, EnergyUse
+from core.contracts.control import EnergyStatus, EnergyUse
+from core.contracts.ledger import Amounts
+from core.contracts.settings import Settings
 from core.policy import energy
 from core.policy.energy import CPU, Draw
 from core.policy.signals.processes import Own
 from core.policy.signals.reading import Signals
-from core.settings import Settings
 
 STEP_S = 5.0
 """Between two measurements; shorter than `core.policy.energy.GAP_S`."""

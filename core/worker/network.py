@@ -10,29 +10,29 @@ from typing import Annotated, NamedTuple
 
 import msgspec
 
-from core.compute.messages import SavedPart
-from core.control.messages import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStatus, PeerReach, PeerStatus
+from core.contracts.control import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStatus, PeerReach, PeerStatus
+from core.contracts.errors import HearthError, IdentityError, NetworkError, SettingsError
+from core.contracts.manifest import Manifest
+from core.contracts.net import PeerAddress
+from core.contracts.pipe import SavedPart
 from core.dht.node import DHTNode
-from core.errors import HearthError, IdentityError, NetworkError, SettingsError
 from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid, Uid
 from core.identity import Identity, PeerId, peer_text
-from core.manifest import Manifest
 from core.net.addresses import address_text, check_socket, host_of, parse_address
 from core.net.endpoint import ANYWHERE
 from core.net.lan import Lan
-from core.net.messages import PeerAddress
 from core.net.paths import path_text
 from core.net.reach import Reach
 from core.net.rpc import RpcNode
 from core.policy.words import counted
-from core.runtime.checkpoint_files import CHECKPOINTS
-from core.worker.blobs import Blobs
-from core.worker.copies import Copies
-from core.worker.disk import RUNS, TRUNK, Disk
-from core.worker.hosting import Hosting
-from core.worker.shared import Data, TrunkFollower
-from core.worker.supervisor import ComputeSupervisor
+from core.store.blobs import Blobs
+from core.store.checkpoint_files import CHECKPOINTS
+from core.store.quota import RUNS, TRUNK, Disk
+from core.swarm.exchange import Data, TrunkFollower
+from core.swarm.hosting import Hosting
+from core.swarm.replication import Copies
+from core.worker.compute.supervisor import ComputeSupervisor
 
 log = logging.getLogger(__name__)
 

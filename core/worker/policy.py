@@ -6,15 +6,15 @@ from collections.abc import Callable, Collection
 
 import psutil
 
-from core.control.messages import RuleStatus
+from core.contracts.control import RuleStatus
+from core.contracts.settings import Settings, cores
 from core.policy.decide import Decision, decide
-from core.policy.facts import Compute, Machine, Resource, Usage, Wishes
-from core.policy.hold import Held, hold
+from core.policy.hysteresis import Held, hold
+from core.policy.inputs import Compute, Machine, Resource, Usage, Wishes
 from core.policy.signals.reading import Signals
 from core.policy.signals.watch import Watch
-from core.settings import Settings, cores
-from core.worker.files import Files
-from core.worker.supervisor import ComputeSupervisor
+from core.store.small_files import Files
+from core.worker.compute.supervisor import ComputeSupervisor
 
 WISHES_FILE = "wishes.json"
 

@@ -16,12 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import psutil
 
-from core import manifest as manifests
-from core import settings_file
 from core.community.ledger import Ledger
-from core.community.messages import Amounts, Yield
-from core.compute.messages import Generated, Measured, Work
-from core.control.messages import (
+from core.contracts import manifest as manifests
+from core.contracts.control import (
     PROTOCOL,
     Answer,
     BenchmarkStatus,
@@ -36,23 +33,33 @@ from core.control.messages import (
     Snapshot,
     Status,
 )
-from core.errors import DataFolderError, HearthError, IdentityError, ManifestError, NetworkError, QuestionError
+from core.contracts.errors import (
+    DataFolderError,
+    HearthError,
+    IdentityError,
+    ManifestError,
+    NetworkError,
+    QuestionError,
+)
+from core.contracts.ledger import Amounts, Yield
+from core.contracts.pipe import Generated, Measured, Work
+from core.contracts.settings import Settings
 from core.experts.grid import Grid
 from core.logs import Ring
 from core.policy.decide import Decision
-from core.settings import Settings
-from core.worker.benchmark import Benchmark
-from core.worker.caps import Caps
+from core.policy.limits.enforce import Caps
+from core.policy.limits.traffic import Traffic
+from core.store import settings_file
+from core.store.progress import FILE, Progress
+from core.store.quota import Disk
+from core.store.small_files import Files
+from core.worker.compute.supervisor import ComputeSupervisor
+from core.worker.compute.yields import Yields
 from core.worker.devices import Devices
-from core.worker.disk import Disk
 from core.worker.energy import Energy
-from core.worker.files import Files
-from core.worker.overview import overview
+from core.worker.expert_grid import overview
 from core.worker.policy import Policy
-from core.worker.progress import FILE, Progress
-from core.worker.supervisor import ComputeSupervisor
-from core.worker.traffic import Traffic
-from core.worker.yields import Yields
+from core.worker.speed import Benchmark
 
 if TYPE_CHECKING:  # a worker that is alone does not pay for the network's modules: 25 MB
     from core.worker.network import Network, NetworkOptions
@@ -179,7 +186,7 @@ class Worker:
 
     def _networked(self, options: "NetworkOptions") -> "Network":
         from core.net.endpoint import ANYWHERE, kept
-        from core.worker.asking import Asking
+        from core.swarm.outgoing_calls import Asking
         from core.worker.network import PORTS_FILE, Network, Ports
 
         if options.listen == ANYWHERE:
@@ -556,7 +563,7 @@ class Worker:
 
 
 def _why_ended(decision: Decision) -> str:
-    """What stopped computing, as `core.community.messages.Session.why` names it."""
+    """What stopped computing, as `core.contracts.ledger.Session.why` names it."""
     if decision.state in ("paused", "leaving"):
         return "paused" if decision.state == "paused" else "quit"
     return next((rule.rule for rule in decision.rules if "cpu" in rule.stops), "failed")

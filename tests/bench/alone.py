@@ -13,9 +13,9 @@ import psutil
 from Xlib import X, display
 from Xlib.error import XError
 
+from core.contracts.control import Status
+from core.contracts.errors import NotRunning
 from core.control.client import ControlClient
-from core.control.messages import Status
-from core.errors import NotRunning
 from tests.bench import pauses, throughput
 from tests.bench.machine import progress, spread
 from tests.virtual_screen import desktop

@@ -5,8 +5,8 @@ from typing import Any
 
 import torch
 
+from core.contracts.expert_calls import Codec
 from core.experts import codec
-from core.experts.calls import Codec
 from tests.bench.anchor import milliseconds
 
 ELEMENTS = 1_000_000

@@ -21,11 +21,11 @@ import msgspec
 import torch
 from torch import Tensor
 
+from core.contracts.manifest import Manifest, Model, Training
 from core.experts.directory import LOCAL, LocalDirectory
-from core.manifest import Manifest, Model, Training
 from core.runtime.backend import all_experts
+from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import Runtime
-from core.runtime.switch import Switch
 from core.training.datasets import Dataset, Part
 from core.training.trainer import Trainer
 from tests.bench import plot, virtual_time

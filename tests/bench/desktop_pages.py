@@ -31,8 +31,8 @@ from app.theme import theme
 from app.window.main_window import MainWindow
 from app.worker_client import WorkerClient
 from core.community.reading import read_only
-from core.control import messages as wire
-from core.settings import Settings
+from core.contracts import control as wire
+from core.contracts.settings import Settings
 from tests import a_summer
 
 PEERS, LAYERS, SIDE = 5000, 4, 50

@@ -24,7 +24,7 @@ from PySide6.QtWidgets import QApplication
 
 import app.__main__ as program
 from app.worker_client import WorkerClient
-from core.control.messages import ADDRESS_FILE
+from core.contracts.control import ADDRESS_FILE
 from tests.workers import agreed, hearth
 
 CALLS = ("dial", "hang_up", "request", "_read", "_drop", "_say_hello", "_check_silence", "_expire")

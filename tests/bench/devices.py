@@ -6,12 +6,12 @@ from typing import Any
 
 import torch
 
+from core.contracts.manifest import Model, Training
+from core.contracts.settings import cores
 from core.experts.grid import Uid
-from core.manifest import Model, Training
 from core.runtime.backend import ExpertBackend, useful_threads
-from core.runtime.crew import crew
 from core.runtime.device import CPU, CUDA_PREFIX, Device, open_device
-from core.settings import cores
+from core.runtime.threads import crew
 from tests.bench.machine import progress
 
 TRAINING = Training(32, 1e-3, 1e-2, 5, 100, 1024, 60.0, 1.0, 0.0, 1, 1, 7)

@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from core.contracts.manifest import Model, Training
 from core.experts import modules
 from core.experts.grid import Uid
 from core.experts.layer import Call, ExpertHost
-from core.manifest import Model, Training
 from core.runtime.backend import ExpertBackend
+from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import Runtime
-from core.runtime.switch import Switch
 from tests.bench import plot, virtual_time
 from tests.bench.far_host import FarHost
 from tests.bench.machine import progress

@@ -8,9 +8,9 @@ from typing import Any
 
 from core.community.calendar import DAY
 from core.community.ledger import Ledger
-from core.community.messages import Amounts, SeriesParams
 from core.community.reading import Reader
 from core.community.schema import FILE
+from core.contracts.ledger import Amounts, SeriesParams
 from tests import a_year
 from tests.bench.machine import spread
 

@@ -21,10 +21,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from core.experts.calls import METHODS, Direction, ExpertReply, ExpertRequest
+from core.contracts.expert_calls import METHODS, Direction, ExpertReply, ExpertRequest
+from core.contracts.net import PeerAddress
 from core.identity import Identity, PeerId
 from core.net.addresses import parse_address
-from core.net.messages import PeerAddress
 from core.net.rpc import RpcNode
 from tests.bench import anchor, server
 from tests.bench.anchor import memory, milliseconds

@@ -5,8 +5,8 @@ import sys
 import time
 from typing import Any
 
+from core.contracts.control import Status
 from core.control.client import ControlClient
-from core.control.messages import Status
 from tests.bench.machine import progress, spread
 from tests.workers import ROOT, RunningWorker, wait_until
 

@@ -15,12 +15,12 @@ import psutil
 import torch
 from torch import Tensor
 
-from core import manifest as manifests
+from core.contracts import manifest as manifests
+from core.contracts.manifest import Manifest
 from core.experts.directory import LocalDirectory
 from core.experts.grid import Grid, Uid
 from core.experts.layer import Call, Output
-from core.manifest import Manifest
-from core.runtime.switch import Switch
+from core.runtime.kernel_gate import Switch
 from core.training import trainer as trainers
 from core.training.trainer import Trainer
 from tests.bench.machine import progress

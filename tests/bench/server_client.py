@@ -11,9 +11,9 @@ from typing import cast
 
 import torch
 
-from core.errors import CallRefused, RemoteFault
+from core.contracts.errors import CallRefused, RemoteFault
+from core.contracts.expert_calls import METHODS, Codec, Direction, ExpertReply, ExpertRequest
 from core.experts import codec
-from core.experts.calls import METHODS, Codec, Direction, ExpertReply, ExpertRequest
 from core.identity import Identity, PeerId
 from core.net.addresses import parse_address
 from core.net.rpc import RpcNode

@@ -11,12 +11,12 @@ from typing import Any
 
 import torch
 
-from core import manifest as manifests
-from core.control.messages import CurvePoint
+from core.contracts import manifest as manifests
+from core.contracts.control import CurvePoint
 from core.experts.directory import LOCAL, LocalDirectory
 from core.runtime.backend import all_experts
+from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import Runtime
-from core.runtime.switch import Switch
 from core.training import datasets
 from core.training.generate import generate
 from core.training.trainer import Trainer

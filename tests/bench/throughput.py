@@ -9,16 +9,16 @@ from pathlib import Path
 import msgspec
 import torch
 
-from core import manifest as manifests
+from core.contracts import manifest as manifests
+from core.contracts.manifest import Manifest
 from core.experts import modules
 from core.experts.directory import LOCAL, LocalDirectory
 from core.experts.gating import Gate, add_up, balance_loss
 from core.experts.grid import Grid
-from core.manifest import Manifest
 from core.runtime.adam import Adam
 from core.runtime.backend import all_experts
+from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import Runtime
-from core.runtime.switch import Switch
 from core.training import datasets
 from core.training.models import registry
 from core.training.pipeline import Batches

@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 import psutil
 
-from core.community.messages import Yield
+from core.contracts.ledger import Yield
 from tests.bench.machine import progress, spread
 from tests.returns import GRACE_S, Return, User, recorded, returns, yielding_worker
 from tests.virtual_screen import desktop

@@ -18,10 +18,10 @@ from PySide6.QtNetwork import QHostAddress, QTcpServer, QTcpSocket
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from core.community.messages import ListParams, SeriesParams
 from core.community.reading import Reader, read_only
-from core.control import messages as wire
-from core.settings import Settings
+from core.contracts import control as wire
+from core.contracts.ledger import ListParams, SeriesParams
+from core.contracts.settings import Settings
 
 if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")  # `make test` brings a screen; without one Qt would abort

@@ -32,9 +32,9 @@ from app.pages.settings import SettingsPage
 from app.theme import LIGHT, theme
 from app.window.main_window import DEFAULT, MainWindow
 from app.worker_client import WorkerClient
+from core.contracts.control import Snapshot, Status
+from core.contracts.errors import HearthError
 from core.control.client import ControlClient
-from core.control.messages import Snapshot, Status
-from core.errors import HearthError
 from tests import virtual_screen
 from tests.desktop.conftest import make_status
 from tests.workers import agreed

@@ -28,9 +28,9 @@ from app.window.main_window import MainWindow
 from app.worker_client import WorkerClient
 from core.community.calendar import DAY, HOUR, midnight
 from core.community.ledger import Ledger
-from core.community.messages import Amounts, SeriesParams, Session
 from core.community.reading import read_only
-from core.control.messages import DeviceStatus, ErrorInfo
+from core.contracts.control import DeviceStatus, ErrorInfo
+from core.contracts.ledger import Amounts, SeriesParams, Session
 from tests import a_summer
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_widgets import SIZES, misfits

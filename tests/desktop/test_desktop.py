@@ -15,7 +15,7 @@ from app.desktop import CURVE_POINTS, LEAVING, NO_TRAY, VIEW_FILE, Desktop
 from app.instance import Instance
 from app.supervision import Phase, Report
 from app.theme import theme
-from core.control import messages as wire
+from core.contracts import control as wire
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.workers import agreed
 

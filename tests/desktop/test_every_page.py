@@ -40,12 +40,12 @@ from app.window.buttons import Button
 from app.window.sidebar import PageButton
 from app.window.widgets import ElidedLabel
 from core.community.reading import read_only
-from core.control import messages as wire
+from core.contracts import control as wire
+from core.contracts.settings import Settings
 from core.policy.decide import decide
-from core.policy.facts import Compute, Usage, Wishes
-from core.policy.hold import Held
+from core.policy.hysteresis import Held
+from core.policy.inputs import Compute, Usage, Wishes
 from core.policy.signals.reading import Signals
-from core.settings import Settings
 from tests import a_summer
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_experts_page import make_grid

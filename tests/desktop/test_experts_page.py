@@ -13,7 +13,7 @@ from app.pages.grid_card import NO_EXPERTS, Layer, uid_of, words_about
 from app.theme import theme
 from app.window.expert_grid import ExpertGrid
 from app.worker_client import WorkerClient
-from core.control import messages as wire
+from core.contracts import control as wire
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_widgets import misfits
 

@@ -20,8 +20,8 @@ from app.pages.controls import ChoiceControl, RunControl, SwitchControl
 from app.supervision import Phase, Report
 from app.theme import theme
 from core import consent
-from core import manifest as manifests
-from core.control import messages as wire
+from core.contracts import control as wire
+from core.contracts import manifest as manifests
 from core.identity import Identity
 from tests.desktop.conftest import ToyWorker, make_status
 

@@ -28,9 +28,9 @@ from app.window.plot import ticks
 from app.window.sidebar import STATE_WORD
 from app.worker_client import WorkerClient
 from core.community.ledger import Ledger
-from core.community.messages import Amounts
 from core.community.reading import read_only
-from core.control.messages import CurvePoint, DeviceStatus, ErrorInfo, State
+from core.contracts.control import CurvePoint, DeviceStatus, ErrorInfo, State
+from core.contracts.ledger import Amounts
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_network_page import make_network, make_peers
 
@@ -411,7 +411,7 @@ import msgspec, psutil
 from app.actions import Actions
 from app.pages.home import HomePage
 from app.window.main_window import MainWindow
-from core.control.messages import CurvePoint, Status
+from core.contracts.control import CurvePoint, Status
 actions = Actions()
 from pathlib import Path
 from app.worker_client import WorkerClient

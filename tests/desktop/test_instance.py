@@ -10,7 +10,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.instance import Instance
-from core.errors import DataFolderError
+from core.contracts.errors import DataFolderError
 
 
 def second_app(folder: Path) -> "subprocess.Popen[str]":

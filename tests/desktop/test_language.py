@@ -16,7 +16,7 @@ from app.desktop import LATER
 from app.language import locale, speak
 from app.pages.contribution import ContributionPage
 from app.pages.model import ModelPage
-from core.control import messages as wire
+from core.contracts import control as wire
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_desktop import Start, has_tray, start  # noqa: F401 - fixtures
 

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from app.pages.log import BREAK, DROP, LINES, LogModel, LogPage, as_text
 from app.theme import theme
 from app.window.buttons import Button
-from core.control.messages import LogLine
+from core.contracts.control import LogLine
 from tests.desktop.conftest import make_status
 
 START = 1_760_000_000.0

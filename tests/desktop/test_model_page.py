@@ -20,7 +20,7 @@ from app.pages.model import ModelPage
 from app.theme import theme
 from app.window.words import milliseconds
 from app.worker_client import WorkerClient
-from core.control import messages as wire
+from core.contracts import control as wire
 from tests.desktop.conftest import ToyWorker, make_prediction, make_status
 
 LEFT = Qt.MouseButton.LeftButton

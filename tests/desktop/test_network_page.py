@@ -14,7 +14,7 @@ from app.actions import Actions
 from app.pages.network import NetworkPage
 from app.theme import theme
 from app.worker_client import WorkerClient
-from core.control import messages as wire
+from core.contracts import control as wire
 from tests.desktop.conftest import ToyWorker
 from tests.desktop.test_widgets import misfits
 

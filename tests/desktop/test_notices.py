@@ -16,9 +16,9 @@ from app import notices
 from app.notices import ATTENTION_S, Attention, Milestones, Notifier, milestone
 from app.worker_client import WorkerClient
 from core.community.ledger import Ledger
-from core.community.messages import Amounts
 from core.community.reading import read_only
-from core.settings import Settings
+from core.contracts.ledger import Amounts
+from core.contracts.settings import Settings
 from tests.desktop.conftest import ToyWorker
 
 

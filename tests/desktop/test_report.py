@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from app.report import bundle, clean
-from core import settings_file
-from core.control.messages import ADDRESS_FILE
+from core.contracts.control import ADDRESS_FILE
+from core.contracts.settings import Settings
 from core.identity import Identity, peer_text
 from core.logs import FILE as LOG_FILE
-from core.settings import Settings
+from core.store import settings_file
 from tests.desktop.conftest import make_status
 
 HOME = Path("/home/anna")

@@ -31,8 +31,8 @@ from app.screensaver.options import ROOT, Options, parse
 from app.screensaver.view import View
 from app.theme import theme
 from app.worker_client import WorkerClient
-from core.control import messages as wire
-from core.errors import SettingsError
+from core.contracts import control as wire
+from core.contracts.errors import SettingsError
 from core.policy.signals.linux import power, screensaver
 from core.policy.signals.linux.front import FrontSource
 from core.policy.signals.linux.x11_front import XWindow

@@ -17,8 +17,8 @@ from app.pages.settings import SettingsPage
 from app.theme import theme
 from app.window.words import duration, seconds_of
 from app.worker_client import WorkerClient
-from core.control import messages as wire
-from core.settings import Settings, cores
+from core.contracts import control as wire
+from core.contracts.settings import Settings, cores
 from tests.desktop.conftest import ToyWorker
 
 

@@ -18,7 +18,7 @@ from app import supervision, supervisor
 from app.supervision import Do, Phase, Report, Supervision, exit_reason
 from app.supervisor import Supervisor, worker_command
 from app.worker_client import WorkerClient
-from core.control import messages as wire
+from core.contracts import control as wire
 from tests.desktop.conftest import ToyWorker
 from tests.workers import never_busy, start_paused, worker
 

@@ -19,8 +19,8 @@ from app.pages.text import TextDemo
 from app.theme import theme
 from app.window.sidebar import WIDTH as SIDEBAR
 from app.worker_client import WorkerClient
-from core.control import messages as wire
-from core.errors import HearthError
+from core.contracts import control as wire
+from core.contracts.errors import HearthError
 from core.logs import printable
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.workers import RunningWorker, start_paused, worker

@@ -14,7 +14,7 @@ from app.theme import theme
 from app.tray import TOOLTIP_CHARACTERS, Tray
 from app.tray_icons import tray_icon
 from app.window.pause import Pausable
-from core.control.messages import State
+from core.contracts.control import State
 
 
 class Panel:

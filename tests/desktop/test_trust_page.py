@@ -22,9 +22,9 @@ from app.theme import theme
 from app.window.main_window import MainWindow
 from app.worker_client import WorkerClient
 from core.community.ledger import Ledger
-from core.community.messages import Amounts
 from core.community.reading import read_only
-from core.control.messages import ErrorInfo
+from core.contracts.control import ErrorInfo
+from core.contracts.ledger import Amounts
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_widgets import SIZES, misfits
 

@@ -14,7 +14,7 @@ from app.theme import theme
 from app.window.main_window import MainWindow
 from app.window.page import Page
 from app.worker_client import WorkerClient
-from core.control.messages import RuleStatus, YieldStatus
+from core.contracts.control import RuleStatus, YieldStatus
 from tests.desktop.conftest import make_status
 from tests.desktop.test_widgets import misfits
 

@@ -27,7 +27,7 @@ from app.window.pause import PauseButton, fill_pause_menu, pause_choices, when
 from app.window.sidebar import StateChip, two_lines
 from app.window.widgets import Bar, Card, ElidedLabel, Pair
 from app.worker_client import WorkerClient
-from core.control.messages import Answer, CurvePoint, LogLine, PeerStatus, Status
+from core.contracts.control import Answer, CurvePoint, LogLine, PeerStatus, Status
 from tests.desktop.conftest import make_status
 from tests.zones import zone
 

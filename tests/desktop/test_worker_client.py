@@ -18,9 +18,9 @@ from pytestqt.qtbot import QtBot
 
 from app import worker_client
 from app.worker_client import WorkerClient
-from core.control import messages as wire
+from core.contracts import control as wire
+from core.contracts.errors import HearthError, NotRunning, PictureError
 from core.control.client import ControlClient
-from core.errors import HearthError, NotRunning, PictureError
 from tests.desktop.conftest import ToyWorker, make_prediction, make_status
 
 PICTURE = wire.PredictParams(2, 2, b"\x00\xff\x00\xff")

@@ -6,11 +6,11 @@ python -m tests.swarm.blob_reader PEER_HEX ADDRESS SHA256      (prints its last 
 import asyncio
 import sys
 
-from core.errors import HearthError
+from core.contracts.errors import HearthError
+from core.contracts.net import PeerAddress
 from core.identity import Identity, PeerId
-from core.net.messages import PeerAddress
 from core.net.rpc import RpcNode
-from core.worker.fetching import CHUNK, CHUNK_S, BlobRead, ReadBlob
+from core.swarm.fetching import CHUNK, CHUNK_S, BlobRead, ReadBlob
 
 AT_ONCE = 4
 

@@ -8,7 +8,7 @@ import os
 import sys
 from pathlib import Path
 
-from core.compute import link
+from core.pipe import worker_end as link
 
 SAVE_S = float(os.environ.get("SAVE_S", "1.0"))
 
@@ -39,7 +39,9 @@ def main() -> int:
 
         saving.SAVE_S = SAVE_S
     else:
-        from core.worker import caps, copies, memory
+        from core.policy.limits import enforce as caps
+        from core.policy.limits import memory
+        from core.swarm import replication as copies
 
         link.command = _command
         copies.UPLOAD_BYTES_PER_S = 64.0 * (1 << 20)

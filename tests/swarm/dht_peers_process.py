@@ -7,8 +7,8 @@ import time
 from contextlib import AsyncExitStack
 from typing import Any
 
+from core.contracts.net import PeerAddress
 from core.identity import parse_peer
-from core.net.messages import PeerAddress
 from tests.dht_peers import Peer, peer
 
 

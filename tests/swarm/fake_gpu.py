@@ -10,7 +10,7 @@ import os
 import sys
 from pathlib import Path
 
-from core.compute import link
+from core.pipe import worker_end as link
 from tests.unit.nvml_library import Card, Library
 
 ID = "GPU-11111111-2222-3333-4444-555555555555"
@@ -27,7 +27,7 @@ def _fake_driver() -> None:
     import pynvml
 
     from core.policy.signals import nvml
-    from core.worker import accelerator
+    from core.worker.compute import accelerator
 
     pynvml.nvmlLib = Library(Card(ID, NAME))
     nvml.load = lambda: True
@@ -40,7 +40,7 @@ def _fake_torch() -> None:
     from torch import Tensor
 
     from core.compute import benchmark
-    from core.errors import DeviceError
+    from core.contracts.errors import DeviceError
     from core.runtime import device
 
     class Fake(device.Device):

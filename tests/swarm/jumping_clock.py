@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from core.compute import link
+from core.pipe import worker_end as link
 
 VARIABLE = "CLOCK"
 

@@ -10,8 +10,8 @@ import sys
 import time
 from collections import Counter
 
+from core.contracts.net import PeerAddress
 from core.identity import Identity, PeerId
-from core.net.messages import PeerAddress
 from core.net.rpc import RpcNode
 from tests.swarm.echo_peer import Number
 

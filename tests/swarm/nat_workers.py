@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from core.control.messages import NetworkStatus, Status
+from core.contracts.control import NetworkStatus, Status
 from tests.swarm.namespaces import ROOT, Host, NamespaceError
 from tests.workers import never_busy, start_paused, wait_until
 

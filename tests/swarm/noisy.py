@@ -5,7 +5,7 @@ python -m tests.swarm.noisy worker --data-dir ... --listen ... --bootstrap ... -
 
 import sys
 
-from core.compute import link
+from core.pipe import worker_end as link
 
 
 def _command() -> list[str]:
@@ -16,8 +16,8 @@ def _lie() -> None:
     """Replace what this peer's compute puts on the wire."""
     import torch
 
+    from core.contracts.expert_calls import Codec
     from core.experts import codec
-    from core.experts.calls import Codec
 
     honest = codec.encode
 

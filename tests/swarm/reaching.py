@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from core.errors import HearthError
-from core.experts.calls import METHODS, ExpertReply, ExpertRequest
+from core.contracts.errors import HearthError
+from core.contracts.expert_calls import METHODS, ExpertReply, ExpertRequest
+from core.contracts.net import PeerAddress
 from core.identity import Identity, PeerId
 from core.net.lan import Lan
-from core.net.messages import PeerAddress
 from core.net.paths import path_text
 from core.net.reach import Reach
 from core.net.rpc import Context, RpcNode

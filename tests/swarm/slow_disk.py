@@ -7,7 +7,7 @@ import os
 import sys
 import time
 
-from core.compute import link
+from core.pipe import worker_end as link
 
 FSYNC_S = float(os.environ.get("FSYNC_S", "1.0"))
 

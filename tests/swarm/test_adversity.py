@@ -21,10 +21,10 @@ from typing import NamedTuple
 import msgspec
 import pytest
 
-from core import manifest as manifests
-from core.control.messages import Snapshot, Status
-from core.manifest import Shard
-from core.training.shards import local_text
+from core.contracts import manifest as manifests
+from core.contracts.control import Snapshot, Status
+from core.contracts.manifest import Shard
+from core.store.shards import local_text
 from tests.workers import RunningWorker, hearth, wait_until, worker
 
 HERE = "127.0.0.1:0"

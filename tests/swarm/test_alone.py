@@ -12,9 +12,9 @@ import psutil
 import pytest
 from PIL import Image
 
-from core.community.messages import Series, Session, Yield
-from core.control.messages import GridStatus, Status
-from core.errors import ProtocolError
+from core.contracts.control import GridStatus, Status
+from core.contracts.errors import ProtocolError
+from core.contracts.ledger import Series, Session, Yield
 from tests.workers import RunningWorker, hearth, wait_until, worker
 
 

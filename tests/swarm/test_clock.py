@@ -8,8 +8,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from core.community.messages import Amounts
-from core.control.messages import Status
+from core.contracts.control import Status
+from core.contracts.ledger import Amounts
 from tests.swarm.jumping_clock import VARIABLE
 from tests.workers import RunningWorker, contributed, worker
 

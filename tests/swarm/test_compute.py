@@ -18,10 +18,11 @@ import pytest
 import safetensors.torch
 import torch
 
-from core import manifest
-from core.compute import link, messages
-from core.compute.link import ComputeLink
-from core.compute.messages import (
+from core.contracts import manifest
+from core.contracts import pipe as messages
+from core.contracts.errors import ProtocolError
+from core.contracts.expert_calls import ExpertReply
+from core.contracts.pipe import (
     Answered,
     AskSpace,
     Configure,
@@ -46,12 +47,12 @@ from core.compute.messages import (
     ToWorker,
     Train,
 )
-from core.errors import ProtocolError
-from core.experts.calls import ExpertReply
-from core.runtime.checkpoint_files import Checkpoint
-from core.worker.progress import Progress as Figures
-from core.worker.supervisor import ComputeSupervisor
-from core.worker.yields import Yields
+from core.pipe import worker_end as link
+from core.pipe.worker_end import ComputeLink
+from core.store.checkpoint_files import Checkpoint
+from core.store.progress import Progress as Figures
+from core.worker.compute.supervisor import ComputeSupervisor
+from core.worker.compute.yields import Yields
 
 M = TypeVar("M", bound=ToWorker)
 DEADLINE_S = 60.0

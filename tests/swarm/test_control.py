@@ -19,10 +19,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.community.messages import Amounts
+from core.contracts.control import ADDRESS_FILE, MAX_LINE, PROTOCOL, Address, Hello, Snapshot
+from core.contracts.errors import HearthError, ManifestError, NotRunning, PictureError, ProtocolError, SettingsError
+from core.contracts.ledger import Amounts
 from core.control.client import ControlClient
-from core.control.messages import ADDRESS_FILE, MAX_LINE, PROTOCOL, Address, Hello, Snapshot
-from core.errors import HearthError, ManifestError, NotRunning, PictureError, ProtocolError, SettingsError
 from tests.workers import PATIENCE_S, ROOT, RunningWorker, contributed, hearth, start_paused, wait_until, worker
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core import manifest
-from core.control.messages import Status
-from core.errors import DataFolderError
-from core.runtime.checkpoint_files import newest_states
-from core.runtime.part_header import read_metadata
+from core.contracts import manifest
+from core.contracts.control import Status
+from core.contracts.errors import DataFolderError
+from core.store.checkpoint_files import newest_states
+from core.store.part_header import read_metadata
 from tests.disks import used
 from tests.workers import HERE, RunningWorker, hearth, wait_until, worker
 

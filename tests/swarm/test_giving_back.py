@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.control.messages import Status
+from core.contracts.control import Status
 from tests.workers import ROOT, RunningWorker, worker
 
 SOON_MS = 2000.0

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from core.control.messages import DeviceStatus, Status
+from core.contracts.control import DeviceStatus, Status
 from tests.swarm.fake_gpu import FOLDER, ID, NAME
 from tests.workers import RunningWorker, hearth, worker
 

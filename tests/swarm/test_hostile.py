@@ -11,19 +11,19 @@ import msgspec
 import psutil
 import pytest
 
-from core.control.messages import DhtRecord, DhtStatus, NetworkStatus
-from core.dht.messages import FindNode, FindValue, Found, Nodes, Ping, Pong, Store, Stored, Values
+from core.contracts.control import DhtRecord, DhtStatus, NetworkStatus
+from core.contracts.dht import FindNode, FindValue, Found, Nodes, Ping, Pong, Store, Stored, Values
+from core.contracts.errors import CallRefused, HearthError, PeerUnreachable
+from core.contracts.expert_calls import METHODS, ExpertReply, ExpertRequest
+from core.contracts.net import PREFIX, Call, PeerAddress
 from core.dht.records import MAX_RECORD, Verdict, make, own_subkey
 from core.dht.store import KEY_SUBKEYS
-from core.errors import CallRefused, HearthError, PeerUnreachable
-from core.experts.calls import METHODS, ExpertReply, ExpertRequest
 from core.identity import Identity, PeerId
 from core.net import limits
 from core.net.addresses import parse_address
 from core.net.endpoint import LOOPBACK, Connection, Endpoint, SendStream
-from core.net.messages import PREFIX, Call, PeerAddress
 from core.net.rpc import RpcNode
-from core.worker import hosting
+from core.swarm import hosting
 from tests.dht_peers import until
 from tests.swarm.test_network import HERE, address
 from tests.workers import RunningWorker, start_paused, worker

@@ -10,8 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from core.control.messages import DhtRecord, NetworkStatus, Prediction, Snapshot
-from core.experts.calls import METHODS, ExpertReply, ExpertRequest
+from core.contracts.control import DhtRecord, NetworkStatus, Prediction, Snapshot
+from core.contracts.expert_calls import METHODS, ExpertReply, ExpertRequest
 from core.experts.grid import Grid
 from core.identity import Identity, PeerId
 from core.net.addresses import parse_address

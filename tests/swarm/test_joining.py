@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from core import key_file
-from core.control.messages import NetworkStatus, Prediction, Status
+from core.contracts.control import NetworkStatus, Prediction, Status
 from core.net.endpoint import ANYWHERE, kept
 from tests.workers import HERE, RunningWorker, hearth, wait_until, worker
 

@@ -6,11 +6,11 @@ import socket
 
 import pytest
 
-from core.errors import CallRefused
+from core.contracts.errors import CallRefused
+from core.contracts.net import Observe, Observed
 from core.identity import Identity
 from core.net import punching
 from core.net.link import Payload
-from core.net.messages import Observe, Observed
 from core.net.punching import Meet, Met
 from core.net.reach import BACKBONES, Reach
 from core.net.rpc import Context, RpcNode

@@ -13,20 +13,20 @@ import msgspec
 import psutil
 import pytest
 
-from core import manifest
-from core.control.messages import ExpertStatus
+from core.contracts import manifest
+from core.contracts.control import ExpertStatus
 from core.experts.grid import Uid
-from core.runtime.checkpoint_files import newest_states
+from core.policy.limits import memory
+from core.policy.limits.cgroups import group_of
+from core.policy.limits.memory import Memory
+from core.policy.limits.system_limits import Bounds
 from core.runtime.checkpoints import KEPT
-from core.worker import memory
-from core.worker.bounds import Bounds
-from core.worker.cgroups import group_of
-from core.worker.disk import Disk
-from core.worker.memory import Memory
-from core.worker.placement import least_needed
-from core.worker.progress import Progress
-from core.worker.supervisor import ComputeSupervisor
-from core.worker.yields import Yields
+from core.store.checkpoint_files import newest_states
+from core.store.progress import Progress
+from core.store.quota import Disk
+from core.swarm.placement import least_needed
+from core.worker.compute.supervisor import ComputeSupervisor
+from core.worker.compute.yields import Yields
 
 MB = 1 << 20
 ROOMY, TIGHT = 8192 * MB, 640 * MB

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from core.community.reading import read_only
-from core.control.messages import NetworkStatus
+from core.contracts.control import NetworkStatus
 from core.policy.signals.linux import network as manager
 from tests.desktop.private_bus import Service, bus
 from tests.workers import RunningWorker, start_paused, wait_until, worker

@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from core.control.messages import Status
+from core.contracts.control import Status
 from tests.workers import RunningWorker, hearth, worker
 
 HERE = "127.0.0.1:0"

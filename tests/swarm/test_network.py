@@ -11,20 +11,20 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core import manifest
 from core.community.reading import read_only
-from core.control.messages import DhtRecord, NetworkStatus
-from core.errors import CallRefused, RemoteFault
-from core.experts.calls import METHODS, ExpertReply, ExpertRequest
+from core.contracts import manifest
+from core.contracts.control import DhtRecord, NetworkStatus
+from core.contracts.errors import CallRefused, RemoteFault
+from core.contracts.expert_calls import METHODS, ExpertReply, ExpertRequest
 from core.experts.grid import Uid
 from core.identity import Identity, PeerId
 from core.net.addresses import parse_address
 from core.net.rpc import RpcNode
-from core.worker.disk import Disk
+from core.store.progress import Progress
+from core.store.quota import Disk
+from core.worker.compute.supervisor import ComputeSupervisor
+from core.worker.compute.yields import Yields
 from core.worker.network import Network, NetworkOptions
-from core.worker.progress import Progress
-from core.worker.supervisor import ComputeSupervisor
-from core.worker.yields import Yields
 from tests.dht_peers import until
 from tests.workers import RunningWorker, hearth, start_paused, wait_until, worker
 

@@ -12,10 +12,10 @@ import msgspec
 import pytest
 import torch
 
-from core.community.messages import Amounts
 from core.community.reading import read_only
-from core.control.messages import Status
-from core.runtime.parts import Part, pack
+from core.contracts.control import Status
+from core.contracts.ledger import Amounts
+from core.runtime.part_files import Part, pack
 from tests.swarm.namespaces import ROOT, Host, Internet, impossible
 from tests.swarm.nat_workers import PORT, WorkerPeer
 from tests.workers import contributed, wait_until

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import msgspec
 import pytest
 
-from core.errors import HearthError, PeerUnreachable
+from core.contracts.errors import HearthError, PeerUnreachable
+from core.contracts.net import PeerAddress
 from core.identity import Identity
 from core.net import relay as limits
 from core.net.dial_back import DialBack, DialledBack
 from core.net.link import Payload
-from core.net.messages import PeerAddress
 from core.net.paths import path_text
 from core.net.punching import Meeting, Punch
 from core.net.reach import Reach

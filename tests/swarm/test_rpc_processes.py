@@ -14,11 +14,11 @@ import msgspec
 import psutil
 import pytest
 
-from core.errors import PeerUnreachable
+from core.contracts.errors import PeerUnreachable
+from core.contracts.net import PeerAddress
 from core.identity import Identity, PeerId
 from core.net import limits
 from core.net.endpoint import LOOPBACK
-from core.net.messages import PeerAddress
 from core.net.rpc import RpcNode
 from tests.swarm.echo_peer import Number
 

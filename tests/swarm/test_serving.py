@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.control.messages import ExpertStatus
-from core.errors import RemoteFault
-from core.experts.calls import METHODS, Direction, ExpertReply, ExpertRequest
+from core.contracts.control import ExpertStatus
+from core.contracts.errors import RemoteFault
+from core.contracts.expert_calls import METHODS, Direction, ExpertReply, ExpertRequest
+from core.contracts.net import PeerAddress
 from core.identity import Identity, PeerId
 from core.net.addresses import parse_address
-from core.net.messages import PeerAddress
 from core.net.rpc import RpcNode
 from tests.workers import RunningWorker, hearth, worker
 

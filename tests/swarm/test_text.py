@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from core.contracts.control import Continued, GenerateParams, Request
+from core.contracts.errors import QuestionError
 from core.control.client import ControlClient
-from core.control.messages import Continued, GenerateParams, Request
-from core.errors import QuestionError
 from core.logs import printable
 from tests.workers import PATIENCE_S, ROOT, RunningWorker, hearth, start_paused, worker
 

@@ -13,9 +13,9 @@ from types import FrameType
 
 import torch
 
-from core.errors import CheckpointError
+from core.contracts.errors import CheckpointError
 from core.runtime.checkpoints import CheckpointStore
-from core.runtime.parts import Part
+from core.runtime.part_files import Part
 
 RUN = "digits"
 LIMIT = 256 * 1024

@@ -4,8 +4,8 @@ import msgspec
 import torch
 from torch import Tensor
 
+from core.contracts.manifest import Model, Training
 from core.experts.grid import Uid
-from core.manifest import Model, Training
 from core.runtime.backend import ExpertBackend
 from core.runtime.device import CPU, Device
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from core.runtime.crew import crew
+from core.runtime.threads import crew
 
 
 @pytest.fixture(autouse=True)

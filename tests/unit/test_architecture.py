@@ -9,37 +9,33 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-CONTRACTS = {
-    "core.control.messages",
-    "core.community.messages",
-    "core.compute.messages",
-    "core.experts.grid",
-    "core.experts.calls",
-    "core.net.messages",
-}
-"""Leaves that both ends import."""
 LAYERS = [
-    {"core.errors"},
-    {
-        "core.logs",
-        "core.policy.schedule",
-        "core.settings",
-        "core.settings_file",
-        "core.consent",
-        "core.manifest",
-        "core.identity",
-        "core.key_file",
-        "core.hardware",
-    },
+    {"core.contracts"},
+    {"core.logs", "core.hardware", "core.key_file", "core.identity", "core.experts.grid"},
+    {"core.pipe", "core.store", "core.consent"},
     {"core.net"},
     {"core.dht"},
     {"core.experts"},
-    {"core.runtime", "core.training", "core.policy", "core.community"},
-    {"core.compute", "core.worker"},
+    {"core.runtime", "core.policy", "core.community"},
+    {"core.training"},
+    {"core.compute", "core.swarm", "core.policy.limits"},
+    {"core.worker"},
     {"core.control"},
     {"core.cli", "core.commands", "core.__main__"},
     {"app"},
 ]
+"""From the ground up: a module imports only of its own layer and those below; the longest name that fits counts."""
+YET_TO_MOVE = {
+    "core.contracts.dht imports core.dht.records",
+    "core.policy.limits.enforce imports core.worker.compute.supervisor",
+    "core.policy.limits.enforce imports core.worker.network",
+    "core.policy.limits.memory imports core.worker.compute.supervisor",
+    "core.policy.limits.memory imports core.worker.network",
+    "core.store.quota imports core.policy.words",
+    "core.store.quota imports core.swarm.placement",
+    "core.swarm.hosting imports core.worker.compute.hosting_orders",
+}
+"""Imports that still go up while the house is rebuilt. Only ever take from it."""
 
 
 def modules() -> dict[str, Path]:
@@ -64,27 +60,25 @@ def imports(path: Path) -> set[str]:
 
 
 def layer(module: str) -> int:
-    for index, names in enumerate(LAYERS):
-        if any(module == name or module.startswith(name + ".") for name in names):
-            return index
-    raise AssertionError(f"{module} is in no layer: add it to LAYERS")
+    fits = {
+        name: index
+        for index, names in enumerate(LAYERS)
+        for name in names
+        if module == name or module.startswith(name + ".")
+    }
+    assert fits, f"{module} is in no layer: add it to LAYERS"
+    return fits[max(fits, key=len)]
 
 
 def test_imports_go_one_way() -> None:
-    wrong = [
+    wrong = {
         f"{module} imports {target}"
         for module, path in modules().items()
         if path.stem != "__init__"
-        for target in imports(path) - CONTRACTS
+        for target in imports(path)
         if layer(target) > layer(module)
-    ]
-    assert wrong == []
-
-
-def test_contracts_are_leaves() -> None:
-    known = modules()
-    allowed = CONTRACTS | {"core.errors", "core.manifest", "core.settings"}
-    assert {name: imports(known[name]) - allowed for name in CONTRACTS} == {name: set() for name in CONTRACTS}
+    }
+    assert wrong == YET_TO_MOVE
 
 
 def test_there_are_no_cycles() -> None:

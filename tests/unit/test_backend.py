@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from core.errors import CheckpointError, ComputeError, ManifestError
+from core.contracts.errors import CheckpointError, ComputeError, ManifestError
+from core.contracts.manifest import Model, Training
 from core.experts import modules
 from core.experts.grid import Uid
-from core.manifest import Model, Training
 from core.runtime.adam import Adam
 from core.runtime.backend import BACKWARD, ExpertBackend, check_memory, useful_threads
 

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import ComputeError
+from core.contracts.errors import ComputeError
 from core.experts.beam_search import BeamSearch
 from core.experts.directory import LocalDirectory
 from core.experts.gating import Gate

@@ -14,18 +14,18 @@ from pathlib import Path
 import pytest
 import torch
 
-from core.compute.messages import SavedPart
-from core.errors import CheckpointError, NetworkError
+from core.contracts.errors import CheckpointError, NetworkError
+from core.contracts.pipe import SavedPart
 from core.experts.grid import Grid
 from core.identity import PeerId
 from core.net.rpc import Context, RpcNode
 from core.runtime.checkpoints import CheckpointStore
-from core.runtime.parts import Part, pack, read
-from core.worker import fetching
-from core.worker.blobs import COPIES, Blob, Blobs
-from core.worker.copies import BlobKept, Copies, Copy, KeepBlob
-from core.worker.disk import HEADROOM
-from core.worker.fetching import BlobRead, ReadBlob, fetch_file
+from core.runtime.part_files import Part, pack, read
+from core.store.blobs import COPIES, Blob, Blobs
+from core.store.quota import HEADROOM
+from core.swarm import fetching
+from core.swarm.fetching import BlobRead, ReadBlob, fetch_file
+from core.swarm.replication import BlobKept, Copies, Copy, KeepBlob
 from tests.dht_peers import Peer, peers, until
 from tests.disks import ROOMY, disk, fill, used
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import HearthError
-from core.worker import cgroups
-from core.worker.bound import BoundError, beyond
-from core.worker.bounds import Bounds
-from core.worker.cgroups import MANAGER, Scope, Subgroup, group_of
+from core.contracts.errors import HearthError
+from core.policy.limits import cgroups
+from core.policy.limits.cgroups import MANAGER, Scope, Subgroup, group_of
+from core.policy.limits.memory_limit import BoundError, beyond
+from core.policy.limits.system_limits import Bounds
 from tests.desktop.private_bus import Service, bus
 
 PID, GIB = 4711, 1 << 30

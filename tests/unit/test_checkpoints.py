@@ -17,11 +17,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import CheckpointError
+from core.contracts.errors import CheckpointError
 from core.runtime import checkpoints
-from core.runtime.checkpoint_files import Checkpoint
 from core.runtime.checkpoints import BAD_KEPT, KEPT, CheckpointStore, Restored
-from core.runtime.parts import Part
+from core.runtime.part_files import Part
+from core.store.checkpoint_files import Checkpoint
 
 NAMES = ("digits.0.1.2", "digits.0.1.3", "trunk")
 

@@ -7,8 +7,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import ProtocolError
-from core.experts.calls import BLOCK, Codec, encoded_size
+from core.contracts.errors import ProtocolError
+from core.contracts.expert_calls import BLOCK, Codec, encoded_size
 from core.experts.codec import decode, encode
 
 CODECS: tuple[Codec, ...] = get_args(Codec)

@@ -9,10 +9,10 @@ import pytest
 from core import cli
 from core.commands import common
 from core.community.ledger import Ledger
-from core.community.messages import Amounts
+from core.contracts.control import DeviceStatus, DhtRecord, DhtStatus, Finding, NetworkStatus, PeerStatus, RuleStatus
+from core.contracts.ledger import Amounts
 from core.control.devices import describe
 from core.control.doctor import examine
-from core.control.messages import DeviceStatus, DhtRecord, DhtStatus, Finding, NetworkStatus, PeerStatus, RuleStatus
 
 LONELY = NetworkStatus("ab" * 32, "ab@127.0.0.1:1", "unknown", "not measured yet", "unknown", [], ["host"], [], 0)
 PEER = PeerStatus("cd" * 32, "direct", "127.0.0.1:2", 1.0, 0, 0, 0.0, 0, "reachable")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.runtime.conduct import CALLERS, CLIP, Conduct
+from core.runtime.gradient_guard import CALLERS, CLIP, Conduct
 
 
 def trained() -> Conduct:

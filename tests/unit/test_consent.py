@@ -8,7 +8,7 @@ import pytest
 
 from core import consent
 from core.consent import FILE, TERMS
-from core.errors import DataFolderError
+from core.contracts.errors import DataFolderError
 from tests.workers import hearth
 
 

@@ -7,11 +7,11 @@ from functools import partial
 import pytest
 import torch
 
-from core.errors import ComputeError
+from core.contracts.errors import ComputeError
+from core.contracts.manifest import Model, Training
 from core.experts.grid import Uid
-from core.manifest import Model, Training
 from core.runtime.backend import ExpertBackend
-from core.runtime.crew import MIN_WORK, crew
+from core.runtime.threads import MIN_WORK, crew
 
 MODEL = Model("ffn_dmoe", 1, (2, 2), 256, 1024, "transformer_ffn", 2)
 TRAINING = Training(8, 1e-3, 1e-2, 5, 100, 1000, 60.0, 1.0, 0.0, 1, 1, 7)

@@ -11,8 +11,8 @@ from sklearn.svm import SVC
 from torch import Tensor
 from torch.nn import functional
 
-from core import manifest as manifests
-from core.errors import ManifestError, PictureError
+from core.contracts import manifest as manifests
+from core.contracts.errors import ManifestError, PictureError
 from core.training import datasets
 from core.training.datasets import Dataset, picture_to_input
 from core.training.pipeline import Batches

@@ -9,12 +9,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from core.errors import DeviceError
+from core.contracts.errors import DeviceError
 from core.experts.layer import Call
 from core.runtime.backend import MAX_ROWS
 from core.runtime.device import CPU, Device, fault_of, lacks_memory, open_device
+from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import PASS_S, Runtime
-from core.runtime.switch import Switch
 from tests.unit import test_trainer, text_run
 from tests.unit.device_checks import UID, assert_same, check_moves, check_results, expert, samples, whole
 from tests.unit.fake_cuda import CUDA, ID, FakeCuda

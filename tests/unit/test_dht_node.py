@@ -16,17 +16,17 @@ from kademlia.protocol import KademliaProtocol
 from kademlia.storage import ForgetfulStorage
 from kademlia.utils import digest as stock_digest
 
+from core.contracts.dht import FindNode, FindValue, Found, Nodes, Ping, Pong, Store, Stored, Values
+from core.contracts.errors import RecordError
+from core.contracts.net import PeerAddress
 from core.dht import node
 from core.dht.clock import NetworkClock
 from core.dht.crawl import REPLICAS
-from core.dht.messages import FindNode, FindValue, Found, Nodes, Ping, Pong, Store, Stored, Values
 from core.dht.node import DHTNode
 from core.dht.reading import candidates
 from core.dht.records import SKEW_S, Record, Verdict, key_digest, make, node_id
 from core.dht.routing import Contact
-from core.errors import RecordError
 from core.identity import Identity
-from core.net.messages import PeerAddress
 from core.net.rpc import Context, RpcNode
 from tests.dht_peers import LOOPBACK, Peer, peer, peers, until
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.contracts.errors import RecordError
 from core.dht.records import (
     MAX_KEY,
     MAX_LIFE_S,
@@ -19,7 +20,6 @@ from core.dht.records import (
     parse,
     timely,
 )
-from core.errors import RecordError
 from core.identity import Identity
 
 NOW = 1_800_000_000.0

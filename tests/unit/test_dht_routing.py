@@ -8,8 +8,8 @@ import pytest
 from kademlia.node import Node
 from kademlia.routing import RoutingTable
 
+from core.contracts.net import PeerAddress
 from core.dht.routing import MAX_CONTACTS, Contact, NearestRoutingTable, PeerHeap
-from core.net.messages import PeerAddress
 
 OWN = Contact(PeerAddress(b"o" * 32))
 

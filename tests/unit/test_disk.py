@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from core.compute.messages import AskSpace
-from core.control.messages import ExpertStatus
-from core.errors import CheckpointError
+from core.contracts.control import ExpertStatus
+from core.contracts.errors import CheckpointError
+from core.contracts.pipe import AskSpace
 from core.experts.grid import Uid
-from core.runtime.checkpoint_files import manifests, newest_states
 from core.runtime.checkpoints import KEPT, CheckpointStore
-from core.runtime.parts import Part, pack
-from core.worker.disk import HEADROOM, STAGES, Disk, _look_through
+from core.runtime.part_files import Part, pack
+from core.store.checkpoint_files import manifests, newest_states
+from core.store.quota import HEADROOM, STAGES, Disk, _look_through
 from tests.disks import disk, fill, used
 
 KB = 1 << 10

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from core.runtime.duty import LONGEST_S, PERIOD_S, Duty
-from core.runtime.switch import Switch
+from core.runtime.duty_cycle import LONGEST_S, PERIOD_S, Duty
+from core.runtime.kernel_gate import Switch
 
 
 class Clock:

@@ -7,7 +7,7 @@ from typing import Any
 import iroh.iroh_ffi
 import pytest
 
-from core.errors import PeerUnreachable
+from core.contracts.errors import PeerUnreachable
 from core.identity import Identity
 from core.net import fast_binding
 from core.net.endpoint import LOOPBACK, Connection, Endpoint

@@ -8,11 +8,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.errors import DataFolderError
-from core.policy.facts import Wishes
-from core.worker import policy, progress
-from core.worker.files import Files
-from core.worker.progress import Progress
+from core.contracts.errors import DataFolderError
+from core.policy.inputs import Wishes
+from core.store import progress
+from core.store.progress import Progress
+from core.store.small_files import Files
+from core.worker import policy
 
 KINDS: list[tuple[str, type[Any], list[bytes]]] = [
     (policy.WISHES_FILE, Wishes, [b'{"paused": 1}', b'{"paused_until": "x"}']),

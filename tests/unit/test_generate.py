@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from core.errors import ComputeError
+from core.contracts.errors import ComputeError
 from core.training.generate import Next, generate
 from tests.unit.text_run import SMALL, Setup, text_run
 

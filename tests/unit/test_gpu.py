@@ -12,16 +12,16 @@ import msgspec
 import pytest
 import torch
 
-from core.compute.messages import Measured, Placed, Progress, SetDevice, Train
+from core.contracts.manifest import Model
+from core.contracts.pipe import Measured, Placed, Progress, SetDevice, Train
 from core.experts.grid import Uid
 from core.experts.layer import Call
-from core.manifest import Model
 from core.policy.signals.nvml import Nvml
 from core.runtime.backend import ExpertBackend
-from core.runtime.crew import crew
 from core.runtime.device import CPU, CUDA_PREFIX, Device, can_use_gpus, lacks_memory, open_device
+from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import Runtime
-from core.runtime.switch import Switch
+from core.runtime.threads import crew
 from tests.swarm.test_compute import started, train
 from tests.unit import test_trainer
 from tests.unit.device_checks import TRAINING, UID, check_moves, check_results

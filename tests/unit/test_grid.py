@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import ProtocolError
+from core.contracts.errors import ProtocolError
 from core.experts.grid import MAX_LAYERS, MAX_SIDE, MAX_UID, Grid, Uid
 
 uids = st.builds(

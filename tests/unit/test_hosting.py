@@ -7,20 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from core.compute.messages import Host, Hosted, Tensor, Unhost
-from core.errors import CallRefused
+from core.contracts.errors import CallRefused
+from core.contracts.pipe import Host, Hosted, Tensor, Unhost
 from core.experts.dht_directory import DHTDirectory
 from core.experts.directory import HostState
 from core.experts.grid import Grid, Uid
 from core.identity import peer_text
 from core.net.rpc import Context, RpcNode
-from core.worker import hosting
-from core.worker.blobs import Blobs
-from core.worker.copies import Copies
-from core.worker.hosting import Handover, HandoverReply, Hosting
-from core.worker.members import Hello, HelloReply, Members
-from core.worker.orders import Orders
-from core.worker.placement import Member
+from core.store.blobs import Blobs
+from core.swarm import hosting
+from core.swarm.hosting import Handover, HandoverReply, Hosting
+from core.swarm.members import Hello, HelloReply, Members
+from core.swarm.placement import Member
+from core.swarm.replication import Copies
+from core.worker.compute.hosting_orders import Orders
 from tests.dht_peers import Peer, peers, until
 from tests.disks import disk
 

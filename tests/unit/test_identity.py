@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import DataFolderError, IdentityError
+from core.contracts.errors import DataFolderError, IdentityError
 from core.identity import WORD_COUNT, Identity, parse_peer, peer_text, verify
 from core.key_file import FILE
 

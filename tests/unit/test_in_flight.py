@@ -11,13 +11,13 @@ import psutil
 import pytest
 from torch import Tensor
 
-from core import manifest as manifests
-from core.control.messages import CurvePoint
+from core.contracts import manifest as manifests
+from core.contracts.control import CurvePoint
 from core.experts.directory import LOCAL, LocalDirectory
 from core.experts.layer import Call, Output
 from core.runtime.backend import all_experts
+from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import Runtime
-from core.runtime.switch import Switch
 from core.training import trainer as trainer_module
 from core.training.trainer import Trainer
 from tests.unit.one_thread import one_thread  # noqa: F401 - fixture

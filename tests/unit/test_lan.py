@@ -2,9 +2,9 @@
 
 from zeroconf.asyncio import AsyncServiceInfo
 
+from core.contracts.net import PeerAddress
 from core.identity import Identity, peer_text
 from core.net.lan import SERVICE, merged, read_hint
-from core.net.messages import PeerAddress
 
 
 def announced(**properties: str) -> AsyncServiceInfo:

@@ -9,12 +9,12 @@ import pytest
 import torch
 from torch import Tensor
 
+from core.contracts.manifest import Model, Training
 from core.experts.directory import LocalDirectory
 from core.experts.gathering import Rules
 from core.experts.gating import Gate, add_up
 from core.experts.grid import Grid, Uid
 from core.experts.layer import Call, DMoELayer, Output, Passed
-from core.manifest import Model, Training
 from core.runtime.backend import ExpertBackend
 from tests.bench.virtual_time import run
 

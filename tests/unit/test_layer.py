@@ -9,14 +9,14 @@ import pytest
 import torch
 from torch import Tensor
 
+from core.contracts.manifest import Model, Training
 from core.experts.directory import LOCAL, LocalDirectory
 from core.experts.gating import Gate, add_up, balance_loss
 from core.experts.grid import Coords, Grid, Uid
 from core.experts.layer import Call, DMoELayer, Output
-from core.manifest import Model, Training
 from core.runtime.backend import ExpertBackend
+from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import Runtime
-from core.runtime.switch import Switch
 
 WIDTH, K, BATCH, BALANCE = 6, 3, 10, 0.3
 MODEL = Model("ffn_dmoe", 1, (3, 4), WIDTH, 10, "ffn", K)

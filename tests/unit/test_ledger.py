@@ -22,9 +22,9 @@ from core.community import ledger as module
 from core.community.calendar import DAY, HOUR, MINUTE, midnight
 from core.community.days import plus
 from core.community.ledger import Ledger
-from core.community.messages import Amounts, ListParams, Metric, Series, SeriesParams, Totals, Yield
 from core.community.reading import Reader, read_only
-from core.errors import DataFolderError, ProtocolError
+from core.contracts.errors import DataFolderError, ProtocolError
+from core.contracts.ledger import Amounts, ListParams, Metric, Series, SeriesParams, Totals, Yield
 from tests import a_year
 from tests.workers import ROOT
 from tests.zones import unix, zone
@@ -477,7 +477,7 @@ from pathlib import Path
 from core.community import days
 from core.community import ledger as module
 from core.community.ledger import Ledger
-from core.community.messages import Amounts
+from core.contracts.ledger import Amounts
 module.FLUSH_S = 0.02
 ledger = Ledger(Path(sys.argv[1]))
 ledger.begin("digits")
@@ -516,7 +516,7 @@ FULL_DISK = """
 import asyncio, os, resource, sys
 from pathlib import Path
 from core.community.ledger import Ledger
-from core.community.messages import Amounts
+from core.contracts.ledger import Amounts
 folder, when = Path(sys.argv[1]), sys.argv[2]
 
 class Clock:

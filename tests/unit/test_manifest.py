@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core import manifest
-from core.errors import ManifestError
+from core.contracts import manifest
+from core.contracts.errors import ManifestError
 from core.experts import modules
 from core.training import datasets
 from core.training.models import registry

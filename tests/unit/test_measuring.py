@@ -10,13 +10,13 @@ import msgspec
 import pytest
 import torch
 
-from core import manifest as manifests
 from core.compute import benchmark
 from core.compute.benchmark import FILE, Benchmark
-from core.manifest import Manifest
-from core.runtime.crew import crew
+from core.contracts import manifest as manifests
+from core.contracts.manifest import Manifest
 from core.runtime.device import CPU, open_device
-from core.runtime.switch import Switch
+from core.runtime.kernel_gate import Switch
+from core.runtime.threads import crew
 from tests.unit.fake_cuda import ID, FakeCuda
 
 DIGITS = manifests.load("digits")

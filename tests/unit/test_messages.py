@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import manifest
-from core.compute import messages
-from core.compute.messages import Configure, Predict, Progress, Shape, Tensor, ToCompute, ToWorker
-from core.control.messages import ExpertStatus
-from core.errors import ProtocolError
+from core.contracts import manifest
+from core.contracts import pipe as messages
+from core.contracts.control import ExpertStatus
+from core.contracts.errors import ProtocolError
+from core.contracts.pipe import Configure, Predict, Progress, Shape, Tensor, ToCompute, ToWorker
 
 
 def send(message: ToCompute | ToWorker, tensors: list[Tensor]) -> tuple[ToCompute | ToWorker, list[Tensor]]:

@@ -14,12 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from zeroconf.asyncio import AsyncServiceInfo
 
-from core.control.messages import DhtGetParams, DhtRecord, DhtStatus, NetworkStatus
-from core.dht import messages as dht
+from core.contracts import dht
+from core.contracts.control import DhtGetParams, DhtRecord, DhtStatus, NetworkStatus
+from core.contracts.errors import HearthError, IdentityError, PeerUnreachable, SettingsError
+from core.contracts.expert_calls import ExpertReply, ExpertRequest, payload_size
+from core.contracts.net import Observed, PeerAddress
 from core.dht.node import DHTNode
 from core.dht.store import load_state
-from core.errors import HearthError, IdentityError, PeerUnreachable, SettingsError
-from core.experts.calls import ExpertReply, ExpertRequest, payload_size
 from core.experts.dht_directory import _HostRecord
 from core.identity import Identity
 from core.key_file import FILE
@@ -28,7 +29,6 @@ from core.net.addresses import address_text, check_socket, parse_address
 from core.net.endpoint import ReceiveStream
 from core.net.lan import ADDRESSES, SERVICE, read_hint
 from core.net.limits import SEALED
-from core.net.messages import Observed, PeerAddress
 from core.net.nat import is_address
 from core.net.relayed import RelayedConnection
 from core.net.rpc import RpcNode

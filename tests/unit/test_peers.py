@@ -8,9 +8,12 @@ from collections.abc import Sequence
 import pytest
 import torch
 
-from core import manifest as manifests
-from core.compute import messages
-from core.compute.messages import (
+from core.compute.peer_directory import Hosts, PeerDirectory
+from core.compute.peers import ASKS, Peers
+from core.contracts import manifest as manifests
+from core.contracts import pipe as messages
+from core.contracts.expert_calls import ExpertReply, encoded_size
+from core.contracts.pipe import (
     Answered,
     Ask,
     FindSuffixes,
@@ -25,11 +28,8 @@ from core.compute.messages import (
     ToWorker,
     Unanswered,
 )
-from core.compute.peer_directory import Hosts, PeerDirectory
-from core.compute.peers import ASKS, Peers
 from core.experts import codec
 from core.experts.beam_search import BeamSearch
-from core.experts.calls import ExpertReply, encoded_size
 from core.experts.directory import LOCAL, LocalDirectory
 from core.experts.gating import Gate
 from core.experts.grid import Coords, Grid, Uid

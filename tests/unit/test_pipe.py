@@ -5,11 +5,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.compute import messages, pipe
-from core.compute.messages import Quit, SetThreads, Stop, Stopped, Tensor, ToCompute, ToWorker, Train
-from core.compute.pipe import INBOX, Pipe
-from core.errors import ProtocolError
-from core.runtime.switch import Switch
+from core.contracts import pipe as messages
+from core.contracts.errors import ProtocolError
+from core.contracts.pipe import Quit, SetThreads, Stop, Stopped, Tensor, ToCompute, ToWorker, Train
+from core.pipe import compute_end as pipe
+from core.pipe.compute_end import INBOX, Pipe
+from core.runtime.kernel_gate import Switch
 
 
 class Ends:

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.experts.grid import Grid, Uid
-from core.worker import placement
-from core.worker.placement import Member, Plan, View, plan
+from core.swarm import placement
+from core.swarm.placement import Member, Plan, View, plan
 
 GRID = Grid("digits", 2, (4, 4))
 CELLS = list(GRID.uids())

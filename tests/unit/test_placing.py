@@ -11,11 +11,11 @@ from typing import cast
 import pytest
 import torch
 
-from core.compute import placing
+from core.compute import device_placement as placing
+from core.compute.device_placement import Placing
 from core.compute.hosting import Residents
-from core.compute.messages import Placed, SetDevice, ToWorker, Work
-from core.compute.pipe import Pipe
-from core.compute.placing import Placing
+from core.contracts.pipe import Placed, SetDevice, ToWorker, Work
+from core.pipe.compute_end import Pipe
 from core.runtime.checkpoints import CheckpointStore
 from core.runtime.device import CPU, Device
 from tests.unit import test_trainer

@@ -8,13 +8,13 @@ from typing import Any, get_args
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.control.messages import State
-from core.policy import schedule
+from core.contracts import schedule
+from core.contracts.control import State
+from core.contracts.settings import Settings
 from core.policy.decide import Decision, decide
-from core.policy.facts import Compute, Machine, Phase, Resource, Usage, Wishes
-from core.policy.hold import CONDITIONS, Held, hold
+from core.policy.hysteresis import CONDITIONS, Held, hold
+from core.policy.inputs import Compute, Machine, Phase, Resource, Usage, Wishes
 from core.policy.signals.reading import UNKNOWN, Front, Gpu, Power, Reading, Signals
-from core.settings import Settings
 
 NOW = 1_800_000_000.0
 odd = st.floats(allow_nan=True, allow_infinity=True)

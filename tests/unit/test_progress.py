@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from core.control.messages import CurvePoint, ExpertStatus
-from core.worker.files import Files
-from core.worker.progress import CURVE_POINTS, FILE, Progress
+from core.contracts.control import CurvePoint, ExpertStatus
+from core.store.progress import CURVE_POINTS, FILE, Progress
+from core.store.small_files import Files
 
 
 def point(step: int, accuracy: float = 0.5) -> CurvePoint:

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from core.community.messages import Yield
+from core.contracts.ledger import Yield
 from core.policy.ramp import RISE_S, SHORT_RISE_S, Ramp, follow
-from core.worker.yields import KEPT, Yields
+from core.worker.compute.yields import KEPT, Yields
 
 
 def shares(ramp: Ramp, since: float, seconds: int) -> list[float]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from core.errors import HearthError, PeerUnreachable, ProtocolError
+from core.contracts.errors import HearthError, PeerUnreachable, ProtocolError
 from core.identity import Identity, PeerId
 from core.net.limits import SEALED
 from core.net.nat import NOT_CERTAIN, as_public, is_address, judge, may_punch, nat_kind

@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import CallRefused, CallTimeout, CheckpointError, NetworkError, PeerUnreachable, RemoteFault
+from core.contracts.errors import CallRefused, CallTimeout, CheckpointError, NetworkError, PeerUnreachable, RemoteFault
+from core.contracts.net import PREFIX, Call, Cancel, Header, PeerAddress, Ping
 from core.identity import Identity, PeerId
 from core.net import limits, link
 from core.net.endpoint import LOOPBACK, Connection, Endpoint, SendStream
 from core.net.memory import Memory
-from core.net.messages import PREFIX, Call, Cancel, Header, PeerAddress, Ping
 from core.net.rpc import Context, Payload, RpcNode
 
 MIB = limits.MIB

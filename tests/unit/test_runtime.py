@@ -12,13 +12,13 @@ import pytest
 import torch
 from torch import Tensor
 
+from core.contracts.manifest import Model, Training
 from core.experts.grid import Uid
 from core.experts.layer import Call
-from core.manifest import Model, Training
 from core.runtime.backend import ExpertBackend
-from core.runtime.fairness import Turns
+from core.runtime.fair_queue import Turns
+from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import PASS_S, Runtime
-from core.runtime.switch import Switch
 
 MODEL = Model("ffn_dmoe", 1, (2, 2), 8, 16, "ffn", 2)
 TRAINING = Training(8, 1e-3, 1e-2, 5, 100, 8, 3600.0, 1.0, 0.0, 1, 1, 7)

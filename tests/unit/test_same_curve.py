@@ -12,21 +12,21 @@ from typing import cast
 import msgspec
 import pytest
 
-from core import manifest as manifests
-from core.compute import messages
-from core.compute.messages import Answered, Ask, Serve, Served, ToWorker
 from core.compute.peers import Peers, RemoteHost
-from core.compute.pipe import Pipe
 from core.compute.serving import Serving
-from core.control.messages import CurvePoint
-from core.experts.calls import Codec
+from core.contracts import manifest as manifests
+from core.contracts import pipe as messages
+from core.contracts.control import CurvePoint
+from core.contracts.expert_calls import Codec
+from core.contracts.manifest import Manifest
+from core.contracts.pipe import Answered, Ask, Serve, Served, ToWorker
 from core.experts.directory import LOCAL, Directory, LocalDirectory
 from core.experts.grid import Uid
 from core.experts.layer import ExpertHost
-from core.manifest import Manifest
+from core.pipe.compute_end import Pipe
 from core.runtime.backend import all_experts
+from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import Runtime
-from core.runtime.switch import Switch
 from core.training.trainer import Trainer
 from tests.bench import virtual_time
 from tests.bench.scaling import SpreadDirectory

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.errors import SettingsError
-from core.policy import schedule
-from core.policy.schedule import ALWAYS, DAY, WEEK, Schedule, parse
+from core.contracts import schedule
+from core.contracts.errors import SettingsError
+from core.contracts.schedule import ALWAYS, DAY, WEEK, Schedule, parse
 
 MONDAY = 1_800_230_400
 """Monday, 18 January 2027, 0:00 UTC."""

@@ -12,18 +12,18 @@ import pytest
 import torch
 from torch import Tensor
 
-from core.compute import messages
-from core.compute.memory import DONE_PEER, Done, Memory
-from core.compute.messages import Cancel, Refused, Serve, Served, Suspect, ToWorker
-from core.compute.pipe import Pipe
+from core.compute.recent_calls import DONE_PEER, Done, Memory
 from core.compute.serving import Serving
+from core.contracts import pipe as messages
+from core.contracts.expert_calls import Codec, Direction, ExpertRequest
+from core.contracts.manifest import Model, Training
+from core.contracts.pipe import Cancel, Refused, Serve, Served, Suspect, ToWorker
 from core.experts import codec
-from core.experts.calls import Codec, Direction, ExpertRequest
 from core.experts.grid import Uid
-from core.manifest import Model, Training
+from core.pipe.compute_end import Pipe
 from core.runtime.backend import ExpertBackend
+from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import Runtime
-from core.runtime.switch import Switch
 
 MODEL = Model("ffn_dmoe", 1, (2, 2), 8, 16, "ffn", 2)
 TRAINING = Training(8, 1e-3, 1e-2, 5, 100, 1_000_000, 3600.0, 1.0, 0.0, 1, 1, 7)

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from core import manifest, settings, settings_file
-from core.errors import DataFolderError, ManifestError, SettingsError
-from core.settings import Settings
+from core.contracts import manifest, settings
+from core.contracts.errors import DataFolderError, ManifestError, SettingsError
+from core.contracts.settings import Settings
+from core.store import settings_file
 
 
 def test_settings_come_back_as_they_were_saved(tmp_path: Path) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core import manifest as manifests
-from core.errors import DataError, DataFolderError
-from core.manifest import Manifest
-from core.training import shards
+from core.contracts import manifest as manifests
+from core.contracts.errors import DataError, DataFolderError
+from core.contracts.manifest import Manifest
+from core.store import shards
 from tests.unit.text_run import text_run
 
 OTHER_TEXT = b"".join(number.to_bytes(4, "big") for number in range(25_000))
@@ -87,6 +87,6 @@ def test_a_folder_that_cannot_be_written_is_named(here: Manifest, tmp_path: Path
 
 def test_the_worker_may_use_it() -> None:
     """It loads no torch, and the text itself only where a shard is to be made."""
-    program = "import sys; from core.training import shards; print({'torch', 'pydoc_data'} & set(sys.modules))"
+    program = "import sys; from core.store import shards; print({'torch', 'pydoc_data'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=30)
     assert done.stdout.strip() == "set()"

@@ -10,19 +10,19 @@ import msgspec
 import pytest
 import torch
 
-from core import manifest
-from core.compute.messages import TakeTrunk, Tensor, ToCompute
+from core.contracts import manifest
+from core.contracts.manifest import Shard
+from core.contracts.pipe import TakeTrunk, Tensor, ToCompute
 from core.dht.records import own_subkey
 from core.experts.grid import Grid
-from core.manifest import Shard
 from core.net.rpc import Context
-from core.runtime.parts import Part, pack
-from core.training import shards
-from core.worker.blobs import Blobs
-from core.worker.copies import Copies
-from core.worker.fetching import BlobRead, ReadBlob
-from core.worker.progress import Progress
-from core.worker.shared import Data, TrunkFollower
+from core.runtime.part_files import Part, pack
+from core.store import shards
+from core.store.blobs import Blobs
+from core.store.progress import Progress
+from core.swarm.exchange import Data, TrunkFollower
+from core.swarm.fetching import BlobRead, ReadBlob
+from core.swarm.replication import Copies
 from tests.dht_peers import Peer, peers, until
 from tests.disks import disk
 

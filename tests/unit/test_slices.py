@@ -10,15 +10,15 @@ import torch
 from torch import Tensor
 
 from core.compute.saving import copied
+from core.contracts.manifest import Model, Training
 from core.experts import modules
 from core.experts.grid import Uid
 from core.experts.layer import Call
-from core.manifest import Model, Training
 from core.runtime import adam, backend
 from core.runtime.backend import ExpertBackend
-from core.runtime.crew import crew
+from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import Runtime
-from core.runtime.switch import Switch
+from core.runtime.threads import crew
 from tests.unit.test_backend import Work
 
 MODEL = Model("ffn_dmoe", 1, (2, 2), 48, 96, "ffn", 2)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.start_at_login import APPROVED_KEY, LABEL, RUN_KEY, command, start_at_login
-from core.errors import HearthError
+from core.contracts.errors import HearthError
 
 
 @pytest.fixture

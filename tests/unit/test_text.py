@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from core.errors import DataError, ManifestError
-from core.training import datasets, shards
+from core.contracts.errors import DataError, ManifestError
+from core.store import shards
+from core.training import datasets
 from core.training.models import registry
 from core.training.models.transformer_dmoe import Attention
 from core.training.pipeline import Batches

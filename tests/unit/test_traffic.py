@@ -8,8 +8,8 @@ import pytest
 
 from core.community.ledger import Ledger
 from core.community.reading import read_only
-from core.worker.awake import Awake
-from core.worker.traffic import Traffic
+from core.policy.limits.stay_awake import Awake
+from core.policy.limits.traffic import Traffic
 
 
 def moment(text: str) -> float:

@@ -14,14 +14,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from core import manifest as manifests
-from core.control.messages import CurvePoint
-from core.errors import CheckpointError, ComputeError, ManifestError, PictureError
+from core.contracts import manifest as manifests
+from core.contracts.control import CurvePoint
+from core.contracts.errors import CheckpointError, ComputeError, ManifestError, PictureError
+from core.contracts.manifest import Manifest
 from core.experts.directory import LOCAL, LocalDirectory
-from core.manifest import Manifest
 from core.runtime.backend import all_experts
+from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import Runtime
-from core.runtime.switch import Switch
 from core.training import datasets
 from core.training.predict import predict
 from core.training.trainer import Trainer
@@ -221,11 +221,11 @@ def test_training_imports_no_compiler_and_no_scikit_learn(run: str, tmp_path: Pa
 import asyncio, sys
 from pathlib import Path
 import torch
-from core import manifest as manifests
+from core.contracts import manifest as manifests
 from core.experts.directory import LOCAL, LocalDirectory
 from core.runtime.backend import all_experts
 from core.runtime.runtime import Runtime
-from core.runtime.switch import Switch
+from core.runtime.kernel_gate import Switch
 from core.training import datasets
 from core.training.generate import generate
 from core.training.trainer import Trainer

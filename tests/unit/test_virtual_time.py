@@ -8,14 +8,14 @@ import msgspec
 import pytest
 import torch
 
-from core import manifest as manifests
+from core.contracts import manifest as manifests
+from core.contracts.manifest import Manifest
 from core.experts.directory import LOCAL, LocalDirectory
 from core.experts.grid import Uid
 from core.experts.layer import Call
-from core.manifest import Manifest
 from core.runtime.backend import ExpertBackend, all_experts
+from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import Runtime
-from core.runtime.switch import Switch
 from core.training.trainer import Trainer
 from tests.bench import virtual_time
 from tests.bench.far_host import FarHost

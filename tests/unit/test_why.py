@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from core.control.messages import RuleStatus, YieldStatus
+from core.contracts.control import RuleStatus, YieldStatus
 from core.control.why import Why, panel
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from core.worker.bound import BASE, BoundError, beyond
-from core.worker.windows_job import SIGNATURES, Job, Limits
+from core.policy.limits.memory_limit import BASE, BoundError, beyond
+from core.policy.limits.windows_job import SIGNATURES, Job, Limits
 from tests.unit.recorded_calls import at, recorded
 
 JOB, PROCESS, PID = 0x20, 0x24, 4711

@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
-from core import manifest
 from core.community.ledger import Ledger
-from core.compute.messages import Placed, SetDevice
-from core.control.messages import DeviceStatus, EnergyStatus, ExpertStatus
+from core.contracts import manifest
+from core.contracts.control import DeviceStatus, EnergyStatus, ExpertStatus
+from core.contracts.pipe import Placed, SetDevice
+from core.contracts.settings import Settings
 from core.policy.decide import decide
-from core.policy.facts import Compute, Machine, Usage, Wishes
-from core.policy.hold import Held
+from core.policy.hysteresis import Held
+from core.policy.inputs import Compute, Machine, Usage, Wishes
 from core.policy.signals.reading import Gpu, Reading, Signals
-from core.settings import Settings
+from core.store.progress import Progress
+from core.worker.compute.supervisor import ComputeSupervisor
+from core.worker.compute.yields import Yields
 from core.worker.devices import Devices
 from core.worker.energy import STEP_S, Energy
-from core.worker.progress import Progress
-from core.worker.supervisor import ComputeSupervisor
-from core.worker.yields import Yields
 
 SIGNALS = Signals(
     cpu_others=Reading(0.0, "test"),

@@ -9,14 +9,15 @@ from typing import Any
 import msgspec
 import torch
 
-from core import manifest as manifests
-from core.control.messages import CurvePoint
+from core.contracts import manifest as manifests
+from core.contracts.control import CurvePoint
+from core.contracts.manifest import Manifest
 from core.experts.directory import LOCAL, LocalDirectory
-from core.manifest import Manifest
 from core.runtime.backend import all_experts
+from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import Runtime
-from core.runtime.switch import Switch
-from core.training import datasets, shards
+from core.store import shards
+from core.training import datasets
 from core.training.trainer import Trainer
 
 SMALL: dict[str, Any] = {"layers": 2, "grid": (2, 3), "width": 16, "hidden": 12, "heads": 2, "sequence": 16}

@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
-from core.errors import HearthError
+from core.contracts.errors import HearthError
 
 Value = TypeVar("Value", covariant=True)
 

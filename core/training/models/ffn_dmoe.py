@@ -2,8 +2,8 @@
 
 from torch import nn
 
+from core.contracts.manifest import Manifest
 from core.experts.gating import Gate
-from core.manifest import Manifest
 from core.training.models.kind import Kind, Network
 
 

@@ -1,7 +1,7 @@
 """What a kind of model declares: a trunk that is cut into segments at its DMoE layers, and how its outputs are judged.
 
 A kind is one file of this package; its `KIND` is found under the file's name, which is what manifests call it
-and `core.manifest.MODELS` lists.
+and `core.contracts.manifest.MODELS` lists.
 """
 
 from collections.abc import Callable
@@ -10,8 +10,8 @@ from typing import NamedTuple
 from torch import Tensor, nn
 from torch.nn import functional
 
+from core.contracts.manifest import Manifest
 from core.experts.gating import Gate
-from core.manifest import Manifest
 
 
 class Network(nn.Module):

@@ -5,8 +5,8 @@ import pkgutil
 
 import torch
 
-from core.errors import ManifestError
-from core.manifest import Manifest
+from core.contracts.errors import ManifestError
+from core.contracts.manifest import Manifest
 from core.training import models
 from core.training.models.kind import Kind, Network
 

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from core.errors import ManifestError
+from core.contracts.errors import ManifestError
+from core.contracts.manifest import Manifest
 from core.experts.gating import Gate
-from core.manifest import Manifest
 from core.training.models.kind import Kind, Network
 
 DEVIATION = 0.5

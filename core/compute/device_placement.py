@@ -1,0 +1,131 @@
+"""Where experts and trunk are: on the processor, or on the graphics processor that the worker names."""
+
+import asyncio
+import contextlib
+import logging
+import operator
+import threading
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from core.compute.hosting import Residents
+from core.contracts.errors import DeviceError
+from core.contracts.pipe import Placed, SetDevice, Work
+from core.pipe.compute_end import Pipe
+from core.runtime import device as devices
+from core.runtime.device import CPU, Device
+from core.runtime.kernel_gate import Switch
+from core.training.trainer import Trainer
+
+log = logging.getLogger(__name__)
+
+
+class Placing:
+    """Answers `SetDevice` by `Placed`. The newest one counts."""
+
+    def __init__(
+        self, pipe: Pipe, switch: Switch, residents: Residents, trainer: Trainer, count: Callable[[], Work]
+    ) -> None:
+        """Args: who is answered, when kernels run, what is moved, and what this process has done so far."""
+        self._pipe, self._switch, self._residents, self._trainer = pipe, switch, residents, trainer
+        self._count = count
+        self._opened = {CPU.id: CPU}
+        self._shares: dict[str, float] = {}
+        self._place = CPU
+        """Where kernels are counted for."""
+        self._done: dict[str, Work] = {}
+        self._counted = Work()
+        self._task: asyncio.Task[None] | None = None
+        self.changed: Callable[[], None] = lambda: None
+        """Called when kernels run elsewhere."""
+
+    @property
+    def device(self) -> Device:
+        return self._switch.device
+
+    @property
+    def left_behind(self) -> int:
+        """Experts that are on another device."""
+        backends = self._residents.backends.values()
+        return sum(backend.is_used and backend.device is not self.device for backend in backends)
+
+    def work(self) -> dict[str, Work]:
+        """What each device has done."""
+        total = self._count()
+        new, self._counted = total.since(self._counted), total
+        if new != Work():
+            before = self._done.get(self._place.id, Work())
+            sums = map(operator.add, msgspec.structs.astuple(before), msgspec.structs.astuple(new))
+            self._done[self._place.id] = Work(*sums)
+        return dict(self._done)
+
+    def begin(self, message: SetDevice, group: asyncio.TaskGroup) -> None:
+        """Go there."""
+        if self._task:
+            self._task.cancel()
+        self._task = group.create_task(self._go(message), name="placing")
+
+    async def _go(self, message: SetDevice) -> None:
+        origin, device, why = self._place, CPU, ""
+        try:
+            device = await self._open(message.device)
+        except DeviceError as error:
+            why = str(error)
+            log.warning("%s Compute goes on on the processor.", why)
+        if device is not CPU and message.memory_share != self._shares.get(device.id):
+            await self._move(CPU)  # what is there already would stay
+            device.limit(message.memory_share)
+            self._shares[device.id] = message.memory_share
+        await self._move(device)
+        end = self._switch.ends.get(origin.id, time.monotonic())
+        self._pipe.send(Placed(message.id, device.id, device.label, end, why))
+
+    async def _open(self, name: str) -> Device:
+        """Raises:
+        DeviceError: there is no such device, or it does not work.
+        """
+        if name not in self._opened:
+            self._opened[name] = await _in_a_thread_of_its_own(lambda: devices.open_device(name))
+        return self._opened[name]
+
+    async def _move(self, device: Device) -> None:
+        """One after the other, between kernels; what is used meanwhile goes at once."""
+        self.work()
+        switch, origin = self._switch, self._place
+        self._place = switch.device = device
+        if device is not origin:
+            switch.duty.meter(time.process_time if device is CPU else lambda: switch.load.seconds)
+            self.changed()
+        for backend in list(self._residents.backends.values()):
+            if backend.is_used:
+                backend.go_to(device)
+                await asyncio.sleep(0)
+        self._trainer.go_to(device)
+
+
+async def _in_a_thread_of_its_own(call: Callable[[], Device]) -> Device:
+    """What a call returns; a driver that hangs must not keep this process from ending, as a pool's threads would."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[Device] = loop.create_future()
+
+    def settle(device: Device | None, error: Exception | None) -> None:
+        if answer.done():
+            return
+        if device is not None:
+            answer.set_result(device)
+        elif error is not None:
+            answer.set_exception(error)
+
+    def work() -> None:
+        device, trouble = None, None
+        try:
+            device = call()
+        except Exception as error:
+            trouble = error
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(settle, device, trouble)
+
+    threading.Thread(target=work, name="device", daemon=True).start()
+    return await answer

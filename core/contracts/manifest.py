@@ -1,0 +1,233 @@
+"""A run's manifest: what is trained, on which data, by which rules. Typed, versioned, validated when read."""
+
+import hashlib
+import math
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+
+from core.contracts.errors import ManifestError
+
+VERSION = 1
+MAX_BYTES = 1 << 20
+"""Of a manifest's file; 4,096 shards take half of it."""
+MODELS = ("ffn_dmoe", "transformer_dmoe")
+EXPERTS = ("ffn", "transformer_ffn")
+DATA = ("digits", "text")
+"""What the registries hold, for those who do not load torch; a test compares them."""
+WITH_ATTENTION = ("transformer_dmoe",)
+MAX_CELLS = 1 << 24
+"""Of a layer's grid: each of 16 million experts is as much as a swarm of thousands of PCs will ever host."""
+MAX_STATE = 4 << 30
+"""Bytes of an expert or a trunk with its optimizer's state, as files of checkpoints may have
+(`core.store.part_header`), and of a layer's inputs for one batch."""
+STATE_BYTES = 12
+"""Of a number that is trained: itself and two Adam moments."""
+Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_-]{0,31}\Z")]
+Size = Annotated[int, msgspec.Meta(ge=1, le=16_384)]
+Rate = Annotated[float, msgspec.Meta(gt=0.0, le=1.0)]
+Count = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+
+_ADDRESS = r"([0-9]{1,3}(\.[0-9]{1,3}){3}|\[[0-9a-f:.]{2,45}\]):[0-9]{1,5}"
+Bootstrap = Annotated[str, msgspec.Meta(pattern=rf"^[0-9a-f]{{64}}@{_ADDRESS}(,{_ADDRESS}){{0,7}}\Z", max_length=640)]
+"""PEER@ADDRESS,ADDRESS as `hearth address` prints it."""
+
+
+class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A network cut at its DMoE layers (paper, section 3.1)."""
+
+    kind: Name
+    """Key in the registry of models (`core.training.models`)."""
+    layers: Annotated[int, msgspec.Meta(ge=1, le=256)]
+    """DMoE layers."""
+    grid: Annotated[tuple[Annotated[int, msgspec.Meta(ge=1, le=4096)], ...], msgspec.Meta(min_length=1, max_length=4)]
+    """Cells of each grid dimension, M_0 .. M_{d-1}."""
+    width: Size
+    hidden: Size
+    """Width inside an expert."""
+    expert: Name
+    """Key in the registry of expert kinds (`core.experts.modules`)."""
+    k: Annotated[int, msgspec.Meta(ge=1, le=64)]
+    """Experts asked for each sample."""
+    heads: Annotated[int, msgspec.Meta(ge=1, le=256)] | None = None
+    """Of attention; kinds with attention need it."""
+    sequence: Annotated[int, msgspec.Meta(ge=1, le=4096)] | None = None
+    """Tokens that a model of sequences sees at once."""
+
+
+class Shard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A part of a run's text, named by its content (`core.store.shards`)."""
+
+    sha256: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
+    size: Annotated[int, msgspec.Meta(ge=1, le=1 << 20)]
+    """Bytes."""
+    held_out: bool = False
+    """Never trained on."""
+
+
+class Training(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Hyperparameters shared by all peers of a run."""
+
+    batch: Count
+    trunk_rate: Rate
+    expert_rate: Rate
+    warmup_samples: Annotated[int, msgspec.Meta(ge=0, le=10**12)]
+    """Samples over which the rates rise. An expert's, which gets k of the grid's cells of them, rises in its share."""
+    decay_samples: Annotated[int, msgspec.Meta(ge=1, le=10**12)]
+    """Samples after which the rates fall with the inverse square root of the samples' number."""
+    target_samples: Count
+    """Gradients an expert gathers before it takes a step."""
+    max_age_s: Annotated[float, msgspec.Meta(gt=0.0, le=3600.0)]
+    """Gradients older than this are applied even if there are fewer."""
+    clip: Annotated[float, msgspec.Meta(gt=0.0)]
+    """Greatest norm of a step's averaged gradient."""
+    balance: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
+    """Weight of the joint load-balancing loss."""
+    in_flight: Annotated[int, msgspec.Meta(ge=1, le=1024)]
+    """Batches a trainer keeps on the way at once."""
+    evaluate_every: Count
+    """Trained batches between two evaluations on the held-out part."""
+    seed: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+    max_staleness: Count = 4096
+    """Steps that an expert may have taken since the forward pass of a gradient that it is sent."""
+    codec: Literal["fp32", "fp16", "int8"] = "fp16"
+    """How numbers travel between peers (`core.experts.codec`)."""
+    products: Literal["fp32", "bf16"] = "fp32"
+    """Matrix products: bf16 rounds their factors to 8 bits where the processor is faster so, and sums in fp32."""
+    k_min: Annotated[int, msgspec.Meta(ge=1, le=64)] | None = None
+    """Answers with which a sample does not wait for late peers, nor asks others in their place; None: all but one."""
+    audit: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.01
+    """Share of the requests to other peers of which a part is repeated, and the answers compared."""
+    patience_s: Annotated[float, msgspec.Meta(gt=0.0, le=60.0)] = 1.0
+    """The longest wait for a peer's answer. One that is frozen costs a batch this once; it is left out then."""
+    planned_samples: Annotated[int, msgspec.Meta(ge=1, le=10**12)] | None = None
+    """Samples after which the run is planned to end: up to then the rates also fall in a straight line, to a twentieth.
+    None: it goes on. An expert's rate falls by its own samples, measured against its share of these."""
+
+
+class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One training effort."""
+
+    version: Literal[1]
+    run: Name
+    title: Annotated[str, msgspec.Meta(min_length=1, max_length=80)]
+    data: Name
+    """Key in the registry of data sets (`core.training.datasets`)."""
+    model: Model
+    training: Training
+    shards: Annotated[tuple[Shard, ...], msgspec.Meta(max_length=4096)] = ()
+    """The text in its order, for data that are text."""
+    bootstrap: Annotated[tuple[Bootstrap, ...], msgspec.Meta(max_length=16)] = ()
+    """Peers through which a newcomer joins, beside those that it is told."""
+
+    @property
+    def asks(self) -> Literal["picture", "text"]:
+        """What people give the model: a picture to read, or a text to go on with."""
+        return "picture" if self.model.sequence is None else "text"
+
+
+def decode(document: bytes, source: str) -> Manifest:
+    """Read a manifest.
+
+    Raises:
+        ManifestError: not JSON, another version, unknown fields or impossible values; `source` is named.
+    """
+    try:
+        manifest = msgspec.json.decode(document, type=Manifest)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ManifestError(f"The manifest {source} cannot be used: {error}.") from error
+    for what, name, known in (
+        ("kind of model", manifest.model.kind, MODELS),
+        ("kind of expert", manifest.model.expert, EXPERTS),
+        ("data set", manifest.data, DATA),
+    ):
+        if name not in known:
+            raise ManifestError(
+                f"The manifest {source} cannot be used: this Hearth has no {what} named {name!r}, "
+                f"only {' and '.join(known)}."
+            )
+    if trouble := _impossible(manifest):
+        raise ManifestError(f"The manifest {source} cannot be used: {trouble}")
+    return manifest
+
+
+def expert_numbers(model: Model) -> int:
+    """Numbers that an expert trains, biases and norms left out."""
+    between = model.hidden * model.hidden if model.expert == "ffn" else 0
+    return 2 * model.width * model.hidden + between
+
+
+def _impossible(manifest: Manifest) -> str:
+    """Why no PC could train a run although each of its values may be; "" if one could. Told here, before anything is
+    begun, and not by a process that ends again and again."""
+    model, batch = manifest.model, manifest.training.batch
+    cells, gates = math.prod(model.grid), model.layers * sum(model.grid) * model.width
+    if cells > MAX_CELLS:
+        return f"its grid has {cells:,} cells a layer, and {MAX_CELLS:,} are the most. Make the grid smaller."
+    if model.k > cells:
+        return f"it asks for {model.k} experts of a grid with {cells} cells."
+    if model.kind in WITH_ATTENTION and (
+        model.heads is None or model.sequence is None or model.width % (2 * model.heads)
+    ):
+        return f"a {model.kind} needs `sequence`, and `heads` whose double divides `width`."
+    trunk = gates + (4 * model.layers * model.width**2 if model.kind in WITH_ATTENTION else 0)
+    for what, size, field in (
+        ("an expert", STATE_BYTES * expert_numbers(model), "width or hidden"),
+        ("the trunk", STATE_BYTES * trunk, "width, the grid or layers"),
+        ("a batch at a layer", 4 * batch * (model.sequence or 1) * model.width, "batch, sequence or width"),
+    ):
+        if size > MAX_STATE:
+            return f"{what} would take {size / 2**30:.1f} GB, and {MAX_STATE >> 30} GB are the most. Lower {field}."
+    return ""
+
+
+def built_in_runs() -> list[str]:
+    """Names of the runs that come with Hearth."""
+    names = [entry.name for entry in files("resources").joinpath("runs").iterdir()]
+    return sorted(name.removesuffix(".json") for name in names if name.endswith(".json"))
+
+
+def load(run: str) -> Manifest:
+    """The manifest of a built-in run, or that of an organiser's file: a path that ends with .json (see `_apart`).
+
+    Raises:
+        ManifestError: no run has that name (the message lists those that exist), or the file cannot be used.
+    """
+    if run.endswith(".json"):
+        return _apart(decode(_read(Path(run)), run))
+    runs = built_in_runs()
+    if run not in runs:
+        raise ManifestError(
+            f"There is no run named {run!r}. Known runs: {', '.join(runs)}; or give a manifest's path (.json)."
+        )
+    manifest = decode(files("resources").joinpath("runs", f"{run}.json").read_bytes(), f"{run}.json")
+    if manifest.run != run:
+        raise ManifestError(f"The manifest {run}.json calls itself {manifest.run!r}.")
+    return manifest
+
+
+def _apart(manifest: Manifest) -> Manifest:
+    """A file's manifest, whose run gets a name of its own where it has that of a built-in one and is another.
+
+    On the disk and in the network it would else be taken for that. Peers through which one joins make no other run.
+    """
+    if manifest.run not in built_in_runs():
+        return manifest
+    content = msgspec.structs.replace(manifest, bootstrap=())
+    if content == msgspec.structs.replace(load(manifest.run), bootstrap=()):
+        return manifest
+    digest = hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:8]
+    return msgspec.structs.replace(manifest, run=f"{manifest.run[:23]}-{digest}")
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if path.exists() and not path.is_file():  # a pipe or a device may never end
+            raise ManifestError(f"The manifest {path} is no file.")
+        if path.stat().st_size > MAX_BYTES:
+            raise ManifestError(f"The manifest {path} is larger than {MAX_BYTES >> 20} MB.")
+        return path.read_bytes()
+    except OSError as error:
+        raise ManifestError(f"The manifest {path} cannot be read: {error.strerror}.") from error

@@ -1,0 +1,565 @@
+"""Contract of the pipe between the worker and its compute process.
+
+A frame: 4 bytes header length, 4 bytes payload length (little endian), a msgpack header (one message below, tagged by
+its type, with the shapes of its tensors), the tensors' raw bytes one after the other. No pickle.
+"""
+
+import math
+import signal
+import struct
+from collections.abc import Sequence
+from typing import Annotated, Literal, NamedTuple
+
+import msgspec
+
+from core.contracts.control import Answer, CurvePoint, ExpertStatus
+from core.contracts.errors import ProtocolError
+from core.contracts.expert_calls import Direction, ExpertReply, ExpertRequest
+from core.contracts.manifest import Manifest
+
+MAX_HEADER = 4 << 20
+"""Bytes; a progress message about 4,096 experts has 200 KB."""
+MAX_PAYLOAD = 1 << 30
+"""Bytes; the two ends trust each other, this only catches a stream out of step."""
+ANNOUNCED: int | None = getattr(signal, "SIGUSR1", None)
+"""Sent to compute before a message that gives something back to the user; Windows has no such signal."""
+PREFIX = struct.Struct("<II")
+ITEM_SIZE = {"float32": 4, "float16": 2, "float64": 8, "uint8": 1, "int64": 8, "int32": 4}
+
+
+Data = bytes | bytearray | memoryview
+Whole = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+
+
+class Shape(msgspec.Struct, frozen=True, array_like=True):
+    """What the header says of a tensor."""
+
+    dtype: Literal["float32", "float16", "float64", "uint8", "int64", "int32"]
+    dims: tuple[Annotated[int, msgspec.Meta(ge=0)], ...]
+
+    def nbytes(self) -> int:
+        return math.prod(self.dims) * ITEM_SIZE[self.dtype]
+
+
+class Tensor(NamedTuple):
+    """A tensor on the wire; `data` is row-major and little endian and travels in the payload."""
+
+    shape: Shape
+    data: Data
+
+
+class Message(msgspec.Struct, frozen=True, tag=True):
+    """Base of all messages."""
+
+
+# worker -> compute
+
+
+class Configure(Message, frozen=True):
+    """The first message: what to train and where its checkpoints are."""
+
+    manifest: Manifest
+    folder: str
+    """The run's own folder inside the data folder."""
+    threads: int
+    trains: bool = True
+    """Whether this process has a Trainer of its own; without one it serves others' calls only."""
+    experts: list[str] | None = None
+    """Hosted from the start; None: all of the run's grid, or none of one that is too large for a PC among peers."""
+    networked: bool = False
+    """Whether the experts of other peers may be asked (`Ask`, `Locate`)."""
+    shuffle: int = 0
+    """Added to the run's seed for the order of the data: trainers go through them in orders of their own."""
+
+
+class Train(Message, frozen=True):
+    """Start or go on training."""
+
+
+class Stop(Message, frozen=True):
+    """Stop between two kernels, answer `Stopped`, then save a checkpoint."""
+
+    id: int
+
+
+class SetThreads(Message, frozen=True):
+    threads: int
+
+
+class SetShare(Message, frozen=True):
+    """Compute for this share of the time, over 0 and at most 1, and rest in between (`core.runtime.duty_cycle`)."""
+
+    share: float
+
+
+class SetDevice(Message, frozen=True):
+    """Have experts and trunk on this device from now on; the one before starts no further kernel. Answered by `Placed`
+    once they are there, or by that of the next `SetDevice`."""
+
+    id: int
+    device: Annotated[str, msgspec.Meta(max_length=256)]
+    """"cpu", or a graphics processor's id."""
+    memory_share: Annotated[float, msgspec.Meta(gt=0, le=1)] = 1.0
+    """Of its memory, how much may be used."""
+
+
+class Measure(Message, frozen=True):
+    """Measure this PC anew, as soon as it may compute."""
+
+
+class Predict(Message, frozen=True):
+    """One tensor follows: uint8 [height, width], 0 = paper, 255 = ink. Answered also while stopped."""
+
+    id: int
+
+
+class Generate(Message, frozen=True):
+    """Go on with a text: each byte comes as `Generated`, then `GenerationEnded` or `Refused`. Also while stopped."""
+
+    id: int
+    prompt: bytes
+    length: int
+    """Bytes."""
+    temperature: float
+    seed: int
+
+
+class StopGenerating(Message, frozen=True):
+    """Nobody reads on."""
+
+    id: int
+
+
+class Serve(Message, frozen=True):
+    """Expert calls of another peer; one tensor follows, uint8, the request's payload. Answered by `Served`, or by
+    `Refused` with the code "busy" while training is stopped or too much waits."""
+
+    id: int
+    peer: str
+    """Who asks: its key, as hex digits."""
+    direction: Direction
+    request: ExpertRequest
+    deadline: float
+    """time.monotonic() after which nobody waits; the clock is the same in both processes."""
+
+
+class Cancel(Message, frozen=True):
+    """Nobody waits for the answer to this `Serve` any more."""
+
+    id: int
+
+
+class Answered(Message, frozen=True):
+    """The answer of another peer to an `Ask`; one tensor follows, uint8, the reply's payload."""
+
+    id: int
+    reply: ExpertReply
+
+
+class Unanswered(Message, frozen=True):
+    """An `Ask`, `Locate` or `FindSuffixes` failed; `code` is that of the error (`core.contracts.errors`)."""
+
+    id: int
+    code: str
+    text: str
+
+
+class Cells(Message, frozen=True):
+    """The active cells of a run whose grid is small enough to be known whole, by layer; sent when they change."""
+
+    layers: list[list[tuple[int, ...]]]
+
+
+class Located(Message, frozen=True):
+    """The answer to `Locate`: for each uid its hosts on other peers, best first."""
+
+    id: int
+    hosts: list[list["Place"]]
+
+
+class Suffixes(Message, frozen=True):
+    """The answer to `FindSuffixes`, for each prefix."""
+
+    id: int
+    suffixes: list[list[int]]
+
+
+class Place(msgspec.Struct, frozen=True, array_like=True):
+    """A peer that hosts an expert."""
+
+    peer: str
+    """Its key, as hex digits."""
+    load: float
+    version: int
+    rtt_ms: float | None
+
+
+class Host(Message, frozen=True):
+    """Host these experts from now on, answered by `Hosted`: each uid with the path of the checkpoint file to go on
+    from, or None for the newest one of the run's own folder, or, if that has none, a new expert."""
+
+    id: int
+    experts: dict[str, str | None]
+
+
+class Unhost(Message, frozen=True):
+    """Host these experts no more, answered by `Hosted` once their newest state is saved."""
+
+    id: int
+    uids: list[str]
+
+
+class TakeTrunk(Message, frozen=True):
+    """Go on with this trunk if it is newer than the one here: that of another trainer, from its checkpoint file."""
+
+    path: str
+
+
+class Space(Message, frozen=True):
+    """The answer to `AskSpace`: so many bytes may be written now."""
+
+    id: int
+    bytes: Annotated[int, msgspec.Meta(ge=0)]
+
+
+class Quit(Message, frozen=True):
+    """Save a checkpoint and end."""
+
+
+# compute -> worker
+
+
+class Ready(Message, frozen=True):
+    device: str
+    step: int
+    samples: int
+    notes: tuple[str, ...] = ()
+    """Sentences for the user, such as a checkpoint that was set aside."""
+    expert_bytes: int = 0
+    """Memory that each hosted expert takes."""
+    gpus: bool = False
+    """Whether the installed torch can use graphics processors."""
+
+
+class Placed(Message, frozen=True):
+    """The answer to `SetDevice`."""
+
+    id: int
+    device: str
+    """Where experts and trunk are now, if there is room for them."""
+    label: str
+    """Its name."""
+    last_kernel_end: float
+    """time.monotonic() at the end of the last kernel on the device before."""
+    why: str = ""
+    """A sentence: why it is not the device that was asked for."""
+
+
+class Speed(msgspec.Struct, frozen=True):
+    """Samples a second of forward and backward that one expert alone gets through here."""
+
+    threads: Annotated[int, msgspec.Meta(ge=1, le=4096)]
+    samples_per_s: Annotated[float, msgspec.Meta(gt=0, le=1e12)]
+    device: Annotated[str, msgspec.Meta(max_length=256)] = "cpu"
+    label: Annotated[str, msgspec.Meta(max_length=256)] = ""
+    """The name of a graphics processor."""
+
+
+class Measured(Message, frozen=True):
+    """This PC's speed, as measured now or earlier (`core.compute.benchmark`)."""
+
+    speeds: tuple[Speed, ...]
+    devices: dict[str, float]
+    """Samples a second by device, on the processor with as many threads as one expert is given."""
+    device: str
+    """The one in use; of one that has no room for an expert, the processor."""
+    time: float
+    """Unix time of the newest figure."""
+
+    @property
+    def samples_per_s(self) -> float:
+        """Of the device in use."""
+        return self.devices[self.device]
+
+
+class Work(msgspec.Struct, frozen=True, array_like=True):
+    """What a device has done since the process started."""
+
+    samples: Whole = 0
+    """Trained on: rows of the DMoE layers, such as the tokens of all sequences."""
+    calls: Whole = 0
+    """Expert calls served, ..."""
+    peer_calls: Whole = 0
+    """... and those of them that other peers sent."""
+    rows: Whole = 0
+    """Samples in these calls."""
+    passes: Whole = 0
+    """Passes that served them."""
+    seconds: Annotated[float, msgspec.Meta(ge=0, le=1e10)] = 0.0
+    """For which kernels of training and serving ran."""
+
+    def since(self, before: "Work") -> "Work":
+        """What was done after `before`."""
+        return Work(*(getattr(self, name) - getattr(before, name) for name in self.__struct_fields__))
+
+
+class Progress(Message, frozen=True):
+    """Sent twice a second while training and once a second while stopped: also the sign of life."""
+
+    step: int
+    samples: int
+    samples_per_s: float
+    calls_per_s: float
+    in_flight: int
+    threads: int
+    """In use, which may be fewer than allowed."""
+    loss: float | None
+    experts: list[ExpertStatus]
+    slowest_step_s: float | None = None
+    blocked_s: float | None = None
+    lost: int = 0
+    """Batches dropped since the process started, as no expert answered for any of their samples."""
+    load: float = 0.0
+    """0 idle, 1 busy without pause; above that, the seconds of work that wait."""
+    work: dict[str, Work] = {}
+    """By device: "cpu", or a graphics processor's id."""
+    device: str = "cpu"
+    left_behind: int = 0
+    """Experts that are on another device: there was no room for them."""
+    device_bytes: int = 0
+    """What is taken of a graphics processor's memory."""
+
+
+class Evaluated(Message, frozen=True):
+    point: CurvePoint
+
+
+class Stopped(Message, frozen=True):
+    id: int
+    last_kernel_end: float
+    """time.monotonic() at the end of the last kernel; the clock is the same in both processes."""
+
+
+class Predicted(Message, frozen=True):
+    """Two tensors follow: float32 [classes] probabilities, float32 [8, 8] what the model saw."""
+
+    id: int
+    experts: list[Answer]
+    step: int
+    ms: float
+
+
+class Generated(Message, frozen=True):
+    """The next byte of a text."""
+
+    id: int
+    data: bytes
+    experts: list[Answer]
+    """Who took part in this byte."""
+    ms: float
+
+
+class GenerationEnded(Message, frozen=True):
+    id: int
+    step: int
+
+
+class Served(Message, frozen=True):
+    """The answer to `Serve`; one tensor follows, uint8, the reply's payload."""
+
+    id: int
+    reply: ExpertReply
+
+
+class Ask(Message, frozen=True):
+    """Have another peer's experts called; one tensor follows, uint8, the request's payload. Answered by `Answered` or
+    `Unanswered` within the deadline."""
+
+    id: int
+    peer: str
+    direction: Direction
+    request: ExpertRequest
+    deadline_s: float
+
+
+class Forget(Message, frozen=True):
+    """Nobody waits for the answer to this `Ask` any more: cancel it."""
+
+    id: int
+
+
+class Locate(Message, frozen=True):
+    """Who hosts these experts? Answered by `Located` or `Unanswered`."""
+
+    id: int
+    uids: list[str]
+
+
+class FindSuffixes(Message, frozen=True):
+    """Which coordinates follow these prefixes in the directory? Answered by `Suffixes` or `Unanswered`."""
+
+    id: int
+    layer: int
+    prefixes: list[tuple[int, ...]]
+
+
+class Suspect(Message, frozen=True):
+    """A peer gave answers that cannot be right, or gradients that do harm: `points` strikes (10 ban it for a time)."""
+
+    peer: str
+    points: float
+    why: str
+
+
+class Hosted(Message, frozen=True):
+    """The answer to `Host` and `Unhost`: `failed` names the experts that could not be taken on or saved, and why."""
+
+    id: int
+    failed: dict[str, str]
+
+
+class AskSpace(Message, frozen=True):
+    """A checkpoint is about to be written: `needed` bytes for its next file, `wanted` for all that are left. Answered
+    by `Space`."""
+
+    id: int
+    needed: int
+    wanted: int
+    superseded: bool
+    """Nothing written so far waits to be made a checkpoint: no older state can go any more."""
+
+
+class Refused(Message, frozen=True):
+    """The request could not be answered; `text` says why and what to do."""
+
+    id: int
+    code: str
+    text: str
+
+
+class SavedPart(msgspec.Struct, frozen=True, array_like=True):
+    """A part's file in the run's checkpoint folder, `<sha256>.safetensors`."""
+
+    sha256: str
+    size: int
+    version: int
+
+
+class Saved(Message, frozen=True):
+    step: int
+    time: float
+    seconds: float
+    error: str | None = None
+    """Set if it failed: a sentence such as a full disk; the older checkpoint stays."""
+    parts: dict[str, SavedPart] = {}
+    """By uid, and "trunk"."""
+
+
+class Failed(Message, frozen=True):
+    """Compute cannot go on and ends; `text` says why and what to do."""
+
+    text: str
+    exhausted: bool = False
+    """The system gave no more memory."""
+
+
+class LogText(Message, frozen=True):
+    level: Literal["debug", "info", "warning", "error"]
+    text: str
+
+
+ToCompute = (
+    Configure
+    | Train
+    | Stop
+    | SetThreads
+    | SetShare
+    | SetDevice
+    | Measure
+    | Predict
+    | Generate
+    | StopGenerating
+    | Serve
+    | Cancel
+    | Answered
+    | Unanswered
+    | Cells
+    | Located
+    | Suffixes
+    | Host
+    | Unhost
+    | TakeTrunk
+    | Space
+    | Quit
+)
+ToWorker = (
+    Ready
+    | Placed
+    | Measured
+    | Progress
+    | Evaluated
+    | Stopped
+    | Predicted
+    | Generated
+    | GenerationEnded
+    | Served
+    | Ask
+    | Forget
+    | Locate
+    | FindSuffixes
+    | Suspect
+    | Hosted
+    | AskSpace
+    | Refused
+    | Saved
+    | Failed
+    | LogText
+)
+
+
+class _Header(msgspec.Struct, frozen=True, array_like=True):
+    message: ToCompute | ToWorker
+    shapes: list[Shape]
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(_Header)
+
+
+def encode(message: ToCompute | ToWorker, tensors: Sequence[Tensor] = ()) -> list[Data]:
+    """The frame of a message, as buffers to write one after the other."""
+    header = _encoder.encode(_Header(message, [tensor.shape for tensor in tensors]))
+    payload = sum(tensor.shape.nbytes() for tensor in tensors)
+    return [PREFIX.pack(len(header), payload) + header, *(tensor.data for tensor in tensors)]
+
+
+def sizes(prefix: Data) -> tuple[int, int]:
+    """Header and payload length of a frame.
+
+    Raises:
+        ProtocolError: over the limits; checked before anything is allocated.
+    """
+    header, payload = PREFIX.unpack(prefix)
+    if header > MAX_HEADER or payload > MAX_PAYLOAD:
+        raise ProtocolError(f"A frame of {header} + {payload} bytes is over the limit of the pipe.")
+    return header, payload
+
+
+def decode(header: Data, payload: Data) -> tuple[ToCompute | ToWorker, list[Tensor]]:
+    """The message and the tensors of a frame.
+
+    Raises:
+        ProtocolError: an unknown message, a wrong type, or tensors that do not fill the payload exactly.
+    """
+    try:
+        decoded = _decoder.decode(header)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ProtocolError(f"The pipe carried something unknown: {error}.") from error
+    view, start, tensors = memoryview(payload), 0, []
+    for shape in decoded.shapes:
+        end = start + shape.nbytes()
+        tensors.append(Tensor(shape, view[start:end]))
+        start = end
+    if start != len(payload):
+        raise ProtocolError(f"The pipe carried {len(payload)} bytes for tensors of {start}.")
+    return decoded.message, tensors

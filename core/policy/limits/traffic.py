@@ -1,0 +1,60 @@
+"""Bytes over the network, by kind for people to read and by calendar month for the quota."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+
+from core.community.days import month
+from core.community.ledger import Ledger
+from core.contracts.ledger import Amounts
+
+REST = "other"
+"""What is in no call: headers, acknowledgements, and what is still under way. That is counted where it belongs once its
+call has ended, so this may fall by as much."""
+LAST_S = 2.0
+"""The rest of a month's traffic lasts at least so long each way: what moves between two counts is less than is left."""
+LINE = 250e6
+"""Bytes a second that no line of a volunteer passes."""
+SLOWEST = 50e3
+"""Bytes a second at the very end: a few seconds more, and no call waits for minutes."""
+STEP = 1.25
+"""From one rate to the next: peers are not told of each byte."""
+Moved = tuple[int, int]
+"""Bytes received and sent."""
+
+
+def brake(left: int) -> float:
+    """Bytes a second, each way, when so many are left of the month's traffic; 0: as many as the line takes."""
+    rate = max(SLOWEST, left / LAST_S)
+    return 0.0 if rate > LINE else STEP ** math.floor(math.log(rate, STEP))
+
+
+class Traffic:
+    """Counts what this process moves, by kind, in the ledger: experts' calls, copies of checkpoints, the DHT ..."""
+
+    def __init__(self, ledger: Ledger, run: str) -> None:
+        """Args: what keeps the counts, and for which run."""
+        self._ledger, self._run = ledger, run
+        self._whole: Moved = (0, 0)
+        self._seen: dict[str, Moved] = {}
+
+    def count(self, moved: Moved, by_method: Mapping[str, Moved], now: float) -> int:
+        """Note what was moved since this was asked last; the bytes of this month (local time), both ways.
+
+        Args: bytes of the whole transport since the start; of calls by method, such as "expert.forward"; unix time.
+        """
+        self._whole = max(moved[0], self._whole[0]), max(moved[1], self._whole[1])
+        received, sent = Counter[str](), Counter[str]()
+        for method, (into, out) in by_method.items():
+            kind = method.partition(".")[0]
+            received[kind] += into
+            sent[kind] += out
+        kinds = {kind: (received[kind], sent[kind]) for kind in received}
+        kinds[REST] = self._whole[0] - received.total(), self._whole[1] - sent.total()
+        for kind, total in kinds.items():
+            before, self._seen[kind] = self._seen.get(kind, (0, 0)), total
+            if total != before:
+                amounts = Amounts(bytes_in=total[0] - before[0], bytes_out=total[1] - before[1])
+                self._ledger.add(self._run, f"network.{kind}", amounts)
+        this = self._ledger.days.sum(month(now))
+        return this.bytes_in + this.bytes_out

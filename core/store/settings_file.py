@@ -1,0 +1,181 @@
+"""The data folder and the settings file in it: read, brought to the newest version, written atomically."""
+
+import codecs
+import contextlib
+import dataclasses
+import logging
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import platformdirs
+
+from core.contracts.errors import DataFolderError, SettingsError
+from core.contracts.settings import Settings, convert
+
+log = logging.getLogger(__name__)
+
+VERSION = 3
+FILE = "settings.json"
+Document = dict[str, Any]
+
+
+def _from_1(document: Document) -> Document:
+    """Version 2 brought profiles: threads that were chosen by hand belong to none."""
+    return {**document, "profile": "own"} if document.get("threads") else document
+
+
+def _from_2(document: Document) -> Document:
+    """Version 3 counts a month's traffic in MB, for lines that have few."""
+    quota = document.pop("quota_gb", 0)
+    return {**document, "quota_mb": 1000 * quota if isinstance(quota, int) else quota}
+
+
+MIGRATIONS: dict[int, Callable[[Document], Document]] = {1: _from_1, 2: _from_2}
+"""What makes a document of a version one of the next."""
+
+
+def data_path(chosen: Path | None) -> Path:
+    """The folder of all of Hearth's data: the chosen one, else the platform's standard one."""
+    return (chosen or platformdirs.user_data_path("Hearth", appauthor=False)).absolute()
+
+
+def data_folder(chosen: Path | None) -> Path:
+    """`data_path`, made if missing and checked.
+
+    Raises:
+        DataFolderError: it cannot be made or written.
+    """
+    folder = data_path(chosen)
+    try:
+        os.fspath(folder).encode()
+    except UnicodeEncodeError:
+        raise DataFolderError(
+            f"The name of the data folder {os.fsencode(folder)!r} is not UTF-8. Choose another with --data-dir."
+        ) from None
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError as error:
+        raise DataFolderError(
+            f"The data folder {folder} cannot be written: {error.strerror}. "
+            "Make it writable, or choose another with --data-dir."
+        ) from error
+
+
+def load(folder: Path) -> tuple[Settings, str | None]:
+    """The settings of a data folder, and a sentence for the user if the file could not be used as it is.
+
+    An unreadable file is set aside under a new name, never deleted, and the defaults are used. A value that cannot be
+    costs no other one: who chose to be left alone while here is not trained on for a typing error elsewhere. Of such a
+    file, and of one that a newer Hearth has written, a copy is kept, and what this one understands is used.
+    """
+    path = folder / FILE
+    try:
+        document = msgspec.json.decode(path.read_bytes().removeprefix(codecs.BOM_UTF8), type=Document)
+        version = document.pop("version", 1)
+        if not isinstance(version, int) or version < 1:
+            raise SettingsError(f"There is no version {version!r} of it.")
+        if version > VERSION:
+            return _understood(document)[0], _keep_newer(path, version)
+        for step in range(version, VERSION):
+            document = MIGRATIONS[step](document)
+        settings, wrong = _understood(document)
+        return settings, _keep_wrong(path, settings, wrong) if wrong else None
+    except FileNotFoundError:
+        return Settings(), None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, SettingsError, OSError) as error:
+        try:
+            kept = f"It was kept as {path.replace(aside(path)).name}."
+        except OSError:
+            kept = "It was left as it is."
+        return Settings(), f"The settings file could not be read ({error}). {kept} The defaults are in use."
+
+
+def _known(document: Document) -> Document:
+    known = {field.name for field in dataclasses.fields(Settings)}
+    for name in sorted(set(document) - known):
+        log.warning("%s: ignoring the unknown setting %r", FILE, name)
+    return {name: value for name, value in document.items() if name in known}
+
+
+def _understood(document: Document) -> tuple[Settings, list[str]]:
+    """The settings without those values that cannot be, and the names of these."""
+    values, wrong = _known(document), []
+    for name, value in list(values.items()):
+        try:
+            convert({name: value})
+        except SettingsError as error:
+            log.warning("%s: ignoring %s: %s", FILE, name, error)
+            wrong.append(name)
+            del values[name]
+    return convert(values), wrong
+
+
+def _keep_wrong(path: Path, settings: Settings, wrong: list[str]) -> str:
+    """Write the file anew without the values that cannot be, if a copy of the old one can be kept; what to say."""
+    labels = [field.metadata["label"] for field in dataclasses.fields(Settings) if field.name in wrong]
+    copy = aside(path)
+    kept = ""
+    with contextlib.suppress(OSError, DataFolderError):
+        shutil.copyfile(path, copy)
+        kept = f" The old file was kept as {copy.name}."
+        save(path.parent, settings)
+    quoted = ", ".join(f"“{label}”" for label in labels)
+    return f"The settings file had impossible values for {quoted}: the defaults are in use for them.{kept}"
+
+
+def _keep_newer(path: Path, version: int) -> str:
+    copy = path.with_name(f"settings.version-{version}.json")
+    with contextlib.suppress(OSError):
+        shutil.copyfile(path, copy)
+        return (
+            "The settings file is of a newer Hearth. What this one understands is in use; the file is also kept as "
+            f"{copy.name}."
+        )
+    return "The settings file is of a newer Hearth. What this one understands is in use; a change writes it anew."
+
+
+def save(folder: Path, settings: Settings) -> None:
+    """Write the settings atomically.
+
+    Raises:
+        DataFolderError: the folder cannot be written; the old file stays.
+    """
+    write_atomically(folder / FILE, encoded(settings))
+
+
+def encoded(settings: Settings) -> bytes:
+    """The content of the file."""
+    document = {"version": VERSION, **dataclasses.asdict(settings)}
+    return msgspec.json.format(msgspec.json.encode(document))
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Replace `path` by `data`, or leave it as it was.
+
+    Raises:
+        DataFolderError: the disk is full or the folder cannot be written.
+    """
+    partial = path.with_name(path.name + ".partial")
+    try:
+        with partial.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):  # in a folder that is read-only by now even this is refused
+            partial.unlink()
+        raise DataFolderError(f"{path} could not be written: {error.strerror}. The old file stays.") from error
+
+
+def aside(path: Path) -> Path:
+    """Where a file that cannot be used is kept."""
+    return path.with_name(f"{path.stem}.bad-{time.strftime('%Y%m%d-%H%M%S')}{path.suffix}")

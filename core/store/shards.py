@@ -1,0 +1,119 @@
+"""A run's text as shards: files that are named by their hash, so that peers can give them to each other.
+
+The text is that of `pydoc_data.topics`, Python's language reference, which differs by Python's version: the manifest
+lists the shards of one version, in their order. `python -m core.store.shards` prints the list for this Python.
+"""
+
+import hashlib
+import sys
+from pathlib import Path
+
+import msgspec
+
+from core.contracts.errors import DataError, DataFolderError
+from core.contracts.manifest import Manifest, Shard
+
+FOLDER = "data"
+"""Inside the run's folder."""
+SHARDS = 8
+"""Into which a new list cuts the text; the last one is held out."""
+
+
+def missing(manifest: Manifest, folder: Path) -> list[Shard]:
+    """The shards that are not in the run's folder, or are damaged there."""
+    return [shard for shard in dict.fromkeys(manifest.shards) if _read(folder, shard) is None]
+
+
+def accept(folder: Path, shard: Shard, data: bytes) -> None:
+    """Keep a shard that came from elsewhere.
+
+    Raises:
+        DataError: the data are not those of the shard; nothing is kept.
+        DataFolderError: they cannot be written.
+    """
+    if not _is(shard, data):
+        raise DataError(f"{len(data)} bytes that came for a part of the run's text are not what its hash says.")
+    path = folder / FOLDER / shard.sha256
+    partial = path.with_suffix(".partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_bytes(data)
+        partial.replace(path)
+    except OSError as error:
+        raise DataFolderError(f"{path} cannot be written: {error.strerror}.") from error
+
+
+def prepare(manifest: Manifest, folder: Path) -> list[Shard]:
+    """Make what this Python's own text can give; returns what is still missing.
+
+    Raises:
+        DataFolderError: a shard cannot be written.
+    """
+    wanted = missing(manifest, folder)
+    if wanted:
+        text, start = local_text(), 0
+        for shard in manifest.shards:
+            data = text[start : start + shard.size]
+            start += shard.size
+            if shard in wanted and _is(shard, data):
+                accept(folder, shard, data)
+    return missing(manifest, folder) if wanted else []
+
+
+def read(manifest: Manifest, folder: Path) -> tuple[bytes, bytes]:
+    """The text to train on and the text that is held out.
+
+    Raises:
+        DataError: shards are missing and this Python's text does not have them.
+        DataFolderError: a shard cannot be written.
+    """
+    if wanted := prepare(manifest, folder):
+        raise DataError(
+            f"{len(wanted)} of {len(manifest.shards)} parts of the text of the run {manifest.run} are missing here: "
+            f"Python {sys.version_info.major}.{sys.version_info.minor} comes with another text. They are fetched from "
+            "peers that have them as soon as one is connected (hearth worker --bootstrap); Python 3.11 has them all."
+        )
+    parts: dict[bool, list[bytes]] = {False: [], True: []}
+    for shard in manifest.shards:
+        parts[shard.held_out].append(_read(folder, shard) or b"")
+    return b"".join(parts[False]), b"".join(parts[True])
+
+
+def local_text() -> bytes:
+    """The text of this Python; nothing if it comes without."""
+    try:
+        from pydoc_data.topics import topics
+    except ImportError:
+        return b""
+    return "\n".join(topics.values()).encode()
+
+
+def _is(shard: Shard, data: bytes) -> bool:
+    return len(data) == shard.size and hashlib.sha256(data).hexdigest() == shard.sha256
+
+
+def _read(folder: Path, shard: Shard) -> bytes | None:
+    """A shard's bytes, if they are there and right."""
+    path = folder / FOLDER / shard.sha256
+    try:
+        if path.stat().st_size != shard.size:
+            return None
+        data = path.read_bytes()
+    except OSError:
+        return None
+    return data if _is(shard, data) else None
+
+
+def cut(text: bytes) -> list[Shard]:
+    """The list of a text's shards, for a manifest."""
+    size = -(-len(text) // SHARDS)
+    parts = [text[start : start + size] for start in range(0, len(text), size)]
+    digests = [hashlib.sha256(part).hexdigest() for part in parts]
+    return [
+        Shard(digest, len(part), held_out=index == len(parts) - 1)
+        for index, (digest, part) in enumerate(zip(digests, parts, strict=True))
+    ]
+
+
+if __name__ == "__main__":
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(cut(local_text()))).decode() + "\n")

@@ -1,0 +1,436 @@
+"""Keeps this PC's experts in step with the swarm: looks at who hosts what, plans (`core.swarm.placement`), acts."""
+
+import asyncio
+import contextlib
+import logging
+import random
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Protocol
+
+import msgspec
+
+from core.contracts.errors import CallRefused, ComputeError, HearthError, NetworkError
+from core.dht.node import DHTNode
+from core.experts.dht_directory import EXPIRY_S, DHTDirectory
+from core.experts.directory import HostState
+from core.experts.grid import Uid
+from core.identity import PeerId, parse_peer, peer_text
+from core.net.rpc import Context, RpcNode
+from core.store.blobs import Blob, Sha256, Size, Version
+from core.swarm import placement
+from core.swarm.leavers import Leaving
+from core.swarm.members import Hello, HelloReply, Members
+from core.swarm.outlook import Outlook
+from core.swarm.placement import MOVES, Member, Plan, View
+from core.swarm.replication import Copies, Copy
+from core.worker.compute.hosting_orders import Orders
+
+log = logging.getLogger(__name__)
+
+TICK_S = 5.0
+"""Between two looks at the swarm."""
+BURIED_S = 2.0
+"""From the news of a peer's end to the next look: who publishes records of thousands that are none makes no hurry."""
+LONELY_S = 10.0
+"""Without any contact for so long, this PC claims what it hosts alone, and gives way when others turn up."""
+SETTLE_S = 3.0
+"""From the first contact to the first claim: others who start at the same time are known by then."""
+GUESSED_CAPACITY = 32
+"""Until compute has told what an expert takes, and how fast it is here; none is taken on before."""
+CHUNK = 16
+"""Experts taken on together: the first ones serve while the others are loaded."""
+NEWER_S = 30.0
+"""Between two looks for a newer state of what is hosted here, such as that of a peer that was away."""
+NEWER = 256
+YOUNG_S = 600.0
+"""For so long after a claim a newer state is taken over, or the expert left to a host that has one; later nobody takes
+an expert away by naming a high version."""
+AWAY_S = EXPIRY_S
+"""Who was frozen, asleep or cut off for so long may have been replaced: all its claims are young again."""
+HEADER_BYTES = 1 << 20
+"""Of a checkpoint file, at most (`core.store.part_header`)."""
+TAKERS = 256
+"""Peers remembered to whom something was handed over."""
+HANDOVER_S = 30.0
+"""For a host to save and let go of some experts."""
+
+
+class Handover(msgspec.Struct, frozen=True, array_like=True):
+    """I have room: give me so many of your experts."""
+
+    count: Annotated[int, msgspec.Meta(ge=1, le=MOVES)]
+
+
+class Given(msgspec.Struct, frozen=True, array_like=True):
+    """An expert that its host has let go, and the file with its newest state (None: never trained)."""
+
+    uid: Annotated[str, msgspec.Meta(max_length=64)]
+    version: Version = 0
+    sha256: Sha256 | None = None
+    size: Size = 8
+
+
+class HandoverReply(msgspec.Struct, frozen=True, array_like=True):
+    given: Annotated[tuple[Given, ...], msgspec.Meta(max_length=MOVES)]
+
+
+class Compute(Protocol):
+    """What is asked of the supervisor of compute."""
+
+    orders: Orders
+    life: int
+    expert_bytes: int
+    load: float
+
+    @property
+    def expert_samples_per_s(self) -> float:
+        """What one expert gets through here; 0: not known yet."""
+
+    @property
+    def wanted(self) -> bool:
+        """Whether compute shall be at work."""
+
+    @property
+    def at_work(self) -> bool:
+        """Whether it is."""
+
+    @property
+    def saving(self) -> bool:
+        """Whether it has stopped, and not saved yet what it had trained."""
+
+    def versions(self) -> dict[Uid, int]:
+        """Of the experts in it."""
+
+
+class Hosting:
+    """Use as `async with Hosting(...)`, inside the directory's and the copies' own."""
+
+    def __init__(self, node: RpcNode, dht: DHTNode, directory: DHTDirectory, copies: Copies, compute: Compute) -> None:
+        self._node, self._dht, self._directory, self._copies, self._compute = node, dht, directory, copies, compute
+        self._grid = directory.grid
+        self._members = Members(self._grid.run, node, dht, directory)
+        leaving = Leaving(node, copies, self._is_coming)
+        self._outlook = Outlook(self._members, directory, copies, leaving)
+        self._me = self._members.me
+        self.hosts = True
+        """Whether this PC takes experts on at all."""
+        self.frozen = False
+        """Whether this PC may not use the network: it keeps what it hosts, as if it were cut off."""
+        self.alone = False
+        """Whether there is nobody to look for."""
+        self.named = True
+        """Whether peers are known by name, and not just looked for in the local network."""
+        self.memory_bytes = 1 << 30
+        """What the experts may use."""
+        self.room: Callable[[int], int] = lambda able: able
+        """How many of so many experts the disk has room for."""
+        self.changed: Callable[[], None] = lambda: None
+        """Called when `hosted` has changed."""
+        self._claimed: dict[Uid, float] = {}
+        """What others may call, and since when."""
+        self._loaded: set[Uid] = set()
+        self._life = 0
+        self._view: View | None = None
+        self._acting = asyncio.Lock()
+        self._gave: dict[str, list[Uid]] = {}
+        """What was handed over last, by peer."""
+        self._began = self._compared = time.monotonic()
+        self._present = time.time()
+        """When this PC was last awake and in contact with others; by the wall clock, which goes on while it sleeps."""
+        self._joined: float | None = None
+        self._wake = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        node.register("host.hello", Hello, self._hello)
+        node.register("host.handover", Handover, self._hand_over, cost=16.0)
+        copies.keepers, copies.hosts = self._keepers, self._hosts
+        self._members.buried = lambda: asyncio.get_running_loop().call_later(BURIED_S, self._wake.set)
+
+    async def __aenter__(self) -> "Hosting":
+        self._began = time.monotonic()
+        self._task = asyncio.create_task(self._run(), name="hosting")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._task:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        with contextlib.suppress(HearthError, TimeoutError):
+            async with asyncio.timeout(1.0):
+                await self._members.leave()
+
+    async def withdraw(self) -> None:
+        """Tell all that this peer is gone, for as long as it is frozen.
+
+        Raises:
+            HearthError: nobody heard it; its records expire.
+        """
+        self.frozen, self._view = True, None
+        await self._members.leave()
+
+    def lonely(self) -> bool:
+        """Whether nobody is known who could host experts: compute begins with all of them, as if there were no network,
+        and leaves those to others that these turn out to host. A grid that takes several plans is claimed by and by."""
+        waited = time.monotonic() - self._began >= LONELY_S
+        nobody = self.frozen or (not self._dht.contacts() and (waited or not self.named))
+        return self.hosts and nobody and self._grid.layers * self._grid.cells <= placement.CLAIMS
+
+    def look(self) -> None:
+        """Compute has begun or stopped: what is hosted here changes."""
+        self._follow_compute()
+        self._wake.set()
+
+    def hosted(self) -> dict[Uid, HostState]:
+        """The experts that other peers may call now."""
+        if not self._compute.at_work:
+            return {}
+        versions = self._compute.versions()
+        return {uid: HostState(self._compute.load, versions.get(uid, 0)) for uid in self._claimed}
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                if self.frozen:
+                    self._follow_compute()
+                else:
+                    await self._tick()
+            except HearthError as error:
+                log.warning("What this PC hosts could not be brought up to date: %s", error)
+            except Exception:  # whatever others tell, this PC goes on hosting
+                log.exception("What this PC hosts could not be brought up to date.")
+            rest_s = TICK_S * random.uniform(0.8, 1.0) if self._may_begin() else SETTLE_S / 3
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(rest_s):
+                    await self._wake.wait()
+            self._wake.clear()
+
+    async def _tick(self) -> None:
+        self._may_begin()  # notes when this PC joined
+        self._follow_compute()
+        self._note_absence()
+        await self._members.introduce(self._self())
+        members = await self._members.look(self._self())
+        if self._may_begin() and self.hosts and self._compute.at_work and self._compute.expert_samples_per_s:
+            versions = self._compute.versions()
+            view = await self._outlook.look(members, {uid: versions.get(uid, 0) for uid in self._claimed})
+            young = self._young()
+            self._view = view._replace(rivals={uid: rivals for uid, rivals in view.rivals.items() if uid in young})
+            plan = placement.plan(self._view, self._me, time.monotonic())
+            async with self._acting:
+                await self._act(plan)
+
+    def _follow_compute(self) -> None:
+        """A new process hosts what it began with, one that gives the machine back claims nothing."""
+        compute = self._compute
+        if compute.life != self._life or not compute.at_work:
+            self._outlook.ended(self._claimed)
+            self._claimed.clear()
+            self._view = None
+        if compute.life != self._life:
+            self._loaded.clear()
+            if compute.at_work:  # only then has it told
+                self._life = compute.life
+                self._loaded = set(compute.versions())
+
+    def _note_absence(self) -> None:
+        now = time.time()
+        if now - self._present > AWAY_S:
+            self._claimed = dict.fromkeys(self._claimed, time.monotonic())
+        if self._dht.contacts():
+            self._present = now
+
+    def _young(self) -> set[Uid]:
+        """What was claimed not long ago."""
+        now = time.monotonic()
+        return {uid for uid, since in self._claimed.items() if now - since < YOUNG_S}
+
+    def _may_begin(self) -> bool:
+        """Whether enough is known of the others, or it is clear that there are none."""
+        now = time.monotonic()
+        if self._dht.contacts():
+            self._joined = self._joined or now
+            return now - self._joined >= SETTLE_S
+        return self.alone or now - self._began >= LONELY_S
+
+    # What is known of the swarm
+
+    @property
+    def capacity(self) -> int:
+        """How many experts this PC can host."""
+        compute = self._compute
+        if not compute.expert_bytes or not compute.expert_samples_per_s:
+            return GUESSED_CAPACITY
+        able = placement.capacity(self.memory_bytes, compute.expert_bytes, compute.expert_samples_per_s)
+        return self.room(min(able, self._grid.layers * self._grid.cells))
+
+    def _self(self) -> Member:
+        """What this PC can and does host."""
+        if self._compute.expert_bytes:  # in memory there are gradients as well
+            self._copies.expert_bytes = self._compute.expert_bytes + HEADER_BYTES
+        return Member(self.capacity if self.hosts and self._compute.wanted else 0, len(self._claimed))
+
+    def _keepers(self, part: str) -> list[str]:
+        """The other members, in the order in which they are asked to keep a part's newest state."""
+        others = (peer for peer in self._members.known if peer != self._me)
+        return sorted(others, key=lambda peer: placement.rank(part, peer))
+
+    async def _hosts(self, part: str) -> set[PeerId]:
+        """The living hosts of an expert, this peer included."""
+        uid = Uid.parse(part)
+        others = (await self._members.hosts([uid]))[uid].hosts
+        return {parse_peer(peer) for peer in [*others, *([self._me] if uid in self._claimed else [])]}
+
+    # Acting
+
+    async def _act(self, plan: Plan) -> None:
+        with contextlib.suppress(ComputeError):  # it has stopped or ended meanwhile, and so has all that was planned
+            await self._drop(self._loaded - self._claimed.keys() - set(plan.claims), "others have it now")
+            await self._yield(plan.yields)
+            await self._drop(plan.releases, "this PC has no room for it, or others need it less")
+            for start in range(0, len(plan.claims), CHUNK):
+                await self._claim(plan.claims[start : start + CHUNK])
+            if plan.ask:
+                await self._ask(*plan.ask)
+            await self._look_for_newer()
+
+    async def _claim(self, claims: Sequence[Uid]) -> None:
+        """Host what is still vacant, from its newest checkpoint."""
+        versions, found = self._compute.versions(), self._outlook.copies
+        paths = await asyncio.gather(
+            *(self._copies.newest(str(uid), found.get(uid, ()), versions.get(uid, 0)) for uid in claims)
+        )
+        await self._host(dict(zip(claims, paths, strict=True)))
+        taken = [(uid, path) for uid, path in zip(claims, paths, strict=True) if uid in self._claimed]
+        if adopted := [uid for uid, path in taken if path]:
+            log.info("Adopted %s, which nobody hosted, from the newest checkpoint.", _names(adopted))
+        if new := [uid for uid, path in taken if not path]:
+            log.info("Claimed %s, which nobody hosted.", _names(new))
+
+    async def _host(self, experts: Mapping[Uid, Path | None]) -> None:
+        """Have compute host experts, and tell everybody."""
+        if not experts:
+            return
+        failed = await self._compute.orders.host(experts)
+        for text, why in failed.items():
+            log.error("Expert %s could not be taken on: %s", text, why)
+            path = experts[Uid.parse(text)]
+            if path is not None and self._compute.at_work:  # the next look tries the copy before it
+                self._copies.reject(path.stem, why)
+        taken = {uid for uid in experts if str(uid) not in failed}
+        self._loaded |= taken
+        if self._compute.at_work:
+            for uid in taken:
+                self._claimed.setdefault(uid, time.monotonic())
+            self.changed()
+
+    async def _yield(self, yields: Mapping[Uid, str]) -> None:
+        """Leave experts to hosts that have a better claim, once these have said so themselves."""
+        for winner in set(yields.values()):
+            uids = [uid for uid, better in yields.items() if better == winner]
+            versions, mine = await self._members.confirm(winner, uids), self._compute.versions()
+            lost = [
+                uid for uid, v in versions.items() if placement.wins((v, winner), (mine.get(uid, 0), self._me), uid)
+            ]
+            await self._drop(lost, f"{winner[:8]} has the better claim")
+
+    async def _ask(self, giver: str, count: int) -> None:
+        """Have a host that has more than its share hand over some of its experts."""
+        peer = parse_peer(giver)
+        try:
+            reply, _ = await self._node.call(
+                peer, "host.handover", Handover(count), HandoverReply, deadline_s=HANDOVER_S
+            )
+        except NetworkError as error:
+            log.info("Peer %s hands nothing over now: %s", giver[:8], error)
+            return
+        given = {uid: given for given in reply.given if (uid := Uid.parse(given.uid)) in self._grid}
+        paths = await asyncio.gather(*(self._fetch(given, peer) for given in given.values()))
+        whole = {
+            uid: path for (uid, told), path in zip(given.items(), paths, strict=True) if path or told.sha256 is None
+        }
+        await self._host(whole)
+        if whole:
+            log.info("Took over %s from %s, which hosts more than its share.", _names(whole), giver[:8])
+
+    async def _fetch(self, given: Given, giver: PeerId) -> Path | None:
+        if given.sha256 is None:
+            return None
+        copy = Copy(giver, Blob(given.uid, given.version, given.sha256, given.size))
+        return await self._copies.newest(given.uid, [copy])
+
+    async def _look_for_newer(self) -> None:
+        """A peer that was away may come back with a newer state of what was claimed here not long ago."""
+        now = time.monotonic()
+        if now - self._compared < NEWER_S:
+            return
+        self._compared = now
+        young = list(self._young())
+        looked = random.sample(young, min(NEWER, len(young)))
+        found, versions = await self._outlook.find_copies(looked), self._compute.versions()
+        newer = {uid: await self._copies.newest(str(uid), c, versions.get(uid, 0)) for uid, c in found.items()}
+        newer = {uid: path for uid, path in newer.items() if path and uid in self._claimed}
+        if newer:
+            log.info("Went on with a newer state of %s, which another peer had.", _names(newer))
+            await self._host(newer)
+
+    async def _drop(self, uids: Iterable[Uid], why: str) -> list[Uid]:
+        """Save experts and host them no more, but for those that could not be saved. Returns those that are gone."""
+        wanted = set(uids) & self._loaded
+        if not wanted:
+            return []
+        claimed = {uid: since for uid in wanted if (since := self._claimed.pop(uid, None)) is not None}
+        if claimed:
+            log.info("No longer hosting %s: %s.", _names(claimed), why)
+        self.changed()
+        failed = await self._compute.orders.unhost(wanted)
+        gone = [uid for uid in sorted(wanted) if str(uid) not in failed]
+        self._loaded.difference_update(gone)
+        for text, error in failed.items():
+            log.error("Expert %s could not be saved, and stays: %s", text, error)
+        self._claimed.update({uid: since for uid, since in claimed.items() if str(uid) in failed})
+        return gone
+
+    # What others ask
+
+    def _hello(self, request: Hello, payload: bytes, context: Context) -> HelloReply:
+        hosted = self.hosted() if request.uids else {}
+        by_name = {str(uid): state.version for uid, state in hosted.items()}
+        return HelloReply(tuple(by_name.get(uid, -1) for uid in request.uids))
+
+    async def _hand_over(self, request: Handover, payload: bytes, context: Context) -> HandoverReply:
+        """Give experts to a peer that has fewer, as far as this one has more than its share."""
+        peer, view = peer_text(context.peer), self._view
+        if view is None or self._acting.locked():
+            raise CallRefused("This peer is not at rest. Ask again in a moment.")
+        async with self._acting:
+            self._view = None  # what others see of this PC changes: once a look at most
+            taker = view.members.get(peer, Member(0, 0))
+            if taker.hosted >= min(taker.capacity, len(view.mine)):
+                return HandoverReply(())
+            before = self._gave.pop(peer, [])
+            if before and not await self._members.confirm(peer, before):
+                self._gave[peer] = before
+                raise CallRefused("You host nothing of what this peer gave you. Host it first.")
+            count = min(request.count, placement.surplus(view, self._me))
+            uids = placement.to_give(view.mine.keys() & self._claimed.keys(), count, peer)
+            gone = await self._drop(uids, f"handed over to {peer[:8]}, which has room")
+            self._gave[peer] = gone
+            if len(self._gave) > TAKERS:
+                del self._gave[next(iter(self._gave))]
+            return HandoverReply(tuple(map(self._given, gone)))
+
+    def _is_coming(self, uid: Uid) -> bool:
+        """Whether an expert that is not hosted any more is still to be saved, or about to be hosted again."""
+        there = uid in self._loaded and uid not in self._claimed
+        return there and (self._compute.at_work or self._compute.saving)
+
+    def _given(self, uid: Uid) -> Given:
+        blob = self._copies.own(str(uid))
+        return Given(str(uid), blob.version, blob.sha256, blob.size) if blob else Given(str(uid))
+
+
+def _names(uids: Iterable[Uid]) -> str:
+    """The uids, or their number if they are many."""
+    names = sorted(map(str, uids))
+    return ", ".join(names) if len(names) <= 4 else f"{len(names)} experts ({names[0]} to {names[-1]})"

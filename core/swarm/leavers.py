@@ -1,0 +1,90 @@
+"""What a host that leaves says of its experts: which state is the newest, and whether a newer one is still being saved.
+
+Its tombstones name it; who adopts what it left asks it first, so that an expert goes on from where it was left, however
+long the disk of its host takes, and whatever the directory and other keepers know by then.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Annotated, NamedTuple
+
+import msgspec
+
+from core.contracts.errors import NetworkError
+from core.experts.grid import Uid
+from core.identity import PeerId
+from core.net.rpc import Context, RpcNode
+from core.store.blobs import Blob, Sha256, Size, Version
+from core.swarm.replication import Copies, Copy
+
+ANSWER_S = 4.0
+MAX_NAMED = 256
+ASKED = 16
+"""Leavers asked at one look: anybody can publish tombstones of experts that it never had."""
+
+
+class AskNewest(msgspec.Struct, frozen=True, array_like=True):
+    """Which states of these experts are your newest?"""
+
+    uids: Annotated[tuple[Annotated[str, msgspec.Meta(max_length=64)], ...], msgspec.Meta(max_length=MAX_NAMED)]
+
+
+class Newest(msgspec.Struct, frozen=True, array_like=True):
+    version: Version = 0
+    sha256: Sha256 | None = None
+    """None: it was never trained."""
+    size: Size = 8
+    coming: bool = False
+    """A newer one is about to be saved, or the expert hosted again."""
+
+
+class NewestReply(msgspec.Struct, frozen=True, array_like=True):
+    states: Annotated[tuple[Newest, ...], msgspec.Meta(max_length=MAX_NAMED)]
+
+
+class Word(NamedTuple):
+    """Of those that left an expert and answered."""
+
+    copies: list[Copy]
+    coming: bool
+
+
+class Leaving:
+    """Both sides: what is asked of leavers, and what this peer answers as one."""
+
+    def __init__(self, node: RpcNode, copies: Copies, coming: Callable[[Uid], bool]) -> None:
+        """Args: the network, the states on this disk, whether a newer one of an expert will be."""
+        self._node, self._copies, self._coming = node, copies, coming
+        node.register("host.newest", AskNewest, self._answer)
+
+    async def ask(self, left: Mapping[Uid, Iterable[PeerId]]) -> dict[Uid, Word]:
+        """What those say that left each expert; nothing of an expert for which nobody answers."""
+        by_peer: dict[PeerId, list[Uid]] = {}
+        for uid, peers in left.items():
+            for peer in peers:
+                by_peer.setdefault(peer, []).append(uid)
+        asked = random.sample(sorted(by_peer), min(ASKED, len(by_peer)))
+        answers = await asyncio.gather(*(self._ask(peer, by_peer[peer][:MAX_NAMED]) for peer in asked))
+        words: dict[Uid, Word] = {}
+        for peer, states in zip(asked, answers, strict=True):
+            for uid, state in zip(by_peer[peer], states, strict=False):
+                word = words.get(uid, Word([], False))
+                copies = [Copy(peer, Blob(str(uid), state.version, state.sha256, state.size))] if state.sha256 else []
+                words[uid] = Word(word.copies + copies, word.coming or state.coming)
+        return words
+
+    async def _ask(self, peer: PeerId, uids: Sequence[Uid]) -> Sequence[Newest]:
+        try:
+            request = AskNewest(tuple(map(str, uids)))
+            reply, _ = await self._node.call(peer, "host.newest", request, NewestReply, deadline_s=ANSWER_S)
+        except NetworkError:
+            return ()
+        return reply.states
+
+    def _answer(self, request: AskNewest, payload: bytes, context: Context) -> NewestReply:
+        return NewestReply(tuple(self._state(Uid.parse(text)) for text in request.uids))
+
+    def _state(self, uid: Uid) -> Newest:
+        blob, coming = self._copies.own(str(uid)), self._coming(uid)
+        return Newest(blob.version, blob.sha256, blob.size, coming) if blob else Newest(coming=coming)

@@ -1,0 +1,189 @@
+"""The peers of a run: each tells in the DHT what it can host; who does not answer any more is found out early.
+
+Who was banned not long ago is as good as dead here, also when the ban is over: what it hosts is hosted anew by those
+who know it, and it is handed nothing.
+"""
+
+import asyncio
+import contextlib
+import logging
+import random
+import time
+from collections.abc import Callable, Sequence
+from typing import Annotated, NamedTuple
+
+import msgspec
+
+from core.contracts.errors import CallRefused, NetworkError, RemoteFault
+from core.dht.node import DHTNode
+from core.dht.records import own_subkey
+from core.experts.dht_directory import EXPIRY_S, DHTDirectory
+from core.experts.grid import Uid
+from core.identity import PeerId, parse_peer, peer_text
+from core.net.rpc import RpcNode
+from core.swarm.placement import Member, rank
+
+log = logging.getLogger(__name__)
+
+INTRODUCE_S = 20.0
+HELLO_S = 4.0
+HELLOS = 2
+"""Unanswered ones after which a peer is taken for dead."""
+CHECKED = 2
+"""Members that are greeted at each look although nothing was heard of their end."""
+BELIEVED_S = 120.0
+"""A peer that was taken for dead and was not is left to its records for so long: it is just not reached from here."""
+MAX_MEMBERS = 512
+"""Those known longest; anybody can publish records of peers that are none."""
+MAX_NAMED = 256
+Uids = Annotated[tuple[Annotated[str, msgspec.Meta(max_length=64)], ...], msgspec.Meta(max_length=MAX_NAMED)]
+
+
+class Hello(msgspec.Struct, frozen=True, array_like=True):
+    """Are you there, and which versions of these experts do you host?"""
+
+    uids: Uids = ()
+
+
+class HelloReply(msgspec.Struct, frozen=True, array_like=True):
+    versions: Annotated[tuple[Annotated[int, msgspec.Meta(ge=-1, lt=2**53)], ...], msgspec.Meta(max_length=MAX_NAMED)]
+    """Of each; -1: not hosted."""
+
+
+class _MemberRecord(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    capacity: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
+    hosted: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
+
+
+class Hosted(NamedTuple):
+    """An expert as others have it."""
+
+    hosts: dict[str, int]
+    """The living ones, with their versions."""
+    left: list[PeerId]
+    """Those that have let it go not long ago, and live."""
+
+
+class Members:
+    """All peers of a run that are at work, this one included."""
+
+    def __init__(self, run: str, node: RpcNode, dht: DHTNode, directory: DHTDirectory) -> None:
+        self._key = f"{run}.hosts"
+        self._node, self._dht, self._directory = node, dht, directory
+        self.me = peer_text(node.peer)
+        self.known: dict[str, Member] = {}
+        """As of the last look."""
+        self.buried: Callable[[], object] = lambda: None
+        """Called when peers were found dead."""
+        self._told: tuple[float, Member | None] = (0.0, None)
+        self._read: dict[str, tuple[int, float, Member]] = {}
+        """Sequence number, expiry and content of the newest record that was read of each: replicas may lag behind."""
+        self._dead: dict[str, float] = {}
+        self._believed: dict[str, float] = {}
+        self._lost: set[str] = set()
+        self._greeting: asyncio.Task[None] | None = None
+        node.on_disconnected.append(lambda peer: self._lost.add(peer_text(peer)))
+
+    async def introduce(self, member: Member) -> None:
+        """Tell the others that this peer is there, and how much it can and does host.
+
+        Raises:
+            NetworkError: the record could not be stored.
+        """
+        at, told = self._told
+        if member != told or time.monotonic() - at > INTRODUCE_S:
+            record = {own_subkey(self._node.peer): msgspec.msgpack.encode(_MemberRecord(*member))}
+            await self._dht.store_subkeys(self._key, record, EXPIRY_S)
+            self._told = (time.monotonic(), member)
+
+    async def leave(self) -> None:
+        """This peer is gone."""
+        if self._greeting:
+            self._greeting.cancel()
+        await self._dht.remove(self._key, [own_subkey(self._node.peer)])
+
+    async def look(self, mine: Member) -> dict[str, Member]:
+        """Read who is there, and begin to greet those that may have died.
+
+        Args: what is true of this peer.
+        """
+        read: dict[str, tuple[int, float, Member]] = {}
+        for subkey, record in (await self._dht.get(self._key)).items():
+            with contextlib.suppress(msgspec.MsgspecError):
+                if subkey == own_subkey(record.peer):
+                    told = msgspec.msgpack.decode(record.value, type=_MemberRecord)
+                    new = (record.sequence, record.expires, Member(told.capacity, told.hosted))
+                    read[subkey] = max(new, self._read.get(subkey, new))
+        order = sorted(read, key=lambda peer: (peer not in self._read, rank(self._key, peer)))
+        self._read = read = {peer: read[peer] for peer in order[:MAX_MEMBERS]}
+        self.known = {peer: m for peer, (_, expires, m) in read.items() if not self._is_dead(peer, expires)}
+        self.known[self.me] = mine
+        if self._greeting is None or self._greeting.done():
+            self._greeting = asyncio.create_task(self._greet(), name="greetings")
+        return self.known
+
+    def is_dead(self, peer: PeerId) -> bool:
+        """Whether a peer did not answer any more, and has told nothing since, or was banned."""
+        return peer_text(peer) in self._dead or self._node.distrusts(peer)
+
+    @property
+    def any_dead(self) -> bool:
+        """Whether there may be records of dead peers."""
+        now = self._dht.clock.now()
+        # what such a peer told of its experts may live a little longer
+        self._dead = {peer: until for peer, until in self._dead.items() if until + INTRODUCE_S > now}
+        return bool(self._dead) or any(self._node.distrusts(parse_peer(peer)) for peer in self._read)
+
+    def _is_dead(self, peer: str, expires: float) -> bool:
+        """Whether a record is one from before the peer was found dead, or of one that was banned."""
+        if self._node.distrusts(parse_peer(peer)):
+            return True
+        if expires <= self._dead.get(peer, 0.0):
+            return True
+        if self._dead.pop(peer, None) is not None:
+            self._believed[peer] = time.monotonic() + BELIEVED_S
+        return False
+
+    async def _greet(self) -> None:
+        """Find the dead: those whose connection broke, and a few others by chance."""
+        now = time.monotonic()
+        doubtful = [peer for peer in self.known if peer != self.me and self._believed.get(peer, 0.0) <= now]
+        greeted = sorted({*random.sample(doubtful, min(CHECKED, len(doubtful))), *(self._lost & set(doubtful))})
+        self._lost.clear()
+        answers = await asyncio.gather(*map(self._answers, greeted))
+        dead = [peer for peer, answered in zip(greeted, answers, strict=True) if not answered and peer in self._read]
+        for peer in dead:
+            self._dead[peer] = self._read[peer][1]
+            log.info("Peer %s does not answer any more.", peer[:8])
+        if dead:
+            self.buried()
+
+    async def _answers(self, peer: str) -> bool:
+        for _ in range(HELLOS):
+            try:
+                await self._node.call(parse_peer(peer), "host.hello", Hello(), HelloReply, deadline_s=HELLO_S)
+                return True
+            except (CallRefused, RemoteFault):
+                return True
+            except NetworkError:
+                continue
+        return False
+
+    async def hosts(self, uids: Sequence[Uid]) -> dict[Uid, Hosted]:
+        """Who of the others hosts experts, and who has just left them, as of now."""
+        return {
+            uid: Hosted(
+                {peer_text(info.peer): info.version for info in found.living if not self.is_dead(info.peer)},
+                [peer for peer in found.left if not self.is_dead(peer)],
+            )
+            for uid, found in (await self._directory.read_hosts(uids)).items()
+        }
+
+    async def confirm(self, winner: str, uids: list[Uid]) -> dict[Uid, int]:
+        """The versions of those experts that a peer says it hosts; none if it does not answer."""
+        try:
+            hello = Hello(tuple(map(str, uids[:MAX_NAMED])))
+            reply, _ = await self._node.call(parse_peer(winner), "host.hello", hello, HelloReply, deadline_s=HELLO_S)
+        except NetworkError:
+            return {}
+        return {uid: version for uid, version in zip(uids, reply.versions, strict=False) if version >= 0}
