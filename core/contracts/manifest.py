@@ -1,16 +1,23 @@
 """A run's manifest: what is trained, on which data, by which rules. Typed, versioned, validated when read."""
 
+import functools
 import hashlib
+import logging
 import math
+from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from core.contracts.errors import ManifestError
 
+log = logging.getLogger(__name__)
+
 VERSION = 1
+DIGEST = 8
+"""Hex digits of a run id's digest."""
 MAX_BYTES = 1 << 20
 """Of a manifest's file; 4,096 shards take half of it."""
 MODELS = ("ffn_dmoe", "transformer_dmoe")
@@ -29,14 +36,20 @@ Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_-]{0,31}\Z")]
 Size = Annotated[int, msgspec.Meta(ge=1, le=16_384)]
 Rate = Annotated[float, msgspec.Meta(gt=0.0, le=1.0)]
 Count = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+Release = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,4}(\.[0-9]{1,4}){1,2}\Z")]
+"""A version of Hearth."""
 
 _ADDRESS = r"([0-9]{1,3}(\.[0-9]{1,3}){3}|\[[0-9a-f:.]{2,45}\]):[0-9]{1,5}"
 Bootstrap = Annotated[str, msgspec.Meta(pattern=rf"^[0-9a-f]{{64}}@{_ADDRESS}(,{_ADDRESS}){{0,7}}\Z", max_length=640)]
 """PEER@ADDRESS,ADDRESS as `hearth address` prints it."""
 
 
-class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A network cut at its DMoE layers (paper, section 3.1)."""
+class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A network cut at its DMoE layers (paper, section 3.1).
+
+    It is part of what a run lastingly is, so nobody can do without a field of it: one that is added later has a default
+    that means what was before.
+    """
 
     kind: Name
     """Key in the registry of models (`core.training.models`)."""
@@ -57,7 +70,7 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Tokens that a model of sequences sees at once."""
 
 
-class Shard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Shard(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A part of a run's text, named by its content (`core.store.shards`)."""
 
     sha256: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
@@ -67,7 +80,7 @@ class Shard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Never trained on."""
 
 
-class Training(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Training(msgspec.Struct, frozen=True):
     """Hyperparameters shared by all peers of a run."""
 
     batch: Count
@@ -107,8 +120,23 @@ class Training(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     None: it goes on. An expert's rate falls by its own samples, measured against its share of these."""
 
 
-class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One training effort."""
+class _Lasting(msgspec.Struct, frozen=True):
+    """What a run is as long as it lives: with anything else here it is another run."""
+
+    run: str
+    data: str
+    model: Model
+    shards: tuple[Shard, ...]
+    seed: int
+    """From which every expert and the trunk begin."""
+
+
+class Manifest(msgspec.Struct, frozen=True, dict=True):
+    """One training effort.
+
+    Fields that a newer Hearth has added here or in `training` are left out by an older one, unless `needs` says that it
+    cannot do without them.
+    """
 
     version: Literal[1]
     run: Name
@@ -121,6 +149,15 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The text in its order, for data that are text."""
     bootstrap: Annotated[tuple[Bootstrap, ...], msgspec.Meta(max_length=16)] = ()
     """Peers through which a newcomer joins, beside those that it is told."""
+    needs: Release | None = None
+    """The oldest Hearth that understands all that matters in this manifest; None: any."""
+
+    @functools.cached_property
+    def run_id(self) -> str:
+        """The run's name in folders, DHT keys and calls: its name and the digest of what it lastingly is, such as
+        `digits-1f2e3d4c`. The title, bootstrap peers and all of `training` but the seed may change while it lives."""
+        lasting = _Lasting(self.run, self.data, self.model, self.shards, self.training.seed)
+        return f"{self.run}-{hashlib.sha256(msgspec.json.encode(lasting, order='sorted')).hexdigest()[:DIGEST]}"
 
     @property
     def asks(self) -> Literal["picture", "text"]:
@@ -131,13 +168,25 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def decode(document: bytes, source: str) -> Manifest:
     """Read a manifest.
 
+    Args:
+        document: JSON, UTF-8.
+        source: where it came from, for sentences.
+
     Raises:
-        ManifestError: not JSON, another version, unknown fields or impossible values; `source` is named.
+        ManifestError: not JSON, for another version of Hearth, or impossible values; `source` is named.
     """
     try:
-        manifest = msgspec.json.decode(document, type=Manifest)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ManifestError(f"The manifest {source} cannot be used: {error}.") from error
+        fields = msgspec.json.decode(document, type=dict[str, Any])
+        if trouble := _too_new(fields.get("needs")):
+            raise ManifestError(f"The manifest {source} cannot be used: {trouble}")
+        manifest = msgspec.convert(fields, Manifest)
+    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError) as error:
+        raise ManifestError(
+            f"The manifest {source} cannot be used: {error}. This is Hearth {version('hearth')}."
+        ) from error
+    unknown = [*fields.keys() - _names(Manifest), *fields["training"].keys() - _names(Training)]
+    if unknown:
+        log.info("Fields of the manifest %s that this Hearth does without: %s.", source, ", ".join(sorted(unknown)))
     for what, name, known in (
         ("kind of model", manifest.model.kind, MODELS),
         ("kind of expert", manifest.model.expert, EXPERTS),
@@ -151,6 +200,22 @@ def decode(document: bytes, source: str) -> Manifest:
     if trouble := _impossible(manifest):
         raise ManifestError(f"The manifest {source} cannot be used: {trouble}")
     return manifest
+
+
+def _names(struct: type[msgspec.Struct]) -> set[str]:
+    return {field.name for field in msgspec.structs.fields(struct)}
+
+
+def _too_new(needs: object) -> str:
+    """Why this Hearth is too old for a manifest that needs a certain one; "" if it is not, or `needs` is no version."""
+    try:
+        wanted = [int(part) for part in msgspec.convert(needs, Release).split(".")]
+    except msgspec.ValidationError:
+        return ""
+    have = version("hearth")
+    if wanted <= [int(part) for part in have.split(".")[:3]]:
+        return ""
+    return f"it needs Hearth {needs} or newer, and this is {have}. Update Hearth to join this run."
 
 
 def expert_numbers(model: Model) -> int:

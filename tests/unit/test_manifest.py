@@ -1,6 +1,7 @@
 """Manifests: those that come with Hearth, and an organiser's own file."""
 
 import os
+import re
 from pathlib import Path
 
 import msgspec
@@ -36,6 +37,56 @@ def test_a_file_with_the_name_of_a_built_in_run_is_a_run_of_its_own_unless_it_is
     assert len({"digits", wider, deeper}) == 3 and wider.startswith("digits-")
     assert named(model=msgspec.structs.replace(digits.model, width=128)) == wider
     assert manifest.decode(msgspec.json.encode(manifest.load(str(path))), "again").run == wider
+
+
+def changed(name: str, place: str = "", /, **values: object) -> bytes:
+    """The document of a built-in run with other or more fields, at the top or in one of its parts."""
+    document = msgspec.to_builtins(manifest.load(name))
+    (document[place] if place else document).update(values)
+    return msgspec.json.encode(document)
+
+
+def test_a_run_s_id_is_its_name_and_a_digest_of_what_it_lastingly_is() -> None:
+    digits = manifest.load("digits")
+    assert re.fullmatch(r"digits-[0-9a-f]{8}", digits.run_id)
+    passing = [
+        changed("digits", title="Other words"),
+        changed("digits", bootstrap=["0" * 64 + "@127.0.0.1:4401"]),
+        changed("digits", "training", trunk_rate=0.1, in_flight=2),
+        changed("digits", "model", heads=None),  # as if it were not named
+    ]
+    assert {manifest.decode(document, "it").run_id for document in passing} == {digits.run_id}
+    lasting = [
+        changed("digits", run="other"),
+        changed("digits", "model", width=128),
+        changed("digits", "model", grid=[4, 8]),
+        changed("digits", "training", seed=1338),
+        changed("digits", shards=[{"sha256": "0" * 64, "size": 7}]),
+        changed("digits", shards=[{"sha256": "0" * 64, "size": 7, "held_out": True}]),
+    ]
+    assert len({digits.run_id, *(manifest.decode(document, "it").run_id for document in lasting)}) == 7
+
+
+def test_a_run_s_id_is_the_same_in_every_version_of_hearth() -> None:
+    assert manifest.load("digits").run_id == "digits-2ac90b73"
+    assert manifest.load("text").run_id == "text-ea451a92"
+
+
+def test_a_field_of_a_newer_hearth_that_can_be_done_without_is_left_out() -> None:
+    digits = manifest.load("digits")
+    for document in (changed("digits", picture="a.png"), changed("digits", "training", z_loss=0.1, warm={"a": [1]})):
+        assert manifest.decode(document, "new") == digits
+    assert manifest.decode(changed("digits", needs="0.1"), "new") == msgspec.structs.replace(digits, needs="0.1")
+
+
+def test_what_must_be_understood_says_which_hearth_is_needed() -> None:
+    newer = changed("digits", needs="7.2.0", data="dreams", model={"shape": "sphere"})
+    with pytest.raises(ManifestError, match=r"The manifest new cannot be used: it needs Hearth 7\.2\.0 or newer"):
+        manifest.decode(newer, "new")
+    with pytest.raises(ManifestError, match=r"unknown field `tokenizer`.*This is Hearth 0\."):
+        manifest.decode(changed("digits", "model", tokenizer="x"), "new")
+    with pytest.raises(ManifestError, match="needs"):
+        manifest.decode(changed("digits", needs="the newest"), "new")
 
 
 def test_what_cannot_be_a_manifest_is_refused_with_its_name(tmp_path: Path) -> None:
