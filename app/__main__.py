@@ -15,8 +15,8 @@ from PySide6.QtCore import QCoreApplication  # noqa: E402
 from PySide6.QtGui import QGuiApplication  # noqa: E402
 from PySide6.QtWidgets import QApplication, QMessageBox  # noqa: E402
 
-from app.instance import PAGES, Instance  # noqa: E402
 from app.language import speak, told  # noqa: E402
+from app.system.single_instance import PAGES, Instance  # noqa: E402
 from core.contracts.errors import AlreadyRunning, HearthError  # noqa: E402
 from core.store.settings_file import data_folder  # noqa: E402
 
@@ -69,7 +69,7 @@ def _show_fault(sentence: str) -> None:
     if _somebody_reads_stderr():
         print(f"hearth: {sentence}", file=sys.stderr)  # noqa: T201
     else:
-        from app.window.words import tip
+        from app.formats import tip
 
         app = QApplication(["hearth"])
         speak("system")

@@ -15,17 +15,17 @@ from PySide6.QtGui import QGuiApplication, QKeySequence, QSessionManager, QShort
 from PySide6.QtWidgets import QApplication
 
 from app.actions import Actions
-from app.instance import Instance
 from app.language import mark, speak, told, tr
-from app.notices import Notifier
+from app.notifications import Notifier
 from app.screensaver.idle_start import IdleStart
-from app.signal_watch import SignalWatch
-from app.supervision import Phase, Report
-from app.supervisor import Supervisor
+from app.system.signal_watch import SignalWatch
+from app.system.single_instance import Instance
 from app.theme import Mode, theme
-from app.tray import Tray
-from app.window.pause import Pausable
-from app.worker_client import WorkerClient
+from app.tray.tray import Tray
+from app.window.pause_button import Pausable
+from app.worker.client import WorkerClient
+from app.worker.supervision import Phase, Report
+from app.worker.supervisor import Supervisor
 from core import consent, logs
 from core.contracts.control import Bye, CurvePoint, LogLine, Snapshot, State, Status
 from core.contracts.errors import HearthError
@@ -132,14 +132,14 @@ class Desktop(QObject):
     # building
 
     def _build_window(self) -> None:
-        from app.pages.contribution import ContributionPage
-        from app.pages.experts import ExpertsPage
-        from app.pages.home import HomePage
-        from app.pages.log import LogPage
-        from app.pages.model import ModelPage
-        from app.pages.network import NetworkPage
-        from app.pages.settings import SettingsPage
-        from app.pages.trust import TrustPage
+        from app.pages.contribution.contribution_page import ContributionPage
+        from app.pages.experts.experts_page import ExpertsPage
+        from app.pages.home.home_page import HomePage
+        from app.pages.log_page import LogPage
+        from app.pages.model.model_page import ModelPage
+        from app.pages.network.network_page import NetworkPage
+        from app.pages.settings.settings_page import SettingsPage
+        from app.pages.trust_page import TrustPage
         from app.window.main_window import MainWindow
 
         self.settings_page = SettingsPage(self.client, self.actions)

@@ -1,4 +1,4 @@
-"""Colour roles, type roles and measures of the window: the only place that holds a colour.
+"""The look in use: colours by role, fonts by role, and the measures of the window.
 
 Widgets ask `theme()` for them when they paint, or carry a `tone` property that the style sheet colours, so a change of
 the desktop's light or dark setting needs no work of theirs.
@@ -14,148 +14,10 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontInfo, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication
 
+from app.colors import DARK, LIGHT, Colors, mix
+
 Mode = Literal["system", "light", "dark"]
-Stops = tuple[tuple[float, str], ...]
 
-
-@dataclasses.dataclass(frozen=True)
-class Colors:
-    """The colour roles of one theme as #RRGGBB; `shade` is the shadow's and scrim's opacity."""
-
-    canvas: str
-    sidebar: str
-    surface: str
-    sunken: str
-    raised: str
-    border: str
-    line: str
-    text: str
-    text2: str
-    text3: str
-    ember: str
-    ember_fill: str
-    on_fill: str
-    ember_muted: str
-    peer: str
-    ok: str
-    warn: str
-    bad: str
-    pause: str
-    ember_soft: str
-    peer_soft: str
-    ok_soft: str
-    warn_soft: str
-    bad_soft: str
-    pause_soft: str
-    peer_a: str
-    peer_b: str
-    peer_c: str
-    peer_rest: str
-    on_peer: str
-    """The letter on `peer_a` to `peer_rest`."""
-    tray_waiting: str
-    heat: Stops
-    """Colours of the heat ramp at their places from 0 to 1."""
-    heat_end: float
-    """Greatest place of the ramp used in the window."""
-
-
-LIGHT = Colors(
-    canvas="#F6F4F1",
-    sidebar="#EEEBE6",
-    surface="#FFFFFF",
-    sunken="#F2EFEB",
-    raised="#FFFFFF",
-    border="#E3DED7",
-    line="#8C8379",
-    text="#211D1A",
-    text2="#5A524B",
-    text3="#6F665E",
-    ember="#AF420B",
-    ember_fill="#C24A10",
-    on_fill="#FFFFFF",
-    ember_muted="#D97B47",
-    peer="#2A689B",
-    ok="#1F7246",
-    warn="#805400",
-    bad="#B3261E",
-    pause="#5B51B5",
-    ember_soft="#FBEBE0",
-    peer_soft="#E6F0F8",
-    ok_soft="#E5F3EB",
-    warn_soft="#FAF0D8",
-    bad_soft="#FCE9E7",
-    pause_soft="#EDEBFA",
-    peer_a="#2A689B",
-    peer_b="#1F7A78",
-    peer_c="#98408C",
-    peer_rest="#5F6B77",
-    on_peer="#FFFFFF",
-    tray_waiting="#3A3531",
-    heat=((0.0, "#F6E7DA"), (0.3, "#F5BE92"), (0.6, "#E57B36"), (0.85, "#BC4A10"), (1.0, "#8A2F06")),
-    heat_end=1.0,
-)
-DARK = Colors(
-    canvas="#141210",
-    sidebar="#191614",
-    surface="#1E1B18",
-    sunken="#171412",
-    raised="#2A2622",
-    border="#332E29",
-    line="#857A6F",
-    text="#F3EEE8",
-    text2="#BDB3A9",
-    text3="#9C9187",
-    ember="#FF9A5C",
-    ember_fill="#F0793A",
-    on_fill="#1C0F06",
-    ember_muted="#A5542A",
-    peer="#7FB8E6",
-    ok="#6CC795",
-    warn="#E3B341",
-    bad="#FF8A80",
-    pause="#ADA6F2",
-    ember_soft="#3A2315",
-    peer_soft="#17293A",
-    ok_soft="#16301F",
-    warn_soft="#33270C",
-    bad_soft="#3D1A17",
-    pause_soft="#27233F",
-    peer_a="#7FB8E6",
-    peer_b="#5CC8C0",
-    peer_c="#E39AD6",
-    peer_rest="#AEB7C0",
-    on_peer="#14100D",
-    tray_waiting="#E8E2DB",
-    heat=(
-        (0.0, "#2A211B"),
-        (0.25, "#5A2A15"),
-        (0.5, "#B4481A"),
-        (0.75, "#FF8A3D"),
-        (0.92, "#FFC37A"),
-        (1.0, "#FFF0D2"),
-    ),
-    heat_end=0.85,
-)
-
-
-@dataclasses.dataclass(frozen=True)
-class AppIconColors:
-    """The app icon is the same in both themes."""
-
-    tile_top: str = "#3B302A"
-    tile_bottom: str = "#15110F"
-    rim: str = "#5A4638"
-    arch_edge: str = "#7A240A"
-    arch_middle: str = "#E2571A"
-    arch_heart: str = "#FFB35C"
-    flame: str = "#FFF3DC"
-    cell: str = "#E2571A"
-
-
-APP_ICON = AppIconColors()
-TEMPLATE = "#000000"
-"""Colour of the macOS menu bar's template images; the system paints them."""
 
 # Spacing (grid of 4), pixels.
 XS, S, M, L, XL = 4, 8, 12, 16, 24
@@ -205,29 +67,6 @@ STATE_TONE = {
     "leaving": "text2",
     "attention": "bad",
 }
-
-
-def luminance(color: str) -> float:
-    """Relative luminance of #RRGGBB, 0 to 1 (WCAG 2.2)."""
-    channels = (int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
-    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def contrast(one: str, other: str) -> float:
-    """Contrast ratio of two colours, 1 to 21 (WCAG 2.2)."""
-    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
-def mix(one: QColor, other: QColor, share: float) -> QColor:
-    """`one` with `share` (0 to 1) of `other`."""
-    kept = 1.0 - share
-    return QColor.fromRgbF(
-        one.redF() * kept + other.redF() * share,
-        one.greenF() * kept + other.greenF() * share,
-        one.blueF() * kept + other.blueF() * share,
-    )
 
 
 def system_text_scale(app: QApplication) -> float:

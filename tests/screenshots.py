@@ -18,13 +18,13 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from app.desktop import Desktop
 from app.first_run.first_run import FirstRun
-from app.instance import Instance
 from app.language import LANGUAGES, speak
-from app.pages.canvas import Canvas
+from app.pages.model.digit_canvas import Canvas
 from app.screensaver.feed import Feed
 from app.screensaver.view import View
+from app.system.single_instance import Instance
 from app.theme import Mode, theme
-from app.window.fire import Fire
+from app.widgets.fire import Fire
 from tests import a_summer
 from tests.workers import HERE, ROOT, agreed, worker
 

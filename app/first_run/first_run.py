@@ -17,10 +17,10 @@ from app.first_run.steps import AtLogin, BackUp, Consent, Lend, Welcome
 from app.icons import paint_icon, placed
 from app.language import mark, told, tr
 from app.theme import theme
-from app.tray_icons import paint_app_icon
-from app.window.buttons import Button
-from app.window.widgets import Label
-from app.worker_client import WorkerClient
+from app.tray.tray_icons import paint_app_icon
+from app.widgets.basics import Label
+from app.widgets.buttons import Button
+from app.worker.client import WorkerClient
 from core.contracts.errors import HearthError
 
 SIDE, ROW, DOT = 224, 44, 22

@@ -9,12 +9,12 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app import theme as look
 from app.first_run.step import Step
+from app.formats import number
 from app.language import mark, told, tr
-from app.supervision import Phase, Report
-from app.window.buttons import Button
-from app.window.widgets import Bar, Card, Figure, Label
-from app.window.words import number
-from app.worker_client import WorkerClient
+from app.widgets.basics import Bar, Card, Figure, Label
+from app.widgets.buttons import Button
+from app.worker.client import WorkerClient
+from app.worker.supervision import Phase, Report
 from core.contracts import control as wire
 from core.contracts.errors import HearthError
 from core.policy.words import size

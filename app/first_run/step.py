@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app import theme as look
-from app.window.widgets import Label, Notice
+from app.widgets.basics import Label, Notice
 
 
 class Step(QWidget):

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from app.first_run.step import Step
+from app.formats import percent
 from app.language import told, tr, tr_setting
-from app.pages.recovery import RecoveryWords
-from app.pages.setting_row import LoginRow, Row, row_of
-from app.window.widgets import Card, Facts, Label, Pair
-from app.window.words import percent
+from app.pages.settings.recovery_words import RecoveryWords
+from app.pages.settings.setting_row import LoginRow, Row, row_of
+from app.widgets.basics import Card, Facts, Label, Pair
 from core import consent
 from core.contracts import manifest as manifests
 from core.contracts.errors import ManifestError

@@ -19,7 +19,7 @@ from app.screensaver.options import Options, parse
 from app.screensaver.screens import Screens
 from app.screensaver.surroundings import Surroundings
 from app.screensaver.view import View
-from app.signal_watch import SignalWatch
+from app.system.signal_watch import SignalWatch
 from app.theme import theme
 from core.contracts.errors import AlreadyRunning, HearthError
 from core.contracts.settings import Settings

@@ -7,11 +7,11 @@ from typing import NamedTuple
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPixmap
 
+from app.formats import clock, milliseconds, number, rate
 from app.language import mark, told, tr
 from app.screensaver.feed import PLANES, Feed
 from app.theme import theme
 from app.window.sidebar import STATE_WORD
-from app.window.words import clock, milliseconds, number, rate
 
 MIN_YIELDS = 5
 """Fewer measurements promise nothing."""

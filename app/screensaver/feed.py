@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.language import mark
-from app.pages.grid_card import EVERY_MS, Layer, was_called, was_updated
-from app.worker_client import WorkerClient
+from app.pages.experts.grid_layer import EVERY_MS, Layer, was_called, was_updated
+from app.worker.client import WorkerClient
 from core import consent
 from core.contracts.control import CellStatus, GridStatus, NetworkParams, NetworkStatus, Snapshot, Status
 

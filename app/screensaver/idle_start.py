@@ -6,8 +6,8 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QProcess
 
-from app.supervisor import hearth
-from app.worker_client import WorkerClient
+from app.worker.client import WorkerClient
+from app.worker.supervisor import hearth
 from core.contracts.control import Snapshot, Status
 
 logger = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from app.window.words import seconds_of
+from app.formats import seconds_of
 from core.contracts.errors import SettingsError
 
 WINDOWS = re.compile(r"[/-]([spc])(?:[: ]?(\d+))?", re.IGNORECASE)

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPen, QPixmap, QPolygonF, QRadialGradient
 
-from app import theme as look
+from app.colors import mix
 from app.language import tr
-from app.pages.grid_card import Layer
+from app.pages.experts.grid_layer import Layer
 from app.screensaver.scene import FLATNESS, Plane
 from app.theme import theme
 
@@ -22,11 +22,11 @@ def ground(size: QSize, ratio: float, planes: Sequence[Plane], layers: Sequence[
     """All that stands still. Hosted cells are warmer the more updates they took; this PC's own are ringed."""
     picture = QPixmap(size * ratio)
     picture.setDevicePixelRatio(ratio)
-    dark = look.mix(theme().color("canvas"), QColor(Qt.GlobalColor.black), DARKER)
+    dark = mix(theme().color("canvas"), QColor(Qt.GlobalColor.black), DARKER)
     picture.fill(dark)
     painter = QPainter(picture)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    warm = look.mix(dark, theme().heat(HAZE, whole=True), 0.5)
+    warm = mix(dark, theme().heat(HAZE, whole=True), 0.5)
     haze = QRadialGradient(QPointF(size.width() * 0.57, size.height() * 0.85), size.width() * 0.48)
     haze.setColorAt(0, warm)
     haze.setColorAt(1, dark)
@@ -42,7 +42,7 @@ def ground(size: QSize, ratio: float, planes: Sequence[Plane], layers: Sequence[
 
 
 def _plane(painter: QPainter, plane: Plane, unit: float) -> None:
-    edge = look.mix(theme().color("border"), theme().color("ember_soft"), 0.6)
+    edge = mix(theme().color("border"), theme().color("ember_soft"), 0.6)
     painter.setPen(QPen(edge, max(1.0, unit)))
     veil = theme().color("ember")
     veil.setAlphaF(0.022)

@@ -2,8 +2,8 @@
 
 from PySide6.QtCore import QObject, Signal
 
-from app.beside import beside
-from app.motion import system_reduces_motion
+from app.background import in_background
+from app.system.reduced_motion import system_reduces_motion
 from core.policy.signals.reading import UNKNOWN
 from core.policy.signals.watch import watched
 
@@ -21,7 +21,7 @@ class Surroundings(QObject):
         self._power = watched("power", self.changed.emit)
         self._lock = watched("locked", self.changed.emit)
         self.reduces_motion = False
-        beside("reduced motion", system_reduces_motion, self._take_motion)
+        in_background("reduced motion", system_reduces_motion, self._take_motion)
 
     @property
     def known(self) -> bool:

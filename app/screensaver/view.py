@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QRegion, QResizeE
 from PySide6.QtWidgets import QWidget
 
 from app.language import tr
-from app.pages.grid_card import EVERY_MS, Layer
+from app.pages.experts.grid_layer import EVERY_MS, Layer
 from app.screensaver import scene
 from app.screensaver.captions import Block, figures, heading, legend
 from app.screensaver.feed import Feed, Happened

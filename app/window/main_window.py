@@ -6,19 +6,19 @@ from PySide6.QtCore import QPoint, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QKeySequence, QPainter, QPaintEvent, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
+from app import formats
 from app import theme as look
 from app.actions import Actions
 from app.icons import Icon
 from app.language import tr
 from app.theme import theme
-from app.tray_icons import app_icon
-from app.window import words
-from app.window.buttons import Button
-from app.window.focus import FocusRing
+from app.tray.tray_icons import app_icon
+from app.widgets.basics import ElidedLabel, Label, Panel, set_tone
+from app.widgets.buttons import Button
+from app.window.focus_ring import FocusRing
 from app.window.page import Page
 from app.window.sidebar import Sidebar
 from app.window.why_panel import WhyPanel
-from app.window.widgets import ElidedLabel, Label, Panel, set_tone
 from core.contracts.control import CurvePoint, State, Status
 
 MINIMUM = (880, 600)
@@ -60,7 +60,7 @@ class Footer(QWidget):
         self._run.setText(tr("Run: {title} ({run})", title=status.run_title, run=status.run))
         p95 = status.yields.p95_ms
         measured = status.yields.count >= MIN_YIELDS and p95 is not None
-        self._yields.setText(tr("Yields in {p95} ms (p95)", p95=words.number(p95 or 0.0)) if measured else "")
+        self._yields.setText(tr("Yields in {p95} ms (p95)", p95=formats.number(p95 or 0.0)) if measured else "")
         self._yields.setToolTip(tr("Measured in the last %Ln time(s)", status.yields.count) if measured else "")
         self._version.setText(f"Hearth {status.version}")
 
@@ -252,7 +252,7 @@ class MainWindow(QWidget):
         hosted = len(status.experts)
         for number, page in enumerate(self.pages):
             if page.name == "experts":
-                count = words.number(hosted) if hosted else ""
+                count = formats.number(hosted) if hosted else ""
                 self.sidebar.buttons[number].set_count(count, tr("%Ln hosted here", hosted) if hosted else "")
         for page in self.pages:
             if page not in self._untold:

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWi
 
 from app import theme as look
 from app.theme import theme
-from app.window.widgets import Label, Pair
+from app.widgets.basics import Label, Pair
 from core.contracts.control import CurvePoint, Status
 
 NARROW = 780

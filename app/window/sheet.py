@@ -7,7 +7,7 @@ from shiboken6 import isValid
 
 from app.icons import placed
 from app.theme import theme
-from app.window.focus import FocusRing
+from app.window.focus_ring import FocusRing
 
 SCRIM = {False: 0.47, True: 0.65}
 """How much of the window behind is taken away, in the light and in the dark theme."""

@@ -5,12 +5,13 @@ from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from app import theme as look
+from app.colors import mix
+from app.formats import tip
 from app.icons import hairline, paint_icon, paint_state, placed
 from app.language import mark, tr
 from app.theme import STATE_TONE, theme
-from app.tray_icons import paint_app_icon
-from app.window.widgets import Divider
-from app.window.words import tip
+from app.tray.tray_icons import paint_app_icon
+from app.widgets.basics import Divider
 from core.contracts.control import State
 
 WIDTH, RAIL_WIDTH = 212, 64
@@ -101,7 +102,7 @@ class PageButton(QAbstractButton):
             painter.drawRoundedRect(placed(self, QRectF(0, self.height() / 2 - 8, 3, 16)), 1.5, 1.5)
         elif self.underMouse():
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(look.mix(colors.color("sidebar"), colors.color("text"), 0.05))
+            painter.setBrush(mix(colors.color("sidebar"), colors.color("text"), 0.05))
             painter.drawRoundedRect(self.rect(), look.RADIUS_CONTROL, look.RADIUS_CONTROL)
         side = colors.px(20)
         left = (self.width() - side) / 2 if rail else 12.0

@@ -8,15 +8,15 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QScrollArea, QSi
 
 from app import theme as look
 from app.actions import Actions
+from app.formats import number
 from app.icons import Icon, StateGlyph
 from app.language import told, tr
 from app.theme import theme
-from app.window.buttons import Button
-from app.window.focus import FocusRing
+from app.widgets.basics import Divider, Label, Notice, Panel, set_tone
+from app.widgets.buttons import Button
+from app.window.focus_ring import FocusRing
 from app.window.sheet import Sheet
 from app.window.sidebar import STATE_WORD
-from app.window.widgets import Divider, Label, Notice, Panel, set_tone
-from app.window.words import number
 from core.contracts.control import RuleStatus, Status, YieldStatus
 from core.control.why import FEW, FINE, PROMISE_MS, UNKNOWN, Why, promise, uses_gpus, verdict, why
 

@@ -21,15 +21,15 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.actions import Actions
-from app.pages.contribution import ContributionPage
-from app.pages.experts import ExpertsPage
-from app.pages.home import HomePage
-from app.pages.model import ModelPage
-from app.pages.network import NetworkPage
-from app.pages.settings import SettingsPage
+from app.pages.contribution.contribution_page import ContributionPage
+from app.pages.experts.experts_page import ExpertsPage
+from app.pages.home.home_page import HomePage
+from app.pages.model.model_page import ModelPage
+from app.pages.network.network_page import NetworkPage
+from app.pages.settings.settings_page import SettingsPage
 from app.theme import theme
 from app.window.main_window import MainWindow
-from app.worker_client import WorkerClient
+from app.worker.client import WorkerClient
 from core.community.reading import read_only
 from core.contracts import control as wire
 from core.contracts.settings import Settings

@@ -23,7 +23,7 @@ from PySide6.QtCore import QAbstractEventDispatcher
 from PySide6.QtWidgets import QApplication
 
 import app.__main__ as program
-from app.worker_client import WorkerClient
+from app.worker.client import WorkerClient
 from core.contracts.control import ADDRESS_FILE
 from tests.workers import agreed, hearth
 

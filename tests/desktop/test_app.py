@@ -21,17 +21,18 @@ from Xlib import X, display
 from Xlib.xobject.drawable import Window
 
 from app.actions import Actions
-from app.instance import PAGES, socket_name
-from app.pages.contribution import ContributionPage
-from app.pages.experts import ExpertsPage
-from app.pages.home import HomePage
-from app.pages.log import LogPage
-from app.pages.model import ModelPage
-from app.pages.network import NetworkPage
-from app.pages.settings import SettingsPage
-from app.theme import LIGHT, theme
+from app.colors import LIGHT
+from app.pages.contribution.contribution_page import ContributionPage
+from app.pages.experts.experts_page import ExpertsPage
+from app.pages.home.home_page import HomePage
+from app.pages.log_page import LogPage
+from app.pages.model.model_page import ModelPage
+from app.pages.network.network_page import NetworkPage
+from app.pages.settings.settings_page import SettingsPage
+from app.system.single_instance import PAGES, socket_name
+from app.theme import theme
 from app.window.main_window import DEFAULT, MainWindow
-from app.worker_client import WorkerClient
+from app.worker.client import WorkerClient
 from core.contracts.control import Snapshot, Status
 from core.contracts.errors import HearthError
 from core.control.client import ControlClient
@@ -274,7 +275,7 @@ def test_draw_a_digit_pause_and_quit(app: App, plan: Plan) -> None:
     wait_for(lambda: app.pixels("ember_fill", area) > 100, "the bars")
     app.keys("ctrl+1")
     plan.open("home")
-    app.drag(plan.at(plan.home.hero.pause.main, 0.5, 0.5))
+    app.drag(plan.at(plan.home.state_card.pause.main, 0.5, 0.5))
     wait_for(lambda: app.status().state == "paused", "the pause")
     app.keys("ctrl+shift+p")
     wait_for(lambda: app.status().state != "paused", "the end of the pause")

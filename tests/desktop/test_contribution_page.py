@@ -17,15 +17,15 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
 from app.actions import Actions
-from app.pages import share_card
-from app.pages.contribution import NOTHING_YET, ContributionPage
-from app.pages.contribution_cards import NOTHING_HERE
-from app.pages.exporting import Saver
-from app.pages.history import KINDS, Answer, bars, last_week, question, shares
-from app.pages.week_map import WeekMap
+from app.background import Saver
+from app.pages.contribution import share_picture
+from app.pages.contribution.cards import NOTHING_HERE
+from app.pages.contribution.contribution_page import NOTHING_YET, ContributionPage
+from app.pages.contribution.history import KINDS, Answer, bars, last_week, question, shares
+from app.pages.contribution.week_map import WeekMap
 from app.theme import theme
 from app.window.main_window import MainWindow
-from app.worker_client import WorkerClient
+from app.worker.client import WorkerClient
 from core.community.calendar import DAY, HOUR, midnight
 from core.community.ledger import Ledger
 from core.community.reading import read_only
@@ -195,8 +195,8 @@ def test_what_is_shown_is_named_after_its_own_question(
 ) -> None:
     _, contribution = page
     plot = contribution.history.plot
-    cards: list[share_card.Shared] = []
-    monkeypatch.setattr(share_card, "paint", cards.append)
+    cards: list[share_picture.Shared] = []
+    monkeypatch.setattr(share_picture, "paint", cards.append)
     toy.silent.add("sessions")
     contribution.range._choose("day")
     contribution.history.kind.setCurrentIndex(contribution.history.kind.findData("calls"))
@@ -281,8 +281,8 @@ def test_the_share_card_is_a_picture_that_names_nobody(
     with qtbot.waitSignal(contribution.saver.told):
         contribution.saver.save(tmp_path / "card.png", contribution.card())
     picture = QImage(str(tmp_path / "card.png"))
-    assert (picture.width(), picture.height()) == share_card.SIZE
-    left, top, width, height = share_card.BARS
+    assert (picture.width(), picture.height()) == share_picture.SIZE
+    left, top, width, height = share_picture.BARS
     colors = {picture.pixelColor(left + x, top + height - 2).name() for x in range(width)}
     assert theme().color("ember_muted").name() in colors
     assert b"tEXt" not in (tmp_path / "card.png").read_bytes()

@@ -12,9 +12,9 @@ from pytestqt.qtbot import QtBot
 from app import desktop as module
 from app.actions import Actions
 from app.desktop import CURVE_POINTS, LEAVING, NO_TRAY, VIEW_FILE, Desktop
-from app.instance import Instance
-from app.supervision import Phase, Report
+from app.system.single_instance import Instance
 from app.theme import theme
+from app.worker.supervision import Phase, Report
 from core.contracts import control as wire
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.workers import agreed

@@ -30,15 +30,16 @@ from PySide6.QtWidgets import (
 )
 
 from app import language
+from app.colors import contrast
 from app.desktop import Desktop
 from app.first_run.first_run import FirstRun
-from app.instance import Instance
 from app.language import BRITISH, PLACEHOLDER, WORKER, Catalogue, Message, speak
-from app.pages.canvas import Canvas
-from app.theme import contrast, theme
-from app.window.buttons import Button
+from app.pages.model.digit_canvas import Canvas
+from app.system.single_instance import Instance
+from app.theme import theme
+from app.widgets.basics import ElidedLabel
+from app.widgets.buttons import Button
 from app.window.sidebar import PageButton
-from app.window.widgets import ElidedLabel
 from core.community.reading import read_only
 from core.contracts import control as wire
 from core.contracts.settings import Settings

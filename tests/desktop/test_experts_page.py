@@ -8,11 +8,12 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.pages.experts import ExpertsPage
-from app.pages.grid_card import NO_EXPERTS, Layer, uid_of, words_about
+from app.pages.experts.experts_page import ExpertsPage
+from app.pages.experts.grid_card import NO_EXPERTS
+from app.pages.experts.grid_layer import Layer, uid_of, words_about
 from app.theme import theme
-from app.window.expert_grid import ExpertGrid
-from app.worker_client import WorkerClient
+from app.widgets.expert_grid import ExpertGrid
+from app.worker.client import WorkerClient
 from core.contracts import control as wire
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_widgets import misfits

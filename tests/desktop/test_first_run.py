@@ -15,10 +15,10 @@ from pytestqt.qtbot import QtBot
 
 from app.desktop import Desktop
 from app.first_run.first_run import FirstRun
-from app.instance import Instance
-from app.pages.controls import ChoiceControl, RunControl, SwitchControl
-from app.supervision import Phase, Report
+from app.pages.settings.setting_controls import ChoiceControl, RunControl, SwitchControl
+from app.system.single_instance import Instance
 from app.theme import theme
+from app.worker.supervision import Phase, Report
 from core import consent
 from core.contracts import control as wire
 from core.contracts import manifest as manifests

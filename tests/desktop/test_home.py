@@ -13,20 +13,20 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.actions import Actions
-from app.pages.hero import SHOWN
-from app.pages.home import UNKNOWN, HomePage
-from app.pages.today import ASKING
+from app.pages.home.home_page import UNKNOWN, HomePage
+from app.pages.home.state_card import SHOWN
+from app.pages.home.today_card import ASKING
 from app.theme import STATE_TONE, theme
-from app.tray_icons import SHAPES, TRAY_SIZES, app_icon, tray_color, tray_icon, tray_pixmap
-from app.window.buttons import Button, Switch
-from app.window.curve_plot import MAX_POINTS, CurvePlot, thin
-from app.window.expert_grid import HOLLOW, ExpertGrid
-from app.window.fire import ROWS, Fire
+from app.tray.tray_icons import SHAPES, TRAY_SIZES, app_icon, tray_color, tray_icon, tray_pixmap
+from app.widgets.buttons import Button, Switch
+from app.widgets.curve_plot import MAX_POINTS, CurvePlot, thin
+from app.widgets.expert_grid import HOLLOW, ExpertGrid
+from app.widgets.fire import ROWS, Fire
+from app.widgets.plot import ticks
 from app.window.main_window import MainWindow
 from app.window.page import Page
-from app.window.plot import ticks
 from app.window.sidebar import STATE_WORD
-from app.worker_client import WorkerClient
+from app.worker.client import WorkerClient
 from core.community.ledger import Ledger
 from core.community.reading import read_only
 from core.contracts.control import CurvePoint, DeviceStatus, ErrorInfo, State
@@ -86,7 +86,7 @@ def buttons(widget: QWidget) -> dict[str, Button]:
 def test_state_reason_and_what_ends_it_stand_together(home: tuple[MainWindow, HomePage, Actions], state: State) -> None:
     window, page, _ = home
     window.update_status(make_status(state=state, reason="Because of this.", until="Ends like that."))
-    shown = texts(page.hero)
+    shown = texts(page.state_card)
     order = [shown.index(text) for text in (STATE_WORD[state], "Because of this.", "Ends like that.")]
     assert order == sorted(order)
     assert window.sidebar.chip.accessibleName() == f"State: {STATE_WORD[state]}. Because of this."
@@ -111,9 +111,9 @@ def test_each_state_offers_its_action(
 ) -> None:
     window, page, actions = home
     window.update_status(make_status(state=state, start_now=signal == "start_now"))
-    assert ("Start now" in buttons(page.hero)) == (signal == "start_now")
+    assert ("Start now" in buttons(page.state_card)) == (signal == "start_now")
     with qtbot.waitSignal(getattr(actions, signal)):
-        buttons(page.hero)[word].click()
+        buttons(page.state_card)[word].click()
 
 
 def test_every_state_has_a_word_a_colour_a_tray_shape_and_actions() -> None:
@@ -250,14 +250,14 @@ def test_old_figures_stay_and_say_from_when(home: tuple[MainWindow, HomePage, Ac
 def test_without_a_worker_nothing_runs_and_no_rate_looks_new(home: tuple[MainWindow, HomePage, Actions]) -> None:
     window, page, _ = home
     window.update_status(make_status(cpu=True))
-    assert "Why am I running?" in buttons(page.hero)
+    assert "Why am I running?" in buttons(page.state_card)
     speed = next(label for label in page.findChildren(QLabel) if label.text().endswith("trained per second"))
     fresh = speed.property("tone")
     window.set_connected(False, "Worker stopped, restarting in 4 s")
-    assert "Why am I not running?" in buttons(page.hero) and speed.property("tone") == "text3"
+    assert "Why am I not running?" in buttons(page.state_card) and speed.property("tone") == "text3"
     window.set_connected(True)
     window.update_status(make_status(cpu=True))
-    assert "Why am I running?" in buttons(page.hero) and speed.property("tone") == fresh
+    assert "Why am I running?" in buttons(page.state_card) and speed.property("tone") == fresh
 
 
 def test_the_speed_on_a_text_is_told_in_bytes_as_todays_text_is(home: tuple[MainWindow, HomePage, Actions]) -> None:
@@ -409,12 +409,12 @@ from PySide6.QtWidgets import QApplication
 app = QApplication([])
 import msgspec, psutil
 from app.actions import Actions
-from app.pages.home import HomePage
+from app.pages.home.home_page import HomePage
 from app.window.main_window import MainWindow
 from core.contracts.control import CurvePoint, Status
 actions = Actions()
 from pathlib import Path
-from app.worker_client import WorkerClient
+from app.worker.client import WorkerClient
 page = HomePage(actions, WorkerClient(Path("no folder"), "0.1.0"))
 window = MainWindow([page], actions)
 window.show()

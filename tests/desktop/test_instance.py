@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.instance import Instance
+from app.system.single_instance import Instance
 from core.contracts.errors import DataFolderError
 
 
@@ -63,7 +63,7 @@ def first_app(folder: Path, *, after_s: float = 0.0) -> "subprocess.Popen[bytes]
     program = (
         "import sys, time, pathlib\n"
         "from PySide6.QtCore import QCoreApplication\n"
-        "from app.instance import Instance\n"
+        "from app.system.single_instance import Instance\n"
         "app = QCoreApplication([])\n"
         "instance = Instance(pathlib.Path(sys.argv[1]))\n"
         "assert instance.acquire()\n"

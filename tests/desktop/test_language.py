@@ -14,8 +14,8 @@ from shiboken6 import isValid
 
 from app.desktop import LATER
 from app.language import locale, speak
-from app.pages.contribution import ContributionPage
-from app.pages.model import ModelPage
+from app.pages.contribution.contribution_page import ContributionPage
+from app.pages.model.model_page import ModelPage
 from core.contracts import control as wire
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_desktop import Start, has_tray, start  # noqa: F401 - fixtures
@@ -133,7 +133,7 @@ def test_what_goes_wrong_is_told_in_the_windows_language(qtbot: QtBot, start: St
 def test_the_systems_language_is_followed(wished: str, word: str, figure: str) -> None:
     script = (
         "from PySide6.QtCore import QCoreApplication; app = QCoreApplication([])\n"
-        "from app.language import tr; from app.window.words import number\n"
+        "from app.language import tr; from app.formats import number\n"
         "print(tr('Home'), number(1234.5, 1).replace('\\xa0', '.').replace('\\u202f', '.'))"
     )
     env = {key: value for key, value in os.environ.items() if not key.startswith("LC_") and key != "LANGUAGE"}

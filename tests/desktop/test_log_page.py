@@ -9,9 +9,9 @@ from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from pytestqt.qtbot import QtBot
 
-from app.pages.log import BREAK, DROP, LINES, LogModel, LogPage, as_text
+from app.pages.log_page import BREAK, DROP, LINES, LogModel, LogPage, as_text
 from app.theme import theme
-from app.window.buttons import Button
+from app.widgets.buttons import Button
 from core.contracts.control import LogLine
 from tests.desktop.conftest import make_status
 

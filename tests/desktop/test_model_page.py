@@ -11,15 +11,15 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.pages import asking
-from app.pages.answers import cell_kind, cell_of, fold
-from app.pages.asking import Wait
-from app.pages.canvas import PICTURE_SIDE, POINTS, Canvas
-from app.pages.digits import DigitsDemo
-from app.pages.model import ModelPage
+from app.formats import milliseconds
+from app.pages.model import digit_question
+from app.pages.model.answer_grid import cell_kind, cell_of, fold
+from app.pages.model.digit_canvas import PICTURE_SIDE, POINTS, Canvas
+from app.pages.model.digit_question import Wait
+from app.pages.model.digits_demo import DigitsDemo
+from app.pages.model.model_page import ModelPage
 from app.theme import theme
-from app.window.words import milliseconds
-from app.worker_client import WorkerClient
+from app.worker.client import WorkerClient
 from core.contracts import control as wire
 from tests.desktop.conftest import ToyWorker, make_prediction, make_status
 
@@ -93,8 +93,8 @@ def test_one_question_is_on_its_way_and_the_latest_drawing_wins(qtbot: QtBot, pa
     qtbot.waitUntil(lambda: toy.methods().count("predict") == 1)
     for y in (0.4, 0.5, 0.6):
         draw(page.canvas, (0.3, y), (0.7, y))
-    qtbot.waitUntil(lambda: not page.asking._debounce.isActive())
-    page.asking._client.request("status")
+    qtbot.waitUntil(lambda: not page.question._debounce.isActive())
+    page.question._client.request("status")
     qtbot.waitUntil(lambda: toy.methods()[-1] == "status")  # what was asked before has come by now
     assert toy.methods().count("predict") == 1
     toy.silent = set()
@@ -144,7 +144,7 @@ def test_an_answer_to_a_cleared_drawing_is_not_shown(qtbot: QtBot, page: DigitsD
     draw(page.canvas, (0.3, 0.3), (0.7, 0.3))
     qtbot.waitUntil(lambda: "predict" in toy.methods())
     page.clear.click()
-    with qtbot.waitSignal(page.asking._client.status):
+    with qtbot.waitSignal(page.question._client.status):
         toy.send(wire.Reply(1, make_prediction()))
         toy.tell("status", make_status())
     assert page.result.digit.text() == ""
@@ -212,13 +212,13 @@ def test_an_error_is_a_sentence_in_the_card(qtbot: QtBot, page: DigitsDemo, toy:
 
 def test_a_drawing_made_without_a_worker_is_asked_about_later(qtbot: QtBot, page: DigitsDemo, toy: ToyWorker) -> None:
     toy.hang_up()
-    with qtbot.waitSignal(page.asking._client.disconnected):
+    with qtbot.waitSignal(page.question._client.disconnected):
         pass
     page.set_connected(False, "Worker stopped.")
     draw(page.canvas, (0.5, 0.2), (0.5, 0.8))
     qtbot.waitUntil(lambda: "not connected" in page.result._notice._label.text())
-    with qtbot.waitSignal(page.asking._client.connected):
-        page.asking._client.dial()
+    with qtbot.waitSignal(page.question._client.connected):
+        page.question._client.dial()
     page.set_connected(True, "")
     qtbot.waitUntil(lambda: page.result.digit.text() == "3")
 
@@ -226,14 +226,14 @@ def test_a_drawing_made_without_a_worker_is_asked_about_later(qtbot: QtBot, page
 def test_a_long_wait_is_explained_and_ends(
     qtbot: QtBot, page: DigitsDemo, toy: ToyWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "PLACEHOLDER_MS", 10)
-    monkeypatch.setattr(asking, "EXPLAIN_MS", 30)
-    monkeypatch.setattr(asking, "RETRY_MS", 60)
+    monkeypatch.setattr(digit_question, "PLACEHOLDER_MS", 10)
+    monkeypatch.setattr(digit_question, "EXPLAIN_MS", 30)
+    monkeypatch.setattr(digit_question, "RETRY_MS", 60)
     toy.silent = {"predict"}
     waits: list[Wait] = []
     texts: list[str] = []
-    page.asking.waiting.connect(waits.append)
-    page.asking.waiting.connect(lambda wait: texts.append(page.result._foot.text()))
+    page.question.waiting.connect(waits.append)
+    page.question.waiting.connect(lambda wait: texts.append(page.result._foot.text()))
     draw(page.canvas, (0.5, 0.2), (0.5, 0.8))
     qtbot.waitUntil(lambda: page.result.retry.isVisible())
     assert waits == [Wait.PLACEHOLDER, Wait.EXPLAIN, Wait.RETRY]

@@ -11,9 +11,9 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.actions import Actions
-from app.pages.network import NetworkPage
+from app.pages.network.network_page import NetworkPage
 from app.theme import theme
-from app.worker_client import WorkerClient
+from app.worker.client import WorkerClient
 from core.contracts import control as wire
 from tests.desktop.conftest import ToyWorker
 from tests.desktop.test_widgets import misfits
@@ -119,13 +119,13 @@ def test_the_check_names_what_is_wrong_and_what_to_do(qtbot: QtBot, toy: ToyWork
         wire.Finding("clock", False, "+91.0 s against other peers", "Set this PC's clock."),
         wire.Finding("NAT", None, "not known", "A backbone peer measures it."),
     ]
-    page.doctor.check.click()
-    assert not page.doctor.check.isEnabled()
-    qtbot.waitUntil(lambda: len(page.doctor.rows) == 3)
-    assert page.doctor.said.text().startswith("1 of 3 needs a look.")
-    assert page.doctor.rows[1].accessibleName() == "Clock: needs a look"
-    assert "Set this PC's clock." in page.doctor.rows[1].accessibleDescription()
-    assert page.doctor.rows[2].accessibleName() == "NAT: not known yet"
+    page.test.check.click()
+    assert not page.test.check.isEnabled()
+    qtbot.waitUntil(lambda: len(page.test.rows) == 3)
+    assert page.test.said.text().startswith("1 of 3 needs a look.")
+    assert page.test.rows[1].accessibleName() == "Clock: needs a look"
+    assert "Set this PC's clock." in page.test.rows[1].accessibleDescription()
+    assert page.test.rows[2].accessibleName() == "NAT: not known yet"
 
 
 def test_a_worker_without_a_network_is_no_fault(qtbot: QtBot, toy: ToyWorker, page: NetworkPage) -> None:
@@ -138,11 +138,11 @@ def test_a_worker_without_a_network_is_no_fault(qtbot: QtBot, toy: ToyWorker, pa
     for nothing in (page.reach.peer, page.reach.address, page.reach._asks, page.peers.figures, page.peers.filter):
         assert not nothing.isVisible()
     page.set_connected(True, "")
-    assert not page.doctor.check.isEnabled() and "no connection to check" in page.doctor.said.text()
+    assert not page.test.check.isEnabled() and "no connection to check" in page.test.said.text()
     toy.answers["network"] = lambda params: make_network([])  # started again, by hand, with a network
     page._look()
     qtbot.waitUntil(page.reach.address.isVisible)
-    assert page.doctor.check.isEnabled() and page.peers.figures.isVisible()
+    assert page.test.check.isEnabled() and page.peers.figures.isVisible()
     for figure in page.peers._figures.values():
         assert figure.height() == figure.sizeHint().height(), "label and figure stay together"
 
@@ -154,7 +154,7 @@ def test_no_peer_and_no_worker_each_get_a_sentence(qtbot: QtBot, toy: ToyWorker,
     qtbot.waitUntil(lambda: "No peer is connected yet." in page.peers.empty.text())
     page.set_connected(False, "Worker stopped, restarting in 4 s")
     assert page.notice.accessibleName() == "Worker stopped, restarting in 4 s. What is shown here is from before."
-    assert not page.doctor.check.isEnabled()
+    assert not page.test.check.isEnabled()
 
 
 def test_nothing_is_asked_while_nobody_looks(qtbot: QtBot, toy: ToyWorker, page: NetworkPage) -> None:

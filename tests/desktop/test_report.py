@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.report import bundle, clean
+from app.problem_report import bundle, clean
 from core.contracts.control import ADDRESS_FILE
 from core.contracts.settings import Settings
 from core.identity import Identity, peer_text
@@ -58,7 +58,7 @@ def test_the_report_holds_log_settings_and_state_but_no_secret(folder: Path, mon
 
 
 def test_only_the_end_of_a_large_log_is_sent(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.report.LOG_BYTES", 100)
+    monkeypatch.setattr("app.problem_report.LOG_BYTES", 100)
     log = folder / LOG_FILE
     log.parent.mkdir(exist_ok=True)
     log.write_text("".join(f"line {number}\n" for number in range(100)))

@@ -20,17 +20,17 @@ from Xlib.ext import randr
 from Xlib.ext import screensaver as idle_counter
 from Xlib.protocol import rq
 
-from app.instance import Instance
 from app.language import speak
-from app.pages.grid_card import EVERY_MS, Layer
+from app.pages.experts.grid_layer import EVERY_MS, Layer
 from app.screensaver import captions, scene
 from app.screensaver import view as view_module
 from app.screensaver.feed import NO_WORKER, NOT_AGREED, Feed, Happened
 from app.screensaver.idle_start import IdleStart, is_due
 from app.screensaver.options import ROOT, Options, parse
 from app.screensaver.view import View
+from app.system.single_instance import Instance
 from app.theme import theme
-from app.worker_client import WorkerClient
+from app.worker.client import WorkerClient
 from core.contracts import control as wire
 from core.contracts.errors import SettingsError
 from core.policy.signals.linux import power, screensaver

@@ -12,11 +12,18 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.actions import Actions
-from app.pages.controls import ChoiceControl, NumberControl, RunControl, SwitchControl, TextControl, bounds
-from app.pages.settings import SettingsPage
+from app.formats import duration, seconds_of
+from app.pages.settings.setting_controls import (
+    ChoiceControl,
+    NumberControl,
+    RunControl,
+    SwitchControl,
+    TextControl,
+    bounds,
+)
+from app.pages.settings.settings_page import SettingsPage
 from app.theme import theme
-from app.window.words import duration, seconds_of
-from app.worker_client import WorkerClient
+from app.worker.client import WorkerClient
 from core.contracts import control as wire
 from core.contracts.settings import Settings, cores
 from tests.desktop.conftest import ToyWorker

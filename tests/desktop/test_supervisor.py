@@ -14,10 +14,10 @@ import psutil
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app import supervision, supervisor
-from app.supervision import Do, Phase, Report, Supervision, exit_reason
-from app.supervisor import Supervisor, worker_command
-from app.worker_client import WorkerClient
+from app.worker import supervision, supervisor
+from app.worker.client import WorkerClient
+from app.worker.supervision import Do, Phase, Report, Supervision, exit_reason
+from app.worker.supervisor import Supervisor, worker_command
 from core.contracts import control as wire
 from tests.desktop.conftest import ToyWorker
 from tests.workers import never_busy, start_paused, worker

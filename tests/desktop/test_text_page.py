@@ -12,13 +12,13 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.language import speak
-from app.pages import text as text_page
-from app.pages.hosts import LETTERS, Hosts, absent, missing, name_of
-from app.pages.model import ModelPage
-from app.pages.text import TextDemo
+from app.pages.model import text_demo
+from app.pages.model.answering_hosts import LETTERS, Hosts, absent, missing, name_of
+from app.pages.model.model_page import ModelPage
+from app.pages.model.text_demo import TextDemo
 from app.theme import theme
 from app.window.sidebar import WIDTH as SIDEBAR
-from app.worker_client import WorkerClient
+from app.worker.client import WorkerClient
 from core.contracts import control as wire
 from core.contracts.errors import HearthError
 from core.logs import printable
@@ -67,7 +67,7 @@ class Talk:
         asked = self.toy.methods().count("generate")
         self.demo.go.click()
         qtbot.waitUntil(lambda: self.toy.methods().count("generate") == asked + 1)
-        request = self.demo.writing._request
+        request = self.demo.generation._request
         assert request is not None
         self.request = request
 
@@ -136,7 +136,7 @@ def test_the_text_grows_and_the_newest_bytes_experts_are_lit(qtbot: QtBot, talk:
 
 
 def test_a_byte_is_chosen_in_the_text_and_in_the_strip(qtbot: QtBot, talk: Talk) -> None:
-    demo, strip = talk.demo, talk.demo.strip.strip
+    demo, strip = talk.demo, talk.demo.answers.columns
     demo.prompt.setPlainText("x")
     talk.begin(qtbot)
     talk.say("a𝄞c", answers(*[LOFT] * 6))  # the clef takes two of Qt's units
@@ -191,7 +191,7 @@ def test_every_failure_has_a_sentence(qtbot: QtBot, talk: Talk, monkeypatch: pyt
     talk.page.set_connected(False, "Worker stopped, restarting in 4 s")
     talk.demo.go.click()
     qtbot.waitUntil(lambda: "not connected" in talk.sentence)
-    monkeypatch.setattr(text_page, "LONGEST", 10)
+    monkeypatch.setattr(text_demo, "LONGEST", 10)
     talk.demo.prompt.setPlainText("x" * 11)
     talk.demo.go.click()
     assert "Shorten it" in talk.sentence
@@ -204,7 +204,7 @@ def test_nothing_moves_when_a_text_begins_goes_on_and_ends(qtbot: QtBot, talk: T
 
     def places() -> list[QRect]:
         QApplication.processEvents()
-        return [QRect(card.mapTo(talk.page, QPoint()), card.size()) for card in (demo.go, demo.experts, demo.strip)]
+        return [QRect(card.mapTo(talk.page, QPoint()), card.size()) for card in (demo.go, demo.experts, demo.answers)]
 
     before = places()
     assert before[0].right() < before[1].left(), "side by side: who answers changes while one reads"
@@ -214,7 +214,7 @@ def test_nothing_moves_when_a_text_begins_goes_on_and_ends(qtbot: QtBot, talk: T
     qtbot.waitUntil(lambda: talk.written.endswith("ab"))
     assert places()[:1] == before[:1] and places()[1].left() == before[1].left()
     talk.toy.send(wire.Reply(talk.request, wire.Continued(2, 0.1, 4200, 7, 2.4)))
-    qtbot.waitUntil(lambda: not demo.writing.running)
+    qtbot.waitUntil(lambda: not demo.generation.running)
     assert places()[:1] == before[:1] and places()[1].left() == before[1].left()
 
 
@@ -224,7 +224,7 @@ def test_a_text_keeps_the_step_that_it_was_written_at(qtbot: QtBot, talk: Talk) 
     talk.say("ab")
     qtbot.waitUntil(lambda: talk.written.endswith("ab"))
     talk.toy.send(wire.Reply(talk.request, error=wire.ErrorInfo("compute", "Compute ended.")))
-    qtbot.waitUntil(lambda: not talk.demo.writing.running)
+    qtbot.waitUntil(lambda: not talk.demo.generation.running)
     talk.page.update_status(text_status(step=18))  # it goes on from a checkpoint
     assert talk.demo._about.text() == "Python's reference, step 21."
     talk.begin(qtbot)
@@ -238,7 +238,7 @@ def test_a_wait_is_explained_and_so_is_a_model_that_knows_nothing(qtbot: QtBot, 
     talk.page.update_status(text_status(step=0))
     assert "learned nothing yet" in about.text()
     talk.begin(qtbot)
-    talk.demo.writing._patience.start(1)
+    talk.demo.generation._patience.start(1)
     qtbot.waitUntil(lambda: "compute process is starting" in about.text())
     talk.page.update_status(text_status(step=0))
     assert "compute process is starting" in about.text()
@@ -259,7 +259,7 @@ def test_bytes_that_come_together_have_no_rate_yet(qtbot: QtBot, talk: Talk, mon
     for piece in "in":
         talk.toy.tell("piece", wire.Piece(talk.request, piece, answers("local"), 12.0))
     qtbot.waitUntil(lambda: talk.written.endswith("in"))
-    assert talk.demo.writing.rate is None
+    assert talk.demo.generation.rate is None
 
 
 def test_a_byte_that_is_no_character_has_its_own_place(qtbot: QtBot, talk: Talk) -> None:
@@ -270,7 +270,7 @@ def test_a_byte_that_is_no_character_has_its_own_place(qtbot: QtBot, talk: Talk)
     ):  # the second shows what the first was
         talk.toy.tell("piece", wire.Piece(talk.request, piece, answers(*[host] * 6), 12.0))
     qtbot.waitUntil(lambda: talk.written.endswith("\ufffdh"))
-    assert [(byte.start, byte.text) for byte in talk.demo.writing.bytes] == [(0, ""), (1, "h")]
+    assert [(byte.start, byte.text) for byte in talk.demo.generation.bytes] == [(0, ""), (1, "h")]
 
 
 def test_letters_stay_with_their_peers() -> None:
@@ -301,7 +301,7 @@ def test_the_focus_goes_in_reading_order(qtbot: QtBot, talk: Talk) -> None:
         QTest.keyClick(focused, Qt.Key.Key_Tab)
     grids = demo.experts.grids
     assert seen == [demo.prompt, demo.temperature, demo.length, demo.go, demo.page, *grids]
-    assert QApplication.focusWidget() is demo.strip.strip
+    assert QApplication.focusWidget() is demo.answers.columns
     assert all(widget.accessibleName() for widget in seen)
     QTest.keyClick(demo.temperature, Qt.Key.Key_Right)
     assert demo.temperature.figure.text() == "0.8"
@@ -325,7 +325,7 @@ def test_with_a_real_worker_that_is_paused_and_then_dies(qtbot: QtBot, folder: P
     demo.update_status(connected.args[0].status)
     demo.length.setValue(20)
     demo.start()
-    qtbot.waitUntil(lambda: len(demo.writing.bytes) == 20 and not demo.writing.running, timeout=40_000)
+    qtbot.waitUntil(lambda: len(demo.generation.bytes) == 20 and not demo.generation.running, timeout=40_000)
     assert demo._pill._label.text() == "6 of 6 answered"
     assert {row[1].text() for figures in demo.experts.lists for row in figures._rows} == {"This PC"}
 
@@ -340,11 +340,11 @@ def test_with_a_real_worker_that_is_paused_and_then_dies(qtbot: QtBot, folder: P
 
     demo.length.setValue(2000)
     demo.start()
-    qtbot.waitUntil(lambda: len(demo.writing.bytes) > 2, timeout=20_000)
+    qtbot.waitUntil(lambda: len(demo.generation.bytes) > 2, timeout=20_000)
     family = psutil.Process(running.process.pid)
     for process in [*family.children(recursive=True), family]:
         process.kill()
-    qtbot.waitUntil(lambda: not demo.writing.running, timeout=10_000)
+    qtbot.waitUntil(lambda: not demo.generation.running, timeout=10_000)
     assert "The text ends after" in demo._notice._label.text()
     assert demo.go.text() == "Continue"
     client.hang_up()

@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app import theme as look
-from app.theme import DARK, LIGHT, Colors, contrast, theme
+from app.colors import DARK, LIGHT, Colors, contrast
+from app.theme import theme
 
 ROOT = Path(__file__).parents[2]
 GROUNDS = ("canvas", "sidebar", "surface", "sunken")
@@ -63,9 +64,9 @@ def test_soft_backgrounds_and_peers_carry_their_text(colors: Colors) -> None:
         assert contrast(colors.on_peer, getattr(colors, peer)) >= 5.1 - ROUNDING, peer
 
 
-def test_no_colour_stands_outside_of_the_theme() -> None:
+def test_no_colour_stands_outside_of_its_roles() -> None:
     pattern = re.compile(r"#[0-9a-fA-F]{3}(?:[0-9a-fA-F]{3}){0,1}\b|(?<!\.)\brgba?\(|QColor\(\s*[\d\"']")
-    sources = [path for path in (ROOT / "app").rglob("*.py") if path.name != "theme.py"]
+    sources = [path for path in (ROOT / "app").rglob("*.py") if path.name != "colors.py"]
     sources += (ROOT / "resources" / "icons").glob("*.svg")
     assert len(sources) > 20
     found = [

@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtCore import QLocale, Qt
 from PySide6.QtWidgets import QApplication
 
+from app.formats import count, number, percent
 from app.language import (
     BRITISH,
     LANGUAGES,
@@ -24,7 +25,6 @@ from app.language import (
     tr_setting,
     use,
 )
-from app.window.words import count, number, percent
 from core.policy.words import clock
 from tests.translations import sources
 

@@ -8,12 +8,12 @@ from PySide6.QtGui import QAction, QIcon
 from PySide6.QtWidgets import QMenu, QSystemTrayIcon
 from pytestqt.qtbot import QtBot
 
-from app import tray as module
 from app.actions import Actions
 from app.theme import theme
-from app.tray import TOOLTIP_CHARACTERS, Tray
-from app.tray_icons import tray_icon
-from app.window.pause import Pausable
+from app.tray import tray as module
+from app.tray.tray import TOOLTIP_CHARACTERS, Tray
+from app.tray.tray_icons import tray_icon
+from app.window.pause_button import Pausable
 from core.contracts.control import State
 
 

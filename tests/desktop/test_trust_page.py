@@ -12,15 +12,15 @@ from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 from shiboken6 import delete
 
-from app import build
+from app import program_files
 from app.actions import Actions
-from app.beside import beside
-from app.pages.network import NetworkPage
-from app.pages.settings import SettingsPage
-from app.pages.trust import NOTHING, TrustPage
+from app.background import in_background
+from app.pages.network.network_page import NetworkPage
+from app.pages.settings.settings_page import SettingsPage
+from app.pages.trust_page import NOTHING, TrustPage
 from app.theme import theme
 from app.window.main_window import MainWindow
-from app.worker_client import WorkerClient
+from app.worker.client import WorkerClient
 from core.community.ledger import Ledger
 from core.community.reading import read_only
 from core.contracts.control import ErrorInfo
@@ -109,7 +109,7 @@ def test_the_build_and_the_licences_are_read_beside_the_window(
     assert page.licences.model.rowCount() == 0
     window.open_page("trust")
     qtbot.waitUntil(lambda: page.licences.model.rowCount() > 10, timeout=20_000)
-    assert build.digest() in texts(page)
+    assert program_files.digest() in texts(page)
     licences = {one.name: one.licence for one in page.licences.model.shown}
     assert licences["msgspec"] == "BSD-3-Clause" and "pytest" not in licences and "hearth" not in licences
 
@@ -130,16 +130,16 @@ def test_files_that_cannot_be_read_and_a_worker_that_is_gone_end_in_a_sentence(
 
 
 def test_the_build_follows_every_file_and_no_cache(tmp_path: Path) -> None:
-    for part in build.PARTS:
+    for part in program_files.PARTS:
         (tmp_path / part / "__pycache__").mkdir(parents=True)
         (tmp_path / part / "one.py").write_text("1")
-    first = build.digest(tmp_path)
+    first = program_files.digest(tmp_path)
     (tmp_path / "app" / "__pycache__" / "one.pyc").write_text("2")
-    assert build.digest(tmp_path) == first and len(first) == build.SHOWN
+    assert program_files.digest(tmp_path) == first and len(first) == program_files.SHOWN
     (tmp_path / "core" / "one.py").write_text("2")
-    changed = build.digest(tmp_path)
+    changed = program_files.digest(tmp_path)
     (tmp_path / "core" / "one.py").rename(tmp_path / "core" / "two.py")
-    assert len({first, changed, build.digest(tmp_path)}) == 3
+    assert len({first, changed, program_files.digest(tmp_path)}) == 3
 
 
 @pytest.fixture(autouse=True)
@@ -152,7 +152,7 @@ def test_a_page_that_is_gone_is_told_nothing(qapp: QApplication) -> None:
         read = Signal(bool)
 
     gone, go_on = Gone(), threading.Event()
-    beside("a page's reading", lambda: go_on.wait(20), gone.read.emit)
+    in_background("a page's reading", lambda: go_on.wait(20), gone.read.emit)
     reading = next(thread for thread in threading.enumerate() if thread.name == "a page's reading")
     delete(gone)
     go_on.set()

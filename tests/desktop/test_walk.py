@@ -11,7 +11,7 @@ import pytest
 
 from app.first_run.first_run import FirstRun
 from app.window.main_window import DEFAULT
-from app.worker_client import WorkerClient
+from app.worker.client import WorkerClient
 from core import consent
 from tests.desktop.test_app import App, Environment, Plan, wait_for
 from tests.desktop.test_app import screen as screen  # a fixture
@@ -54,7 +54,7 @@ def test_from_the_first_run_to_contribution_demo_screensaver_and_quit(app: App, 
     app.status()  # the worker runs from here on
 
     plan.open("home")
-    pause = plan.home.hero.pause.main
+    pause = plan.home.state_card.pause.main
     button = plan.at(pause, 0.0, 0.1), plan.at(pause, 1.0, 0.9)
 
     def at_home() -> bool:

@@ -9,11 +9,11 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.actions import Actions
-from app.pages.home import HomePage
+from app.pages.home.home_page import HomePage
 from app.theme import theme
 from app.window.main_window import MainWindow
 from app.window.page import Page
-from app.worker_client import WorkerClient
+from app.worker.client import WorkerClient
 from core.contracts.control import RuleStatus, YieldStatus
 from tests.desktop.conftest import make_status
 from tests.desktop.test_widgets import misfits
@@ -74,8 +74,8 @@ def test_the_focus_stays_inside_and_comes_back(window: MainWindow) -> None:
     window.update_status(waiting())  # type: ignore[arg-type]
     home = window.current_page()
     assert isinstance(home, HomePage)
-    home.hero.why.setFocus()
-    QTest.keyClick(home.hero.why, Qt.Key.Key_Space)
+    home.state_card.why.setFocus()
+    QTest.keyClick(home.state_card.why, Qt.Key.Key_Space)
     seen = []
     for _ in range(5):
         focused = window.focusWidget()
@@ -84,7 +84,7 @@ def test_the_focus_stays_inside_and_comes_back(window: MainWindow) -> None:
         QTest.keyClick(focused, Qt.Key.Key_Tab)
     assert len(set(seen)) == 3, "Close, Start now and the rules, round and round"
     QTest.keyClick(window.focusWidget(), Qt.Key.Key_Escape)
-    assert not window.why.isVisible() and home.hero.why.hasFocus()
+    assert not window.why.isVisible() and home.state_card.why.hasFocus()
 
 
 def test_it_follows_the_status_and_tells_of_a_lost_worker(window: MainWindow) -> None:

@@ -14,19 +14,19 @@ from shiboken6 import isValid
 
 from app import theme as look
 from app.actions import Actions
-from app.pages.answers import AnswerGrid, AnswerList
-from app.pages.home import HomePage
-from app.pages.hosts import Hosts
-from app.pages.log import LogModel
-from app.pages.network import PeersCard
+from app.pages.home.home_page import HomePage
+from app.pages.log_page import LogModel
+from app.pages.model.answer_grid import AnswerGrid, AnswerList
+from app.pages.model.answering_hosts import Hosts
+from app.pages.network.peers_card import PeersCard
 from app.theme import theme
-from app.window.buttons import Button, Segmented, Switch
+from app.widgets.basics import Bar, Card, ElidedLabel, Pair
+from app.widgets.buttons import Button, Segmented, Switch
 from app.window.main_window import MainWindow
 from app.window.page import Page
-from app.window.pause import PauseButton, fill_pause_menu, pause_choices, when
+from app.window.pause_button import PauseButton, fill_pause_menu, pause_choices, when
 from app.window.sidebar import StateChip, two_lines
-from app.window.widgets import Bar, Card, ElidedLabel, Pair
-from app.worker_client import WorkerClient
+from app.worker.client import WorkerClient
 from core.contracts.control import Answer, CurvePoint, LogLine, PeerStatus, Status
 from tests.desktop.conftest import make_status
 from tests.zones import zone

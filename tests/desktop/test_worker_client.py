@@ -16,8 +16,8 @@ from PySide6.QtNetwork import QTcpSocket
 from PySide6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
 
-from app import worker_client
-from app.worker_client import WorkerClient
+from app.worker import client as worker_client
+from app.worker.client import WorkerClient
 from core.contracts import control as wire
 from core.contracts.errors import HearthError, NotRunning, PictureError
 from core.control.client import ControlClient

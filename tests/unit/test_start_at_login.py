@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.start_at_login import APPROVED_KEY, LABEL, RUN_KEY, command, start_at_login
+from app.system.start_at_login import APPROVED_KEY, LABEL, RUN_KEY, command, start_at_login
 from core.contracts.errors import HearthError
 
 

@@ -1,0 +1,197 @@
+"""The cards of the contribution page: totals, the history as bars, the week by the hour, and who did how much."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QPainter
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+
+from app import theme as look
+from app.formats import percent
+from app.icons import Icon, placed
+from app.language import mark, tr
+from app.pages.contribution.history import GROUPS, KINDS, Kind
+from app.pages.contribution.week_map import WeekMap
+from app.theme import theme
+from app.widgets.bar_plot import BarPlot, Bars, Part, color_of
+from app.widgets.basics import Bar, Card, ElidedLabel, Label, Panel
+from app.widgets.buttons import Segmented
+from app.widgets.inputs import Choice
+
+ASKING = mark("Shown as soon as the worker has told its history.")
+NOTHING_HERE = mark("Nothing in this time.")
+NONE = "\N{EN DASH}"
+ROWS = 4
+"""Devices and runs that are listed."""
+
+
+class TotalCard(Panel):
+    """One figure: today's large, those of the week and of all time under it."""
+
+    def __init__(self, name: str, icon: str) -> None:
+        super().__init__()
+        self.value, self._unit = Label(NONE, "num"), Label("", "body", "text2")
+        self._word, self._more = Label(name, "body", "text2"), Label("", "cap", "text2", wrap=True)
+        horizontal, vertical = look.CARD_PADDING
+        column = QVBoxLayout(self)
+        column.setContentsMargins(horizontal, vertical - 2, horizontal, vertical - 2)
+        column.setSpacing(2)
+        head, figure = QHBoxLayout(), QHBoxLayout()
+        head.setSpacing(look.S)
+        head.addWidget(Icon(icon, "text2", 18))
+        head.addWidget(self._word, 1)
+        figure.setSpacing(6)
+        figure.addWidget(self.value, 0, Qt.AlignmentFlag.AlignBaseline)
+        figure.addWidget(self._unit, 1, Qt.AlignmentFlag.AlignBaseline)
+        for part in (head, figure):
+            column.addLayout(part)
+        column.addWidget(self._more)
+        column.addStretch(1)
+        self.setAccessibleName(name)
+
+    def set(self, kind: Kind, amounts: Sequence[float], estimates: Sequence[bool] = (False, False, False)) -> None:
+        """Show what was done today, in seven days and ever, and which of these are estimates."""
+        name, today = tr(kind.title), amounts[0]
+
+        written = [
+            tr("about {amount}", amount=kind.short(amount)) if estimate else kind.short(amount)
+            for amount, estimate in zip(amounts, estimates, strict=True)
+        ]
+        self._word.setText(tr("{name}, about", name=name) if estimates[0] and today else name)
+        self.value.setText(kind.short(today))
+        self._unit.setText(tr("today"))
+        self._more.setText(tr("{week} in 7 days\n{ever} ever", week=written[1], ever=written[2]))
+        exact = kind.write(today)
+        exact = tr("about {amount}", amount=exact) if estimates[0] else exact
+        self.setAccessibleName(f"{name}: {tr('{amount} today', amount=exact)}")
+        self.setAccessibleDescription(self._more.text().replace("\n", ", "))
+
+
+class HistoryCard(Card):
+    """The bars, with what they are and what they are made of to be chosen."""
+
+    def __init__(self) -> None:
+        super().__init__(tr("History"))
+        self.kind = Choice()
+        self.kind.setAccessibleName(tr("Figure"))
+        for key, kind in KINDS.items():
+            self.kind.addItem(tr(kind.title), key)
+        self.group = Segmented({key: tr(word) for key, word in GROUPS.items()}, tr("Made of"))
+        self.head.addWidget(self.kind)
+        self.head.addWidget(self.group)
+        self.words = Label(tr(ASKING), "body", "text2", wrap=True)
+        self._legend = QHBoxLayout()
+        self._legend.setSpacing(look.M)
+        self.plot = BarPlot(tr("History"), tr(ASKING))
+        self.plot.setMinimumHeight(theme().px(112))
+        line = QHBoxLayout()
+        line.addWidget(self.words, 1)
+        line.addLayout(self._legend)
+        self.body.addLayout(line)
+        self.body.addWidget(self.plot, 1)
+        self._summary = tr(ASKING)
+        self._shown: list[QWidget] = []
+        self.plot.chosen.connect(lambda words: self.words.setText(words or self._summary))
+
+    def chosen_kind(self) -> Kind:
+        return KINDS[self.kind.currentData()]
+
+    def show_bars(self, kind: Kind, shown: Bars, empty: str, summary: str) -> None:
+        """Args: the figure, what to draw of it, the sentence if that is nothing, and what is said of it."""
+        self._summary = summary
+        self.plot.set_empty(empty)
+        self.plot.set_bars(tr(kind.title), shown, kind.write, kind.scale)
+        self._show_legend(shown)
+
+    def _show_legend(self, shown: Bars) -> None:
+        for entry in self._shown:
+            self._legend.removeWidget(entry)
+            entry.hide()
+            entry.deleteLater()
+        self._shown = [_Entry(part) for part in shown.parts] if len(shown.parts) > 1 else []
+        for entry in self._shown:
+            self._legend.addWidget(entry)
+            entry.show()
+
+
+class _Entry(QWidget):
+    """An entry of the legend: colour and name."""
+
+    def __init__(self, part: Part) -> None:
+        super().__init__()
+        self._tone = part.tone
+        self._side = theme().px(12)
+        row = QHBoxLayout(self)
+        mirrored = self.layoutDirection() is Qt.LayoutDirection.RightToLeft
+        row.setContentsMargins(0 if mirrored else self._side + 6, 0, self._side + 6 if mirrored else 0, 0)
+        row.addWidget(Label(part.name, "cap", "text2"))
+
+    def paintEvent(self, event: object) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(color_of(self._tone))
+        swatch = QRectF(0, (self.height() - self._side) / 2, self._side, self._side)
+        painter.drawRoundedRect(placed(self, swatch), 3, 3)
+
+
+class WeekCard(Card):
+    """When this PC helps."""
+
+    def __init__(self) -> None:
+        super().__init__(tr("When this PC helps"))
+        self._words = Label(tr("last 7 days"), "cap", "text2")
+        self.head.addWidget(self._words)
+        self.map = WeekMap()
+        self.body.addWidget(self.map, 1)
+        self.map.picked.connect(lambda words: self._words.setText(words or tr("last 7 days")))
+
+
+class SharesCard(Card):
+    """Which device and which run did how much of the chosen figure."""
+
+    def __init__(self) -> None:
+        super().__init__(tr("By device and run"))
+        self._range = Label("", "cap", "text2")
+        self.head.addWidget(self._range)
+        self._grid = QGridLayout()
+        self._grid.setHorizontalSpacing(look.M)
+        self._grid.setVerticalSpacing(look.S)
+        self._grid.setColumnStretch(0, 3)
+        self._grid.setColumnStretch(1, 2)
+        self.empty = Label(tr(ASKING), "body", "text2", wrap=True)
+        self.body.addWidget(self.empty)
+        self.body.addLayout(self._grid)
+        self.body.addStretch(1)
+        self._shown: list[QWidget] = []
+
+    def show_shares(self, kind: Kind, groups: Mapping[str, Sequence[tuple[str, float]]], chosen: str) -> None:
+        """Args: the figure, who did how much by heading, words for the time."""
+        self._range.setText(chosen)
+        for widget in self._shown:
+            self._grid.removeWidget(widget)
+            widget.hide()
+            widget.deleteLater()
+        self._shown = []
+        self.empty.setText(tr(NOTHING_HERE))
+        self.empty.setVisible(not any(groups.values()))
+        place = itertools.count()  # from the first row on: a grid keeps every row that it ever had
+        for heading, rows in groups.items():
+            if rows:
+                self._add(Label(heading, "cap_strong", "text2"), next(place), 0, 3)
+            whole = sum(amount for _, amount in rows)
+            for name, amount in rows[:ROWS]:
+                row = next(place)
+                words, bar, figure = ElidedLabel(name, "body"), Bar(), Label(kind.write(amount), "strong", tabular=True)
+                bar.set_value(amount / whole)
+                bar.setAccessibleName(f"{name}: {kind.write(amount)}, {percent(amount / whole, 0)}")
+                figure.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+                for column, widget in enumerate((words, bar, figure)):
+                    self._add(widget, row, column)
+                self._grid.setAlignment(bar, Qt.AlignmentFlag.AlignVCenter)
+
+    def _add(self, widget: QWidget, row: int, column: int, columns: int = 1) -> None:
+        self._grid.addWidget(widget, row, column, 1, columns)
+        self._shown.append(widget)
+        widget.show()

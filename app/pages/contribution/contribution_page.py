@@ -1,0 +1,294 @@
+"""Contribution: what this PC did today, this week and ever, and its history as the worker's ledger tells it."""
+
+import time
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QGuiApplication, QImage, QResizeEvent
+from PySide6.QtWidgets import QFileDialog, QGridLayout
+
+from app import theme as look
+from app.background import Saver
+from app.formats import clock
+from app.language import mark, told, tr
+from app.pages.contribution import share_picture
+from app.pages.contribution.cards import ASKING, NOTHING_HERE, HistoryCard, SharesCard, TotalCard, WeekCard
+from app.pages.contribution.history import (
+    BY,
+    GROUPS,
+    KINDS,
+    METRICS,
+    RANGES,
+    Answer,
+    By,
+    Kind,
+    bars,
+    day_name,
+    is_estimate,
+    last_week,
+    question,
+    shares,
+    table,
+    trained_metric,
+)
+from app.theme import theme
+from app.widgets.basics import Label, Notice, Pair, set_tone
+from app.widgets.buttons import Button, Segmented
+from app.widgets.menu import Menu
+from app.widgets.while_seen import WhileSeen
+from app.window.page import Page
+from app.worker.client import WorkerClient
+from core.contracts.control import Status
+from core.contracts.errors import HearthError
+from core.contracts.ledger import LISTED, ListParams, Totals
+
+EVERY_MS = 10_000
+"""Between two looks at the ledger, while the page is seen."""
+TOLD_MS = 8000
+NOTHING_YET = mark("Nothing yet. Bars appear within a minute after this PC has begun to compute.")
+FOUR_ABREAST = 700
+"""Pages narrower than this have two cards of totals in a row."""
+
+
+class _Look:
+    """Some questions to the ledger whose answers are of use together only.
+
+    Args:
+        done: called with this when all answers have come.
+        chosen, kind: the range and the figure that are asked for.
+    """
+
+    def __init__(self, done: Callable[["_Look"], None], chosen: str, kind: Kind) -> None:
+        self._done, self._open = done, 0
+        self.chosen, self.kind = chosen, kind
+        self.answers: dict[str, Any] = {}
+
+    def expect(self, name: str) -> Callable[[Any], None]:
+        """What is to be called with the answer to a question; after the last one all are told to be there."""
+        self._open += 1
+
+        def came(answer: Any) -> None:
+            self.answers[name] = answer
+            self._open -= 1
+            if not self._open:
+                self._done(self)
+
+        return came
+
+
+class ContributionPage(Page):
+    """Looks at the ledger while it is seen."""
+
+    def __init__(self, client: WorkerClient) -> None:
+        super().__init__("contribution", tr("Contribution"), "chart", tr("Contribution"), tr(ASKING))
+        self._client = client
+        self.range = Segmented({key: tr(word) for key, word in RANGES.items()}, tr("Time"))
+        self.range.set_value("month")
+        self.export = Button(tr("Export"), "plain", "download")
+        self.export.clicked.connect(self._open_menu)
+        self._told = Label("", "cap", "text2", wrap=True)
+        self._told.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.head.addWidget(self._told, 1)
+        self.head.addWidget(self.range)
+        self.head.addWidget(self.export)
+        self.notice = Notice()
+        self.lent, self.trained = TotalCard(tr("Time of computing"), "clock"), TotalCard(tr("Samples trained"), "model")
+        self.calls, self.energy = TotalCard(tr("Expert calls served"), "experts"), TotalCard(tr("Energy"), "energy")
+        self._cards = (self.lent, self.trained, self.calls, self.energy)
+        self._totals_grid = QGridLayout()
+        self._totals_grid.setSpacing(look.CARD_GAP)
+        self.history, self.week, self.shares = HistoryCard(), WeekCard(), SharesCard()
+        self.body.addWidget(self.notice)
+        self.body.addLayout(self._totals_grid)
+        self.body.addWidget(self.history, 3)
+        self.body.addWidget(Pair(self.week, self.shares), 2)
+        self._abreast = 0
+        self._place_totals(4)
+        self._status: Status | None = None
+        self._names: dict[str, str] = {}
+        self._look: _Look | None = None
+        self._shown: _Look | None = None
+        self._seen_at = 0.0
+        self._timer = WhileSeen(self, EVERY_MS, self.look)
+        self._told_timer = QTimer(self, singleShot=True, interval=TOLD_MS)
+        self._told_timer.timeout.connect(self._told.clear)
+        self.saver = Saver(self)
+        self.saver.told.connect(self._tell)
+        self.history.kind.currentIndexChanged.connect(self.look)
+        self.history.group.chosen.connect(self._draw)
+        self.range.chosen.connect(self.look)
+        self.export.setEnabled(False)
+
+    # what the window tells
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        room = self.width() - 2 * look.PAGE_MARGIN
+        needed = sum(card.minimumSizeHint().width() for card in self._cards) + 3 * look.CARD_GAP
+        self._place_totals(2 if self.width() < theme().px(FOUR_ABREAST) or room < needed else 4)
+
+    def update_status(self, status: Status) -> None:
+        self._status = status
+        names = {device.id: device.name for device in status.devices}
+        if names != self._names:
+            self._names = names
+            self._draw()
+
+    def take_over(self, other: Page) -> None:
+        assert isinstance(other, ContributionPage)
+        self.range.set_value(other.range.value())
+
+    def set_connected(self, connected: bool, sentence: str) -> None:
+        old = (
+            tr("The figures are from {time}.", time=clock(datetime.fromtimestamp(self._seen_at))) if self._shown else ""
+        )
+        self.notice.set_text("" if connected else f"{sentence.rstrip('.')}. {old}".strip())
+        self._set_stale(not connected)
+        self._look = None
+        if connected and self.isVisible():
+            self.look()
+
+    def _set_stale(self, stale: bool) -> None:
+        for card in self._cards:
+            set_tone(card.value, "text3" if stale else "text")
+        self.history.plot.set_stale(stale)
+        self.week.map.set_stale(stale)
+        for choice in (self.range, self.history.kind):  # nobody could answer
+            choice.setEnabled(not stale)
+
+    def _place_totals(self, abreast: int) -> None:
+        if abreast != self._abreast:
+            self._abreast = abreast
+            for at, card in enumerate(self._cards):
+                self._totals_grid.addWidget(card, at // abreast, at % abreast)
+                self._totals_grid.setColumnStretch(at, int(at < abreast))
+
+    # asking
+
+    def look(self) -> None:
+        """Ask the ledger for all that is shown."""
+        if not self._client.is_connected or not self.isVisible():
+            return
+        client, now, chosen, kind = self._client, time.time(), self.range.value(), self.history.chosen_kind()
+        this = self._look = _Look(self._take, chosen, kind)
+
+        def failed(error: HearthError) -> None:
+            if this is self._look:
+                self.notice.set_text(
+                    tr("{error} The page asks again in {seconds} s.", error=told(str(error)), seconds=EVERY_MS // 1000)
+                )
+
+        client.totals(this.expect("totals"), failed)
+        client.series(last_week(now), this.expect("week"), failed)
+        client.sessions(ListParams(LISTED), this.expect("sessions"), failed)
+        for metric, _, _ in kind.metrics:
+            for by in BY:
+                client.series(question(metric, chosen, now, by), this.expect(f"{metric} by {by}"), failed)
+
+    def _take(self, this: _Look) -> None:
+        if this is self._look:
+            self._shown, self._seen_at = this, time.time()
+            self.notice.set_text("")
+            self.export.setEnabled(True)
+            self._draw()
+
+    def _draw(self) -> None:
+        if self._shown is None:
+            return
+        answers, kind, chosen = self._shown.answers, self._shown.kind, self._shown.chosen
+        series = [Answer(answers[f"{metric} by run"], answers[f"{metric} by device"]) for metric, _, _ in kind.metrics]
+        totals: Totals = answers["totals"]
+        self._show_totals(totals)
+        shown = bars(kind, series, self.history.group.value(), chosen, self._names, answers["sessions"])
+        empty = tr(NOTHING_HERE) if totals.since else tr(NOTHING_YET)
+        whole = sum(shown.sums())
+        summary = tr("{amount} in {time}", amount=kind.write(whole), time=tr(RANGES[chosen])) if whole else ""
+        self.history.show_bars(kind, shown, empty, summary)
+        self.week.map.set_hours(answers["week"])
+        headings = {**GROUPS, "device": mark("Kinds")} if kind is KINDS["bytes"] else GROUPS
+        groups = {tr(headings[by]): shares(series, by, self._names) for by in BY}
+        self.shares.show_shares(kind, groups, tr(RANGES[chosen]))
+
+    def _show_totals(self, totals: Totals) -> None:
+        since = tr("Nothing is known yet.") if totals.since is None else tr("Since {day}.", day=day_name(totals.since))
+        self.subtitle.setText(since)
+        each = [period.amounts for period in (totals.today, totals.week, totals.all)]
+        for card, metric in (
+            (self.lent, "seconds"),
+            (self.trained, trained_metric(each[0], each[2])),
+            (self.calls, "calls"),
+        ):
+            card.set(KINDS[metric], [getattr(amounts, metric) for amounts in each])
+        estimates = list(map(is_estimate, each))
+        self.energy.set(KINDS["kwh"], [amounts.kwh for amounts in each], estimates)
+
+    # exporting
+
+    def _open_menu(self) -> None:
+        menu = Menu()
+        menu.addAction(tr("History as a table (CSV)")).triggered.connect(self._ask_csv)
+        menu.addAction(tr("Share card (PNG)")).triggered.connect(self._ask_png)
+        menu.addAction(tr("Copy the share card")).triggered.connect(self._copy_card)
+        menu.setParent(self, menu.windowFlags())
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(self.export.mapToGlobal(self.export.rect().bottomLeft()))
+
+    def _ask_csv(self) -> None:
+        name, _ = QFileDialog.getSaveFileName(self, tr("Save the history"), "hearth-history.csv", tr("Tables (*.csv)"))
+        if name:
+            self.save_csv(Path(name))
+
+    def _ask_png(self) -> None:
+        name, _ = QFileDialog.getSaveFileName(self, tr("Save the share card"), "hearth.png", tr("Pictures (*.png)"))
+        if name:
+            self.saver.save(Path(name), self.card())
+
+    def _copy_card(self) -> None:
+        QGuiApplication.clipboard().setImage(self.card())
+        self._tell(tr("Copied the share card."))
+
+    def save_csv(self, path: Path) -> None:
+        """Write all metrics of the chosen range, told apart as the bars are; the worker is asked for them first."""
+        group, now, chosen = self.history.group.value(), time.time(), self.range.value()
+        by: By = "run" if group == "run" else "device"
+        whole = _Look(lambda this: self.saver.save(path, table(this.answers, by)), chosen, self.history.chosen_kind())
+        for metric in METRICS:
+            self._client.series(
+                question(metric, chosen, now, by), whole.expect(metric), lambda error: self._tell(told(str(error)))
+            )
+
+    def card(self) -> QImage:
+        """The share card as of now."""
+        assert self._shown is not None
+        totals: Totals = self._shown.answers["totals"]
+        ever = totals.all.amounts
+        figures = [
+            ("seconds", tr("of computing")),
+            ("samples", tr("samples trained")),
+            ("tokens", tr("of text trained")),
+        ]
+        figures += [("calls", tr("expert calls served")), ("kwh", tr("of electricity"))]
+        told = [
+            (KINDS[metric].short(getattr(ever, metric)), words) for metric, words in figures if getattr(ever, metric)
+        ]
+        lent = tr("This PC has lent its idle time to a neural network of volunteers.")
+        if totals.since is not None:
+            since = day_name(totals.since)
+            lent = tr("This PC has lent its idle time to a neural network of volunteers since {day}.", day=since)
+        return share_picture.paint(
+            share_picture.Shared(
+                lent,
+                tuple(told[:4]),
+                self.history.plot.bars,
+                f"{tr(self._shown.kind.title)}, {tr(RANGES[self._shown.chosen])}.",
+                day_name(time.time()),
+            )
+        )
+
+    def _tell(self, sentence: str) -> None:
+        self._told.setText(sentence)
+        self._told.setAccessibleName(sentence)
+        self._told_timer.start()

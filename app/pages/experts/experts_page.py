@@ -1,0 +1,219 @@
+"""The experts: the run's whole grid with what happens in it, those hosted here, and loss and load over time."""
+
+import time
+from collections import deque
+from datetime import datetime
+
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
+
+from app import theme as look
+from app.formats import clock, count, number, percent, rate, short
+from app.language import mark, told, tr
+from app.pages.experts.grid_card import LAYERS, GridCard
+from app.pages.experts.grid_layer import EVERY_MS, uid_of
+from app.theme import theme
+from app.widgets.basics import Card, Label, Notice, Pair
+from app.widgets.curve_plot import CurvePlot
+from app.widgets.table import Column, Table, TableModel
+from app.widgets.while_seen import WhileSeen
+from app.window.page import Page
+from app.worker.client import WorkerClient
+from core.contracts.control import CellStatus, CurvePoint, ExpertStatus, GridStatus, Status
+from core.contracts.errors import HearthError
+
+HISTORY_S = 1800.0
+NONE_HERE = mark("No expert is hosted on this PC now. It takes some on when it may compute.")
+
+
+class Hosted(ExpertStatus, frozen=True):
+    """An expert of this PC with what the grid tells of it."""
+
+    load: float | None = None
+
+
+COLUMNS = (
+    Column[Hosted](
+        mark("Expert"),
+        lambda e: e.uid.partition(".")[2],  # all are of one run
+        lambda e: [int(u) for u in e.uid.split(".")[1:]],
+        mono=True,
+        tip=lambda e: e.uid,
+    ),
+    Column[Hosted](
+        mark("Updates"), lambda e: count(e.updates), lambda e: e.updates, True, tip=lambda e: number(e.updates)
+    ),
+    Column[Hosted](
+        mark("Samples"), lambda e: count(e.samples), lambda e: e.samples, True, tip=lambda e: number(e.samples)
+    ),
+    Column[Hosted](mark("Calls"), lambda e: count(e.calls), lambda e: e.calls, True, tip=lambda e: number(e.calls)),
+    Column[Hosted](
+        mark("Load"),
+        lambda e: "\N{EN DASH}" if e.load is None else percent(min(1.0, e.load), 0),  # above: calls that wait
+        lambda e: e.load or 0.0,
+        True,
+    ),
+)
+
+
+class HostedCard(Card):
+    """The experts of this PC as a table."""
+
+    def __init__(self) -> None:
+        super().__init__(tr("Hosted on this PC"))
+        self._count = Label("", "cap", "text2")
+        self.head.addWidget(self._count)
+        self.model = TableModel[Hosted](COLUMNS, lambda expert: expert.uid)
+        self.table = Table(self.model, tr("Experts hosted on this PC"))
+        self.table.setMinimumWidth(self.table.set_widths((64, 66, 72, 60, 56)))
+        self.table.setMinimumHeight(theme().px(170))
+        self.empty = Label(tr("Shown as soon as the worker answers."), "body", "text2", wrap=True)
+        self.body.addWidget(self.empty)
+        self.body.addWidget(self.table, 1)
+        self.body.addStretch(0)
+        self.table.hide()
+
+    def show_experts(self, experts: list[Hosted]) -> None:
+        self.model.set_rows(experts)
+        self._count.setText(tr("%Ln expert(s)", len(experts)))
+        self.empty.setText(tr(NONE_HERE))
+        self.empty.setVisible(not experts)
+        self.table.setVisible(bool(experts))
+
+
+class HistoryCard(Card):
+    """Loss over the steps, and calls served over the last half hour that this window has seen."""
+
+    def __init__(self) -> None:
+        super().__init__(tr("Loss and load"))
+        self.loss = CurvePlot(
+            tr("Loss"),
+            "peer",
+            lambda value: number(value, 3),
+            short,
+            None,
+            tr("Not measured yet. The first point follows soon."),
+        )
+        self._times: deque[tuple[float, float]] = deque()
+        self.load = CurvePlot(
+            tr("Calls per second"),
+            "ember",
+            lambda value: tr("{rate} calls per second", rate=rate(value)),
+            short,
+            None,
+            tr("Noted from now on, while this window is open."),
+            self._clock,
+        )
+        row = QHBoxLayout()
+        row.setSpacing(look.XL)
+        for word, plot in ((tr("Loss on unseen samples"), self.loss), (tr("Calls served here per second"), self.load)):
+            column = QVBoxLayout()
+            column.addWidget(Label(word, "cap", "text2", wrap=True))
+            column.addWidget(plot, 1)
+            row.addLayout(column, 1)
+        self.body.addLayout(row, 1)
+
+    def _clock(self, seconds: float) -> str:
+        start = self._times[0][0] if self._times else time.time()
+        return clock(datetime.fromtimestamp(start + seconds))
+
+    def note(self, moment: float, calls_per_s: float) -> None:
+        """Remember a figure; drawn by `draw`."""
+        while self._times and moment <= self._times[-1][0]:
+            self._times.pop()  # the clock was set back
+        self._times.append((moment, calls_per_s))
+        while moment - self._times[0][0] > HISTORY_S:
+            self._times.popleft()
+
+    def draw(self) -> None:
+        if len(self._times) > 1:
+            start = self._times[0][0]
+            self.load.set_points([(round(moment - start), value) for moment, value in self._times])
+
+    def set_stale(self, stale: bool) -> None:
+        for plot in (self.loss, self.load):
+            plot.set_stale(stale)
+
+
+class ExpertsPage(Page):
+    """Looks at the grid every other second while it is seen, a layer at a time."""
+
+    def __init__(self, client: WorkerClient) -> None:
+        super().__init__(
+            "experts",
+            tr("Experts"),
+            "experts",
+            tr("Experts"),
+            tr("Who hosts which part of the model, and what it does."),
+        )
+        self._client = client
+        self.notice = Notice()
+        self.grid, self.hosted, self.history = GridCard(), HostedCard(), HistoryCard()
+        self.body.addWidget(self.notice)
+        self.body.addWidget(self.grid, 3)
+        self.body.addWidget(Pair(self.hosted, self.history), 2)
+        self._asking = False
+        self._status: Status | None = None
+        self._points: list[CurvePoint] = []
+        self._timer = WhileSeen(self, EVERY_MS, self._look)
+
+    def update_status(self, status: Status) -> None:
+        if self._status is not None and self._status.run != status.run:
+            self.grid.forget()
+        first = self._status is None
+        self._status, self.grid.run = status, status.run
+        if first and self.isVisible():
+            self._draw()
+        self.history.note(status.time, status.calls_per_s if status.state == "contributing" else 0.0)
+
+    def update_curve(self, points: list[CurvePoint]) -> None:
+        self._points = points
+
+    def set_connected(self, connected: bool, sentence: str) -> None:
+        self.notice.set_text(
+            "" if connected else tr("{sentence}. What is shown here is from before.", sentence=sentence.rstrip("."))
+        )
+        self.grid.set_stale(not connected)
+        self.history.set_stale(not connected)
+        if not connected:
+            self._asking = False
+            return
+        for layer in self.grid.layers.values():
+            layer.old = True
+        if self.isVisible():
+            self._look()
+
+    def _look(self) -> None:
+        self._draw()
+        if not self._asking and self._client.is_connected:
+            self._asking = True
+            self._client.grid(0, self._take, self._failed)
+
+    def _take(self, grid: GridStatus) -> None:
+        self.notice.set_text("")
+        self.grid.show_layer(grid)
+        if grid.layer + 1 < min(grid.layers, LAYERS) and self.isVisible():
+            self._client.grid(grid.layer + 1, self._take, self._failed)
+        else:
+            self._asking = False
+
+    def _failed(self, error: HearthError) -> None:
+        self._asking = False
+        if self._client.is_connected:
+            self.notice.set_text(told(str(error)))
+
+    def _draw(self) -> None:
+        """The figures of the status and the curves."""
+        self.history.draw()
+        self.history.loss.set_points([(point.step, point.loss) for point in self._points])
+        if self._status is not None:
+            told = {
+                uid_of(self._status.run, number_, place, layer.shape): cell
+                for number_, layer in self.grid.layers.items()
+                for place, cell in layer.cells.items()
+                if cell.here and not layer.old
+            }
+            self.hosted.show_experts([_with(expert, told.get(expert.uid)) for expert in self._status.experts])
+
+
+def _with(expert: ExpertStatus, cell: CellStatus | None) -> Hosted:
+    return Hosted(expert.uid, expert.updates, expert.samples, expert.calls, None if cell is None else cell.load)

@@ -1,0 +1,88 @@
+"""A layer of the run's grid as the worker told it last: its cells, what happened in them since, and their words."""
+
+import math
+
+from app.formats import percent
+from app.language import tr
+from core.contracts.control import CellStatus, GridStatus
+
+EVERY_MS = 2000
+"""Between two looks at the grid, while the page is seen."""
+WHOLE = 4096
+"""Cells of a layer that are shown as its grid; of a larger one, mostly empty, only the experts."""
+
+
+def was_called(before: CellStatus, now: CellStatus) -> bool:
+    """Whether it answered a call in between; fewer calls are those of a process that began anew."""
+    return now.calls > before.calls
+
+
+def was_updated(before: CellStatus, now: CellStatus) -> bool:
+    """Whether it took an update in between; an older version is that of a checkpoint."""
+    return before.version is not None and now.version is not None and now.version > before.version
+
+
+class Layer:
+    """The newest answer about a layer, and what has changed since the one before."""
+
+    def __init__(self) -> None:
+        self.cells: dict[int, CellStatus] = {}
+        self.places: list[int] = []
+        """Cells of the grid in the order in which they are drawn; empty: all, in their own order."""
+        self.lit: frozenset[int] = frozenset()
+        self.shape: tuple[int, ...] = ()
+        self.old = False
+        """The worker has been away since that answer."""
+
+    def take(self, grid: GridStatus) -> None:
+        new = {cell.cell: cell for cell in grid.cells}
+        old, self.cells, self.shape = {} if self.old else self.cells, new, grid.shape
+        self.old = False
+        self.places = sorted(new) if math.prod(grid.shape) > WHOLE else []
+        active = [
+            number_
+            for number_, cell in new.items()
+            if (before := old.get(number_)) is not None and (was_called(before, cell) or was_updated(before, cell))
+        ]
+        index = {place: at for at, place in enumerate(self.places)} if self.places else None
+        self.lit = frozenset(active if index is None else (index[place] for place in active))
+
+    def at(self, drawn: int) -> int:
+        """The cell of the grid that is drawn at a place."""
+        return self.places[drawn] if self.places else drawn
+
+    @property
+    def columns(self) -> int:
+        if self.places or len(self.shape) == 1:
+            return max(1, math.ceil(math.sqrt(self.count)))
+        return self.shape[-1]
+
+    @property
+    def count(self) -> int:
+        return len(self.places) or math.prod(self.shape)
+
+
+def uid_of(run: str, layer: int, cell: int, shape: tuple[int, ...]) -> str:
+    """ "text.0.3.14" of a cell's number."""
+    coords: list[int] = []
+    for size in reversed(shape):
+        cell, u = divmod(cell, size)
+        coords.append(u)
+    return ".".join((run, str(layer), *map(str, reversed(coords))))
+
+
+def words_about(uid: str, cell: CellStatus | None) -> str:
+    """All that is known of a cell."""
+    if cell is None:
+        return f"{uid}: {tr('no expert is hosted in this cell')}."
+    parts = [tr("hosted here")] if cell.here else []
+    if cell.hosts:
+        parts.append(tr("hosted by %Ln other peer(s)", cell.hosts))
+    if not parts:
+        parts.append(tr("hosted by another peer"))
+    parts.append(tr("version not told yet") if cell.version is None else tr("%Ln update(s)", cell.version))
+    if cell.load is not None:
+        parts.append(tr("{share} load", share=percent(min(1.0, cell.load))))
+    if cell.calls:
+        parts.append(tr("%Ln call(s)", cell.calls))
+    return f"{uid}: {', '.join(parts)}"

@@ -1,0 +1,153 @@
+"""Home: the state, why, what ends it; what was lent today, the model's progress, the devices and the network."""
+
+import time
+from datetime import datetime
+
+import msgspec
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
+
+from app import theme as look
+from app.actions import Actions
+from app.formats import clock, number, percent, short
+from app.language import mark, tr
+from app.pages.home.devices_card import DevicesCard
+from app.pages.home.network_card import NetworkCard
+from app.pages.home.state_card import StateCard
+from app.pages.home.today_card import TodayCard
+from app.widgets.basics import Label, Notice, Pair, StaleCard
+from app.widgets.curve_plot import CurvePlot
+from app.window.page import Page
+from app.worker.client import WorkerClient
+from core.contracts.control import CurvePoint, Status
+
+NO_CURVE = mark("Not measured yet. The first point follows soon after training starts.")
+UNKNOWN = mark("Shown as soon as the worker answers.")
+"""In the place of figures that have never been told."""
+FEW_POINTS, CALM_S = 8, 4.0
+"""A longer curve is drawn anew only every so many seconds: one more point is hardly seen, but costs as much."""
+REFRESH_MS = 1000
+NONE = "\N{EN DASH}"
+
+
+class ModelCard(StaleCard):
+    """Accuracy and loss on the held-out samples."""
+
+    def __init__(self) -> None:
+        super().__init__(tr("The model being trained"), tr("Try it"))
+        self._newest: CurvePoint | None = None
+        self._drawn_at = 0.0
+        self._accuracy = CurvePlot(tr("Accuracy"), "peer", percent, lambda value: percent(value, 0), 1.0, tr(UNKNOWN))
+        self._loss = CurvePlot(tr("Loss"), "peer", lambda value: number(value, 3), short, None, tr(UNKNOWN))
+        self._accuracy_figure = Label(NONE, "num")
+        self._loss_figure = Label(NONE, "num")
+        self.values = [self._accuracy_figure, self._loss_figure]
+        row = QHBoxLayout()
+        row.setSpacing(look.XL)
+        row.addLayout(self._column(self._accuracy_figure, tr("right on unseen samples"), self._accuracy), 1)
+        row.addLayout(self._column(self._loss_figure, tr("loss on them, lower is better"), self._loss), 1)
+        self.body.addLayout(row, 1)
+
+    @staticmethod
+    def _column(figure: Label, meaning: str, plot: CurvePlot) -> QVBoxLayout:
+        column = QVBoxLayout()
+        column.setSpacing(0)
+        column.addWidget(figure)
+        column.addWidget(Label(meaning, "cap", "text2", wrap=True))
+        column.addSpacing(look.S)
+        column.addWidget(plot, 1)
+        return column
+
+    def set_stale(self, since: str) -> None:
+        super().set_stale(since)
+        for plot in (self._accuracy, self._loss):
+            plot.set_stale(bool(since))
+
+    def set_connected(self, connected: bool) -> None:
+        for plot in (self._accuracy, self._loss):
+            plot.set_empty(tr(NO_CURVE) if connected else tr(UNKNOWN))
+
+    def set_points(self, points: list[CurvePoint]) -> None:
+        newest = points[-1] if points else None
+        settled = len(points) > FEW_POINTS and time.monotonic() - self._drawn_at < CALM_S
+        if newest == self._newest or settled:
+            return
+        self._newest, self._drawn_at = newest, time.monotonic()
+        self._accuracy.set_points([(point.step, point.accuracy) for point in points])
+        self._loss.set_points([(point.step, point.loss) for point in points])
+        self._accuracy_figure.setText(percent(points[-1].accuracy) if points else NONE)
+        self._loss_figure.setText(number(points[-1].loss, 3) if points else NONE)
+
+
+class HomePage(Page):
+    def __init__(self, actions: Actions, client: WorkerClient) -> None:
+        super().__init__("home", tr("Home"), "home")
+        self.state_card = StateCard(actions)
+        self.state_card.show_state("preparing", tr("The worker is starting."), tr("Ready in a few seconds."))
+        self._notice = Notice()
+        self.today, self.model = TodayCard(client), ModelCard()
+        self.devices, self.network = DevicesCard(client), NetworkCard(client)
+        self.today.link_clicked.connect(lambda: actions.open_page.emit("contribution"))
+        self.model.link_clicked.connect(lambda: actions.open_page.emit("model"))
+        self.network.link_clicked.connect(lambda: actions.open_page.emit("network"))
+        self.today.told.connect(self.network.show_totals)
+        self._cards = (self.today, self.model, self.devices, self.network)
+        self.body.addWidget(self.state_card)
+        self.body.addWidget(self._notice)
+        self.body.addWidget(Pair(self.today, self.model, (6, 7)), 1)
+        self.body.addWidget(Pair(self.devices, self.network, (8, 5)))
+        self._status: Status | None = None
+        self._later = QTimer(self, singleShot=True, interval=REFRESH_MS)
+        self._later.timeout.connect(self._refresh_again)
+        self._waiting = False
+        """Newer figures are there than those that are shown."""
+        self._points: list[CurvePoint] = []
+
+    def update_status(self, status: Status) -> None:
+        if status.state != "contributing":  # the rates may be those of the second before the stop
+            status = msgspec.structs.replace(status, samples_per_s=0.0, calls_per_s=0.0)
+        same_state = self._status is not None and self._status.state == status.state
+        self._status = status
+        self.state_card.update_status(status)
+        attention = status.attention if status.state != "attention" else status.attention[1:]
+        self._notice.set_text(" ".join(attention))
+        self._waiting = True
+        if self.isVisible() and not (same_state and self._later.isActive()):
+            self._refresh()
+
+    def update_curve(self, points: list[CurvePoint]) -> None:
+        self._points = points
+
+    def set_connected(self, connected: bool, sentence: str) -> None:
+        if connected:
+            since = ""
+        else:
+            old = self._status is not None
+            end = tr("Goes on as soon as the worker answers; Try again looks for it now.")
+            if old:
+                end = f"{end} {tr('The figures are old.')}"
+            self.state_card.show_state("attention", sentence.rstrip(".") + ".", end, connected=False)
+            self._notice.set_text("")
+            since = tr("from {time}", time=clock(datetime.fromtimestamp(self._status.time))) if self._status else ""
+        for card in self._cards:
+            card.set_stale(since)
+        self.model.set_connected(connected)
+        self.today.look()
+        self.network.look()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._refresh()
+
+    def _refresh_again(self) -> None:
+        if self._waiting and self.isVisible():
+            self._refresh()
+
+    def _refresh(self) -> None:
+        """Draw the newest figures; not done while nobody sees them, and about once a second."""
+        self._waiting = False
+        self._later.start()
+        self.model.set_points(self._points)
+        if self._status is not None:
+            self.devices.update_status(self._status)

@@ -1,0 +1,90 @@
+"""The network on Home: whether others reach this PC, how many it is connected to, and today's traffic."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout
+
+from app import theme as look
+from app.formats import data_size, number
+from app.icons import Icon
+from app.language import tr
+from app.pages.network.reach_card import MEANINGS
+from app.widgets.basics import Label, StaleCard
+from app.widgets.while_seen import WhileSeen
+from app.worker.client import WorkerClient
+from core.contracts.control import NetworkParams, NetworkStatus
+from core.contracts.errors import HearthError
+from core.contracts.ledger import Totals
+
+EVERY_MS = 5000
+"""Between two looks, while the card is seen."""
+NONE = "\N{EN DASH}"
+
+
+class _Fact:
+    """An icon, and a value with its name."""
+
+    def __init__(self, icon: str, name: str) -> None:
+        self._name = name
+        self.icon = Icon(icon, "text2", 18)
+        self.value = Label("", "strong", wrap=True, tabular=True)
+        self.set(NONE)
+
+    def set(self, value: str) -> None:
+        self.value.setText(value)
+        self.value.setAccessibleName(f"{self._name}: {value}")
+
+    def row(self) -> QHBoxLayout:
+        """Icon and name at the left, the value at the right."""
+        self.value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        row = QHBoxLayout()
+        row.setSpacing(look.S)
+        row.addWidget(self.icon)
+        row.addWidget(Label(self._name, "body", "text2"))
+        row.addWidget(self.value, 1)
+        return row
+
+
+class NetworkCard(StaleCard):
+    """Looks at the network while it is seen."""
+
+    def __init__(self, client: WorkerClient) -> None:
+        super().__init__(tr("Network"), tr("Details"))
+        self._client = client
+        self._reach = _Fact("question", tr("Reachable from outside"))
+        self._peers = _Fact("person", tr("Peers connected"))
+        self._sent, self._received = _Fact("up", tr("Sent today")), _Fact("down", tr("Received today"))
+        traffic = QHBoxLayout()
+        traffic.setSpacing(look.S)
+        for fact in (self._sent, self._received):
+            traffic.addWidget(fact.icon)
+            traffic.addWidget(fact.value)
+            traffic.addSpacing(look.S)
+        traffic.addStretch(1)
+        traffic.addWidget(Label(tr("today"), "body", "text2"))
+        for row in (self._reach.row(), self._peers.row(), traffic):
+            self.body.addLayout(row)
+        self.body.addStretch(1)
+        self.values = [fact.value for fact in (self._reach, self._peers, self._sent, self._received)]
+        self._timer = WhileSeen(self, EVERY_MS, self.look)
+
+    def look(self) -> None:
+        """Ask the worker for how this PC is reached, and how many it reaches."""
+        if self._client.is_connected and self.isVisible():
+            self._client.request("network", NetworkParams(peers=0), NetworkStatus, self._take, self._failed)
+
+    def show_totals(self, totals: Totals) -> None:
+        """Show the traffic of today."""
+        self._sent.set(data_size(totals.today.amounts.bytes_out))
+        self._received.set(data_size(totals.today.amounts.bytes_in))
+
+    def _take(self, network: NetworkStatus) -> None:
+        meaning = MEANINGS.get(network.reachability, MEANINGS["unknown"])
+        self._reach.icon.set(meaning.icon, meaning.tone)
+        self._reach.set(tr(meaning.word))
+        self._peers.set(number(network.connected))
+
+    def _failed(self, error: HearthError) -> None:
+        if error.code == "network":  # started without a network: not a fault
+            self._reach.icon.set("info", "text2")
+            self._reach.set(tr("Alone"))
+            self._peers.set(NONE)

@@ -1,0 +1,151 @@
+"""The head of Home: the state, why, what ends it, what one can do about it, and the fire."""
+
+from PySide6.QtCore import QEvent, QSize
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from app import theme as look
+from app.actions import Actions
+from app.icons import StateGlyph
+from app.language import mark, tr
+from app.theme import theme
+from app.widgets.basics import Label, Panel
+from app.widgets.buttons import Button
+from app.widgets.fire import FirePanel
+from app.window.pause_button import Pausable, PauseButton
+from app.window.sidebar import STATE_WORD
+from core.contracts.control import State, Status
+
+HEIGHT = 194
+WHY = {True: mark("Why am I running?"), False: mark("Why am I not running?")}
+SHOWN: dict[State, tuple[str, ...]] = {
+    "contributing": ("pause",),
+    "waiting": ("pause",),
+    "yielding": ("pause",),
+    "paused": ("resume",),
+    "limited": ("rule", "pause"),
+    "preparing": ("pause",),
+    "leaving": ("quit",),
+    "attention": ("log", "pause"),
+}
+"""The actions that each state offers; "Start now" comes before them wherever it would start anything."""
+
+
+class StateCard(Panel):
+    def __init__(self, actions: Actions) -> None:
+        super().__init__(radius=look.RADIUS_HERO)
+        self._state: State | None = None
+        self._glyph = StateGlyph(30)
+        self._word = Label("", "display")
+        self._reason = Label("", "body", wrap=True)
+        self._until = Label("", "body", "text2", wrap=True)
+        self.fire = FirePanel()
+        self.pause = PauseButton(actions)
+        start = Button(tr("Start now"), "plain", "play")
+        start.clicked.connect(actions.start_now)
+        resume = Button(tr("Resume"), "primary", "play")
+        resume.clicked.connect(actions.resume)
+        rule = Button(tr("Change rule"), "plain", "settings")
+        rule.clicked.connect(lambda: actions.open_page.emit("settings"))
+        leave = Button(tr("Quit now"), "plain", "close")
+        leave.clicked.connect(actions.quit)
+        retry = Button(tr("Try again"), "primary", "refresh")
+        retry.clicked.connect(actions.retry)
+        self.log = log = Button(tr("Show the log"), "primary", "log")
+        log.clicked.connect(lambda: actions.open_page.emit("log"))
+        self.why = Button(tr(WHY[False]), "link")
+        self.why.clicked.connect(actions.why)
+        self._actions: dict[str, QWidget] = {
+            "start": start,
+            "resume": resume,
+            "rule": rule,
+            "quit": leave,
+            "retry": retry,
+            "log": log,
+            "pause": self.pause,
+        }
+        self._build()
+
+    def _build(self) -> None:
+        self._row = row = QHBoxLayout(self)
+        row.setContentsMargins(22, 20, 22, 18)
+        row.setSpacing(look.XL)
+        self._texts = QWidget()
+        left = QVBoxLayout(self._texts)
+        left.setContentsMargins(0, 0, 0, 0)
+        left.setSpacing(5)
+        head = QHBoxLayout()
+        head.setSpacing(look.M)
+        head.addWidget(self._glyph)
+        head.addWidget(self._word)
+        head.addStretch(1)
+        left.addLayout(head)
+        left.addWidget(self._reason)
+        left.addWidget(self._until)
+        left.addStretch(1)
+        left.addSpacing(look.S)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(look.S)
+        for button in self._actions.values():
+            buttons.addWidget(button)
+        buttons.addSpacing(look.XS)
+        buttons.addWidget(self.why)
+        buttons.addStretch(1)
+        left.addLayout(buttons)
+        row.addWidget(self._texts, 57)
+        row.addWidget(self.fire, 43)
+        self.setMinimumHeight(theme().px(HEIGHT))
+
+    def minimumSizeHint(self) -> QSize:
+        margins = self.contentsMargins() + self._row.contentsMargins()
+        least = self._texts.minimumSizeHint().width() + margins.left() + margins.right()
+        return QSize(least, super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._give_way()
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._give_way()  # another button may be there now
+        return super().event(event)
+
+    def _give_way(self) -> None:
+        """The fire goes where the words and buttons need the room."""
+        room = self.width() - self.minimumSizeHint().width() - self._row.spacing()
+        self.fire.setVisible(room >= self.fire.minimumSizeHint().width())
+
+    def update_status(self, status: Status) -> None:
+        self.show_state(status.state, status.reason, status.until, start_now=status.start_now)
+        self._ask(status.cpu or status.gpu)
+        self.pause.pausable = Pausable.of(status)
+        self.fire.add(status.time, status.calls_per_s)
+
+    def _ask(self, running: bool) -> None:
+        if self.why.text() != (question := tr(WHY[running])):
+            self.why.setText(question)
+
+    def show_state(
+        self, state: State, reason: str, until: str, connected: bool = True, start_now: bool = False
+    ) -> None:
+        """Show state, reason and what ends it, always these three; a change of state is announced once."""
+        self._reason.setText(reason)
+        self._until.setText(until)
+        self._until.setVisible(bool(until))
+        shown = SHOWN[state] if connected else ("retry", "log")
+        self.log.set_kind("primary" if connected else "plain")
+        for name, button in self._actions.items():
+            button.setVisible(name in shown or (name == "start" and start_now))
+        self.pause.set_kind("primary" if state == "contributing" else "plain")
+        self.fire.set_stale(not connected)
+        if not connected:
+            self._ask(False)
+        if state != self._state:
+            self._state = state
+            self._glyph.set_state(state)
+            self._word.setText(tr(STATE_WORD[state]))
+            self.setAccessibleName(tr(STATE_WORD[state]))
+            if self.isVisible():
+                event = QAccessibleAnnouncementEvent(self, f"{tr(STATE_WORD[state])}. {reason} {until}")
+                QAccessible.updateAccessibility(event)
+        self.setAccessibleDescription(f"{reason} {until}")

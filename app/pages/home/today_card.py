@@ -1,0 +1,108 @@
+"""Today on Home: what this PC lent since midnight, beside the six days before, as the worker's ledger tells it."""
+
+import time
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout
+
+from app import theme as look
+from app.language import mark, told, tr
+from app.pages.contribution.history import KINDS, Answer, Kind, bars, is_estimate, question, trained_metric
+from app.theme import theme
+from app.widgets.bar_plot import BarPlot
+from app.widgets.basics import Figure, Label, StaleCard
+from app.widgets.while_seen import WhileSeen
+from app.worker.client import WorkerClient
+from core.contracts.errors import HearthError
+from core.contracts.ledger import Period, Series, Totals
+
+EVERY_MS = 10_000
+"""Between two looks at the ledger, while the card is seen."""
+NONE = "\N{EN DASH}"
+ASKING = mark("Shown as soon as the worker has told its history.")
+NOTHING_YET = mark("Nothing lent in these 7 days. The first bar appears within a minute of computing.")
+LENT = KINDS["seconds"]
+TRAFFIC = "network."
+
+
+def on_gpus(period: Period) -> float:
+    """Seconds on graphics processors."""
+    return sum(
+        amounts.seconds
+        for device, amounts in period.devices.items()
+        if device and device != "cpu" and not device.startswith(TRAFFIC)
+    )
+
+
+class TodayCard(StaleCard):
+    """Asks the ledger while it is seen."""
+
+    told = Signal(object)
+    """The ledger's `Totals`."""
+
+    def __init__(self, client: WorkerClient) -> None:
+        super().__init__(tr("Today"), tr("Contribution"))
+        self._client = client
+        self.lent, self._words = Label(NONE, "num"), Label(tr(ASKING), "cap", "text2", wrap=True)
+        self._calls, self._trained, self._energy = (
+            Figure(tr("Calls served")),
+            Figure(tr("Samples")),
+            Figure(tr("Energy")),
+        )
+        figures = QHBoxLayout()
+        figures.setSpacing(look.M)
+        for figure in (self._calls, self._trained, self._energy):
+            figure.set(NONE)
+            figures.addWidget(figure)
+        figures.addStretch(1)
+        self.plot = BarPlot(tr("Time of computing by day"), tr(ASKING), told=True)
+        self.plot.setMinimumHeight(theme().px(74))  # wrapped words above it would take of it where cards are stacked
+        self.body.setSpacing(look.XS)
+        self.body.addWidget(self.lent)
+        self.body.addWidget(self._words)
+        self.body.addSpacing(look.XS)
+        self.body.addLayout(figures)
+        self.body.addSpacing(look.XS)
+        self.body.addWidget(self.plot, 1)
+        self.values = [self.lent, *(figure.value for figure in (self._calls, self._trained, self._energy))]
+        self._timer = WhileSeen(self, EVERY_MS, self.look)
+
+    def set_stale(self, since: str) -> None:
+        super().set_stale(since)
+        self.plot.set_stale(bool(since))
+
+    def look(self) -> None:
+        """Ask the ledger for all that is shown."""
+        if self._client.is_connected and self.isVisible():
+            self._client.totals(self._take_totals, self._failed)
+            self._client.series(question("seconds", "week", time.time(), None), self._take_week, self._failed)
+
+    def _failed(self, error: HearthError) -> None:
+        if self._client.is_connected:
+            again = tr("It is asked again in {seconds} s.", seconds=EVERY_MS // 1000)
+            self._words.setText(f"{told(str(error))} {again}")
+
+    def _take_totals(self, totals: Totals) -> None:
+        self.told.emit(totals)
+        today = totals.today.amounts
+        self.lent.setText(LENT.write(today.seconds))
+        gpu = on_gpus(totals.today)
+        words = tr("lent, {time} of it on the GPU", time=LENT.write(gpu)) if gpu else tr("lent since midnight")
+        self._words.setText(words)
+        self.lent.setAccessibleName(f"{LENT.write(today.seconds)} {self._words.text()}")
+        self._set(self._calls, KINDS["calls"], today.calls)
+        metric = trained_metric(today, totals.all.amounts)
+        self._trained.set_label(tr("Text") if metric == "tokens" else tr("Samples"))
+        self._set(self._trained, KINDS[metric], getattr(today, metric))
+        self._energy.set_label(tr("Energy, about") if is_estimate(today) else tr("Energy"))
+        self._set(self._energy, KINDS["kwh"], today.kwh)
+
+    def _set(self, figure: Figure, kind: Kind, amount: float) -> None:
+        value, _, unit = kind.short(amount).partition(" ")
+        figure.set(value, unit)
+
+    def _take_week(self, series: Series) -> None:
+        shown = bars(LENT, [Answer(series, series)], "all", "week", {}, [])
+        if shown != self.plot.bars:  # a plot that is drawn anew costs as much as a changed one
+            self.plot.set_empty(tr(NOTHING_YET))
+            self.plot.set_bars(tr("Time of computing by day"), shown, LENT.write, LENT.scale)

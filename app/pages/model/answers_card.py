@@ -1,0 +1,171 @@
+"""The card of the experts that answered: a grid a layer, the list with hosts and figures, and who is missing."""
+
+import math
+
+from PySide6.QtCore import QSize
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QLayout, QVBoxLayout, QWidget
+
+from app import theme as look
+from app.language import mark, tr
+from app.pages.model.answer_grid import CELL_MAXIMUM, PAD, AnswerGrid, AnswerList, Swatch, fold
+from app.pages.model.answering_hosts import HERE, Hosts, absent, missing
+from app.theme import theme
+from app.widgets.basics import Card, Divider, Label, Notice, Pair
+from core.contracts.control import Answer, Status
+
+LAYERS_SHOWN = 4
+CELL_UPRIGHT = 22
+MAX_SIDE = 16
+"""Cells a side of the largest grid that is drawn."""
+LEGEND = {
+    ("lit", HERE, "ember_fill"): mark("This PC"),
+    ("lit", "A", "peer_a"): mark("Another peer"),
+    ("hosted", "", ""): mark("Hosted here"),
+    ("late", "", ""): mark("No answer"),
+    ("empty", "", ""): mark("Not here"),
+}
+"""Kind, letter and tone of cells, and their meaning."""
+
+
+class AnswersCard(Card):
+    """The layers' grids with the lit experts, and the list of them beside or below.
+
+    Args:
+        title: of the card.
+        before: a sentence for as long as nobody was asked.
+        hosts: letters of who answers, where others use them too.
+        upright: the list below the grids, and no legend.
+    """
+
+    def __init__(self, title: str, before: str, hosts: Hosts | None = None, upright: bool = False) -> None:
+        super().__init__(title)
+        self._before, self._hosts, self._upright = before, hosts or Hosts(), upright
+        self._entries: list[QWidget] = []
+        """Of the legend."""
+        if not upright:
+            self._legend()
+        self._note = Label("", "body", "text2", wrap=True)
+        self._missing = Notice("warn", "clock")
+        self._grids: list[AnswerGrid] = []
+        self._columns: list[QWidget] = []
+        """A grid with its name each."""
+        self.lists: list[AnswerList] = []
+        self._dividers: list[Divider] = []
+        self._layers = QHBoxLayout()
+        self._layers.setSpacing(look.L)
+        self._figures = QVBoxLayout()
+        self._figures.setSpacing(look.S)
+        self._figures.addWidget(self._note)
+        self._figures.addStretch(1)
+        self._figures.addWidget(self._missing)
+        if upright:
+            self.body.addLayout(self._layers)
+            self.body.addSpacing(look.XS)
+            self.body.addLayout(self._figures, 1)
+        else:
+            self.body.addWidget(Pair(_holding(self._layers), _holding(self._figures), (3, 2), early=False), 1)
+        self._hosted: tuple[int, tuple[int, ...], list[str]] = (0, (), [])
+        self._answers: list[Answer] = []
+
+    @property
+    def grids(self) -> list[AnswerGrid]:
+        return self._grids
+
+    @property
+    def stops(self) -> list[QWidget]:
+        """What takes the focus by keyboard, in reading order; there is more of it with the first answer."""
+        return [*self._grids, *(uid for figures in self.lists for uid in figures.uids)]
+
+    def update_status(self, status: Status) -> None:
+        """The shape of the grid and who is hosted here."""
+        hosted = (status.layers, status.grid, [expert.uid for expert in status.experts])
+        if hosted == self._hosted:
+            return
+        self._hosted = hosted
+        while len(self._grids) < min(status.layers, LAYERS_SHOWN):
+            self._add_layer()
+        for grid in self._grids:
+            mine = [expert.uid for expert in status.experts if _layer_of(expert.uid) == grid.layer]
+            grid.set_hosted(status.grid, mine)
+        for column in self._columns:
+            column.setVisible(max(fold(status.grid)) <= MAX_SIDE)  # of a larger grid the list is left
+        self._describe()
+
+    def show_answers(self, answers: list[Answer]) -> None:
+        """Light the experts of an answer, or none."""
+        self._answers = answers
+        for grid, figures in zip(self._grids, self.lists, strict=True):
+            of_layer = [answer for answer in answers if answer.layer == grid.layer]
+            grid.set_answers(of_layer)
+            figures.set_answers(of_layer)
+        self._describe()
+
+    def _describe(self) -> None:
+        for divider in self._dividers:
+            divider.setVisible(bool(self._answers))
+        if not self._answers or not self._grids:
+            self._note.setText(self._before)
+            self._missing.set_text("")
+            return
+        layers, shape, uids = self._hosted
+        cells = math.prod(shape)
+        first = sum(answer.layer == self._grids[0].layer for answer in self._answers)
+        self._note.setText(tr("{best} best of {cells} in each layer", best=first, cells=cells))
+        sentences = (missing(self._answers), absent(self._answers, len(uids), layers * cells))
+        self._missing.set_text(" ".join(filter(None, sentences)))
+
+    def _legend(self) -> None:
+        for cell, word in LEGEND.items():
+            self.head.addSpacing(look.XS)
+            for part in (Swatch(*cell), Label(tr(word), "cap", "text2")):
+                self.head.addWidget(part)
+                self._entries.append(part)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The legend is left out where it does not fit; tips tell the same."""
+        super().resizeEvent(event)
+        needed = sum(entry.sizeHint().width() + look.S for entry in self._entries) + len(LEGEND) * look.XL
+        fits = needed <= self.width() - 2 * look.CARD_PADDING[0]
+        for entry in self._entries:
+            entry.setVisible(fits)
+
+    def _add_layer(self) -> None:
+        layer = len(self._grids)
+        largest = CELL_UPRIGHT if self._upright else CELL_MAXIMUM
+        grid, figures = AnswerGrid(layer, self._hosts, largest), AnswerList(self._hosts)
+        column = QVBoxLayout()
+        column.setSpacing(look.XS)
+        name = Label(tr("Layer {layer}", layer=layer), "body", "text2")
+        name.setIndent(PAD)
+        column.addWidget(name)
+        column.addWidget(grid, 1)
+        self._columns.append(_holding(column))
+        self._layers.addWidget(self._columns[-1], 1)
+        if layer:
+            self._dividers.append(Divider())
+            self._figures.insertWidget(self._figures.count() - 2, self._dividers[-1])
+        self._figures.insertWidget(self._figures.count() - 2, figures)
+        self._grids.append(grid)
+        self.lists.append(figures)
+        if self._answers:
+            self.show_answers(self._answers)
+
+    def minimumSizeHint(self) -> QSize:
+        hint = super().minimumSizeHint().expandedTo(QSize(0, theme().px(230)))
+        if self._entries:  # the legend asks for no room
+            least = max(self.title.minimumSizeHint().width(), self.body.minimumSize().width())
+            hint.setWidth(least + 2 * look.CARD_PADDING[0])
+        return hint
+
+
+def _holding(layout: QLayout) -> QWidget:
+    holder = QWidget()
+    layout.setContentsMargins(0, 0, 0, 0)
+    holder.setLayout(layout)
+    return holder
+
+
+def _layer_of(uid: str) -> int | None:
+    part = uid.split(".")[1:2]
+    return int(part[0]) if part and part[0].isdecimal() and len(part[0]) < 6 else None

@@ -1,0 +1,46 @@
+"""Try the model: what people give it depends on the run, and so does the demonstration."""
+
+from app.language import mark, tr
+from app.pages.model.digits_demo import DigitsDemo
+from app.pages.model.text_demo import TextDemo
+from app.window.page import Page
+from app.worker.client import WorkerClient
+from core.contracts.control import CurvePoint, Status
+
+SUBTITLES = {
+    "picture": mark("The model is still in training: its answers can be wrong."),
+    "text": mark("The model is still in training: it goes on with what you type, byte by byte."),
+}
+
+
+class ModelPage(Page):
+    """Shows the demonstration that fits the run's model."""
+
+    def __init__(self, client: WorkerClient) -> None:
+        super().__init__("model", tr("Try the model"), "model", tr("Try the model"), tr(SUBTITLES["picture"]))
+        self.digits, self.text = DigitsDemo(client), TextDemo(client)
+        self._demos: dict[str, DigitsDemo | TextDemo] = {"picture": self.digits, "text": self.text}
+        for demo in self._demos.values():
+            self.body.addWidget(demo, 1)
+        self._asks = "picture"
+        self.text.hide()
+
+    def take_over(self, other: Page) -> None:
+        assert isinstance(other, ModelPage)
+        self.digits.canvas.take_over(other.digits.canvas)
+        self.text.take_over(other.text)
+
+    def update_status(self, status: Status) -> None:
+        if status.asks != self._asks:
+            self._asks = status.asks
+            self.subtitle.setText(tr(SUBTITLES[status.asks]))
+            for asks, demo in self._demos.items():
+                demo.setVisible(asks == status.asks)
+        self._demos[self._asks].update_status(status)
+
+    def update_curve(self, points: list[CurvePoint]) -> None:
+        self.text.update_curve(points)
+
+    def set_connected(self, connected: bool, sentence: str) -> None:
+        for demo in self._demos.values():
+            demo.set_connected(connected, sentence)

@@ -1,0 +1,284 @@
+"""Try a model that continues text: a prompt, what the model adds while it comes, and who answered for each byte."""
+
+import math
+import time
+from bisect import bisect_right
+from itertools import pairwise
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+
+from app import theme as look
+from app.formats import number, rate
+from app.language import mark, tr
+from app.pages.model.answering_hosts import Hosts
+from app.pages.model.answers_by_byte import AnswersByByteCard, heading
+from app.pages.model.answers_card import AnswersCard
+from app.pages.model.text_block import TextBlock
+from app.pages.model.text_generation import TextGeneration
+from app.theme import theme
+from app.widgets.basics import Card, Divider, ElidedLabel, Label, Notice, Pair, Pill
+from app.widgets.buttons import Button
+from app.widgets.inputs import NumberField, Slider
+from app.worker.client import WorkerClient
+from core.contracts.control import CurvePoint, GenerateParams, Status
+
+PROMPT = "The for statement"
+LONGEST = 4096
+"""Characters of a prompt."""
+LENGTHS, LENGTH = (10, 2000), 200
+"""Bytes."""
+COLDEST, HOTTEST, TENTHS = 0, 20, 7
+"""The temperature, in tenths."""
+REDRAW_S = 0.25
+"""Between two pictures of who answered."""
+UNTAUGHT = mark("The model has learned nothing yet: what it adds is noise.")
+TOO_LONG = mark("The prompt is longer than {most} characters. Shorten it; the model sees only its end.")
+
+
+class TextDemo(QWidget):
+    """Lets the model go on with a text."""
+
+    def __init__(self, client: WorkerClient) -> None:
+        super().__init__()
+        hosts = Hosts()
+        self.generation = TextGeneration(client)
+        self.prompt = QPlainTextEdit(PROMPT)
+        self.temperature = Slider(tr("Temperature"), COLDEST, HOTTEST, TENTHS, lambda tenths: number(tenths / 10, 1))
+        self.length = NumberField()
+        self.go = Button(tr("Stop"), "primary", "play")
+        least = self.go.sizeHint().width()
+        self.go.setText(tr("Continue"))
+        # Room for either word: who clicks twice at one place continues and stops, and no card moves.
+        self.go.setMinimumWidth(max(least, self.go.sizeHint().width()))
+        self.page = TextBlock()
+        self.experts = AnswersCard(
+            tr("Experts that answered"), tr("They light up while the text goes on."), hosts, upright=True
+        )
+        self.answers = AnswersByByteCard(hosts)
+        self._figures = ElidedLabel("", "cap", "text2", tabular=True)  # they grow, and must not ask for more room
+        self._notice = Notice()
+        self._about = Label("", "cap", "text2", wrap=True, tabular=True)
+        self._pill = Pill("", "ok", "check")
+        self._status: Status | None = None
+        self._awaited = ""
+        self._bits: float | None = None
+        self._chosen: int | None = None
+        self._drawn_at = 0.0
+        self._ordered = 0
+        """Controls whose order of focus is set."""
+        self._build()
+        self._wire()
+        self._grown()
+
+    def update_status(self, status: Status) -> None:
+        self._status = status
+        self.experts.update_status(status)
+        self._order_focus()
+        self._describe()
+
+    def update_curve(self, points: list[CurvePoint]) -> None:
+        self._bits = points[-1].loss / math.log(2) if points else None
+        self._describe()
+
+    def set_connected(self, connected: bool, sentence: str) -> None:
+        if connected:
+            self._notice.set_text("")
+        elif not self.generation.running:  # else the text's own end says it
+            self._notice.set_text(sentence)
+
+    def take_over(self, other: "TextDemo") -> None:
+        """Show the prompt and the choices of another one."""
+        self.prompt.setPlainText(other.prompt.toPlainText())
+        self.temperature.setValue(other.temperature.value())
+        self.length.setValue(other.length.value())
+
+    # building
+
+    def _build(self) -> None:
+        self._name_all()
+        self.experts.head.addWidget(self._pill)
+        # Side by side also where it is narrow: who answers changes while one reads.
+        pair = Pair(self._text_card(), self.experts, early=False)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(look.CARD_GAP)
+        column.addWidget(pair, 1)
+        column.addWidget(self.answers)
+
+    def _name_all(self) -> None:
+        self.prompt.setTabChangesFocus(True)
+        self.prompt.document().setDocumentMargin(look.S)
+        self.prompt.setFixedHeight(theme().px(66))
+        self.prompt.setAccessibleName(tr("Your prompt"))
+        self.prompt.setAccessibleDescription(tr("The model goes on where it ends. Ctrl+Enter continues, Escape stops."))
+        self.length.setRange(*LENGTHS)
+        self.length.setSingleStep(50)
+        self.length.setValue(LENGTH)
+        self.length.setSuffix(f" {tr('bytes')}")
+        self.length.setAccessibleName(tr("Length in bytes"))
+        self.temperature.setToolTip(tr("0 always takes the likeliest byte; the higher, the more surprising the text"))
+        self.temperature.setAccessibleDescription(self.temperature.toolTip())
+
+    def _text_card(self) -> Card:
+        card = Card(tr("Your prompt"))
+        card.body.addWidget(self.prompt)
+        warmth = QHBoxLayout()
+        warmth.setSpacing(look.M)
+        warmth.addWidget(Label(tr("Temperature"), "body", "text2"))
+        warmth.addWidget(self.temperature, 1)
+        warmth.addWidget(self.temperature.figure)
+        card.body.addLayout(warmth)
+        row = QHBoxLayout()
+        row.setSpacing(look.M)
+        row.addWidget(Label(tr("Length"), "body", "text2"))
+        row.addWidget(self.length)
+        row.addStretch(1)
+        row.addWidget(self.go)
+        card.body.addLayout(row)
+        card.body.addWidget(Divider())
+        head = QHBoxLayout()
+        head.addWidget(Label(tr("Continuation"), "head"))
+        head.addStretch(1)
+        head.addWidget(self._figures)
+        card.body.addLayout(head)
+        card.body.addWidget(self.page, 1)
+        card.body.addWidget(self._notice)
+        card.body.addWidget(self._about)
+        return card
+
+    def _wire(self) -> None:
+        self.go.clicked.connect(self._go_or_stop)
+        self.generation.grown.connect(self._grown)
+        self.generation.told.connect(self._tell)
+        self.generation.failed.connect(self._notice.set_text)
+        self.page.chosen.connect(self._choose_at)
+        self.answers.columns.chosen.connect(self._choose_and_show)
+        for keys in ("Ctrl+Return", "Ctrl+Enter"):
+            shortcut = QShortcut(QKeySequence(keys), self)
+            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            shortcut.activated.connect(self.start)
+        self._escape = QShortcut(QKeySequence(Qt.Key.Key_Escape), self)
+        self._escape.activated.connect(self.generation.stop)
+
+    def _order_focus(self) -> None:
+        """Layers and rows come late; Qt would put them behind the strip."""
+        order = [self.page, *self.experts.stops, self.answers.columns]
+        if len(order) != self._ordered:
+            self._ordered = len(order)
+            for one, following in pairwise(order):
+                QWidget.setTabOrder(one, following)
+
+    # a text
+
+    def start(self) -> None:
+        """Let the model go on with the prompt."""
+        prompt = self.prompt.toPlainText()
+        if len(prompt) > LONGEST:
+            self._notice.set_text(tr(TOO_LONG, most=number(LONGEST)))
+            return
+        self._notice.set_text("")
+        self._chosen = None
+        self.page.begin(prompt)
+        self.generation.start(GenerateParams(prompt, self.length.value(), self.temperature.value() / 10))
+        self._describe()
+
+    def _go_or_stop(self) -> None:
+        if self.generation.running:
+            self.generation.stop()
+        else:
+            self.start()
+
+    def _grown(self) -> None:
+        generation = self.generation
+        self.page.grow(generation.text)
+        self.go.setText(tr("Stop") if generation.running else tr("Continue"))
+        self.go.set_icon("stop" if generation.running else "play")
+        self.go.set_kind("plain" if generation.running else "primary")
+        self.go.setToolTip(
+            QKeySequence("Esc" if generation.running else "Ctrl+Enter").toString(QKeySequence.SequenceFormat.NativeText)
+        )
+        self._escape.setEnabled(generation.running)
+        self._figures.setText(self._progress())
+        now = time.monotonic()
+        if now - self._drawn_at >= REDRAW_S or not generation.running:
+            self._drawn_at = now
+            self._show_experts()
+
+    def _progress(self) -> str:
+        generation = self.generation
+        if not generation.bytes:
+            return tr("The model is reading") if generation.running else ""
+        count = tr("{bytes} of {wanted} bytes", bytes=number(len(generation.bytes)), wanted=number(generation.wanted))
+        if not generation.running and len(generation.bytes) < generation.wanted:
+            return tr("{count}, stopped", count=count)
+        return (
+            count
+            if generation.rate is None
+            else tr("{count}, {rate} per second", count=count, rate=rate(generation.rate))
+        )
+
+    def _tell(self, awaited: str) -> None:
+        self._awaited = awaited
+        self._describe()
+
+    def _describe(self) -> None:
+        """Which run and step answer, and how good the model is; or what is awaited."""
+        status, generation = self._status, self.generation
+        if generation.bytes and not generation.running:
+            return  # a text that has ended keeps the step that it was written at, whatever the worker is at now
+        if self._awaited or status is None:
+            self._about.setText(self._awaited)
+        elif status.step == 0:
+            self._about.setText(f"{status.run_title}, {tr('step {step}', step=0)}. {tr(UNTAUGHT)}")
+        else:
+            about = f"{status.run_title}, {tr('step {step}', step=number(status.step))}"
+            if self._bits is not None:
+                about = f"{about}; {tr('{bits} bits a byte on unseen text', bits=number(self._bits, 2))}"
+            self._about.setText(f"{about}.")
+
+    # who answered
+
+    def _choose(self, place: int | None) -> None:
+        """Show a byte of the text; None: the newest."""
+        if place != self._chosen:
+            self._chosen = place
+            self._show_experts()
+
+    def _choose_at(self, start: int | None) -> None:
+        if start is not None and self.generation.bytes:
+            place = bisect_right(self.generation.bytes, start, key=lambda byte: byte.start) - 1
+            self._choose(place if 0 <= place < len(self.generation.bytes) - 1 else None)
+        else:
+            self._choose(None)
+
+    def _choose_and_show(self, place: int | None) -> None:
+        self._choose(place)
+        self.page.go_to(None if place is None else self.generation.bytes[place].start)
+
+    def _show_experts(self) -> None:
+        known = self.generation.bytes
+        if self._chosen is None:
+            self.page.mark(None)
+        else:
+            start, following = known[self._chosen].start, known[self._chosen + 1 :]
+            self.page.mark((start, next((byte.start for byte in following if byte.start > start), start + 1)))
+        self.answers.show_bytes(known, self._chosen)
+        self._pill.setVisible(bool(known))
+        if not known:
+            self.experts.title.setText(tr("Experts that answered"))
+            self.experts.show_answers([])
+            return
+        place = len(known) - 1 if self._chosen is None else self._chosen
+        answers = known[place].experts
+        answered = sum(answer.answered for answer in answers)
+        whole = answered == len(answers)
+        self.experts.title.setText(heading(place, known[place]))
+        self.experts.show_answers(answers)
+        self._order_focus()
+        self._pill.set(
+            tr("{answered} of {answers} answered", answered=answered, answers=len(answers)),
+            "ok" if whole else "warn",
+            "check" if whole else "clock",
+        )

@@ -1,0 +1,125 @@
+"""A text that the model goes on with: asked for, collected byte by byte, and ended with a sentence."""
+
+import time
+from typing import NamedTuple
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from app.language import mark, told, tr
+from app.pages.model.digit_question import EXPLAIN_MS
+from app.worker.client import WorkerClient
+from core.contracts.control import Answer, Continued, GenerateParams, Piece
+from core.contracts.errors import HearthError
+from core.logs import printable
+
+SHOW_MS = 50
+"""Bytes that come faster are shown together."""
+EXPLANATION = mark("The compute process is starting; the text begins when it is ready.")
+
+
+class Byte(NamedTuple):
+    """One byte of a continuation."""
+
+    start: int
+    """Where its character begins in the continuation, in the units of `QString`."""
+    text: str
+    """Empty while its character is not complete."""
+    experts: list[Answer]
+    ms: float
+
+
+class TextGeneration(QObject):
+    """One text at a time.
+
+    Args:
+        client: the worker.
+    """
+
+    grown = Signal()
+    """Bytes have come, or the text begins or ends; at most every `SHOW_MS`."""
+    told = Signal(str)
+    """What is awaited, or "" as soon as it came."""
+    failed = Signal(str)
+
+    def __init__(self, client: WorkerClient) -> None:
+        super().__init__()
+        self._client = client
+        self._request: int | None = None
+        self._round = 0
+        """Answers to an earlier text do not count."""
+        self.running = False
+        self.text = ""
+        self.bytes: list[Byte] = []
+        self.wanted = 0
+        self._began = self._newest = 0.0
+        self._units = 0
+        self._show = QTimer(self, singleShot=True, interval=SHOW_MS)
+        self._show.timeout.connect(self.grown)
+        self._patience = QTimer(self, singleShot=True, interval=EXPLAIN_MS)
+        self._patience.timeout.connect(lambda: self.told.emit(tr(EXPLANATION)))
+
+    @property
+    def rate(self) -> float | None:
+        """Bytes a second since the first one; None before the second."""
+        seconds = self._newest - self._began  # none between two that come together, by a clock that ticks slowly
+        return (len(self.bytes) - 1) / seconds if seconds > 0 else None
+
+    def start(self, params: GenerateParams) -> None:
+        """Forget the text so far and begin another."""
+        self.stop()
+        self._round += 1
+        self.running, self.text, self.bytes, self.wanted, self._units = True, "", [], params.length, 0
+        this = self._round
+        self._patience.start()
+        self.grown.emit()
+        self._request = self._client.generate(
+            params,
+            lambda piece: self._add(this, piece),
+            lambda continued: self._ended(this, continued),
+            lambda error: self._ended(this, error),
+        )
+
+    def stop(self) -> None:
+        """What has come stays."""
+        if self.running and self._request is not None:
+            self._client.stop(self._request)
+        if self.running:
+            self._end()
+
+    def _add(self, this: int, piece: Piece) -> None:
+        if this != self._round or not self.running:
+            return
+        self._newest = time.monotonic()
+        if not self.bytes:
+            self._began = self._newest
+            self._patience.stop()
+            self.told.emit("")
+        text = printable(piece.text)
+        earlier, own = text[:-1], text[-1:]  # bytes before it that are no character become known as such with it
+        self._units += units(earlier)
+        self.bytes.append(Byte(self._units, own, piece.experts, piece.ms))
+        self.text += text
+        self._units += units(own)
+        if not self._show.isActive():
+            self._show.start()
+
+    def _ended(self, this: int, end: Continued | HearthError) -> None:
+        if this != self._round or not self.running:
+            return
+        self._end()
+        if isinstance(end, HearthError):
+            count = len(self.bytes)
+            after = tr("The text ends after %Ln byte(s).", count) if count else ""
+            self.failed.emit(f"{told(str(end))} {after}".strip())
+
+    def _end(self) -> None:
+        self.running, self._request = False, None
+        self._patience.stop()
+        self._show.stop()
+        self.told.emit("")
+        self.grown.emit()
+
+
+def units(text: str) -> int:
+    """How long Qt takes a text to be: in UTF-16 units."""
+    return len(text.encode("utf-16-le")) // 2

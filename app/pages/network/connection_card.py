@@ -1,0 +1,107 @@
+"""The connection test: all that a peer needs, what was found, and what to do about it."""
+
+from datetime import datetime
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
+
+from app import theme as look
+from app.formats import clock, number
+from app.icons import Icon
+from app.language import mark, told, tr
+from app.theme import theme
+from app.widgets.basics import Card, Label
+from app.widgets.buttons import Button
+from app.worker.client import WorkerClient
+from core.contracts.control import Finding
+from core.contracts.errors import HearthError
+
+NO_CHECK = mark("There is no connection to check while Hearth trains alone.")
+CHECKS = mark("Checks port, other peers, outside address, NAT, clock and disk.")
+VERDICTS = {
+    True: ("check", "ok", mark("good")),
+    False: ("alert", "warn", mark("needs a look")),
+    None: ("info", "text2", mark("not known yet")),
+}
+"""Icon, its tone and the word for each `Finding.good`."""
+
+
+class ConnectionTestCard(Card):
+    """Asks the worker for all that a peer needs, and shows what it found with what to do."""
+
+    def __init__(self, client: WorkerClient) -> None:
+        super().__init__(tr("Check of the connection"))
+        self._client = client
+        self.check = Button(tr("Check now"), "plain", "refresh")
+        self.check.clicked.connect(self.run)
+        self.said = Label(tr(CHECKS), "body", "text2", wrap=True)
+        self.rows: list[QWidget] = []
+        self._grid = QVBoxLayout()
+        self._grid.setSpacing(look.S)
+        self.body.addWidget(self.said)
+        self.body.addLayout(self._grid)
+        self.body.addStretch(1)
+        self.body.addWidget(self.check)
+
+    def set_able(self, connected: bool, alone: bool) -> None:
+        """Whether there is a worker to ask, and whether it has no network that could be checked."""
+        self.check.setEnabled(connected and not alone)
+        if alone:
+            self._clear()
+            self.said.setText(tr(NO_CHECK))
+        elif self.said.text() == tr(NO_CHECK):
+            self.said.setText(tr(CHECKS))
+
+    def run(self) -> None:
+        """Ask; the answer comes later."""
+        self.check.setEnabled(False)
+        self.said.setText(tr("Checking."))
+        self._client.doctor(self._found, self._failed)
+
+    def _failed(self, error: HearthError) -> None:
+        self.check.setEnabled(True)
+        self.said.setText(told(str(error)))
+
+    def _found(self, findings: list[Finding]) -> None:
+        self.check.setEnabled(True)
+        wrong = sum(finding.good is False for finding in findings)
+        said = tr("All is as it should be.")
+        if wrong:
+            said = tr("%Ln of {all} need(s) a look.", wrong, all=number(len(findings)))
+        self.said.setText(f"{said} {tr('Checked at {time}.', time=clock(datetime.now()))}")
+        self._clear()
+        self.rows = [_finding(finding) for finding in findings]
+        for row in self.rows:
+            self._grid.addWidget(row)
+            row.show()
+
+    def _clear(self) -> None:
+        for row in self.rows:
+            self._grid.removeWidget(row)
+            row.hide()
+            row.deleteLater()
+        self.rows = []
+
+
+def _finding(finding: Finding) -> QWidget:
+    """One finding: mark, name, what was found, what to do."""
+    row = QWidget()
+    grid = QGridLayout(row)
+    grid.setContentsMargins(0, 0, 0, 0)
+    grid.setHorizontalSpacing(look.S)
+    grid.setVerticalSpacing(1)
+    icon, tone, verdict = VERDICTS[finding.good]
+    grid.addWidget(Icon(icon, tone, 16), 0, 0)
+    name = told(finding.name)
+    title = f"{name[:1].upper()}{name[1:]}"
+    label, what = Label(title, "strong"), Label(told(finding.what), "cap", "text2", wrap=True)
+    label.setMinimumWidth(theme().px(108))
+    what.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+    grid.addWidget(label, 0, 1)
+    grid.addWidget(what, 0, 2)
+    grid.setColumnStretch(2, 1)
+    if not finding.good:
+        grid.addWidget(Label(told(finding.remedy), "cap", "text", wrap=True), 1, 1, 1, 2)
+    row.setAccessibleName(f"{title}: {tr(verdict)}")
+    row.setAccessibleDescription(f"{told(finding.what)}. {'' if finding.good else told(finding.remedy)}".strip())
+    return row

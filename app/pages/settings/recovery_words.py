@@ -1,0 +1,105 @@
+"""The recovery words of this PC's key: shown only when asked for, never kept by the window."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QProcess, Qt
+from PySide6.QtGui import QGuiApplication, QHideEvent
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+
+from app import theme as look
+from app.language import mark, told, tr
+from app.theme import theme
+from app.widgets.basics import Label, Notice, Panel
+from app.widgets.buttons import Button
+from app.worker.supervisor import hearth
+
+WHAT = mark(
+    "Peers know this PC by a key. If its disk is lost, these 24 words bring the key back, with all that it stands for "
+    "(“hearth identity import”). Write them down: whoever has them can pass for this PC."
+)
+
+
+class RecoveryWords(QWidget):
+    """A button that shows the words, and hides them again; hiding the page hides them too.
+
+    Args:
+        folder: the data folder with the key. It is made if there is none yet.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._folder = folder
+        self._process: QProcess | None = None
+        self.words: list[str] = []
+        self.button = Button(tr("Show the recovery words"), "plain", "key")
+        self.button.clicked.connect(self._toggle)
+        self.copy = Button(tr("Copy"), "link", "copy")
+        self.copy.setAccessibleName(tr("Copy the recovery words"))
+        self.copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(" ".join(self.words)))
+        self._notice = Notice()
+        self._panel = Panel("sunken", "line", look.RADIUS_CONTROL)
+        self._grid = QGridLayout(self._panel)
+        self._grid.setContentsMargins(look.L, look.M, look.L, look.M)
+        self._grid.setHorizontalSpacing(look.XL)
+        self._grid.setVerticalSpacing(look.S)
+        self._cells = [Label("", "body", selectable=True) for _ in range(24)]
+        for number, cell in enumerate(self._cells):
+            cell.setFont(theme().mono("body"))
+            cell.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+            self._grid.addWidget(cell, number % 6, number // 6)
+        row = QHBoxLayout()
+        row.setSpacing(look.L)
+        row.addWidget(self.button)
+        row.addWidget(self.copy)
+        row.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(look.M)
+        column.addWidget(Label(tr(WHAT), "body", "text2", wrap=True))
+        column.addWidget(self._panel)
+        column.addWidget(self._notice)
+        column.addLayout(row)
+        self._show([])
+
+    def _toggle(self) -> None:
+        if self.words:
+            self._show([])
+        elif self._process is None:
+            self._ask()
+
+    def _ask(self) -> None:
+        """The key is read by a process of its own: the window neither waits for it nor holds it."""
+        self._notice.set_text("")
+        self.button.setEnabled(False)
+        process = self._process = QProcess(self)
+        program, *arguments = hearth(self._folder, "identity", "export")
+        process.finished.connect(self._done)
+        process.errorOccurred.connect(lambda: self._done(-1))
+        process.start(program, arguments)
+
+    def _done(self, code: int) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        words = bytes(process.readAllStandardOutput().data()).decode("utf-8", "replace").split()
+        said = bytes(process.readAllStandardError().data()).decode("utf-8", "replace").strip().splitlines()
+        process.deleteLater()
+        self.button.setEnabled(True)
+        if code == 0 and len(words) == len(self._cells):
+            self._show(words if self.isVisible() else [])  # the page may have been left meanwhile
+        else:
+            reason = said[-1].removeprefix("hearth: ") if said else tr("The key could not be read. Try again.")
+            self._notice.set_text(told(reason))
+
+    def _show(self, words: list[str]) -> None:
+        self.words = words
+        for number, cell in enumerate(self._cells):
+            cell.setText(f"{number + 1:2}  {words[number]}" if words else "")
+        self._panel.setAccessibleName(" ".join(words))
+        self._panel.setVisible(bool(words))
+        self.copy.setVisible(bool(words))
+        self.button.setText(tr("Hide the words") if words else tr("Show the recovery words"))
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._show([])

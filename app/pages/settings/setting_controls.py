@@ -1,0 +1,232 @@
+"""What changes a setting: a control for each type that `core.contracts.settings.Settings` uses."""
+
+import dataclasses
+import typing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QWidget
+
+from app.formats import tip
+from app.language import mark, told, tr, tr_setting
+from app.theme import theme
+from app.widgets.buttons import Segmented, Switch
+from app.widgets.inputs import Choice, DecimalField, DurationField, NumberField
+from core.contracts import manifest as manifests
+from core.contracts.settings import cores
+
+TYPING_MS = 400
+"""A number is applied when nobody has changed it for so long."""
+WIDTH, TEXT_WIDTH = 132, 260
+ROUND_WORD = 56
+"""Arrows and margins of a field, pixels."""
+FILE_MARK = mark("File")
+"""Before the name of a manifest's file, among the names of runs."""
+
+
+class Control(QWidget):
+    """What changes a value; `chosen` comes only from the user, never from `show_value`."""
+
+    chosen = Signal(object)
+    words = ""
+    """What it offers, for the search."""
+
+    def __init__(self, inner: QWidget) -> None:
+        super().__init__()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(inner)
+        self.setFocusProxy(inner)
+
+    def show_value(self, value: Any) -> None:
+        raise NotImplementedError
+
+
+class SwitchControl(Control):
+    def __init__(self, label: str) -> None:
+        self.switch = Switch(label)
+        super().__init__(self.switch)
+        self.switch.clicked.connect(lambda on: self.chosen.emit(on))
+
+    def show_value(self, value: Any) -> None:
+        self.switch.setChecked(bool(value))
+
+
+class ChoiceControl(Control):
+    def __init__(self, label: str, choices: dict[str, str]) -> None:
+        self.segments = Segmented(choices, label)
+        super().__init__(self.segments)
+        self.words = " ".join(choices.values())
+        self.segments.chosen.connect(self.chosen.emit)
+
+    def show_value(self, value: Any) -> None:
+        self.segments.set_value(str(value))
+
+
+class NumberControl(Control):
+    """A number; sent when the typing or clicking rests.
+
+    Args:
+        zero: the word shown for 0, "" for none.
+        decimals: it is a price or the like, with two decimals.
+    """
+
+    def __init__(
+        self, label: str, unit: str, step: float, low: float, high: float, zero: str = "", decimals: bool = False
+    ) -> None:
+        self.spin = DurationField() if unit == "s" else DecimalField() if decimals else NumberField()
+        self._scale = 100 if decimals else 1
+        self.spin.setAccessibleName(label)
+        self.spin.setKeyboardTracking(False)
+        self.spin.setRange(self._whole(low), self._whole(high))
+        self.spin.setSingleStep(self._whole(step))
+        self.spin.setSpecialValueText(zero)
+        if unit != "s":
+            self.spin.setSuffix(unit and f" {unit}")
+        word = self.spin.fontMetrics().horizontalAdvance(zero)
+        self.spin.setFixedWidth(max(theme().px(WIDTH), word + theme().px(ROUND_WORD)))
+        super().__init__(self.spin)
+        self._rest = QTimer(self, singleShot=True, interval=TYPING_MS)
+        self._rest.timeout.connect(lambda: self.chosen.emit(self._value()))
+        self.spin.valueChanged.connect(lambda: self._rest.start())
+
+    def _whole(self, value: float) -> int:
+        return round(value * self._scale)
+
+    def _value(self) -> float:
+        return self.spin.value() / 100 if self._scale == 100 else self.spin.value()
+
+    def show_value(self, value: Any) -> None:
+        if self._rest.isActive():
+            return  # the user is at it; what they choose is sent next
+        self.spin.blockSignals(True)
+        self.spin.setMaximum(max(self.spin.maximum(), self._whole(value)))  # chosen elsewhere, it is shown as it is
+        self.spin.setValue(self._whole(value))
+        self.spin.blockSignals(False)
+
+
+class TextControl(Control):
+    """A line of text, sent on Enter and when the field is left; a refused one stays to be mended."""
+
+    def __init__(self, label: str, placeholder: str) -> None:
+        self.line = QLineEdit()
+        self.line.setAccessibleName(label)
+        self.line.setPlaceholderText(placeholder)
+        self.line.setFixedWidth(theme().px(TEXT_WIDTH))
+        super().__init__(self.line)
+        self._shown: Any = None
+        self._sent = ""
+        self.line.editingFinished.connect(self._finish)
+
+    def value_of(self, text: str) -> Any:
+        return text
+
+    def text_of(self, value: Any) -> str:
+        return str(value)
+
+    def show_value(self, value: Any) -> None:
+        refused = value == self._shown and self._sent and self.line.text() == self._sent
+        self._shown = value
+        if not refused and not (self.line.hasFocus() and self.line.isModified()):
+            self._set(self.text_of(value))
+
+    def _set(self, text: str) -> None:
+        self._sent = ""
+        self.line.setText(text)
+        self.line.setCursorPosition(0)
+
+    def _finish(self) -> None:
+        text = self.line.text().strip()
+        if not self.line.isModified() or text == self._sent:
+            return
+        self.line.setModified(False)
+        if self.value_of(text) == self._shown and not self._sent:
+            self._set(self.text_of(self._shown))
+            return
+        self._sent = self.line.text()
+        self.chosen.emit(self.value_of(text))
+
+
+class NamesControl(TextControl):
+    """Names with commas in between."""
+
+    def value_of(self, text: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for part in text.split(",") if (name := part.strip())))
+
+    def text_of(self, value: Any) -> str:
+        return ", ".join(value)
+
+
+class RunControl(Control):
+    """One of the runs that come with Hearth, or the manifest in a file."""
+
+    def __init__(self, label: str) -> None:
+        self.choice = Choice()
+        self.choice.setAccessibleName(label)
+        self.choice.setFixedWidth(theme().px(TEXT_WIDTH))
+        super().__init__(self.choice)
+        for run in manifests.built_in_runs():
+            self.choice.addItem(told(manifests.load(run).title), run)
+        self.choice.addItem(tr("From a manifest's file…"), None)
+        self.choice.activated.connect(self._activated)
+        self._value = str(self.choice.itemData(0))
+
+    def show_value(self, value: Any) -> None:
+        self._value = value
+        place = self.choice.findData(value)
+        if place < 0:  # a manifest's file; at most one is listed
+            if self.choice.findText(tr(FILE_MARK), Qt.MatchFlag.MatchStartsWith) >= 0:
+                self.choice.removeItem(0)
+            self.choice.insertItem(0, f"{tr(FILE_MARK)} {Path(value).name}", value)
+            self.choice.setItemData(0, tip(value), Qt.ItemDataRole.ToolTipRole)
+            place = 0
+        self.choice.setCurrentIndex(place)
+        self.choice.setToolTip(tip(value) if value.endswith(".json") else "")
+
+    def _activated(self, place: int) -> None:
+        run = self.choice.itemData(place)
+        if run is None:
+            self.show_value(self._value)  # until a file is chosen
+            self._ask_for_file()
+        elif run != self._value:
+            self.chosen.emit(run)
+
+    def _ask_for_file(self) -> None:
+        dialog = QFileDialog(self, tr("The organiser's manifest"), "", tr("Manifests (*.json)"))
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(self.chosen.emit)
+        dialog.open()
+
+
+def make_control(field: "dataclasses.Field[Any]", kind: Any) -> Control:
+    """The control that fits a setting's type."""
+    label, metadata = tr_setting(field.metadata["label"]), field.metadata
+    if field.name == "run":
+        return RunControl(label)
+    if choices := metadata.get("choices"):
+        return ChoiceControl(label, {value: tr_setting(word) for value, word in choices.items()})
+    if kind is bool:
+        return SwitchControl(label)
+    inner = typing.get_args(kind)[0] if typing.get_origin(kind) is typing.Annotated else kind
+    if inner is str:
+        return TextControl(label, tr_setting(metadata.get("placeholder", "")))
+    if typing.get_origin(inner) is tuple:
+        return NamesControl(label, tr_setting(metadata.get("placeholder", "")))
+    low, high = bounds(kind)
+    if field.name == "threads":
+        high = min(high, cores())
+    step, zero = metadata.get("step", 1), tr_setting(metadata.get("zero", ""))
+    return NumberControl(label, tr_setting(metadata["unit"]), step, low, high, zero, inner is float)
+
+
+def bounds(kind: Any) -> tuple[int, int]:
+    """Least and greatest value of an annotated number."""
+    if typing.get_origin(kind) is not typing.Annotated or typing.get_args(kind)[0] not in (int, float):
+        raise TypeError(f"The form has no control for a setting of type {kind}.")
+    metas = [meta for meta in typing.get_args(kind)[1:] if isinstance(meta, msgspec.Meta)]
+    low = max((meta.ge for meta in metas if meta.ge is not None), default=0)
+    high = min((meta.le for meta in metas if meta.le is not None), default=2**31 - 1)
+    return int(low), int(high)

@@ -1,0 +1,228 @@
+"""A row of the settings: label and explanation at the left, the control at the right, a refusal below."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QPainter, QPaintEvent, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from app import theme as look
+from app.language import SENTENCES, mark, told, tr, tr_setting
+from app.pages.settings.setting_controls import Control, SwitchControl, make_control
+from app.system.start_at_login import start_at_login
+from app.theme import theme
+from app.widgets.basics import Card, Divider, Label, Pair
+from app.widgets.buttons import Button
+from core.contracts.errors import HearthError
+from core.contracts.settings import Settings, cores
+
+DEFAULTS = dataclasses.asdict(Settings())
+LOGIN = mark("Start Hearth when I log in")
+LOGIN_HELP = mark(
+    "It starts in the tray, without opening its window. Your system keeps this; it can be changed there too."
+)
+PENDING = mark("Chosen, but not in force yet: the worker reads it when it starts.")
+
+
+class Row(QWidget):
+    """One setting.
+
+    Args:
+        label, explanation: what is shown, and searched in.
+        control: changes the value.
+        default: the standard value.
+        at_start: the worker reads the value at its start only.
+    """
+
+    chosen = Signal(object)
+    """The user wants this value."""
+    restart_asked = Signal()
+    """The worker shall start anew, so that the value is in force."""
+
+    def __init__(self, label: str, explanation: str, control: Control, default: Any, at_start: bool = False) -> None:
+        super().__init__()
+        self.label, self.explanation, self.control, self.default = label, explanation, control, default
+        self._marks = True
+        self._value = default
+        control.chosen.connect(self.chosen.emit)
+        self.reset = Button(tr("Reset"), "link")
+        self.reset.setAccessibleName(tr("Reset {label}", label=label))
+        self.reset.clicked.connect(lambda: self.chosen.emit(self.default))
+        keep = self.reset.sizePolicy()
+        keep.setRetainSizeWhenHidden(True)
+        self.reset.setSizePolicy(keep)
+        self._dot = _Dot()
+        self._error: Label | None = None
+        """Only made when there is one: there are many rows."""
+        self.restart: Button | None = None
+        self.divider = Divider()
+        self._build()
+        if at_start:
+            self._build_restart()
+        self.show_value(default)
+
+    def _build(self) -> None:
+        title = QHBoxLayout()
+        title.setSpacing(6)
+        title.addWidget(Label(self.label, "strong"))
+        title.addWidget(self._dot)
+        title.addStretch(1)
+        words, controls = QWidget(), QWidget()
+        self._texts = texts = QVBoxLayout(words)
+        texts.setContentsMargins(0, 0, 0, 0)
+        texts.setSpacing(2)
+        texts.addLayout(title)
+        texts.addWidget(Label(self.explanation, "cap", "text2", wrap=True))
+        row = QHBoxLayout(controls)
+        row.setContentsMargins(0, 2, 0, 2)
+        row.setSpacing(look.L)
+        row.addStretch(1)
+        row.addWidget(self.reset)
+        row.addWidget(self.control)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(look.S)
+        column.addWidget(self.divider)
+        column.addWidget(Pair(words, controls, (1, 0), early=False, spacing=look.L))
+        self.setMinimumHeight(theme().px(44))
+
+    def _build_restart(self) -> None:
+        self._pending = Label(tr(PENDING), "cap", "warn", wrap=True)
+        self.restart = Button(tr("Start the worker anew"), "link", "refresh")
+        self.restart.setAccessibleName(tr("Start the worker anew for {label}", label=self.label))
+        self.restart.clicked.connect(self.restart_asked)
+        self._texts.addWidget(self._pending)
+        self._texts.addWidget(self.restart)
+        self.set_pending(False)
+
+    def show_value(self, value: Any, error: str = "") -> None:
+        """Show a value, and a sentence if another one was refused."""
+        self._value = value
+        self.control.show_value(value)
+        changed = self.is_changed and self._marks
+        self._dot.setVisible(changed)
+        self.reset.setVisible(changed)
+        if error and self._error is None:
+            self._error = Label("", "cap", "bad", wrap=True)
+            self._texts.insertWidget(2, self._error)
+        if self._error is not None:
+            self._error.setText(error)
+            self._error.setVisible(bool(error))
+
+    def leave_unmarked(self) -> None:
+        """A value that is not the standard one is neither marked nor can be reset."""
+        self._marks = False
+        policy = self.reset.sizePolicy()
+        policy.setRetainSizeWhenHidden(False)
+        self.reset.setSizePolicy(policy)
+
+    def set_pending(self, pending: bool) -> None:
+        """Whether the value counts only once the worker has started anew."""
+        if self.restart is not None:
+            self._pending.setVisible(pending)
+            self.restart.setVisible(pending)
+
+    def fits(self, words: list[str]) -> bool:
+        """Whether each word stands in the label, the explanation or a choice; `words` are in lower case."""
+        text = f"{self.label} {self.explanation} {self.control.words}".casefold()
+        return all(word in text for word in words)
+
+    @property
+    def error(self) -> str:
+        return self._error.text() if self._error is not None else ""
+
+    @property
+    def is_changed(self) -> bool:
+        return bool(self._value != self.default)
+
+
+def row_of(field: "dataclasses.Field[Any]", kind: Any) -> Row:
+    """The row of a declared setting."""
+    explanation = " ".join(tr_setting(part) for part in SENTENCES.split(field.metadata["help"]))
+    if field.name == "threads":
+        explanation = f"{explanation} {tr('This PC has %Ln core(s).', cores())}"
+    label, at_start = tr_setting(field.metadata["label"]), field.metadata.get("restart", False)
+    return Row(label, explanation, make_control(field, kind), DEFAULTS[field.name], at_start)
+
+
+class LoginRow(Row):
+    """Whether Hearth starts at login, which the system keeps.
+
+    Args:
+        folder: the data folder that it starts with.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(tr(LOGIN), tr(LOGIN_HELP), SwitchControl(tr(LOGIN)), False)
+        self._folder = folder
+        self.chosen.connect(self.set)
+
+    def set(self, wish: bool) -> None:
+        """Ask the system for it; a refusal is told."""
+        try:
+            self.show_value(start_at_login(self._folder, wish))
+        except HearthError as error:
+            self.show_value(start_at_login(self._folder), told(str(error)))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.show_value(start_at_login(self._folder))  # somebody may have changed it elsewhere
+
+
+class Group(Card):
+    """A card of rows under one title, with one reset for all of them."""
+
+    reset_asked = Signal(list)
+    """Rows whose standard value is wanted."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__(title)
+        self.rows: list[Row] = []
+        self.reset = Button(tr("Reset all of these"), "link")
+        self.reset.setAccessibleName(tr("Reset all of {title}", title=title))
+        self.reset.clicked.connect(lambda: self.reset_asked.emit(self._changed()))
+        self.head.addWidget(self.reset)
+        self.look()
+
+    def add(self, row: Row) -> None:
+        self.rows.append(row)
+        self.body.addWidget(row)
+        self.look()
+
+    def look(self) -> None:
+        """Offer to reset where more than one value is another than the standard one."""
+        self.reset.setVisible(len(self._changed()) > 1)
+
+    def search(self, words: list[str]) -> bool:
+        """Show the rows that fit, all of them if the group's title does; whether there are any."""
+        whole = all(word in self.title.text().casefold() for word in words)
+        shown = [row for row in self.rows if whole or row.fits(words)]
+        for row in self.rows:
+            row.setVisible(row in shown)
+            row.divider.setVisible(row is not (shown[0] if shown else None))
+        self.setVisible(bool(shown))
+        self.look()
+        return bool(shown)
+
+    def _changed(self) -> list["Row"]:
+        """Of the rows that are shown: nobody resets what a search has hidden."""
+        return [row for row in self.rows if row.is_changed and not row.isHidden()]
+
+
+class _Dot(QWidget):
+    """Says that a value is not the standard one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFixedSize(theme().px(8), theme().px(8))
+        self.setToolTip(tr("Changed from the standard value"))
+        self.setAccessibleName(tr("Changed from the standard value"))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(theme().color("ember"))
+        painter.drawEllipse(self.rect().adjusted(1, 1, -1, -1))

@@ -1,0 +1,326 @@
+"""The window's buttons, switches and choices. All take their colours from `theme()` when they paint."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QEnterEvent, QFont, QFontMetrics, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QMenu, QPushButton, QSizePolicy, QWidget
+
+from app import theme as look
+from app.colors import mix
+from app.icons import hairline, paint_icon, placed
+from app.theme import theme
+
+
+class Button(QPushButton):
+    """A button with its word and, where it helps, an icon.
+
+    Args:
+        text: the word; also the accessible name.
+        kind: "primary" (filled, at most one a page), "plain" (outlined) or "link".
+        icon: a file of `resources/icons`, "" for none.
+        icon_after: the icon follows the word.
+    """
+
+    def __init__(self, text: str, kind: str = "plain", icon: str = "", icon_after: bool = False) -> None:
+        super().__init__(text)
+        self.kind, self._icon, self._icon_after = kind, icon, icon_after
+        self.joined: Qt.Edge | None = None
+        """The edge at which it touches the other part of a split button, read from left to right."""
+        self._hover = False
+        self.setFont(theme().font("strong"))
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName(text)
+
+    def set_kind(self, kind: str) -> None:
+        if kind != self.kind:
+            self.kind = kind
+            self.updateGeometry()
+            self.update()
+
+    def set_icon(self, icon: str) -> None:
+        if icon != self._icon:
+            self._icon = icon
+            self.updateGeometry()
+            self.update()
+
+    def setText(self, text: str) -> None:
+        super().setText(text)
+        self.setAccessibleName(text)
+
+    def _inset(self) -> int:
+        return 0 if self.kind == "link" else theme().px(14)
+
+    def _icon_side(self) -> int:
+        return theme().px(14 if self.kind == "link" else 18)
+
+    def sizeHint(self) -> QSize:
+        if not self.text():
+            return QSize(theme().px(look.BUTTON_HEIGHT), theme().px(look.BUTTON_HEIGHT))
+        metrics = QFontMetrics(self.font())
+        width = metrics.horizontalAdvance(self.text()) + 2 * self._inset()
+        if self._icon:
+            width += self._icon_side() + theme().px(6)
+        return QSize(width, theme().px(24 if self.kind == "link" else look.BUTTON_HEIGHT))
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        self._hover = True
+        self.update()
+        super().enterEvent(event)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        self._hover = False
+        self.update()
+        super().leaveEvent(event)
+
+    def _tone(self) -> str:
+        if not self.isEnabled():
+            return "text3"
+        return {"primary": "on_fill", "link": "ember"}.get(self.kind, "text")
+
+    def paint_body(self, painter: QPainter, rect: QRectF) -> None:
+        """The filled or outlined shape behind the word."""
+        colors = theme()
+        if self.kind == "link":
+            return
+        primary = self.kind == "primary" and self.isEnabled()
+        fill = colors.color("ember_fill" if primary else "raised")
+        if self.isDown():
+            fill = mix(fill, colors.color("text"), 0.14)
+        elif self._hover and self.isEnabled():
+            fill = mix(fill, colors.color("text"), 0.07)
+        edge = colors.color("line" if self.isEnabled() else "border")
+        painter.setPen(Qt.PenStyle.NoPen)
+        if not primary:
+            rect = hairline(painter, rect, edge)
+        painter.setBrush(fill)
+        joined = self.joined
+        if joined is not None and self.layoutDirection() is Qt.LayoutDirection.RightToLeft:
+            joined = Qt.Edge.LeftEdge if joined is Qt.Edge.RightEdge else Qt.Edge.RightEdge
+        beyond = 2.0 * look.RADIUS_CONTROL  # the widget's edge cuts off what reaches over the joint
+        if joined is Qt.Edge.RightEdge:
+            rect.setRight(rect.right() + beyond)
+        elif joined is Qt.Edge.LeftEdge:
+            rect.setLeft(rect.left() - beyond)
+        painter.drawRoundedRect(rect, look.RADIUS_CONTROL, look.RADIUS_CONTROL)
+        if self.joined is Qt.Edge.LeftEdge:
+            tone = mix(fill, colors.color(self._tone()), 0.35)
+            line = QRectF(0, self.height() * 0.25, 1, self.height() * 0.5)
+            painter.fillRect(placed(self, line), tone)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self.paint_body(painter, QRectF(self.rect()))
+        self.paint_label(painter, QRectF(self.rect()))
+
+    def paint_label(self, painter: QPainter, rect: QRectF) -> None:
+        """Icon and word, centred in `rect` (links: from where lines begin)."""
+        color = theme().color(self._tone())
+        side, gap = (self._icon_side(), theme().px(6) if self.text() else 0) if self._icon else (0, 0)
+        text_width = QFontMetrics(self.font()).horizontalAdvance(self.text())
+        left = rect.left() + (0.0 if self.kind == "link" else (rect.width() - text_width - side - gap) / 2)
+        icon_left = left + text_width + gap - 2 if self._icon_after else left
+        text_left = left if self._icon_after else left + side + gap
+        if self._icon:
+            place = QRectF(icon_left, rect.center().y() - side / 2, side, side)
+            paint_icon(painter, self._icon, placed(self, place), color)
+        font = QFont(self.font())
+        font.setUnderline(self.kind == "link" and self._hover)
+        painter.setFont(font)
+        painter.setPen(color)
+        painter.drawText(
+            placed(self, QRectF(text_left - 1, rect.top(), text_width + 2, rect.height())),
+            int(Qt.AlignmentFlag.AlignCenter),
+            self.text(),
+        )
+
+
+class SplitButton(QWidget):
+    """A button whose arrow part opens a menu with the other choices.
+
+    Args:
+        text, kind, icon: as of `Button`.
+        menu_name: accessible name of the arrow part.
+        make_menu: called each time the menu opens, so that its entries can name times.
+    """
+
+    clicked = Signal()
+
+    def __init__(self, text: str, kind: str, icon: str, menu_name: str, make_menu: Callable[[], QMenu]) -> None:
+        super().__init__()
+        self.main = Button(text, kind, icon)
+        self.arrow = Button("", kind, "chevron-down")
+        self.main.joined, self.arrow.joined = Qt.Edge.RightEdge, Qt.Edge.LeftEdge
+        self.arrow.setAccessibleName(menu_name)
+        self.arrow.setToolTip(menu_name)
+        self._make_menu = make_menu
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        row.addWidget(self.main)
+        row.addWidget(self.arrow)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.main.clicked.connect(self.clicked)
+        self.arrow.clicked.connect(self.open_menu)
+
+    def set_kind(self, kind: str) -> None:
+        self.main.set_kind(kind)
+        self.arrow.set_kind(kind)
+
+    def open_menu(self) -> None:
+        """Show the menu under the button."""
+        menu = self._make_menu()
+        menu.setParent(self, menu.windowFlags())
+        menu.aboutToHide.connect(menu.deleteLater)
+        at = self.rect().bottomLeft()
+        if self.layoutDirection() is Qt.LayoutDirection.RightToLeft:
+            at.setX(self.width() - menu.sizeHint().width())
+        menu.popup(self.mapToGlobal(at) + QPointF(0, 6).toPoint())
+
+
+class Switch(QAbstractButton):
+    """An on-off control; `toggled(bool)` tells the new state.
+
+    Args:
+        name: accessible name, the label beside it.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.setCheckable(True)
+        self.setAccessibleName(name)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+
+    def sizeHint(self) -> QSize:
+        return QSize(theme().px(36), theme().px(24))
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        colors = theme()
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        height = colors.px(20)
+        track = QRectF(0, (self.height() - height) / 2, self.width(), height)
+        inset = 3.0
+        side = height - 2 * inset
+        if self.isChecked():
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(colors.color("ember_fill" if self.isEnabled() else "text3"))
+            knob, knob_color = track.right() - inset - side, colors.color("on_fill")
+        else:
+            track = hairline(painter, track, colors.color("line"))
+            painter.setBrush(colors.color("surface"))
+            knob, knob_color = track.left() + inset, colors.color("line")
+            side -= 1
+        painter.drawRoundedRect(track, track.height() / 2, track.height() / 2)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(knob_color)
+        painter.drawEllipse(placed(self, QRectF(knob, track.center().y() - side / 2, side, side)))
+
+
+class Segmented(QWidget):
+    """A choice among few, side by side; arrow keys move it.
+
+    Args:
+        choices: value to label, in order.
+        name: accessible name of the whole.
+    """
+
+    chosen = Signal(str)
+    """The user chose this value."""
+
+    def __init__(self, choices: dict[str, str], name: str) -> None:
+        super().__init__()
+        self._value = next(iter(choices))
+        self.setAccessibleName(name)
+        self._buttons: dict[str, _Segment] = {}
+        row = QHBoxLayout(self)
+        row.setContentsMargins(3, 3, 3, 3)
+        row.setSpacing(0)
+        for value, label in choices.items():
+            button = _Segment(label, f"{name}: {label}", self._move)
+            button.clicked.connect(lambda _=False, value=value: self._choose(value))
+            self._buttons[value] = button
+            row.addWidget(button)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.set_value(self._value)
+
+    def value(self) -> str:
+        return self._value
+
+    def set_value(self, value: str) -> None:
+        """Show `value` as the chosen one; does not emit `chosen`."""
+        self._value = value
+        for key, button in self._buttons.items():
+            button.setChecked(key == value)
+            button.setFocusPolicy(Qt.FocusPolicy.StrongFocus if key == value else Qt.FocusPolicy.ClickFocus)
+
+    def _choose(self, value: str) -> None:
+        changed = value != self._value
+        self.set_value(value)
+        if changed:
+            self.chosen.emit(value)
+
+    def _move(self, step: int) -> None:
+        keys = list(self._buttons)
+        at = min(len(keys) - 1, max(0, keys.index(self._value) + step))
+        self._choose(keys[at])
+        self._buttons[keys[at]].setFocus(Qt.FocusReason.TabFocusReason)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        colors = theme()
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        rect = hairline(painter, QRectF(self.rect()), colors.color("border"))
+        painter.setBrush(colors.color("border" if not colors.dark else "raised"))
+        painter.drawRoundedRect(rect, look.RADIUS_CONTROL + 1, look.RADIUS_CONTROL + 1)
+
+
+class _Segment(QAbstractButton):
+    def __init__(self, text: str, name: str, move: Callable[[int], None]) -> None:
+        super().__init__()
+        self.setText(text)
+        self.setAccessibleName(name)
+        self.setCheckable(True)
+        self.setFont(theme().font("strong"))
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self._move = move
+
+    def sizeHint(self) -> QSize:
+        bold = QFontMetrics(theme().font("head"))
+        return QSize(bold.horizontalAdvance(self.text()) + theme().px(24), theme().px(look.BUTTON_HEIGHT - 6))
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        on = -1 if self.layoutDirection() is Qt.LayoutDirection.RightToLeft else 1
+        steps = {Qt.Key.Key_Left: -on, Qt.Key.Key_Up: -1, Qt.Key.Key_Right: on, Qt.Key.Key_Down: 1}
+        key = Qt.Key(event.key())
+        if key in steps:
+            self._move(steps[key])
+        else:
+            super().keyPressEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        colors = theme()
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if self.isChecked():
+            rect = hairline(painter, QRectF(self.rect()), colors.color("line" if colors.dark else "border"))
+            painter.setBrush(colors.color("surface"))
+            painter.drawRoundedRect(rect, look.RADIUS_CONTROL - 2, look.RADIUS_CONTROL - 2)
+        font = QFont(self.font())
+        font.setWeight(QFont.Weight.DemiBold if self.isChecked() else QFont.Weight.Medium)
+        painter.setFont(font)
+        painter.setPen(colors.color("text3" if not self.isEnabled() else "text" if self.isChecked() else "text2"))
+        painter.drawText(self.rect(), int(Qt.AlignmentFlag.AlignCenter), self.text())

@@ -1,0 +1,234 @@
+"""Keeps a worker running for the data folder: finds the one that runs, starts one if none does, says why one stopped.
+
+`app.worker.supervision` decides, this does. The worker is started in a session of its own, so that it outlives the app.
+"""
+
+import contextlib
+import logging
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from app.worker.client import WorkerClient
+from app.worker.supervision import Do, Phase, Report, Supervision, exit_reason
+from core import consent
+from core.contracts import errors
+
+logger = logging.getLogger(__name__)
+
+STDERR_FILE = Path("logs") / "worker-stderr.txt"
+STDERR_BYTES = 1_000_000
+STDERR_CHECK_MS = 60_000
+if sys.platform == "win32":
+    DETACHED = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
+else:
+    DETACHED = 0
+
+
+def hearth(folder: Path, *words: str) -> list[str]:
+    """A command line of Hearth's: a packaged app takes it itself; from the sources Python is asked for it."""
+    start = [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-m", "core"]
+    return [*start, *words, "--data-dir", str(folder)]
+
+
+def worker_command(folder: Path) -> list[str]:
+    return hearth(folder, "worker", "--join")
+
+
+class Supervisor(QObject):
+    """Does what `Supervision` decides for the worker behind `client`."""
+
+    changed = Signal(object)
+    """A `Report`; once a second while one counts down."""
+    ended = Signal()
+    """The worker is gone because this app, or somebody else, wanted it; or it took too long."""
+
+    def __init__(self, folder: Path, client: WorkerClient, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.folder, self.client = folder, client
+        self.process: subprocess.Popen[bytes] | None = None
+        self._supervision = Supervision()
+        self._quit_sent = False
+        self._last_report: Report | None = None
+        client.connected.connect(lambda snapshot: self._connected())
+        client.disconnected.connect(self._unreachable)
+        client.bye.connect(lambda bye: self._goodbye())
+        self._timer = QTimer(self, singleShot=True)
+        self._timer.timeout.connect(self._tick)
+        self._stderr_timer = QTimer(self, interval=STDERR_CHECK_MS)
+        self._stderr_timer.timeout.connect(self._bound_stderr)
+
+    @property
+    def report(self) -> Report:
+        return self._supervision.report(time.monotonic())
+
+    def start(self) -> None:
+        self._do(self._supervision.begin(time.monotonic()))
+
+    def retry(self) -> None:
+        self._do(self._supervision.retry(time.monotonic()))
+
+    def restart(self) -> None:
+        """Let the worker save and end and start another, as for a setting that it reads at its start only."""
+        if self._supervision.restart(time.monotonic()):
+            self.client.quit_worker()
+            self._do(Do.NOTHING)
+
+    def leave(self) -> None:
+        """Ask the worker to save and end; `ended` comes when it did, or after `LEAVE_S`."""
+        if self._supervision.phase in (Phase.LEAVING, Phase.ENDED):
+            return
+        if self.client.refused and self.client.pid is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.client.pid, signal.SIGTERM)  # of another version: it understands nothing else
+        self._ask_to_quit()
+        self._leaving(asked=self._quit_sent)
+
+    def close(self) -> None:
+        """Do nothing any more; the worker is left as it is."""
+        self._supervision.end(time.monotonic())
+        self._timer.stop()
+        self._stderr_timer.stop()
+        self.client.hang_up()
+
+    # events
+
+    def _connected(self) -> None:
+        if self._supervision.phase is Phase.LEAVING:
+            self._ask_to_quit()
+        self._do(self._supervision.connected(time.monotonic()))
+
+    def _unreachable(self, sentence: str) -> None:
+        if self._supervision.phase is Phase.RUNNING:
+            logger.warning("%s", sentence)
+        ours = self._child_is_there()
+        self._do(self._supervision.unreachable(time.monotonic(), sentence, self.client.refused, ours))
+
+    def _goodbye(self) -> None:
+        if self._supervision.phase is not Phase.RESTARTING:
+            if self.process is not None and self.process.pid != self.client.pid:
+                self.process.terminate()  # it came too late for the folder, which it would find free now
+            self._leaving(asked=True)
+
+    def _leaving(self, asked: bool) -> None:
+        self._quit_sent = asked
+        self._supervision.leave(time.monotonic())
+        self._do(Do.NOTHING)
+
+    def _tick(self) -> None:
+        now = time.monotonic()
+        if self._supervision.phase is Phase.LEAVING:
+            if not self.client.is_connected and not self._child_is_there():
+                self._end()
+            elif self._supervision.due is not None and now >= self._supervision.due:
+                if self.process is not None and not self._quit_sent:
+                    self.process.terminate()  # it never answered; a kind signal is all that is left
+                self._end()
+            elif not self.client.is_connected and not self._quit_sent:
+                self.client.dial()
+        else:
+            self._child_is_there()
+        self._do(self._supervision.tick(time.monotonic()))
+
+    # actions
+
+    def _do(self, action: Do) -> None:
+        if action is Do.START:
+            self._start_worker()
+        elif action is Do.DIAL:
+            self.client.dial()
+        report = self.report
+        if report != self._last_report:
+            self._last_report = report
+            self.changed.emit(report)
+        self._plan_tick()
+
+    def _plan_tick(self) -> None:
+        """Wake up when something is due, once a second while counting down, often while a process may end."""
+        supervision, now = self._supervision, time.monotonic()
+        if supervision.phase is Phase.LEAVING:
+            self._timer.start(50)
+        elif supervision.due is not None:
+            wait = supervision.due - now
+            if supervision.phase is Phase.WAITING:
+                wait = min(wait, (wait % 1.0) or 1.0)
+            self._timer.start(max(1, math.ceil(wait * 1000)))
+        else:
+            self._timer.stop()
+
+    def _start_worker(self) -> None:
+        path = self.folder / STDERR_FILE
+        try:
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(b"")
+            with path.open("ab") as stderr:
+                self.process = subprocess.Popen(
+                    worker_command(self.folder),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=stderr,
+                    start_new_session=True,  # POSIX
+                    creationflags=DETACHED,  # Windows
+                )
+        except OSError as error:
+            reason = f"The worker could not be started: {error.strerror} ({error.filename})."
+            if not self.folder.is_dir():
+                reason = self._gone()
+            self._do(self._supervision.exited(time.monotonic(), errors.DataFolderError.exit_code, reason))
+            return
+        logger.info("started a worker, pid %d", self.process.pid)
+        self._stderr_timer.start()
+
+    def _child_is_there(self) -> bool:
+        """Whether a worker that this app started runs; notes its end, once."""
+        if self.process is None:
+            return False
+        code = self.process.poll()
+        if code is None:
+            return True
+        self.process = None
+        self._stderr_timer.stop()
+        line = self._last_stderr_line()
+        logger.info("the worker ended: %s", exit_reason(code, line))
+        self._supervision.exited(time.monotonic(), code, line)
+        return False
+
+    def _ask_to_quit(self) -> None:
+        if self.client.is_connected:
+            self._quit_sent = True
+            self.client.quit_worker()
+
+    def _end(self) -> None:
+        self.close()
+        self.ended.emit()
+
+    def _last_stderr_line(self) -> str:
+        try:
+            with (self.folder / STDERR_FILE).open("rb") as file:
+                file.seek(max(0, file.seek(0, os.SEEK_END) - 4096))
+                lines = file.read().decode("utf-8", "replace").split("\n")
+        except FileNotFoundError:
+            # The folder may be there again, as the worker's last checkpoint makes it anew; the consent is not.
+            return self._gone() if consent.read(self.folder) is None else ""
+        except OSError:
+            return ""
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        return last.removeprefix("hearth: ")
+
+    def _gone(self) -> str:
+        return f"The data folder {self.folder} is gone. Put it back and try again, or quit Hearth and start it anew."
+
+    def _bound_stderr(self) -> None:
+        """The file is open for appending, so that it can be cut while the worker writes."""
+        path = self.folder / STDERR_FILE
+        try:
+            if path.stat().st_size > STDERR_BYTES:
+                os.truncate(path, 0)
+        except OSError as error:
+            logger.warning("%s cannot be cut: %s", path, error)
