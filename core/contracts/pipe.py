@@ -7,8 +7,8 @@ its type, with the shapes of its tensors), the tensors' raw bytes one after the 
 import math
 import signal
 import struct
-from collections.abc import Sequence
-from typing import Annotated, Literal, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Annotated, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -46,6 +46,50 @@ class Tensor(NamedTuple):
 
     shape: Shape
     data: Data
+
+
+Q = TypeVar("Q")
+R = TypeVar("R")
+
+
+class Described(Generic[Q]):
+    """What can be sent over the pipe, by its name (`core.pipe.calls`)."""
+
+    def __init__(self, name: str, request: type[Q], *, urgent: bool = False, lossy: bool = False) -> None:
+        """Describe it.
+
+        Args:
+            name: what it is called, at both ends.
+            request: the type of what is sent; anything else is refused where it arrives.
+            urgent: it gives something back to the user: what is on its way before it must not hold up its effect.
+            lossy: it may be dropped if the other end does not keep up.
+        """
+        self.name, self.key = name, name.encode()
+        self.urgent, self.lossy = urgent, lossy
+        self.request_of: Callable[[Data], Q] = msgspec.msgpack.Decoder(request).decode
+
+
+class Tell(Described[Q]):
+    """A message that nobody answers."""
+
+
+class _Answered(Described[Q], Generic[Q, R]):
+    def __init__(self, name: str, request: type[Q], reply: type[R], *, urgent: bool = False) -> None:
+        """As `Described`; `reply` is the type of the answer, or of each piece of it."""
+        super().__init__(name, request, urgent=urgent)
+        self.reply_of: Callable[[Data], R] = msgspec.msgpack.Decoder(reply).decode
+
+
+class Method(_Answered[Q, R]):
+    """A call that is answered once."""
+
+
+class Carrier(_Answered[Q, R]):
+    """The same, and there are payloads with request and reply."""
+
+
+class Stream(_Answered[Q, R]):
+    """A call that is answered piece by piece."""
 
 
 class Message(msgspec.Struct, frozen=True, tag=True):

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from core.contracts import pipe as messages
 from core.contracts.errors import ProtocolError
 from core.contracts.pipe import Data, LogText, Progress, Quit, SetDevice, Space, Stop, Tensor, ToCompute, ToWorker
-from core.pipe.frames import CHUNK, Frames
+from core.pipe.old_frames import CHUNK, Frames
 
 INBOX = 64
 """Frames read but not yet obeyed; about so many, more are left in the pipe."""

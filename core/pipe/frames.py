@@ -1,40 +1,143 @@
-"""Cuts what comes through the pipe into frames, at either end."""
+"""The frames that cross the pipe, made and cut at either end.
 
-from collections.abc import Iterator
+A frame: a fixed head (`HEAD`), the method's name, a msgpack body, and a payload of raw bytes, which is never decoded
+here. No pickle.
+"""
 
-from core.contracts import pipe as messages
-from core.contracts.pipe import Tensor, ToCompute, ToWorker
+import math
+import struct
+from collections.abc import Iterator, Sequence
+from enum import IntEnum
+from typing import NamedTuple
+
+from core.contracts.errors import ProtocolError
 
 CHUNK = 256 * 1024
 """Bytes of one read: what is there of many small frames, or a good part of a large one."""
+MAX_BODY = 4 << 20
+"""Bytes; a progress message about 4,096 experts has 200 KB."""
+MAX_PAYLOAD = 1 << 30
+"""Bytes; the two ends trust each other, this only catches a stream out of step."""
+HEAD = struct.Struct("<BBQdII")
+"""Kind, length of the name, number of the call, deadline, length of the body, length of the payload."""
+
+Data = bytes | bytearray | memoryview
+Payload = Data | Sequence[Data]
+"""Flat buffers of bytes."""
+
+
+class Kind(IntEnum):
+    """What a frame is. The first three name the sender's calls, the others those of who receives them."""
+
+    CALL = 1
+    TELL = 2
+    """A message that nobody answers."""
+    CANCEL = 3
+    """Nobody waits for the answer any more."""
+    REPLY = 4
+    ITEM = 5
+    """One more piece of a stream."""
+    END = 6
+    """The stream is complete."""
+    FAULT = 7
+    """The call failed."""
+
+
+class Frame(NamedTuple):
+    """One that has been cut."""
+
+    kind: Kind
+    method: bytes
+    """Its name, in calls and tells."""
+    number: int
+    deadline: float
+    """time.monotonic() after which nobody waits for the answer; the clock is the same in both processes."""
+    body: memoryview
+    payload: bytearray
+
+
+def encode(
+    kind: Kind,
+    number: int,
+    body: bytes = b"",
+    payload: Payload = b"",
+    method: bytes = b"",
+    deadline: float = math.inf,
+) -> list[Data]:
+    """The buffers of a frame, to be written one after the other.
+
+    Args:
+        kind: what it is.
+        number: of the call; 0 in tells.
+        body: msgpack.
+        payload: is not copied.
+        method: its name.
+        deadline: time.monotonic().
+    """
+    parts = [payload] if isinstance(payload, bytes | bytearray | memoryview) else list(payload)
+    size = sum(map(len, parts))
+    head = HEAD.pack(kind, len(method), number, deadline, len(body), size) + method + body
+    return [head, *parts] if size else [head]
 
 
 class Frames:
-    """The frames of one direction of the pipe."""
+    """Cuts one direction of the pipe into frames."""
 
     def __init__(self) -> None:
-        self._parts: list[bytearray] = []
-        """The finished ones of prefix, header and payload."""
-        self._part, self._missing = bytearray(), messages.PREFIX.size
+        self._head: tuple[int, int, int, float, int, int] | None = None
+        """None: it is what comes next."""
+        self._text: bytearray | None = None
+        """Name and body, once they are complete."""
+        self._part, self._filled = bytearray(HEAD.size), 0
 
-    def feed(self, data: bytes) -> Iterator[tuple[ToCompute | ToWorker, list[Tensor]]]:
+    @property
+    def room(self) -> memoryview | None:
+        """Where the rest of a payload may be read to directly, to be followed by `read`; None: feed what comes."""
+        return None if self._text is None else memoryview(self._part)[self._filled :]
+
+    def read(self, count: int) -> Iterator[Frame]:
+        """The frames that are complete with `count` bytes in `room`.
+
+        Raises:
+            ProtocolError: as `feed`.
+        """
+        self._filled += count
+        return self.feed(b"")
+
+    def feed(self, data: Data) -> Iterator[Frame]:
         """The frames that are complete with `data`.
 
         Raises:
-            ProtocolError: something came that is not in the contract; the stream cannot be used any more.
+            ProtocolError: something came that is no frame; the stream cannot be used any more.
         """
-        view = memoryview(data)
-        while len(view) or not self._missing:
-            self._part += view[: self._missing]
-            taken, view = min(self._missing, len(view)), view[self._missing :]
-            self._missing -= taken
-            if self._missing:
+        view, start = memoryview(data), 0
+        while True:
+            taken = min(len(self._part) - self._filled, len(view) - start)
+            self._part[self._filled : self._filled + taken] = view[start : start + taken]
+            start += taken
+            self._filled += taken
+            if self._filled < len(self._part):
                 return
-            self._parts.append(self._part)
-            self._part = bytearray()
-            if len(self._parts) < 3:
-                self._missing = messages.sizes(self._parts[0])[len(self._parts) - 1]
-                continue
-            (_, header, payload), self._parts = self._parts, []
-            self._missing = messages.PREFIX.size
-            yield messages.decode(header, payload)
+            if (frame := self._complete()) is not None:
+                yield frame
+
+    def _complete(self) -> Frame | None:
+        """Go on to the next part; the frame, if that was its last one."""
+        part, self._filled = self._part, 0
+        if self._head is None:
+            self._head = _, name, _, _, body, payload = HEAD.unpack(part)
+            if body > MAX_BODY or payload > MAX_PAYLOAD:
+                raise ProtocolError(f"A frame of {body} + {payload} bytes is over the limit of the pipe.")
+            self._part = bytearray(name + body)
+            return None
+        kind, name, number, deadline, _, payload = self._head
+        if self._text is None:
+            self._text = part
+            self._part = bytearray(payload)
+            return None
+        text, self._head, self._text = memoryview(self._text), None, None
+        self._part = bytearray(HEAD.size)
+        try:
+            return Frame(Kind(kind), bytes(text[:name]), number, deadline, text[name:], part)
+        except ValueError:
+            raise ProtocolError(f"The pipe carried a frame of the unknown kind {kind}.") from None

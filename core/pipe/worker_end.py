@@ -11,7 +11,7 @@ from typing import cast
 from core.contracts import pipe as messages
 from core.contracts.errors import ComputeError, ProtocolError
 from core.contracts.pipe import Data, Tensor, ToCompute, ToWorker
-from core.pipe.frames import Frames
+from core.pipe.old_frames import Frames
 
 log = logging.getLogger("compute")
 
