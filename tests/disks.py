@@ -2,19 +2,26 @@
 
 from pathlib import Path
 
-from core.contracts.manifest import load
+from core.contracts.manifest import Manifest, load
+from core.experts.grid import Grid
 from core.store.progress import Progress
 from core.store.quota import HEADROOM, Disk
+from core.swarm.hosted import HostedExperts
 from core.worker.compute.supervisor import ComputeSupervisor
 from core.worker.compute.yields import Yields
 
 ROOMY = 1 << 40
 
 
+def supervisor(run: Manifest, folder: Path) -> ComputeSupervisor:
+    """Of a compute process that nobody has asked for yet."""
+    hosted = HostedExperts(Grid(run.run, run.model.layers, run.model.grid))
+    return ComputeSupervisor(run, folder, 1, Progress(), lambda: None, lambda point: None, Yields(), hosted)
+
+
 def disk(folder: Path, cap_bytes: int = ROOMY, run: str = "digits") -> Disk:
     """Of a run that nobody computes."""
-    compute = ComputeSupervisor(load(run), folder, 1, Progress(), lambda: None, lambda point: None, Yields())
-    return Disk(folder, run, compute, cap_bytes)
+    return Disk(folder, run, supervisor(load(run), folder), cap_bytes)
 
 
 async def fill(disk: Disk, left: int = 0) -> None:

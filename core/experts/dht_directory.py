@@ -12,7 +12,7 @@ import math
 import random
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from types import TracebackType
 from typing import Annotated, NamedTuple
 
@@ -117,6 +117,11 @@ class DHTDirectory:
         self._local.update(experts)
         self._unsaid -= experts.keys()
         self._forget_mirrors()
+
+    @property
+    def announced(self) -> Set[Uid]:
+        """What others were told to be hosted here."""
+        return self._local.keys()
 
     async def withdraw(self, uids: Iterable[Uid], *, leaving: bool = False) -> None:
         """These experts are no longer hosted here: tombstones tell everybody at once.

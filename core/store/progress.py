@@ -24,6 +24,7 @@ class Progress(msgspec.Struct):
     loss: float | None = None
     accuracy: Share | None = None
     experts: list[ExpertStatus] = []
+    """Those of the last process, when the figures were written."""
     curve: list[CurvePoint] = []
     checkpoint_step: int | None = None
     checkpoint_time: float | None = None

@@ -39,7 +39,6 @@ from core.store.checkpoint_files import (
     superseded_copies,
     survey,
 )
-from core.store.progress import Progress
 from core.swarm.placement import least_needed
 
 log = logging.getLogger(__name__)
@@ -89,12 +88,21 @@ class Found(NamedTuple):
     """What was still to come then of the files that were being fetched."""
 
 
+class Hosted(Protocol):
+    """What is asked of who knows which experts are hosted here."""
+
+    experts: Sequence[ExpertStatus]
+    parked: frozenset[Uid]
+
+
 class Compute(Protocol):
     """What is asked of the supervisor of compute."""
 
-    progress: Progress
     expert_bytes: int
-    left_out: frozenset[str]
+
+    @property
+    def hosted(self) -> Hosted:
+        """The experts in it."""
 
     @property
     def pid(self) -> int | None:
@@ -218,7 +226,7 @@ class Disk:
             self.used, self._room, self._states = found.total, self._left(found), found.states.keys()
             self._fits = self._room // self._state_bytes if self._state_bytes else math.inf
             over = self.cap_bytes < found.total + found.outstanding + self._largest
-            self.full = over and not (self.shared and self._compute.progress.experts)
+            self.full = over and not (self.shared and self._compute.hosted.experts)
 
     # what follows from it
 
@@ -234,16 +242,16 @@ class Disk:
 
     def most(self, able: int) -> int:
         """How many of `able` experts may be hosted here."""
-        most = len(self._compute.progress.experts) - len(self._unsaved()) + self._fits
-        held_up = most < able and most <= len(self._compute.progress.experts)
+        most = len(self._compute.hosted.experts) - len(self._unsaved()) + self._fits
+        held_up = most < able and most <= len(self._compute.hosted.experts)
         self._limited = int(max(0, most)) if held_up else None
         return int(max(0, min(able, most)))
 
     def surplus(self) -> list[Uid]:
         """Experts in compute for whose first states there is no room: those to be parked. Each layer keeps one."""
-        experts, new, fits = self._compute.progress.experts, self._unsaved(), max(0, self._fits)
+        experts, new, fits = self._compute.hosted.experts, self._unsaved(), max(0, self._fits)
         over = int(max(0, len(new) - fits))
-        waits = len(new) >= fits and any(uid not in self._states for uid in self._compute.left_out)
+        waits = len(new) >= fits and any(str(uid) not in self._states for uid in self._compute.hosted.parked)
         self._limited = len(experts) - over if over or waits else None
         if not over:
             return []
@@ -263,11 +271,11 @@ class Disk:
 
     def _unsaved(self) -> list[ExpertStatus]:
         """Experts in compute that had no state here at the last look."""
-        return [expert for expert in self._compute.progress.experts if expert.uid not in self._states]
+        return [expert for expert in self._compute.hosted.experts if expert.uid not in self._states]
 
     def _promised(self, found: Found) -> int:
         """What the first states of the experts in compute will take."""
-        return sum(expert.uid not in found.states for expert in self._compute.progress.experts) * self._state_bytes
+        return sum(expert.uid not in found.states for expert in self._compute.hosted.experts) * self._state_bytes
 
     # looking and making room
 

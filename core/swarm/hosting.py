@@ -20,6 +20,7 @@ from core.identity import PeerId, parse_peer, peer_text
 from core.net.rpc import Context, RpcNode
 from core.store.blobs import Blob, Sha256, Size, Version
 from core.swarm import placement
+from core.swarm.hosted import HostedExperts
 from core.swarm.leavers import Leaving
 from core.swarm.members import Hello, HelloReply, Members
 from core.swarm.outlook import Outlook
@@ -80,6 +81,7 @@ class Compute(Protocol):
     """What is asked of the supervisor of compute."""
 
     orders: Orders
+    hosted: HostedExperts
     life: int
     expert_bytes: int
     load: float
@@ -100,15 +102,13 @@ class Compute(Protocol):
     def saving(self) -> bool:
         """Whether it has stopped, and not saved yet what it had trained."""
 
-    def versions(self) -> dict[Uid, int]:
-        """Of the experts in it."""
-
 
 class Hosting:
     """Use as `async with Hosting(...)`, inside the directory's and the copies' own."""
 
     def __init__(self, node: RpcNode, dht: DHTNode, directory: DHTDirectory, copies: Copies, compute: Compute) -> None:
         self._node, self._dht, self._directory, self._copies, self._compute = node, dht, directory, copies, compute
+        self._hosted = compute.hosted
         self._grid = directory.grid
         self._members = Members(self._grid.run, node, dht, directory)
         leaving = Leaving(node, copies, self._is_coming)
@@ -128,9 +128,6 @@ class Hosting:
         """How many of so many experts the disk has room for."""
         self.changed: Callable[[], None] = lambda: None
         """Called when `hosted` has changed."""
-        self._claimed: dict[Uid, float] = {}
-        """What others may call, and since when."""
-        self._loaded: set[Uid] = set()
         self._life = 0
         self._view: View | None = None
         self._acting = asyncio.Lock()
@@ -185,8 +182,8 @@ class Hosting:
         """The experts that other peers may call now."""
         if not self._compute.at_work:
             return {}
-        versions = self._compute.versions()
-        return {uid: HostState(self._compute.load, versions.get(uid, 0)) for uid in self._claimed}
+        versions = self._hosted.versions()
+        return {uid: HostState(self._compute.load, versions.get(uid, 0)) for uid in self._hosted.claimed}
 
     async def _run(self) -> None:
         while True:
@@ -212,9 +209,9 @@ class Hosting:
         await self._members.introduce(self._self())
         members = await self._members.look(self._self())
         if self._may_begin() and self.hosts and self._compute.at_work and self._compute.expert_samples_per_s:
-            versions = self._compute.versions()
-            view = await self._outlook.look(members, {uid: versions.get(uid, 0) for uid in self._claimed})
-            young = self._young()
+            versions = self._hosted.versions()
+            view = await self._outlook.look(members, {uid: versions.get(uid, 0) for uid in self._hosted.claimed})
+            young = self._hosted.young(YOUNG_S)
             self._view = view._replace(rivals={uid: rivals for uid, rivals in view.rivals.items() if uid in young})
             plan = placement.plan(self._view, self._me, time.monotonic())
             async with self._acting:
@@ -224,26 +221,18 @@ class Hosting:
         """A new process hosts what it began with, one that gives the machine back claims nothing."""
         compute = self._compute
         if compute.life != self._life or not compute.at_work:
-            self._outlook.ended(self._claimed)
-            self._claimed.clear()
+            self._outlook.ended(self._hosted.claimed)
+            self._hosted.disclaim()
             self._view = None
-        if compute.life != self._life:
-            self._loaded.clear()
-            if compute.at_work:  # only then has it told
-                self._life = compute.life
-                self._loaded = set(compute.versions())
+        if compute.at_work:  # only then has it told what it holds
+            self._life = compute.life
 
     def _note_absence(self) -> None:
         now = time.time()
         if now - self._present > AWAY_S:
-            self._claimed = dict.fromkeys(self._claimed, time.monotonic())
+            self._hosted.renew()
         if self._dht.contacts():
             self._present = now
-
-    def _young(self) -> set[Uid]:
-        """What was claimed not long ago."""
-        now = time.monotonic()
-        return {uid for uid, since in self._claimed.items() if now - since < YOUNG_S}
 
     def _may_begin(self) -> bool:
         """Whether enough is known of the others, or it is clear that there are none."""
@@ -268,7 +257,7 @@ class Hosting:
         """What this PC can and does host."""
         if self._compute.expert_bytes:  # in memory there are gradients as well
             self._copies.expert_bytes = self._compute.expert_bytes + HEADER_BYTES
-        return Member(self.capacity if self.hosts and self._compute.wanted else 0, len(self._claimed))
+        return Member(self.capacity if self.hosts and self._compute.wanted else 0, len(self._hosted.claimed))
 
     def _keepers(self, part: str) -> list[str]:
         """The other members, in the order in which they are asked to keep a part's newest state."""
@@ -279,13 +268,13 @@ class Hosting:
         """The living hosts of an expert, this peer included."""
         uid = Uid.parse(part)
         others = (await self._members.hosts([uid]))[uid].hosts
-        return {parse_peer(peer) for peer in [*others, *([self._me] if uid in self._claimed else [])]}
+        return {parse_peer(peer) for peer in [*others, *([self._me] if uid in self._hosted.claimed else [])]}
 
     # Acting
 
     async def _act(self, plan: Plan) -> None:
         with contextlib.suppress(ComputeError):  # it has stopped or ended meanwhile, and so has all that was planned
-            await self._drop(self._loaded - self._claimed.keys() - set(plan.claims), "others have it now")
+            await self._drop(self._hosted.loaded() - self._hosted.claimed - set(plan.claims), "others have it now")
             await self._yield(plan.yields)
             await self._drop(plan.releases, "this PC has no room for it, or others need it less")
             for start in range(0, len(plan.claims), CHUNK):
@@ -296,12 +285,12 @@ class Hosting:
 
     async def _claim(self, claims: Sequence[Uid]) -> None:
         """Host what is still vacant, from its newest checkpoint."""
-        versions, found = self._compute.versions(), self._outlook.copies
+        versions, found = self._hosted.versions(), self._outlook.copies
         paths = await asyncio.gather(
             *(self._copies.newest(str(uid), found.get(uid, ()), versions.get(uid, 0)) for uid in claims)
         )
         await self._host(dict(zip(claims, paths, strict=True)))
-        taken = [(uid, path) for uid, path in zip(claims, paths, strict=True) if uid in self._claimed]
+        taken = [(uid, path) for uid, path in zip(claims, paths, strict=True) if uid in self._hosted.claimed]
         if adopted := [uid for uid, path in taken if path]:
             log.info("Adopted %s, which nobody hosted, from the newest checkpoint.", _names(adopted))
         if new := [uid for uid, path in taken if not path]:
@@ -317,18 +306,15 @@ class Hosting:
             path = experts[Uid.parse(text)]
             if path is not None and self._compute.at_work:  # the next look tries the copy before it
                 self._copies.reject(path.stem, why)
-        taken = {uid for uid in experts if str(uid) not in failed}
-        self._loaded |= taken
         if self._compute.at_work:
-            for uid in taken:
-                self._claimed.setdefault(uid, time.monotonic())
+            self._hosted.claim(uid for uid in experts if str(uid) not in failed)
             self.changed()
 
     async def _yield(self, yields: Mapping[Uid, str]) -> None:
         """Leave experts to hosts that have a better claim, once these have said so themselves."""
         for winner in set(yields.values()):
             uids = [uid for uid, better in yields.items() if better == winner]
-            versions, mine = await self._members.confirm(winner, uids), self._compute.versions()
+            versions, mine = await self._members.confirm(winner, uids), self._hosted.versions()
             lost = [
                 uid for uid, v in versions.items() if placement.wins((v, winner), (mine.get(uid, 0), self._me), uid)
             ]
@@ -365,31 +351,28 @@ class Hosting:
         if now - self._compared < NEWER_S:
             return
         self._compared = now
-        young = list(self._young())
+        young = list(self._hosted.young(YOUNG_S))
         looked = random.sample(young, min(NEWER, len(young)))
-        found, versions = await self._outlook.find_copies(looked), self._compute.versions()
+        found, versions = await self._outlook.find_copies(looked), self._hosted.versions()
         newer = {uid: await self._copies.newest(str(uid), c, versions.get(uid, 0)) for uid, c in found.items()}
-        newer = {uid: path for uid, path in newer.items() if path and uid in self._claimed}
+        newer = {uid: path for uid, path in newer.items() if path and uid in self._hosted.claimed}
         if newer:
             log.info("Went on with a newer state of %s, which another peer had.", _names(newer))
             await self._host(newer)
 
     async def _drop(self, uids: Iterable[Uid], why: str) -> list[Uid]:
         """Save experts and host them no more, but for those that could not be saved. Returns those that are gone."""
-        wanted = set(uids) & self._loaded
+        wanted = set(uids) & self._hosted.loaded()
         if not wanted:
             return []
-        claimed = {uid: since for uid in wanted if (since := self._claimed.pop(uid, None)) is not None}
-        if claimed:
+        if claimed := wanted & self._hosted.claimed:
             log.info("No longer hosting %s: %s.", _names(claimed), why)
-        self.changed()
-        failed = await self._compute.orders.unhost(wanted)
-        gone = [uid for uid in sorted(wanted) if str(uid) not in failed]
-        self._loaded.difference_update(gone)
-        for text, error in failed.items():
-            log.error("Expert %s could not be saved, and stays: %s", text, error)
-        self._claimed.update({uid: since for uid, since in claimed.items() if str(uid) in failed})
-        return gone
+        with self._hosted.leaving(wanted) as stay:
+            self.changed()
+            for text, error in (await self._compute.orders.unhost(wanted)).items():
+                log.error("Expert %s could not be saved, and stays: %s", text, error)
+                stay.add(Uid.parse(text))
+        return sorted(wanted - stay)
 
     # What others ask
 
@@ -413,7 +396,7 @@ class Hosting:
                 self._gave[peer] = before
                 raise CallRefused("You host nothing of what this peer gave you. Host it first.")
             count = min(request.count, placement.surplus(view, self._me))
-            uids = placement.to_give(view.mine.keys() & self._claimed.keys(), count, peer)
+            uids = placement.to_give(view.mine.keys() & self._hosted.claimed, count, peer)
             gone = await self._drop(uids, f"handed over to {peer[:8]}, which has room")
             self._gave[peer] = gone
             if len(self._gave) > TAKERS:
@@ -422,8 +405,7 @@ class Hosting:
 
     def _is_coming(self, uid: Uid) -> bool:
         """Whether an expert that is not hosted any more is still to be saved, or about to be hosted again."""
-        there = uid in self._loaded and uid not in self._claimed
-        return there and (self._compute.at_work or self._compute.saving)
+        return self._hosted.is_leaving(uid) and (self._compute.at_work or self._compute.saving)
 
     def _given(self, uid: Uid) -> Given:
         blob = self._copies.own(str(uid))

@@ -36,7 +36,7 @@ class Devices:
         Args: what is decided now, of which signals and settings; share of all cores that Hearth uses; who computes.
         """
         stop = next((rule.reason for rule in decision.rules if "cpu" in rule.stops), "")
-        experts, used = len(compute.progress.experts), compute.accelerator.device
+        experts, used = len(compute.hosted.experts), compute.accelerator.device
         cpu = DeviceStatus(
             id=CPU,
             name=self._name,

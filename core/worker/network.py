@@ -17,7 +17,7 @@ from core.contracts.net import PeerAddress
 from core.contracts.pipe import SavedPart
 from core.dht.node import DHTNode
 from core.experts.dht_directory import DHTDirectory
-from core.experts.grid import Grid, Uid
+from core.experts.grid import Grid
 from core.identity import Identity, PeerId, peer_text
 from core.net.addresses import address_text, check_socket, host_of, parse_address
 from core.net.endpoint import ANYWHERE
@@ -123,7 +123,6 @@ class Network:
         self.hosting.changed, self.hosting.room = self._look_at_hosted, disk.most
         self._stack = contextlib.AsyncExitStack()
         self._tasks: list[asyncio.Task[None]] = []
-        self._announced: set[Uid] = set()
         self._look = asyncio.Event()
         self._forbidden = ""
 
@@ -214,8 +213,7 @@ class Network:
             log.info("Leaving the network: %s", self._forbidden)
             with contextlib.suppress(HearthError, TimeoutError):
                 async with asyncio.timeout(LEAVE_S):
-                    await asyncio.gather(self.directory.withdraw(self._announced), self.hosting.withdraw())
-            self._announced = set()
+                    await asyncio.gather(self.directory.withdraw({*self.directory.announced}), self.hosting.withdraw())
             self._fall_silent()
         elif not self._forbidden and self.node.hushed:
             log.info("Joining the network again.")
@@ -256,9 +254,8 @@ class Network:
     async def _announce(self) -> None:
         """What is not hosted any more, such as all experts while the user is back, is withdrawn at once."""
         hosted = self.hosting.hosted()
-        gone = self._announced - hosted.keys()
+        gone = self.directory.announced - hosted.keys()
         self.directory.host_here(hosted)
-        self._announced = set(hosted)
         with contextlib.suppress(HearthError):  # the records expire by themselves as well
             await self.directory.withdraw(gone)
 

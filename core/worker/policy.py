@@ -136,7 +136,7 @@ class Policy:
         compute = self._compute
         return Compute(
             compute.phase,
-            len(compute.progress.experts),
+            len(compute.hosted.experts),
             compute.failure,
             compute.retry_time,
             compute.memory_free_time,

@@ -14,6 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
 import psutil
 
 from core.community.ledger import Ledger
@@ -53,6 +54,7 @@ from core.store import settings_file
 from core.store.progress import FILE, Progress
 from core.store.quota import Disk
 from core.store.small_files import Files
+from core.swarm.hosted import HostedExperts
 from core.worker.compute.supervisor import ComputeSupervisor
 from core.worker.compute.yields import Yields
 from core.worker.devices import Devices
@@ -114,14 +116,19 @@ class Worker:
         self._windows: dict[int, tuple[Window, int]] = {}
         """Programs with windows by process, each with the number of its connections."""
         self._changed = asyncio.Event()
+        model = self.manifest.model
+        self._grid = Grid(self.manifest.run, model.layers, model.grid)
+        progress = self._files.read(self._progress_file, Progress, "The curve begins anew.")
+        self._hosted = HostedExperts(self._grid, progress.experts)
         self._compute = ComputeSupervisor(
             self.manifest,
             run_folder,
             self.settings.threads,
-            self._files.read(self._progress_file, Progress, "The curve begins anew."),
+            progress,
             self._changed.set,
             lambda point: self._tell("curve", point),
             Yields(self.ledger.earlier.yields, self.ledger.earlier.yield_count, self._yielded),
+            self._hosted,
         )
         self._compute.worked = self._worked
         self._compute.memory_grace_s = self.settings.memory_grace_s
@@ -263,7 +270,7 @@ class Worker:
             *self.ledger.notes,
             *self._caps.notes,
             *compute.notes,
-            *compute.accelerator.notes(time.time(), len(progress.experts)),
+            *compute.accelerator.notes(time.time(), len(self._hosted.experts)),
             *([compute.save_error] if compute.save_error else []),
         ]
         return Status(
@@ -285,7 +292,7 @@ class Worker:
             lost_batches=compute.lost,
             loss=progress.loss,
             accuracy=progress.accuracy,
-            experts=progress.experts,
+            experts=[*self._hosted.experts],
             grid=self.manifest.model.grid,
             layers=self.manifest.model.layers,
             processes=self._processes(),
@@ -421,11 +428,10 @@ class Worker:
 
     def grid(self, layer: int) -> GridStatus:
         """The hosted experts of a layer, as far as this PC knows."""
-        model, compute = self.manifest.model, self._compute
+        compute = self._compute
         calls = compute.asking.calls if compute.asking else Counter[str]()
         directory = None if self._network is None else self._network.directory
-        grid = Grid(self.manifest.run, model.layers, model.grid)
-        return overview(grid, layer, compute.progress.experts, compute.load, calls, directory)
+        return overview(self._grid, layer, self._hosted.experts, compute.load, calls, directory)
 
     def benchmark(self, again: bool) -> BenchmarkStatus:
         """How fast this PC is, as measured last; `again`: measure anew as soon as it may compute."""
@@ -529,7 +535,8 @@ class Worker:
             pass
 
     def _save_progress(self) -> None:
-        self._files.save(self._progress_file, self._compute.progress)
+        progress = msgspec.structs.replace(self._compute.progress, experts=[*self._hosted.experts])
+        self._files.save(self._progress_file, progress)
 
     def _pids(self) -> list[int]:
         """Of Hearth's own processes; asked from other threads."""

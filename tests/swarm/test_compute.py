@@ -47,10 +47,12 @@ from core.contracts.pipe import (
     ToWorker,
     Train,
 )
+from core.experts.grid import Grid
 from core.pipe import worker_end as link
 from core.pipe.worker_end import ComputeLink
 from core.store.checkpoint_files import Checkpoint
 from core.store.progress import Progress as Figures
+from core.swarm.hosted import HostedExperts
 from core.worker.compute.supervisor import ComputeSupervisor
 from core.worker.compute.yields import Yields
 
@@ -419,6 +421,7 @@ async def test_the_worker_survives_what_compute_should_not_say(
         changed=lambda: failed.set() if supervisor.failure else None,
         evaluated=lambda point: None,
         yields=Yields(),
+        hosted=HostedExperts(Grid("digits", 2, (4, 4))),
     )
     supervisor.want(True, time.monotonic())
     running = asyncio.create_task(supervisor.run())

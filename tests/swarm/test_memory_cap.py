@@ -22,11 +22,9 @@ from core.policy.limits.memory import Memory
 from core.policy.limits.system_limits import Bounds
 from core.runtime.checkpoints import KEPT
 from core.store.checkpoint_files import newest_states
-from core.store.progress import Progress
 from core.store.quota import Disk
 from core.swarm.placement import least_needed
-from core.worker.compute.supervisor import ComputeSupervisor
-from core.worker.compute.yields import Yields
+from tests.disks import supervisor
 
 MB = 1 << 20
 ROOMY, TIGHT = 8192 * MB, 640 * MB
@@ -41,7 +39,8 @@ class Capped:
         model = msgspec.structs.replace(run.model, width=128, hidden=hidden)  # 32 experts of 21 MB
         run = msgspec.structs.replace(run, model=model)
         self.failures: list[str] = []
-        self.compute = ComputeSupervisor(run, folder, 1, Progress(), lambda: None, lambda point: None, Yields())
+        self.compute = supervisor(run, folder)
+        self.hosted = self.compute.hosted
         self.memory = Memory(self.compute, None, lambda: 0, Disk(folder, run.run, self.compute, ROOMY), bounds)
         self.cap = ROOMY
 
@@ -66,7 +65,7 @@ async def training(folder: Path, bounds: Bounds | None = None, hidden: int = 102
     capped.compute.want(True, time.monotonic())
     running = asyncio.create_task(capped.compute.run())
     try:
-        await capped.until(lambda: len(capped.compute.progress.experts) == 32, "all experts")
+        await capped.until(lambda: len(capped.hosted.experts) == 32, "all experts")
         yield capped
     finally:
         capped.compute.leave()
@@ -83,19 +82,18 @@ async def test_experts_are_parked_to_fit_and_come_back_as_they_were(
         await capped.until(lambda: capped.taken > TIGHT + 50 * MB, "more than will be allowed")
         capped.cap = TIGHT
         await capped.until(lambda: 0 < capped.taken <= TIGHT and compute.at_work, "fewer experts")
-        before = {Uid.parse(expert.uid): expert.updates for expert in compute.progress.experts}
+        before = {Uid.parse(expert.uid): expert.updates for expert in capped.hosted.experts}
         assert 8 <= len(before) < 32
         step = compute.progress.step
         await capped.until(lambda: compute.progress.step > step + 5, "training with those that are left")
         assert capped.taken <= TIGHT * 1.05
-        left_out = {Uid.parse(text) for text in compute.left_out}
-        assert left_out and not left_out & before.keys()
+        assert capped.hosted.parked and not capped.hosted.parked & before.keys()
         process = psutil.Process(compute.pid)
         await capped.until(lambda: process.rlimit(psutil.RLIMIT_DATA)[0] < 2 * TIGHT, "a bound of the system's own")
         capped.cap = ROOMY
-        await capped.until(lambda: len(compute.progress.experts) == 32, "all experts again")
-        assert not compute.left_out and not capped.failures
-        versions = compute.versions()
+        await capped.until(lambda: len(capped.hosted.experts) == 32, "all experts again")
+        assert not capped.hosted.parked and not capped.failures
+        versions = capped.hosted.versions()
         assert all(versions[uid] >= updates for uid, updates in before.items())
 
 
@@ -108,10 +106,10 @@ async def test_parked_experts_stay_in_every_later_checkpoint(tmp_path: Path, mon
     monkeypatch.setattr(memory, "COME_BACK_S", math.inf)
     async with training(tmp_path, hidden=128) as capped:
         compute = capped.compute
-        await capped.until(lambda: min(compute.versions().values()) > 0, "a step of every expert")
-        before = compute.versions()
-        await capped.memory._park(least_needed(compute.progress.experts, 12))
-        parked = {text: saved_versions(tmp_path)[text] for text in compute.left_out}
+        await capped.until(lambda: min(capped.hosted.versions().values()) > 0, "a step of every expert")
+        before = capped.hosted.versions()
+        await capped.memory._park(least_needed(capped.hosted.experts, 12))
+        parked = {str(uid): saved_versions(tmp_path)[str(uid)] for uid in capped.hosted.parked}
         assert len(parked) == 12 and all(version >= before[Uid.parse(text)] for text, version in parked.items())
         for _ in range(KEPT + 2):  # each save would push out what it does not hold
             step, saved = compute.progress.step, compute.progress.checkpoint_time
@@ -125,7 +123,7 @@ async def test_parked_experts_stay_in_every_later_checkpoint(tmp_path: Path, mon
             await capped.until(lambda: compute.at_work, "training again")
         assert parked.items() <= saved_versions(tmp_path).items()
     async with training(tmp_path, hidden=128) as capped:  # a new process, with room for all, goes on from them
-        versions = capped.compute.versions()
+        versions = capped.hosted.versions()
         assert all(versions[Uid.parse(text)] >= version for text, version in parked.items())
 
 
@@ -143,7 +141,7 @@ async def test_a_process_that_is_over_its_cap_ends_with_a_sentence_and_loses_not
         assert compute.progress.checkpoint_step is not None and compute.progress.checkpoint_step >= step
         capped.cap = ROOMY
         await capped.until(lambda: compute.at_work and compute.progress.step > step, "training again")
-        assert compute.failure is None and len(compute.progress.experts) < 32
+        assert compute.failure is None and len(capped.hosted.experts) < 32
 
 
 def bounded_by(pid: int, words: str) -> int:
@@ -192,10 +190,10 @@ async def test_a_process_that_the_system_ended_comes_back_smaller_from_its_start
         os.kill(compute.pid, signal.SIGKILL)
         await capped.until(lambda: compute.failure, "the end of the process")
         assert "far more memory than the 8.0 GB" in str(compute.failure)
-        assert len(compute.left_out) == 10  # of 32
+        assert len(capped.hosted.parked) == 10  # of 32
         life = compute.life
-        await capped.until(lambda: compute.life > life and compute.at_work and compute.progress.experts, "its return")
-        await capped.until(lambda: len(compute.progress.experts) == 22, "fewer experts")
+        await capped.until(lambda: compute.life > life and compute.at_work and capped.hosted.experts, "its return")
+        await capped.until(lambda: len(capped.hosted.experts) == 22, "fewer experts")
 
 
 def test_the_least_trained_experts_of_the_fullest_layers_are_parked() -> None:

@@ -20,12 +20,10 @@ from core.experts.grid import Uid
 from core.identity import Identity, PeerId
 from core.net.addresses import parse_address
 from core.net.rpc import RpcNode
-from core.store.progress import Progress
 from core.store.quota import Disk
-from core.worker.compute.supervisor import ComputeSupervisor
-from core.worker.compute.yields import Yields
 from core.worker.network import Network, NetworkOptions
 from tests.dht_peers import until
+from tests.disks import supervisor
 from tests.workers import RunningWorker, hearth, start_paused, wait_until, worker
 
 HERE = "127.0.0.1:0"
@@ -76,7 +74,7 @@ async def test_the_manifest_names_peers_to_join_through(
     caplog.set_level(logging.INFO, "core.worker.network")
     run = msgspec.structs.replace(manifest.load("digits"), bootstrap=(address(backbone),))
 
-    compute = ComputeSupervisor(run, tmp_path, 1, Progress(), lambda: None, lambda point: None, Yields())
+    compute = supervisor(run, tmp_path)
     space = Disk(tmp_path, run.run, compute, 1 << 30)
     async with Network(tmp_path, run, NetworkOptions((HERE,)), compute, 1 << 20, space) as joining:
         await until(lambda: joining.dht.contacts(), "the peer that the manifest names")

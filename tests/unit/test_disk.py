@@ -41,7 +41,7 @@ def ask(needed: int, wanted: int, superseded: bool = True) -> AskSpace:
 
 
 def hosting(space: Disk, *uids: str) -> None:
-    space._compute.progress.experts = [ExpertStatus(uid, 0, 0) for uid in uids]
+    space._compute.hosted.experts = [ExpertStatus(uid, 0, 0) for uid in uids]
 
 
 async def test_everything_counts_once_however_many_names_it_has(tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ async def test_experts_whose_first_states_do_not_fit_are_parked_and_come_back(tm
     assert len(surplus) == 6 and {uid.layer for uid in surplus} == {0, 1} and space.most(32) == 4
     assert "Only 4 experts" in space.notes[0] and "Nothing is lost" in space.notes[0]
     hosting(space, NAMES[0], *(f"digits.{layer}.1.3" for layer in (0, 1)))
-    space._compute.left_out = frozenset([NAMES[1], *map(str, surplus)])
+    space._compute.hosted.parked = frozenset([Uid.parse(NAMES[1]), *surplus])
     assert not space.surplus() and space.notes
     assert space.fitting([Uid.parse(NAMES[1]), *surplus]) == [Uid.parse(NAMES[1])]
     space.cap_bytes = 1 << 30

@@ -7,15 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from core.contracts.control import ExpertStatus
 from core.contracts.errors import CallRefused
 from core.contracts.pipe import Host, Hosted, Tensor, Unhost
 from core.experts.dht_directory import DHTDirectory
 from core.experts.directory import HostState
-from core.experts.grid import Grid, Uid
+from core.experts.grid import Grid
 from core.identity import peer_text
 from core.net.rpc import Context, RpcNode
 from core.store.blobs import Blobs
 from core.swarm import hosting
+from core.swarm.hosted import HostedExperts
 from core.swarm.hosting import Handover, HandoverReply, Hosting
 from core.swarm.members import Hello, HelloReply, Members
 from core.swarm.placement import Member
@@ -34,15 +36,16 @@ class Compute:
 
     def __init__(self) -> None:
         self.orders = Orders(self._send)
+        self.hosted = HostedExperts(GRID)
         self.life, self.expert_bytes, self.expert_samples_per_s, self.load = 1, 1 << 20, 1e6, 0.0
         self.wanted = self.at_work = True
         self.saving = False
 
     async def _send(self, message: Host | Unhost, tensors: Sequence[Tensor]) -> None:
+        left = set(message.uids) if isinstance(message, Unhost) else set()
+        here = {expert.uid for expert in self.hosted.experts} | set(getattr(message, "experts", ())) - left
+        self.hosted.report([ExpertStatus(uid, 3, 0) for uid in here])
         self.orders.hosted(Hosted(message.id, {}))
-
-    def versions(self) -> dict[Uid, int]:
-        return dict.fromkeys(CELLS, 3)
 
 
 @pytest.fixture(autouse=True)
@@ -129,7 +132,7 @@ async def test_what_a_liar_hosts_is_hosted_anew_and_kept_when_its_ban_is_over(tm
 
 async def test_who_was_away_yields_to_who_has_gone_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with a_host_and_a_stranger(tmp_path) as (host, stranger, false):
-        host._claimed = dict.fromkeys(CELLS, -1000.0)
+        host._hosted._claimed = dict.fromkeys(CELLS, -1000.0)
         claim_all(stranger.rpc)
         false.host_here({uid: HostState(0.0, HUGE) for uid in CELLS})
         await false.announce()

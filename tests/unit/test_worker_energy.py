@@ -16,11 +16,9 @@ from core.policy.decide import decide
 from core.policy.hysteresis import Held
 from core.policy.inputs import Compute, Machine, Usage, Wishes
 from core.policy.signals.reading import Gpu, Reading, Signals
-from core.store.progress import Progress
-from core.worker.compute.supervisor import ComputeSupervisor
-from core.worker.compute.yields import Yields
 from core.worker.devices import Devices
 from core.worker.energy import STEP_S, Energy
+from tests.disks import supervisor
 
 SIGNALS = Signals(
     cpu_others=Reading(0.0, "test"),
@@ -86,9 +84,9 @@ def test_what_was_used_is_kept_by_the_ledger(tmp_path: Path) -> None:
 
 async def test_every_device_says_why_it_is_used_or_not(tmp_path: Path) -> None:
     settings = Settings(gpus_off=("GPU-2",))
-    run = manifest.load("digits")
-    compute = ComputeSupervisor(run, tmp_path, 1, Progress(), lambda: None, lambda point: None, Yields())
-    compute.progress.experts, compute.device = [ExpertStatus(f"digits.0.0.{n}", 0, 0) for n in range(32)], "CPU"
+    compute = supervisor(manifest.load("digits"), tmp_path)
+    compute.hosted.report([ExpertStatus(f"digits.0.0.{n}", 0, 0) for n in range(32)])
+    compute.device = "CPU"
 
     def status(paused: bool = False, **facts: Any) -> list[DeviceStatus]:
         machine = Machine(uses_gpus=compute.accelerator.present)

@@ -53,6 +53,7 @@ class Memory:
         """Args: who computes, this PC among its peers, bytes of Hearth's processes beside compute, what experts'
         states have room on, other bounds than those of this system."""
         self._compute, self._network, self._others, self._disk = compute, network, others, disk
+        self._hosted = compute.hosted
         self._wanted = network.hosting.memory_bytes if network else 0
         """For experts, as the settings say."""
         self._looked, self._over_since = -math.inf, math.inf
@@ -64,7 +65,6 @@ class Memory:
         compute.admit, compute.explain = self.bounds.admit, self._explain
         self.used = 0
         """Bytes that all of Hearth takes."""
-        self._parked: set[Uid] = set()
         self._moving: asyncio.Task[None] | None = None
         self.notes: list[str] = []
 
@@ -76,7 +76,7 @@ class Memory:
         compute, left = self._compute, cap - self._others()
         taken = _taken(compute.pid)
         self.used = cap - left + taken
-        hosted = len(compute.progress.experts)
+        hosted = len(self._hosted.experts)
         if compute.exhausted > self._exhausted:
             self._exhausted = compute.exhausted
             self._shrink()
@@ -94,20 +94,20 @@ class Memory:
             held = min(fits * self._compute.expert_bytes, gpu * SHARE)
             self._network.hosting.memory_bytes = int(min(self._wanted, held))
         elif self._compute.phase in ("stopped", "training") and (self._moving is None or self._moving.done()):
-            least = least_needed(self._compute.progress.experts, hosted - fits) if fits < hosted else []
+            least = least_needed(self._hosted.experts, hosted - fits) if fits < hosted else []
             if least := least or self._disk.surplus():
                 self._moving = asyncio.create_task(self._park(least), name="parking")
-            elif self._parked and fits > hosted and now - self._moved > COME_BACK_S:
+            elif self._hosted.parked and fits > hosted and now - self._moved > COME_BACK_S:
                 self._moved = now
-                if back := self._disk.fitting(sorted(self._parked))[: fits - hosted]:
+                if back := self._disk.fitting(sorted(self._hosted.parked))[: fits - hosted]:
                     self._moving = asyncio.create_task(self._take_back(back), name="taking back")
 
     async def settle(self) -> None:
         """Before a new process trains: park what the disk has no room for, while there is nothing of it to be saved."""
         if self._network is not None:
             if surplus := self._disk.surplus():  # hosting takes on what there is room for
-                with contextlib.suppress(HearthError):
-                    await self._compute.orders.unhost(surplus)
+                with contextlib.suppress(HearthError), self._hosted.leaving(surplus) as stay:
+                    stay.update(map(Uid.parse, await self._compute.orders.unhost(surplus)))
             return
         if self._moving is None or self._moving.done():
             self._moving = asyncio.create_task(self._park(self._disk.surplus()), name="parking")
@@ -117,17 +117,16 @@ class Memory:
         if not uids:
             return
         with contextlib.suppress(HearthError):
-            failed = await self._compute.orders.unhost(uids)
-            gone = {uid for uid in uids if str(uid) not in failed}
-            self._parked |= gone
-            self._compute.left_out = frozenset(map(str, self._parked))
+            with self._hosted.leaving(uids) as stay:
+                stay.update(map(Uid.parse, await self._compute.orders.unhost(uids)))
+            gone = set(uids) - stay
+            self._hosted.park(gone)
             log.info("Parked %d experts: they do not fit into what Hearth may use now.", len(gone))
 
     async def _take_back(self, uids: list[Uid]) -> None:
         with contextlib.suppress(HearthError):
             failed = await self._compute.orders.host(dict.fromkeys(uids))
-            self._parked -= {uid for uid in uids if str(uid) not in failed}
-            self._compute.left_out = frozenset(map(str, self._parked))
+            self._hosted.unpark(uid for uid in uids if str(uid) not in failed)
             log.info("Took %d parked experts back: there is room again.", len(uids) - len(failed))
 
     def _explain(self, code: int) -> str | None:
@@ -138,10 +137,9 @@ class Memory:
 
     def _shrink(self) -> None:
         """The next process holds fewer experts, from its start: the last one had no time to park some."""
-        experts = self._compute.progress.experts
+        experts = self._hosted.experts
         self._most = max(1, int(len(experts) * SMALLER))
-        self._parked |= set(least_needed(experts, len(experts) - int(self._most)))
-        self._compute.left_out = frozenset(map(str, self._parked))
+        self._hosted.park(least_needed(experts, len(experts) - int(self._most)))
 
     def _watch(self, left: int, taken: int, cap: int, now: float) -> None:
         """End a process that stays over the cap."""

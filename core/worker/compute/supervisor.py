@@ -56,10 +56,10 @@ from core.contracts.pipe import (
     Work,
 )
 from core.contracts.pipe import Progress as ComputeProgress
-from core.experts.grid import Grid, Uid
 from core.pipe.worker_end import ComputeLink
 from core.policy.inputs import Phase
 from core.store.progress import Progress
+from core.swarm.hosted import HostedExperts
 from core.swarm.incoming_calls import Visitors
 from core.worker.compute.accelerator import Accelerator
 from core.worker.compute.hosting_orders import Orders
@@ -105,7 +105,9 @@ class ComputeSupervisor:
         changed: Callable[[], None],
         evaluated: Callable[[CurvePoint], None],
         yields: Yields,
+        hosted: HostedExperts,
     ) -> None:
+        self.hosted = hosted
         self.phase: Phase = "absent"
         self.progress = progress
         self.yields = yields
@@ -131,8 +133,6 @@ class ComputeSupervisor:
         """What reaches other peers' experts; None: there is no network, and all of the run's experts are here."""
         self.lonely: Callable[[], bool] = lambda: True
         """Whether nobody else is known who could host experts: a process then begins with all of the run's."""
-        self.left_out: frozenset[str] = frozenset()
-        """Experts that a PC alone does not hold from the start: there is no room for them."""
         self.failure: str | None = None
         self.retry_time: float | None = None
         self.save_error: str | None = None
@@ -265,7 +265,7 @@ class ComputeSupervisor:
         """Whether every layer of the run has an expert, here or, as far as is known, on a peer."""
         if self.asking is None or self.asking.reachable:
             return True
-        here = {expert.uid.split(".")[1] for expert in self.progress.experts} if self.at_work else set()
+        here = {expert.uid.split(".")[1] for expert in self.hosted.experts} if self.at_work else set()
         return len(here) == self._manifest.model.layers
 
     def measure(self) -> None:
@@ -276,10 +276,6 @@ class ComputeSupervisor:
     @property
     def at_work(self) -> bool:
         return self.phase == "training"
-
-    def versions(self) -> dict[Uid, int]:
-        """Optimizer steps of the experts that compute hosts, as of its last report."""
-        return {Uid.parse(expert.uid): expert.updates for expert in self.progress.experts}
 
     @property
     def memory_free_time(self) -> float | None:
@@ -376,10 +372,7 @@ class ComputeSupervisor:
         self._settled = False
         self._work = {}
         self.accelerator.begin()
-        experts: list[str] | None = None if self.lonely() else []
-        if self.left_out and experts is None:
-            grid = Grid(self._manifest.run, self._manifest.model.layers, self._manifest.model.grid)
-            experts = [text for text in map(str, grid.uids()) if text not in self.left_out]
+        experts = self.hosted.first(self.lonely())
         networked = self.asking is not None
         configure = Configure(
             self._manifest, str(self._folder), self.threads, self.trains, experts, networked, self.shuffle
@@ -573,7 +566,7 @@ class ComputeSupervisor:
 
     def _progressed(self, message: ComputeProgress) -> None:
         self.progress.step, self.progress.samples = message.step, message.samples
-        self.progress.experts = message.experts
+        self.hosted.report(message.experts)
         if message.loss is not None:
             self.progress.loss = message.loss
         training = self.phase == "training"
@@ -606,7 +599,7 @@ class ComputeSupervisor:
         self.save_error = message.error
         if self.saving:  # a save that had begun before the stop may miss the last steps
             saved = {name: part.version for name, part in message.parts.items()}
-            late = any(expert.updates > saved.get(expert.uid, 0) for expert in self.progress.experts)
+            late = any(expert.updates > saved.get(expert.uid, 0) for expert in self.hosted.experts)
             self.saving = message.error is None and late
         if message.error is None:
             self.progress.checkpoint_step, self.progress.checkpoint_time = message.step, message.time
