@@ -5129,5 +5129,17 @@
       <source>Python's reference</source>
       <translation>Python-Referenz</translation>
     </message>
+    <message>
+      <source>it needs Hearth {0} or newer, and this is {1}.</source>
+      <translation>er braucht Hearth {0} oder neuer, und dies ist {1}.</translation>
+    </message>
+    <message>
+      <source>Update Hearth to join this run.</source>
+      <translation>Aktualisiere Hearth, um bei diesem Lauf mitzumachen.</translation>
+    </message>
+    <message>
+      <source>This is Hearth {0}.</source>
+      <translation>Dies ist Hearth {0}.</translation>
+    </message>
   </context>
 </TS>
