@@ -143,7 +143,7 @@ class Benchmark:
     async def _measure(self, device: Device, threads: int) -> tuple[float, Speed]:
         """The time it took, and samples a second of forward and backward."""
         expert, passes = self._expert, list[float]()
-        most = int(PASS_S / (FIRST_PACE * BACKWARD * expert.weights))
+        most = int(PASS_S / (FIRST_PACE * BACKWARD * expert.work))
         rows = max(MIN_ROWS, min(ROWS, most))
         generator = torch.Generator().manual_seed(0)  # the run's own random numbers go on as if nothing had been drawn
         shape = (rows, *expert.input_shape)

@@ -12,6 +12,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from core.contracts.errors import ManifestError
+from core.contracts.kinds import declarations
+from core.contracts.kinds.declarations import TaskKind
+from core.contracts.model import Model, Name
 
 log = logging.getLogger(__name__)
 
@@ -20,11 +23,6 @@ DIGEST = 8
 """Hex digits of a run id's digest."""
 MAX_BYTES = 1 << 20
 """Of a manifest's file; 4,096 shards take half of it."""
-MODELS = ("ffn_dmoe", "transformer_dmoe")
-EXPERTS = ("ffn", "transformer_ffn")
-DATA = ("digits", "text")
-"""What the registries hold, for those who do not load torch; a test compares them."""
-WITH_ATTENTION = ("transformer_dmoe",)
 MAX_CELLS = 1 << 24
 """Of a layer's grid: each of 16 million experts is as much as a swarm of thousands of PCs will ever host."""
 MAX_STATE = 4 << 30
@@ -32,8 +30,6 @@ MAX_STATE = 4 << 30
 (`core.store.part_header`), and of a layer's inputs for one batch."""
 STATE_BYTES = 12
 """Of a number that is trained: itself and two Adam moments."""
-Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_-]{0,31}\Z")]
-Size = Annotated[int, msgspec.Meta(ge=1, le=16_384)]
 Rate = Annotated[float, msgspec.Meta(gt=0.0, le=1.0)]
 Count = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 Release = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,4}(\.[0-9]{1,4}){1,2}\Z")]
@@ -42,32 +38,6 @@ Release = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,4}(\.[0-9]{1,4}){1,2}\Z
 _ADDRESS = r"([0-9]{1,3}(\.[0-9]{1,3}){3}|\[[0-9a-f:.]{2,45}\]):[0-9]{1,5}"
 Bootstrap = Annotated[str, msgspec.Meta(pattern=rf"^[0-9a-f]{{64}}@{_ADDRESS}(,{_ADDRESS}){{0,7}}\Z", max_length=640)]
 """PEER@ADDRESS,ADDRESS as `hearth address` prints it."""
-
-
-class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A network cut at its DMoE layers (paper, section 3.1).
-
-    It is part of what a run lastingly is, so nobody can do without a field of it: one that is added later has a default
-    that means what was before.
-    """
-
-    kind: Name
-    """Key in the registry of models (`core.training.models`)."""
-    layers: Annotated[int, msgspec.Meta(ge=1, le=256)]
-    """DMoE layers."""
-    grid: Annotated[tuple[Annotated[int, msgspec.Meta(ge=1, le=4096)], ...], msgspec.Meta(min_length=1, max_length=4)]
-    """Cells of each grid dimension, M_0 .. M_{d-1}."""
-    width: Size
-    hidden: Size
-    """Width inside an expert."""
-    expert: Name
-    """Key in the registry of expert kinds (`core.experts.modules`)."""
-    k: Annotated[int, msgspec.Meta(ge=1, le=64)]
-    """Experts asked for each sample."""
-    heads: Annotated[int, msgspec.Meta(ge=1, le=256)] | None = None
-    """Of attention; kinds with attention need it."""
-    sequence: Annotated[int, msgspec.Meta(ge=1, le=4096)] | None = None
-    """Tokens that a model of sequences sees at once."""
 
 
 class Shard(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -142,7 +112,7 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     run: Name
     title: Annotated[str, msgspec.Meta(min_length=1, max_length=80)]
     data: Name
-    """Key in the registry of data sets (`core.training.datasets`)."""
+    """File in `core.contracts.kinds.data`, and in `core.training.data`."""
     model: Model
     training: Training
     shards: Annotated[tuple[Shard, ...], msgspec.Meta(max_length=4096)] = ()
@@ -160,9 +130,31 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
         return f"{self.run}-{hashlib.sha256(msgspec.json.encode(lasting, order='sorted')).hexdigest()[:DIGEST]}"
 
     @property
+    def task(self) -> TaskKind:
+        """What people give the model and get from it.
+
+        Raises:
+            ManifestError: this Hearth does not know the data set.
+        """
+        return declarations.task(declarations.data_set(self.data).task)
+
+    @property
     def asks(self) -> Literal["picture", "text"]:
         """What people give the model: a picture to read, or a text to go on with."""
         return "picture" if self.model.sequence is None else "text"
+
+    @property
+    def flops(self) -> int:
+        """Floating-point operations of a forward pass for each row of a DMoE layer, such as a token: trunk, gates and
+        the k experts that are asked. Training takes three times as many, and a fourth time for what is recomputed.
+
+        Raises:
+            ManifestError: this Hearth does not know one of its kinds.
+        """
+        ends = declarations.data_set(self.data).ends(self.model)
+        trunk = declarations.model(self.model.kind).multiplications(self.model, ends)
+        expert = declarations.expert(self.model.expert).multiplications(self.model)
+        return 2 * (trunk + self.model.layers * self.model.k * expert)
 
 
 def decode(document: bytes, source: str) -> Manifest:
@@ -187,16 +179,6 @@ def decode(document: bytes, source: str) -> Manifest:
     unknown = [*fields.keys() - _names(Manifest), *fields["training"].keys() - _names(Training)]
     if unknown:
         log.info("Fields of the manifest %s that this Hearth does without: %s.", source, ", ".join(sorted(unknown)))
-    for what, name, known in (
-        ("kind of model", manifest.model.kind, MODELS),
-        ("kind of expert", manifest.model.expert, EXPERTS),
-        ("data set", manifest.data, DATA),
-    ):
-        if name not in known:
-            raise ManifestError(
-                f"The manifest {source} cannot be used: this Hearth has no {what} named {name!r}, "
-                f"only {' and '.join(known)}."
-            )
     if trouble := _impossible(manifest):
         raise ManifestError(f"The manifest {source} cannot be used: {trouble}")
     return manifest
@@ -218,30 +200,26 @@ def _too_new(needs: object) -> str:
     return f"it needs Hearth {needs} or newer, and this is {have}. Update Hearth to join this run."
 
 
-def expert_numbers(model: Model) -> int:
-    """Numbers that an expert trains, biases and norms left out."""
-    between = model.hidden * model.hidden if model.expert == "ffn" else 0
-    return 2 * model.width * model.hidden + between
-
-
 def _impossible(manifest: Manifest) -> str:
     """Why no PC could train a run although each of its values may be; "" if one could. Told here, before anything is
     begun, and not by a process that ends again and again."""
     model, batch = manifest.model, manifest.training.batch
-    cells, gates = math.prod(model.grid), model.layers * sum(model.grid) * model.width
+    try:
+        kind, expert = declarations.model(model.kind), declarations.expert(model.expert)
+        data = declarations.data_set(manifest.data)
+    except ManifestError as error:
+        return str(error)
+    cells = math.prod(model.grid)
     if cells > MAX_CELLS:
         return f"its grid has {cells:,} cells a layer, and {MAX_CELLS:,} are the most. Make the grid smaller."
     if model.k > cells:
         return f"it asks for {model.k} experts of a grid with {cells} cells."
-    if model.kind in WITH_ATTENTION and (
-        model.heads is None or model.sequence is None or model.width % (2 * model.heads)
-    ):
-        return f"a {model.kind} needs `sequence`, and `heads` whose double divides `width`."
-    trunk = gates + (4 * model.layers * model.width**2 if model.kind in WITH_ATTENTION else 0)
+    if trouble := kind.trouble(model):
+        return trouble
     for what, size, field in (
-        ("an expert", STATE_BYTES * expert_numbers(model), "width or hidden"),
-        ("the trunk", STATE_BYTES * trunk, "width, the grid or layers"),
-        ("a batch at a layer", 4 * batch * (model.sequence or 1) * model.width, "batch, sequence or width"),
+        ("an expert", STATE_BYTES * expert.numbers(model), "width or hidden"),
+        ("the trunk", STATE_BYTES * kind.numbers(model, data.ends(model)), "width, the grid or layers"),
+        ("a batch at a layer", 4 * batch * kind.rows(model) * model.width, "batch, sequence or width"),
     ):
         if size > MAX_STATE:
             return f"{what} would take {size / 2**30:.1f} GB, and {MAX_STATE >> 30} GB are the most. Lower {field}."

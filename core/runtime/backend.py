@@ -3,23 +3,24 @@
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from core.contracts.errors import ComputeError, DeviceError, ManifestError
-from core.contracts.manifest import Manifest, Model, Training
-from core.experts import modules
+from core.contracts.kinds import declarations
+from core.contracts.manifest import Manifest, Training
+from core.contracts.model import Model
 from core.experts.grid import Grid, Uid
-from core.experts.modules import Factors
+from core.experts.kinds import expert as experts
+from core.experts.kinds.expert import Expert
+from core.experts.products import Factors, Numbered
 from core.runtime.adam import SLICE, Adam, State, read_state
 from core.runtime.device import CPU, Device, lacks_memory
 from core.runtime.gradient_guard import Conduct
 from core.runtime.movable import Carry, Movable
 from core.runtime.threads import crew
-
-T = TypeVar("T")
 
 BACKWARD = 3
 """Work of a sample's backward pass, with its recomputation, in forward passes."""
@@ -30,14 +31,11 @@ MAX_ROWS = 4096
 THREADED_WEIGHTS = 500_000
 """Two threads make a pass of 32 samples 1.0 times faster for 30,000 weights, 1.3 for these, 1.5 for a million. Beside
 a busy program the threads wait for each other: 30,000 weights then train 3 to 25 times slower on two than on one."""
+FLOAT_BYTES = 4
 COPIES = 4
 """Weights, two Adam moments, gathered gradients."""
 OVERHEAD = 64 << 10
 """Bytes of Python objects, task pools and kept inputs of an expert, however small."""
-
-
-Numbered = list[tuple[int, T]]
-"""Gradients with their parameters' numbers."""
 
 
 class ExpertBackend(Movable):
@@ -51,8 +49,12 @@ class ExpertBackend(Movable):
         """
         super().__init__()
         self.uid = uid
-        self.input_shape = modules.kind_of(model.expert).input_shape(model.width)
-        self.weights, self.dtype = _size(model)
+        declared = experts.kind_of(model).declared
+        self.input_shape = declared.sample(model)
+        self.weights = declared.numbers(model)
+        self.dtype = torch.get_default_dtype()
+        self.work = declared.multiplications(model)
+        """Multiplications of a sample's forward pass."""
         self.calls = 0
         """Answered since it is here, forward and backward."""
         self.pending = 0
@@ -75,7 +77,8 @@ class ExpertBackend(Movable):
         """Do a slice of what must be done before a pass: end what was begun, and take memory, which takes far longer
         the first time that it is touched. Of small experts, and on a graphics processor, little is left for this.
 
-        Args: the pass is a backward one.
+        Args:
+            backward: whether the pass is a backward one.
 
         Returns:
             Whether there was anything to do. If so, there may be more.
@@ -110,13 +113,13 @@ class ExpertBackend(Movable):
 
     def _blank(self) -> "_Expert":
         model, training = self._model, self._training
-        module, vector = modules.blank(model.expert, model.width, model.hidden)
+        module, vector = experts.blank(model)
         share = min(1.0, model.k / math.prod(model.grid))
         return _Expert(module, Adam(module, training.expert_rate, training, share, vector))
 
     def _filling(self) -> Iterator[None]:
         expert = self._blank()
-        yield from modules.fill(expert.module, self._training.seed, self.uid, SLICE)
+        yield from experts.filling(expert.module, self._training.seed, self.uid, SLICE)
         self._expert = expert
 
     def _clearing(self) -> Iterator[None]:
@@ -127,7 +130,7 @@ class ExpertBackend(Movable):
         self.gathered = gathered
 
     @property
-    def module(self) -> nn.Module:
+    def module(self) -> Expert:
         """Its weights take memory once it is used; until then they are as the seed says."""
         return self._end().module
 
@@ -166,7 +169,7 @@ class ExpertBackend(Movable):
     def forward(self, inputs: Tensor) -> Tensor:
         """Outputs of [n, ...] samples; changes nothing."""
         x = self.device.put(inputs)
-        pieces = crew.cut(len(x), len(x) * self.weights, ROWS)
+        pieces = crew.cut(len(x), len(x) * self.work, ROWS)
         return self.device.take(_joined(crew.run([partial(self.module, x[piece]) for piece in pieces])))
 
     def backward(self, inputs: Tensor, gradients: Tensor, weights: Tensor | None = None) -> Tensor:
@@ -213,7 +216,7 @@ class ExpertBackend(Movable):
         x, by_outputs = self.device.put(inputs), self.device.put(gradients)
         jobs = [
             partial(_product, module, parameters, x[piece], by_outputs[piece])
-            for piece in crew.cut(len(x), BACKWARD * len(x) * self.weights, ROWS)
+            for piece in crew.cut(len(x), BACKWARD * len(x) * self.work, ROWS)
         ]
         products = crew.run(jobs)
         large = [item for product in products for item in product.large]
@@ -291,9 +294,7 @@ class ExpertBackend(Movable):
         Raises:
             CheckpointError: it does not fit.
         """
-        with torch.device("meta"):
-            module = modules.kind_of(self._model.expert).build(self._model.width, self._model.hidden)
-        return read_state(state, dict(module.named_parameters()))
+        return read_state(state, dict(experts.outline(self._model).named_parameters()))
 
     def adopt(self, state: State) -> None:
         """Go on from a copy that was checked. Its vectors become the expert's."""
@@ -309,7 +310,7 @@ class ExpertBackend(Movable):
 class _Expert(NamedTuple):
     """What takes memory once an expert is used."""
 
-    module: nn.Module
+    module: Expert
     adam: Adam
 
 
@@ -325,8 +326,8 @@ class _Product(NamedTuple):
     """Finite if all of them are."""
 
 
-def _product(module: nn.Module, parameters: Sequence[Tensor], inputs: Tensor, gradients: Tensor) -> _Product:
-    by_inputs, small, large = modules.factored_product(module, parameters, inputs, gradients)
+def _product(module: Expert, parameters: Sequence[Tensor], inputs: Tensor, gradients: Tensor) -> _Product:
+    by_inputs, small, large = module.gradients(parameters, inputs, gradients)
     total = float(by_inputs.sum() + torch.cat([gradient.flatten() for _, gradient in small]).sum())
     return _Product(by_inputs, [small], large, sum((factors.bound() for _, factors in large), total))
 
@@ -345,40 +346,36 @@ def expert_bytes(model: Model) -> int:
     Raises:
         ManifestError: unknown kind of expert.
     """
-    weights, dtype = _size(model)
-    return weights * dtype.itemsize * COPIES + OVERHEAD
+    return declarations.expert(model.expert).numbers(model) * FLOAT_BYTES * COPIES + OVERHEAD
 
 
-def _size(model: Model) -> tuple[int, torch.dtype]:
-    """Numbers in an expert, and their type.
-
-    Raises:
-        ManifestError: unknown kind of expert.
-    """
-    with torch.device("meta"):
-        parameters = list(modules.kind_of(model.expert).build(model.width, model.hidden).parameters())
-    return sum(parameter.numel() for parameter in parameters), parameters[0].dtype
-
-
-def check_memory(model: Model, experts: int, memory_bytes: int) -> None:
+def check_memory(model: Model, held: int, memory_bytes: int) -> None:
     """Refuse a run before it fills this PC's memory.
 
-    Args: the run's model, how many of its experts are held here at least, the memory of this PC.
+    Args:
+        model: the run's.
+        held: how many of its experts are held here at least.
+        memory_bytes: the memory of this PC.
 
     Raises:
         ManifestError: they cannot fit, or their kind is unknown.
     """
-    needed = experts * expert_bytes(model)
+    needed = held * expert_bytes(model)
     if needed > memory_bytes:
         raise ManifestError(
-            f"{experts} experts of this run take {needed / 2**30:.1f} GB of memory, and this PC has "
+            f"{held} experts of this run take {needed / 2**30:.1f} GB of memory, and this PC has "
             f"{memory_bytes / 2**30:.1f} GB. Share them with other peers (--bootstrap), or take a smaller run."
         )
 
 
-def useful_threads(experts: Iterable[ExpertBackend], threads: int) -> int:
-    """How many of `threads` pay: small experts are slower on several, and far slower beside other programs."""
-    return threads if any(expert.weights >= THREADED_WEIGHTS for expert in experts) else 1
+def useful_threads(backends: Iterable[ExpertBackend], threads: int) -> int:
+    """How many threads pay: small experts are slower on several, and far slower beside other programs.
+
+    Args:
+        backends: the experts that are computed.
+        threads: as many as are allowed.
+    """
+    return threads if any(backend.weights >= THREADED_WEIGHTS for backend in backends) else 1
 
 
 def all_experts(manifest: Manifest) -> Iterator[ExpertBackend]:

@@ -115,7 +115,7 @@ class TaskPool:
 
     def cost(self, rows: int) -> int:
         """Work of so many samples."""
-        return TASK_COST + rows * self.backend.weights * (BACKWARD if self.direction == "backward" else 1)
+        return TASK_COST + rows * self.backend.work * (BACKWARD if self.direction == "backward" else 1)
 
     def put(self, task: Task) -> bool:
         """Whether it is the first now."""

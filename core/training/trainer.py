@@ -21,7 +21,7 @@ from core.experts.gathering import Rules
 from core.experts.gating import Gate
 from core.experts.grid import Grid
 from core.experts.layer import DMoELayer, ExpertHost, Passed
-from core.experts.modules import product
+from core.experts.products import product
 from core.experts.trust import Suspect
 from core.runtime.adam import Adam
 from core.runtime.device import CPU, Device

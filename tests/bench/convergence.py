@@ -21,7 +21,8 @@ import msgspec
 import torch
 from torch import Tensor
 
-from core.contracts.manifest import Manifest, Model, Training
+from core.contracts.manifest import Manifest, Training
+from core.contracts.model import Model
 from core.experts.directory import LOCAL, LocalDirectory
 from core.runtime.backend import all_experts
 from core.runtime.kernel_gate import Switch

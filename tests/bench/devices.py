@@ -6,7 +6,8 @@ from typing import Any
 
 import torch
 
-from core.contracts.manifest import Model, Training
+from core.contracts.manifest import Training
+from core.contracts.model import Model
 from core.contracts.settings import cores
 from core.experts.grid import Uid
 from core.runtime.backend import ExpertBackend, useful_threads

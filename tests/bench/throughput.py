@@ -11,10 +11,10 @@ import torch
 
 from core.contracts import manifest as manifests
 from core.contracts.manifest import Manifest
-from core.experts import modules
 from core.experts.directory import LOCAL, LocalDirectory
 from core.experts.gating import Gate, add_up, balance_loss
 from core.experts.grid import Grid
+from core.experts.kinds.expert import build
 from core.runtime.adam import Adam
 from core.runtime.backend import all_experts
 from core.runtime.kernel_gate import Switch
@@ -43,11 +43,7 @@ class PlainLoop:
         cells = list(itertools.product(*map(range, model.grid)))
         self.columns = Gate(model.width, model.grid).columns(torch.tensor(cells))
         self.experts = [
-            [
-                modules.build(model.expert, model.width, model.hidden, training.seed, grid.uid(layer, cell))
-                for cell in cells
-            ]
-            for layer in range(model.layers)
+            [build(model, training.seed, grid.uid(layer, cell)) for cell in cells] for layer in range(model.layers)
         ]
         self.trunk_adam = Adam(self.network, training.trunk_rate, training)
         share = model.k / len(cells)

@@ -3,7 +3,9 @@
 from torch import Tensor, nn
 from torch.nn import functional
 
-from core.experts.modules import KINDS, Kind
+from core.contracts.kinds.declarations import ExpertKind
+from core.contracts.model import Model
+from core.experts.kinds.expert import ADDED, Expert
 
 TRANSFORMER = "transformer"
 SEQUENCE = 64
@@ -12,11 +14,27 @@ HEAD = 32
 """Width of an attention head."""
 
 
-class TransformerBlock(nn.Module):
+def _matrices(model: Model) -> int:
+    return 4 * model.width**2 + 2 * model.width * model.hidden
+
+
+def _numbers(model: Model) -> int:
+    biases, norms = 5 * model.width + model.hidden, 4 * model.width
+    return _matrices(model) + biases + norms
+
+
+def _multiplications(model: Model) -> int:
+    return SEQUENCE * (_matrices(model) + 2 * SEQUENCE * model.width)
+
+
+class TransformerBlock(Expert):
     """Self-attention and a feed-forward part with GELU, each with a residual and a layer norm (Devlin et al., 2019)."""
 
-    def __init__(self, width: int, hidden: int) -> None:
-        super().__init__()
+    declared = ExpertKind(_numbers, _multiplications, lambda model: (SEQUENCE, model.width))
+
+    def __init__(self, model: Model) -> None:
+        super().__init__(model)
+        width, hidden = model.width, model.hidden
         self.heads = width // HEAD
         self.enter = nn.Linear(width, 3 * width)
         self.leave = nn.Linear(width, width)
@@ -35,4 +53,4 @@ class TransformerBlock(nn.Module):
         return normed
 
 
-KIND = KINDS.setdefault(TRANSFORMER, Kind(TransformerBlock, lambda width: (SEQUENCE, width)))
+ADDED[TRANSFORMER] = TransformerBlock

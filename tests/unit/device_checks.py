@@ -4,7 +4,8 @@ import msgspec
 import torch
 from torch import Tensor
 
-from core.contracts.manifest import Model, Training
+from core.contracts.manifest import Training
+from core.contracts.model import Model
 from core.experts.grid import Uid
 from core.runtime.backend import ExpertBackend
 from core.runtime.device import CPU, Device

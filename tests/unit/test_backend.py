@@ -11,9 +11,11 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from core.contracts.errors import CheckpointError, ComputeError, ManifestError
-from core.contracts.manifest import Model, Training
-from core.experts import modules
+from core.contracts.manifest import Training
+from core.contracts.model import Model
+from core.experts import products
 from core.experts.grid import Uid
+from core.experts.kinds.expert import build
 from core.runtime.adam import Adam
 from core.runtime.backend import BACKWARD, ExpertBackend, check_memory, useful_threads
 
@@ -99,14 +101,14 @@ def test_the_rate_falls_in_a_straight_line_to_the_planned_end_and_stays_at_a_twe
 
 @pytest.mark.parametrize("size", [8, 320])
 def test_the_explicit_product_of_a_feed_forward_expert_is_that_of_autograd(size: int) -> None:
-    module = modules.build("ffn", size, 2 * size, 0, UID)
-    wrapped = nn.Sequential(module)
+    module = build(msgspec.structs.replace(MODEL, width=size, hidden=2 * size), 0, UID)
     x, gradient = torch.randn(5, size), torch.randn(5, size)
     parameters = list(module.parameters())
-    by_x, by_weights = modules.product(module, parameters, x, gradient)
-    expected_x, expected = modules.product(wrapped, parameters, x, gradient)
+    by_x, small, large = module.gradients(parameters, x, gradient)
+    by_weights = dict(small) | {number: factors.left.T @ factors.right for number, factors in large}
+    expected_x, expected = products.product(module, parameters, x, gradient)
     torch.testing.assert_close(by_x, expected_x)
-    torch.testing.assert_close(by_weights, expected)
+    torch.testing.assert_close([by_weights[number] for number in range(len(parameters))], expected)
 
 
 def test_small_experts_run_on_one_thread_and_large_ones_on_all() -> None:
@@ -167,12 +169,12 @@ def test_a_gradient_that_is_not_finite_is_refused_and_the_expert_untouched(bad: 
 
 @pytest.mark.parametrize("kind", ["ffn", "transformer_ffn"])
 def test_the_gradients_of_large_weights_are_gathered_without_being_written_out(kind: str) -> None:
-    model = msgspec.structs.replace(MODEL, width=modules.FACTORED // 320, hidden=320, expert=kind)
+    model = msgspec.structs.replace(MODEL, width=products.FACTORED // 320, hidden=320, expert=kind)
     backend = ExpertBackend(UID, model, TRAINING)
     batches = [(torch.randn(3, model.width), torch.randn(3, model.width)) for _ in range(2)]
     expected = torch.zeros(backend.weights)
     for x, gradient in batches:
-        by_x, by_weights = modules.product(backend.module, list(backend.module.parameters()), x, gradient)
+        by_x, by_weights = products.product(backend.module, list(backend.module.parameters()), x, gradient)
         expected += torch.cat([part.flatten() for part in by_weights])
         torch.testing.assert_close(backend.backward(x, gradient), by_x)
     torch.testing.assert_close(backend.gathered, expected, rtol=1e-4, atol=1e-4)

@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from core.contracts.errors import ComputeError
-from core.contracts.manifest import Model, Training
+from core.contracts.manifest import Training
+from core.contracts.model import Model
 from core.experts.grid import Uid
 from core.runtime.backend import ExpertBackend
 from core.runtime.threads import MIN_WORK, crew

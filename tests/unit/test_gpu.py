@@ -12,7 +12,7 @@ import msgspec
 import pytest
 import torch
 
-from core.contracts.manifest import Model
+from core.contracts.model import Model
 from core.contracts.pipe import Measured, Placed, Progress, SetDevice, Train
 from core.experts.grid import Uid
 from core.experts.layer import Call

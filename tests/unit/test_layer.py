@@ -9,7 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from core.contracts.manifest import Model, Training
+from core.contracts.manifest import Training
+from core.contracts.model import Model
 from core.experts.directory import LOCAL, LocalDirectory
 from core.experts.gating import Gate, add_up, balance_loss
 from core.experts.grid import Coords, Grid, Uid

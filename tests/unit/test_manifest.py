@@ -6,11 +6,20 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
 
-from core.contracts import manifest
+from core.contracts import by_name, manifest
 from core.contracts.errors import ManifestError
-from core.experts import modules
-from core.training import datasets
+from core.contracts.kinds import data as declared_data
+from core.contracts.kinds import declarations
+from core.contracts.kinds import experts as declared_experts
+from core.contracts.kinds import models as declared_models
+from core.experts import kinds
+from core.experts.grid import Uid
+from core.experts.kinds.expert import build
+from core.training import datasets, models
 from core.training.models import registry
 from tests.workers import hearth
 
@@ -112,20 +121,17 @@ def test_what_may_never_end_is_not_read(tmp_path: Path) -> None:
             manifest.load(str(path))
 
 
-def test_what_a_manifest_may_name_is_what_the_registries_hold() -> None:
-    assert sorted(manifest.MODELS) == registry.kinds()
-    shipped = {name for name, kind in modules.KINDS.items() if kind.build.__module__.startswith("core.")}
-    assert set(manifest.EXPERTS) == shipped  # a benchmark adds one of its own
-    assert set(manifest.DATA) == set(datasets.DATASETS)
+def test_what_a_manifest_may_name_is_what_there_is() -> None:
+    for declared, done in ((declared_models, models), (declared_experts, kinds)):
+        assert by_name.names(declared, "KIND") == by_name.names(done, "KIND") != []
+    assert set(by_name.names(declared_data, "KIND")) == set(datasets.DATASETS)
 
 
 @pytest.mark.parametrize(
     ("place", "field", "what"),
     [("model", "kind", "kind of model"), ("model", "expert", "kind of expert"), ("", "data", "data set")],
 )
-def test_what_no_registry_holds_is_refused_before_compute_starts(
-    tmp_path: Path, place: str, field: str, what: str
-) -> None:
+def test_what_there_is_not_is_refused_before_compute_starts(tmp_path: Path, place: str, field: str, what: str) -> None:
     document = msgspec.to_builtins(manifest.load("digits"))
     (document[place] if place else document)[field] = "mystery"
     path = tmp_path / "strange.json"
@@ -164,9 +170,29 @@ def test_sizes_that_no_pc_could_train_are_refused_with_a_sentence(run: str, chan
         manifest.decode(msgspec.json.encode(document), "big")
 
 
-def test_an_expert_s_size_is_known_without_torch() -> None:
-    for expert in manifest.EXPERTS:
-        model = msgspec.structs.replace(manifest.load("digits").model, expert=expert, width=96, hidden=160)
-        module = modules.kind_of(expert).build(model.width, model.hidden)
-        weights = sum(parameter.numel() for parameter in module.parameters() if parameter.dim() > 1)
-        assert weights == manifest.expert_numbers(model)
+@pytest.mark.parametrize("kind", by_name.names(declared_experts, "KIND"))
+def test_what_an_expert_costs_is_known_without_torch(kind: str) -> None:
+    model = msgspec.structs.replace(manifest.load("digits").model, expert=kind, width=96, hidden=160)
+    module, declared = build(model, 1, Uid("digits", 0, (0, 0))), declarations.expert(kind)
+    assert sum(parameter.numel() for parameter in module.parameters()) == declared.numbers(model)
+    with FlopCounterMode(display=False) as counted:
+        module(torch.randn(7, *declared.sample(model)))
+    assert counted.get_total_flops() == 2 * 7 * declared.multiplications(model)
+
+
+@pytest.mark.parametrize("run", ["digits", "text"])
+def test_what_a_trunk_costs_is_known_without_torch(run: str) -> None:
+    rules = manifest.load(run)
+    kind, ends = declarations.model(rules.model.kind), declarations.data_set(rules.data).ends(rules.model)
+    network = registry.build(rules, ends.inputs, ends.classes)
+    assert sum(parameter.numel() for parameter in network.parameters()) == kind.numbers(rules.model, ends)
+    rows, sequence = kind.rows(rules.model), run == "text"
+    h = torch.zeros(3, ends.inputs, dtype=torch.int64 if sequence else torch.float32)
+    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counted:  # the counter knows no other
+        for segment, gate in zip(network.segments, network.gates, strict=False):
+            h = segment(h)
+            gate(h.flatten(0, -2))
+        network.segments[-1](h)
+    assert counted.get_total_flops() == 2 * 3 * rows * kind.multiplications(rules.model, ends)
+    experts = rules.model.layers * rules.model.k * declarations.expert(rules.model.expert).multiplications(rules.model)
+    assert rules.flops == 2 * (kind.multiplications(rules.model, ends) + experts)

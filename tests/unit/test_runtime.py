@@ -12,7 +12,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from core.contracts.manifest import Model, Training
+from core.contracts.manifest import Training
+from core.contracts.model import Model
 from core.experts.grid import Uid
 from core.experts.layer import Call
 from core.runtime.backend import ExpertBackend

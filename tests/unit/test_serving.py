@@ -16,7 +16,8 @@ from core.compute.recent_calls import DONE_PEER, Done, Memory
 from core.compute.serving import Serving
 from core.contracts import pipe as messages
 from core.contracts.expert_calls import Codec, Direction, ExpertRequest
-from core.contracts.manifest import Model, Training
+from core.contracts.manifest import Training
+from core.contracts.model import Model
 from core.contracts.pipe import Cancel, Refused, Serve, Served, Suspect, ToWorker
 from core.experts import codec
 from core.experts.grid import Uid

@@ -10,9 +10,10 @@ import torch
 from torch import Tensor
 
 from core.compute.saving import copied
-from core.contracts.manifest import Model, Training
-from core.experts import modules
+from core.contracts.manifest import Training
+from core.contracts.model import Model
 from core.experts.grid import Uid
+from core.experts.kinds import expert as experts
 from core.experts.layer import Call
 from core.runtime import adam, backend
 from core.runtime.backend import ExpertBackend
@@ -68,12 +69,13 @@ def assert_same(one: dict[str, Tensor], other: dict[str, Tensor]) -> None:
 @pytest.mark.parametrize("kind", ["ffn", "transformer_ffn"])
 @pytest.mark.parametrize("each", [1, 999, 1 << 20])
 def test_a_new_expert_begins_as_pytorchs_layers_do_however_it_is_cut(kind: str, each: int) -> None:
+    model = msgspec.structs.replace(MODEL, width=10, hidden=30, expert=kind)
     seed = int.from_bytes(hashlib.sha256(f"7:{UID}".encode()).digest()[:4], "big")
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        expected = modules.KINDS[kind].build(10, 30)
-    module, vector = modules.blank(kind, 10, 30)
-    for _ in modules.fill(module, 7, UID, each):
+        expected = experts.kind_of(model)(model)
+    module, vector = experts.blank(model)
+    for _ in experts.filling(module, 7, UID, each):
         pass
     for name, parameter in expected.named_parameters():
         assert torch.equal(module.get_parameter(name), parameter), name

@@ -1,20 +1,11 @@
 """The kinds of models: every file of this package that declares one."""
 
-import importlib
-import pkgutil
-
 import torch
 
-from core.contracts.errors import ManifestError
+from core.contracts import by_name
 from core.contracts.manifest import Manifest
 from core.training import models
 from core.training.models.kind import Kind, Network
-
-
-def kinds() -> list[str]:
-    """Names of the kinds that there are."""
-    files = {module.name for module in pkgutil.iter_modules(models.__path__)}
-    return sorted(files - {"kind", "registry"})
 
 
 def kind_of(name: str) -> Kind:
@@ -23,10 +14,7 @@ def kind_of(name: str) -> Kind:
     Raises:
         ManifestError: there is none.
     """
-    known = kinds()
-    if name not in known:
-        raise ManifestError(f"There is no kind of model named {name!r}. Known kinds: {', '.join(known)}.")
-    kind: Kind = importlib.import_module(f"{models.__name__}.{name}").KIND
+    kind: Kind = by_name.named(models, "KIND", name, "kind of model")
     return kind
 
 

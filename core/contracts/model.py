@@ -1,0 +1,34 @@
+"""The part of a manifest that says which network is trained."""
+
+from typing import Annotated
+
+import msgspec
+
+Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_-]{0,31}\Z")]
+Size = Annotated[int, msgspec.Meta(ge=1, le=16_384)]
+
+
+class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A network cut at its DMoE layers (paper, section 3.1).
+
+    It is part of what a run lastingly is, so nobody can do without a field of it: one that is added later has a default
+    that means what was before.
+    """
+
+    kind: Name
+    """File in `core.contracts.kinds.models`, and in `core.training.models`."""
+    layers: Annotated[int, msgspec.Meta(ge=1, le=256)]
+    """DMoE layers."""
+    grid: Annotated[tuple[Annotated[int, msgspec.Meta(ge=1, le=4096)], ...], msgspec.Meta(min_length=1, max_length=4)]
+    """Cells of each grid dimension, M_0 .. M_{d-1}."""
+    width: Size
+    hidden: Size
+    """Width inside an expert."""
+    expert: Name
+    """File in `core.contracts.kinds.experts`, and in `core.experts.kinds`."""
+    k: Annotated[int, msgspec.Meta(ge=1, le=64)]
+    """Experts asked for each sample."""
+    heads: Annotated[int, msgspec.Meta(ge=1, le=256)] | None = None
+    """Of attention; kinds with attention need it."""
+    sequence: Annotated[int, msgspec.Meta(ge=1, le=4096)] | None = None
+    """Tokens that a model of sequences sees at once."""
