@@ -286,7 +286,7 @@ class Desktop(QObject):
             self.notifier.trouble([report.sentence if report.phase is Phase.FAILED else tr(NO_WORKER)])
 
     def _refused(self, error: HearthError) -> None:
-        self.window.tell(told(str(error)))
+        self.window.tell(told(error.notice))
 
     def _settings_applied(self, values: dict[str, object]) -> None:
         mode = _mode(values.get("theme"))

@@ -8,8 +8,8 @@ window's language. `python -m tests.translations` brings the files up to date wi
 
 import re
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Mapping
-from datetime import date
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -17,7 +17,10 @@ from typing import Any, NamedTuple
 from PySide6.QtCore import QCoreApplication, QDate, QLibraryInfo, QLocale, QTranslator
 from PySide6.QtGui import QGuiApplication
 
-WINDOW, SETTINGS, WORKER = "window", "settings", "worker"
+from core.contracts import words
+from core.contracts.notices import CONTEXT, PLAIN, Language, Notice
+
+WINDOW, SETTINGS, WORKER = "window", "settings", CONTEXT
 """Contexts: the app's own texts, those that settings are declared with, the worker's sentences."""
 LANGUAGES = ("en", "de")
 BRITISH = QLocale(QLocale.Language.English, QLocale.Country.UnitedKingdom)
@@ -212,7 +215,7 @@ def use(catalogue: Catalogue, as_written: QLocale, language: str = "en") -> None
     QLocale.setDefault(as_written)
     if isinstance(app := QCoreApplication.instance(), QGuiApplication):
         app.setLayoutDirection(QLocale(language).textDirection())
-    told.cache_clear()
+    _told.cache_clear()
 
 
 def mark(text: str) -> str:
@@ -254,8 +257,68 @@ def fill(text: str, values: Mapping[str, Any]) -> str:
     return PLACEHOLDER.sub(lambda place: str(values.get(place[1], place[0])), text)
 
 
+def told(said: "str | Notice | Iterable[Notice]", now: float | None = None) -> str:
+    """What the worker says.
+
+    Args:
+        said: a notice, several one after the other, or (until all are notices) an English text.
+        now: unix time that countdowns and days refer to; that of the clock if None.
+    """
+    if isinstance(said, Notice) and said.code == PLAIN:
+        said = str(said)
+    return _told(said) if isinstance(said, str) else WORKERS(said, now)
+
+
+def phrase(said: Notice | Iterable[Notice]) -> str:
+    """The same without a full stop."""
+    return WORKERS.phrase(said)
+
+
+def _find(code: str, number: int | None) -> str | None:
+    if _Spoken.locale is None:
+        speak("system")
+    found = QCoreApplication.translate(WORKER, code, "", -1 if number is None else min(number, 2))
+    return None if found == code else found
+
+
+def at_most(value: float, decimals: int) -> str:
+    """A figure with so many decimals at most."""
+    return locale().toString(float(round(value, decimals)), "g", 10)
+
+
+def _clock(moment: float, now: float) -> str:
+    """ "14:31", with the day's name if that is 20 hours away or more."""
+    time = words.clock(moment, moment)
+    if abs(moment - now) < 20 * 3600:
+        return time
+    name = locale().dayName(datetime.fromtimestamp(moment).isoweekday(), QLocale.FormatType.ShortFormat)
+    return f"{name.removesuffix('.')} {time}"
+
+
+def _date(moment: float, now: float) -> str:
+    day = date.fromtimestamp(moment)
+    return locale().toString(QDate(day.year, day.month, day.day), tr("d MMMM"))
+
+
+WORKERS = Language(
+    _find,
+    {
+        "clock": _clock,
+        "date": _date,
+        "size": lambda amount, _: words.size(amount, at_most),
+        "traffic": lambda amount, _: words.traffic(amount, at_most),
+        "kwh": lambda kwh, _: words.electricity(kwh, at_most),
+        "percent": lambda share, _: percent(locale().toString(round(100 * share))),
+        "count": lambda number, _: locale().toString(float(number), "f", 0),
+        "whole": lambda number, _: locale().toString(float(number), "f", 0),
+        "signed": lambda number, _: ("+" if number >= 0 else "") + locale().toString(float(number), "f", 1),
+    },
+)
+"""The worker's notices in the window's language."""
+
+
 @lru_cache(maxsize=512)
-def told(text: str) -> str:
+def _told(text: str) -> str:
     """What the worker says, sentence by sentence; a sentence that is not known stays as it is."""
     if not _Spoken.catalogue.sentences:
         return text  # English

@@ -14,6 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from app.language import LANGUAGES, PLACEHOLDER, SENTENCES, SETTINGS, WINDOW, WORKER, Message, read
+from core.contracts.notices import CODE
 from core.contracts.settings import Settings
 
 ROOT = Path(__file__).parents[1]
@@ -23,7 +24,7 @@ TOLD = (
     "core/compute/session.py", "core/control/doctor.py", "core/control/why.py", "core/identity.py",
     "core/key_file.py", "core/contracts/manifest.py", "core/net/nat.py", "core/policy/rule_input.py",
     "core/policy/decide.py", "core/policy/protection_rules.py", "core/policy/rules.py", "core/contracts/schedule.py",
-    "core/policy/signals", "core/policy/words.py", "core/contracts/settings.py", "core/store/settings_file.py",
+    "core/policy/signals", "core/contracts/words.py", "core/contracts/settings.py", "core/store/settings_file.py",
     "core/worker/compute/accelerator.py", "core/policy/limits/system_limits.py", "core/policy/limits/cgroups.py",
     "core/worker/devices.py", "core/store/quota.py", "core/policy/limits/memory.py", "core/worker/policy.py",
     "core/worker/compute/questions.py", "core/worker/compute/supervisor.py", "core/policy/limits/windows_job.py",
@@ -63,9 +64,46 @@ def sources() -> dict[Message, bool]:
     paths = [path for name in TOLD for path in ([ROOT / name] if name.endswith(".py") else (ROOT / name).rglob("*.py"))]
     for path in sorted(paths):
         found |= {Message(WORKER, text): False for text in _told(ast.parse(path.read_text(encoding="utf-8")))}
+    found |= {Message(WORKER, code): plural for code, plural in _english().items()}
     runs = files("resources").joinpath("runs").iterdir()
     titles = sorted(json.loads(run.read_text(encoding="utf-8"))["title"] for run in runs)
     return found | {Message(WORKER, text): False for text in (*WORDS, *titles)}
+
+
+def codes() -> set[str]:
+    """Patterns of the codes of all notices that the sources make; `\\w+` stands for what is put in."""
+    found = set()
+    for top in ("core", "app"):
+        for path in (ROOT / top).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Call) and ast.unparse(node.func) == "notice" and node.args:
+                    found |= set(_codes(node.args[0]))
+    return found
+
+
+def _codes(node: ast.expr) -> Iterator[str]:
+    if isinstance(node, ast.Constant):
+        yield re.escape(str(node.value))
+    elif isinstance(node, ast.IfExp):
+        yield from _codes(node.body)
+        yield from _codes(node.orelse)
+    elif isinstance(node, ast.JoinedStr):
+        parts = [re.escape(str(part.value)) if isinstance(part, ast.Constant) else r"\w+" for part in node.values]
+        yield "".join(parts)
+    else:
+        raise AssertionError(f"a notice's code cannot be read from the source: {ast.unparse(node)}")
+
+
+def sentences(language: str) -> dict[str, tuple[str, ...]]:
+    """The sentences of a language by their codes, each with its plural forms if it has any."""
+    found = {one.source: forms for one, forms in read(language).items() if one.context == WORKER}
+    return {code: forms for code, forms in found.items() if re.fullmatch(CODE, code) and "." in code}
+
+
+def _english() -> dict[str, bool]:
+    """Codes that English has a sentence for, and whether it has plural forms. They are written there by hand."""
+    found = {one.source: len(forms) > 1 for one, forms in read("en").items() if one.context == WORKER}
+    return dict(sorted(found.items()))
 
 
 def _window(tree: ast.AST) -> dict[Message, bool]:
@@ -145,7 +183,7 @@ def update(language: str) -> int:
     root = ElementTree.Element("TS", version="2.1", language=language, sourcelanguage="en")
     contexts: dict[str, ElementTree.Element] = {}
     for message, plural in sources().items():
-        if language == "en" and not plural:
+        if language == "en" and not plural and message not in known:
             continue  # the source says it
         if message.context not in contexts:
             contexts[message.context] = ElementTree.SubElement(root, "context")

@@ -203,7 +203,7 @@ class FirstRun(QWidget):
                 self._take_choices()
                 return
         except HearthError as error:
-            step.notice.set_text(told(str(error)))
+            step.notice.set_text(told(error.notice))
             return
         self._advance()
 
@@ -239,7 +239,7 @@ class FirstRun(QWidget):
 
     def _refused(self, error: HearthError) -> None:
         self.next.setEnabled(True)
-        self.lend.notice.set_text(told(str(error)))
+        self.lend.notice.set_text(told(error.notice))
 
 
 def _scrolling(step: Step) -> QScrollArea:

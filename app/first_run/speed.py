@@ -17,7 +17,7 @@ from app.worker.client import WorkerClient
 from app.worker.supervision import Phase, Report
 from core.contracts import control as wire
 from core.contracts.errors import HearthError
-from core.policy.words import size
+from core.contracts.words import size
 
 POLL_MS = 500
 LENT_S, ENDED_S = 60.0, 0.001
@@ -173,7 +173,7 @@ class SpeedTest(Step):
     def _failed(self, error: HearthError) -> None:
         self._stop()
         self.start.setEnabled(self._client.is_connected)
-        self._show_words(told(str(error)))
+        self._show_words(told(error.notice))
 
     def _stop(self) -> None:
         paused = self._status is not None and self._status.state == "paused"

@@ -189,7 +189,7 @@ class Lend(Step):
             try:
                 manifests.load(value)
             except ManifestError as error:
-                self.rows["run"].show_value(self._now("run"), told(str(error)))
+                self.rows["run"].show_value(self._now("run"), told(error.notice))
                 return
         self.changes[name] = value
         self._show()

@@ -311,7 +311,7 @@ class TrustPage(Page):
     def _failed(self, error: HearthError) -> None:
         if self._client.is_connected:
             self.notice.set_text(
-                tr("{error} The page asks again in {seconds} s.", error=told(str(error)), seconds=EVERY_MS // 1000)
+                tr("{error} The page asks again in {seconds} s.", error=told(error.notice), seconds=EVERY_MS // 1000)
             )
 
     def _take_build(self, read: Build | str) -> None:

@@ -22,7 +22,7 @@ from shiboken6 import isValid
 from app.language import told
 from core.contracts import control as wire
 from core.contracts import ledger
-from core.contracts.errors import ERRORS_BY_CODE, HearthError, NotRunning, ProtocolError
+from core.contracts.errors import HearthError, NotRunning, ProtocolError
 
 logger = logging.getLogger(__name__)
 
@@ -321,7 +321,7 @@ class WorkerClient(QObject):
             self.refused = True
             raise ProtocolError(VERSIONS.format(worker=welcome.version, app=self.version))
         if welcome.error is not None:
-            raise ProtocolError(welcome.error.message)
+            raise ProtocolError(welcome.error.said)
         if not hmac.compare_digest(welcome.proof.encode(), wire.proof(self._token, self._challenge).encode()):
             raise ProtocolError(STRANGER)
         self._welcomed = True
@@ -406,9 +406,7 @@ class WorkerClient(QObject):
 
 
 def _as_error(info: wire.ErrorInfo | None) -> HearthError | None:
-    if info is None:
-        return None
-    return ERRORS_BY_CODE.get(info.code, HearthError)(info.message)
+    return None if info is None else info.error()
 
 
 def _told(status: wire.Status) -> wire.Status:

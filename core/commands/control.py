@@ -15,7 +15,7 @@ def pause(options: argparse.Namespace) -> None:
     if options.seconds is None:
         print("Paused until you resume.")
         return
-    from core.policy.words import clock, duration
+    from core.contracts.words import clock, duration
 
     now = time.time()
     print(f"Paused for {duration(options.seconds)}, until {clock(now + options.seconds, now)}.")
@@ -33,7 +33,7 @@ def _pause_gpu(options: argparse.Namespace) -> None:
 
 def start(options: argparse.Namespace) -> None:
     from core.contracts.control import Status
-    from core.policy.words import clock, duration
+    from core.contracts.words import clock, duration
 
     with common.client(options) as client:
         client.call("start_now", {"seconds": options.seconds}, dict)

@@ -12,7 +12,7 @@ def peers(options: argparse.Namespace) -> None:
     import msgspec
 
     from core.contracts.control import NetworkParams, NetworkStatus
-    from core.policy.words import duration
+    from core.contracts.words import duration
 
     with common.client(options) as client:
         status = client.call("network", {}, NetworkStatus)
@@ -59,8 +59,8 @@ def doctor(options: argparse.Namespace) -> int:
 def dht(options: argparse.Namespace) -> None:
     from core.contracts.control import DhtRecord, DhtStatus
     from core.contracts.errors import SettingsError
+    from core.contracts.words import counted, duration
     from core.logs import printable
-    from core.policy.words import counted, duration
 
     with common.client(options) as client:
         if options.what == "stats":

@@ -10,7 +10,10 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-PROTOCOL = 1
+from core.contracts.errors import ERRORS_BY_CODE, HearthError, RecordError
+from core.contracts.notices import Notice
+
+PROTOCOL = 2
 ADDRESS_FILE = "worker.json"
 """In the data folder, mode 0600: an `Address`."""
 LOCK_FILE = "worker.lock"
@@ -63,7 +66,12 @@ class Hello(msgspec.Struct, frozen=True):
 class ErrorInfo(msgspec.Struct, frozen=True):
     code: str
     """One of `core.contracts.errors.ERRORS_BY_CODE`."""
-    message: str
+    said: Notice
+
+    def error(self) -> HearthError:
+        """What the other side raised."""
+        kind = ERRORS_BY_CODE.get(self.code, HearthError)
+        return RecordError(0, self.said) if kind is RecordError else kind(self.said)
 
 
 class Welcome(msgspec.Struct, frozen=True):

@@ -1,14 +1,21 @@
 """The one exception root. Every message says what happened and what to do about it."""
 
+from core.contracts.notices import Notice, plain
+
 
 class HearthError(Exception):
-    """Something the user can be told in one sentence.
+    """Something the user can be told: a notice, or a technical text that has no translation.
 
     `code` travels over the control socket, `exit_code` is the command line's.
     """
 
     code = "error"
     exit_code = 1
+
+    @property
+    def notice(self) -> Notice:
+        said = self.args[0] if self.args else ""
+        return said if isinstance(said, Notice) else plain(str(said))
 
 
 class SettingsError(HearthError):
@@ -126,7 +133,7 @@ class RemoteFault(NetworkError):
     code = "remote"
     exit_code = 16
 
-    def __init__(self, fault: str, message: str = "") -> None:
+    def __init__(self, fault: str, message: str | Notice = "") -> None:
         super().__init__(message or fault)
         self.fault = fault
 
@@ -137,7 +144,7 @@ class RecordError(NetworkError):
     code = "record"
     exit_code = 17
 
-    def __init__(self, verdict: int, message: str) -> None:
+    def __init__(self, verdict: int, message: str | Notice) -> None:
         super().__init__(message)
         self.verdict = verdict
 

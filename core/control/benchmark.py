@@ -30,7 +30,7 @@ def ask(client: ControlClient, again: bool) -> tuple[BenchmarkStatus, str]:
 
 def describe(answer: BenchmarkStatus, note: str) -> str:
     """The figures in words."""
-    from core.policy.words import clock, counted, size
+    from core.contracts.words import clock, counted, size
 
     measured = "not measured yet"
     if answer.time is not None:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from core.contracts.control import ADDRESS_FILE, MAX_LINE, PROTOCOL, Address, ErrorInfo, Hello, Welcome, proof
-from core.contracts.errors import ERRORS_BY_CODE, HearthError, NoAnswer, NotRunning, ProtocolError
+from core.contracts.errors import NoAnswer, NotRunning, ProtocolError
 
 T = TypeVar("T")
 CONNECT_S = 5.0
@@ -63,7 +63,7 @@ class ControlClient:
             raise not_running from None
         if welcome.error:
             self.close()
-            raise ERRORS_BY_CODE.get(welcome.error.code, HearthError)(welcome.error.message)
+            raise welcome.error.error()
         if not hmac.compare_digest(welcome.proof.encode(), proof(hello.token, hello.challenge).encode()):
             self.close()
             raise not_running
@@ -100,7 +100,7 @@ class ControlClient:
         while (reply := self._read(_Line)).event is not None:
             each(reply.data)
         if reply.error:
-            raise ERRORS_BY_CODE.get(reply.error.code, HearthError)(reply.error.message)
+            raise reply.error.error()
         try:
             return msgspec.convert(reply.result, result)
         except msgspec.ValidationError as error:

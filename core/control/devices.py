@@ -1,7 +1,7 @@
 """`hearth devices`: what computes, how hot it is, and what it uses."""
 
 from core.contracts.control import DeviceStatus, EnergyStatus, EnergyUse, Status
-from core.policy.words import counted, electricity
+from core.contracts.words import counted, electricity
 
 
 def describe(status: Status) -> str:

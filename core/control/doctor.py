@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 from core.contracts.control import DhtStatus, Finding, NetworkStatus
-from core.policy.words import size
+from core.contracts.words import size
 
 CLOCK_S = 30.0
 """Records are accepted up to 60 s off; half of that is a reason to look."""

@@ -43,6 +43,7 @@ from core.contracts.control import (
 )
 from core.contracts.errors import DataFolderError, HearthError, PortInUse, ProtocolError, QuestionError
 from core.contracts.ledger import ListParams, SeriesParams
+from core.contracts.notices import notice
 from core.control.doctor import examine
 from core.worker.worker import VERSION, Worker
 
@@ -215,19 +216,15 @@ class _Session:
             return None
         error = None
         if not hmac.compare_digest(hello.token.encode(), self._token.encode()):
-            error = ErrorInfo("protocol", "The token is wrong: it belongs to another worker. Start Hearth again.")
+            error = ErrorInfo("protocol", notice("control.wrong_token"))
         elif hello.protocol != PROTOCOL:
-            error = ErrorInfo(
-                "protocol",
-                f"This worker speaks version {PROTOCOL} of the control protocol and you speak {hello.protocol}. "
-                "Quit Hearth everywhere and start it again.",
-            )
+            error = ErrorInfo("protocol", notice("control.other_version", worker=PROTOCOL, client=hello.protocol))
         shown = proof(self._token, hello.challenge) if error is None else ""
         self._send(Welcome(PROTOCOL, VERSION, os.getpid(), error, shown))
         if error is None:
             return hello
         await self._writer.drain()
-        raise ProtocolError(error.message)
+        raise ProtocolError(error.said)
 
     async def _answer(self, request: Request, arrived: float) -> None:
         try:
@@ -236,7 +233,7 @@ class _Session:
                 self._subscribed = True
                 self._worker.listen(self._push)
         except HearthError as error:
-            self._send(Reply(request.id, error=ErrorInfo(error.code, str(error))))
+            self._send(Reply(request.id, error=ErrorInfo(error.code, error.notice)))
         finally:
             self._slots.release()
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from core.contracts.errors import NotRunning
 from core.contracts.ledger import Amounts, Totals
+from core.contracts.words import counted, duration, electricity, traffic
 from core.control.client import ControlClient
-from core.policy.words import counted, duration, electricity, traffic
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -3,7 +3,7 @@
 import asyncio
 
 from core.contracts.control import Status
-from core.policy.words import counted
+from core.contracts.words import counted
 from core.worker.worker import Worker
 
 REFRESH_S = 0.5

@@ -5,13 +5,13 @@ import dataclasses
 from core.contracts import schedule
 from core.contracts.control import State
 from core.contracts.settings import Settings
+from core.contracts.words import clock, countdown, counted, duration, sentence
 from core.policy.hysteresis import Held, number
 from core.policy.inputs import Compute, Machine, Usage, Verdict, Wishes
 from core.policy.protection_rules import chosen_device, uses_gpus
 from core.policy.rule_input import Case
 from core.policy.rules import LIFTED, judge
 from core.policy.signals.reading import Signals
-from core.policy.words import clock, countdown, counted, duration, sentence
 
 USUAL = Machine()
 

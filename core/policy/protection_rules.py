@@ -4,11 +4,11 @@ import dataclasses
 import math
 import time
 
+from core.contracts.words import clock, date, duration, electricity, listed, size, traffic
 from core.policy.hysteresis import DISK_BAND, MEMORY_BAND, number
 from core.policy.inputs import Resource, Verdict
 from core.policy.rule_input import COMPUTE, GPU, Case, hours_rule, programs_rule, value_words
 from core.policy.signals.reading import Reading
-from core.policy.words import clock, date, duration, electricity, listed, size, traffic
 
 NETWORK: frozenset[Resource] = frozenset({"network"})
 CPU: frozenset[Resource] = frozenset({"cpu"})

@@ -4,10 +4,10 @@ import dataclasses
 
 from core.contracts import schedule
 from core.contracts.settings import Settings
+from core.contracts.words import clock, countdown, listed, sentence
 from core.policy.hysteresis import Held, counts, names, number, running
 from core.policy.inputs import Compute, Machine, Resource, Usage, Verdict, Wishes
 from core.policy.signals.reading import Reading, Signals
-from core.policy.words import clock, countdown, listed, sentence
 
 COMPUTE: frozenset[Resource] = frozenset({"cpu", "gpu"})
 GPU: frozenset[Resource] = frozenset({"gpu"})

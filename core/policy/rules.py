@@ -7,12 +7,12 @@ thermometer or a known kind of network is the usual case. Such a rule says that 
 import dataclasses
 from collections.abc import Callable
 
+from core.contracts.words import clock, countdown, duration
 from core.policy import protection_rules as limits
 from core.policy.hysteresis import number
 from core.policy.inputs import Verdict
 from core.policy.rule_input import COMPUTE, GPU, Case, hours_rule, programs_rule, value_words
 from core.policy.signals.reading import UNKNOWN, Reading
-from core.policy.words import clock, countdown, duration
 
 LIFTED = frozenset({"user", "hours", "cpu_busy"})
 """The rules that "Start now" lifts. It asks for computing although the user is here, so it lifts what looks at the user

@@ -25,8 +25,8 @@ from typing import NamedTuple, Protocol
 from core.contracts.control import ExpertStatus
 from core.contracts.errors import CheckpointError
 from core.contracts.pipe import AskSpace, SavedPart
+from core.contracts.words import size as words
 from core.experts.grid import Uid
-from core.policy.words import size as words
 from core.store.checkpoint_files import (
     BAD,
     BLOBS,

@@ -15,6 +15,7 @@ from core.contracts.errors import HearthError, IdentityError, NetworkError, Sett
 from core.contracts.manifest import Manifest
 from core.contracts.net import PeerAddress
 from core.contracts.pipe import SavedPart
+from core.contracts.words import counted
 from core.dht.node import DHTNode
 from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid
@@ -25,7 +26,6 @@ from core.net.lan import Lan
 from core.net.paths import path_text
 from core.net.reach import Reach
 from core.net.rpc import RpcNode
-from core.policy.words import counted
 from core.store.blobs import Blobs
 from core.store.checkpoint_files import CHECKPOINTS
 from core.store.quota import RUNS, TRUNK, Disk

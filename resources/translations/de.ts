@@ -4,6 +4,14 @@
   <context>
     <name>window</name>
     <message>
+      <source>Saved as {path}.</source>
+      <translation>Gespeichert als {path}.</translation>
+    </message>
+    <message>
+      <source>{file} could not be written: {reason}.</source>
+      <translation>{file} konnte nicht geschrieben werden: {reason}.</translation>
+    </message>
+    <message>
       <source>The worker has stopped and does not come back by itself so far. Open Hearth to see why.</source>
       <translation>Der Worker wurde beendet und startet bisher nicht von selbst neu. Öffne Hearth, um zu sehen, warum.</translation>
     </message>
@@ -372,79 +380,58 @@
       <translation>Hearth {version} wurde installiert.</translation>
     </message>
     <message>
-      <source>This PC</source>
-      <translation>Dieser PC</translation>
+      <source>Shown as soon as the worker has told its history.</source>
+      <translation>Erscheint, sobald der Worker seinen Verlauf gemeldet hat.</translation>
     </message>
     <message>
-      <source>Another peer</source>
-      <translation>Ein anderer Peer</translation>
+      <source>Nothing in this time.</source>
+      <translation>Nichts in diesem Zeitraum.</translation>
     </message>
     <message>
-      <source>Hosted here</source>
-      <translation>Hier beherbergt</translation>
+      <source>today</source>
+      <translation>heute</translation>
     </message>
     <message>
-      <source>No answer</source>
-      <translation>Keine Antwort</translation>
+      <source>{week} in 7 days
+{ever} ever</source>
+      <translation>{week} in 7 Tagen
+{ever} insgesamt</translation>
     </message>
     <message>
-      <source>Not here</source>
-      <translation>Nicht hier</translation>
+      <source>about {amount}</source>
+      <translation>etwa {amount}</translation>
     </message>
     <message>
-      <source>{best} best of {cells} in each layer</source>
-      <translation>die {best} besten von {cells} in jeder Schicht</translation>
+      <source>History</source>
+      <translation>Verlauf</translation>
     </message>
     <message>
-      <source>Layer {layer}</source>
-      <translation>Schicht {layer}</translation>
+      <source>Figure</source>
+      <translation>Kennzahl</translation>
     </message>
     <message>
-      <source>{uid}: {name}, weight {weight}, {time}</source>
-      <translation>{uid}: {name}, Gewicht {weight}, {time}</translation>
+      <source>Made of</source>
+      <translation>Aufteilung</translation>
     </message>
     <message>
-      <source>{uid}: did not answer, left out</source>
-      <translation>{uid}: hat nicht geantwortet, ausgelassen</translation>
-    </message>
-    <message numerus="yes">
-      <source>%Ln expert(s) answered. Chosen cell: {cell}</source>
-      <translation>
-        <numerusform>%Ln Experte hat geantwortet. Gewählte Zelle: {cell}</numerusform>
-        <numerusform>%Ln Experten haben geantwortet. Gewählte Zelle: {cell}</numerusform>
-      </translation>
+      <source>When this PC helps</source>
+      <translation>Wann dieser PC hilft</translation>
     </message>
     <message>
-      <source>{uid}: hosted here, not asked</source>
-      <translation>{uid}: hier beherbergt, nicht gefragt</translation>
+      <source>last 7 days</source>
+      <translation>letzte 7 Tage</translation>
     </message>
     <message>
-      <source>Row {row}, column {column}: not hosted here</source>
-      <translation>Zeile {row}, Spalte {column}: nicht hier beherbergt</translation>
+      <source>By device and run</source>
+      <translation>Nach Gerät und Lauf</translation>
     </message>
     <message>
-      <source>left out</source>
-      <translation>entfällt</translation>
+      <source>{name}, about</source>
+      <translation>{name}, etwa</translation>
     </message>
     <message>
-      <source>Draw a digit</source>
-      <translation>Zeichne eine Ziffer</translation>
-    </message>
-    <message>
-      <source>Draw with the mouse or a pen. Arrow keys move, Space lowers and lifts the pen.</source>
-      <translation>Zeichne mit der Maus oder einem Stift. Pfeiltasten bewegen, die Leertaste senkt und hebt den Stift.</translation>
-    </message>
-    <message>
-      <source>What the model adds appears here.</source>
-      <translation>Hier erscheint, was das Modell hinzufügt.</translation>
-    </message>
-    <message>
-      <source>Continuation</source>
-      <translation>Fortsetzung</translation>
-    </message>
-    <message>
-      <source>What the model adds. The arrow keys choose a byte, to see who answered for it.</source>
-      <translation>Was das Modell hinzufügt. Die Pfeiltasten wählen ein Byte und zeigen, wer dafür geantwortet hat.</translation>
+      <source>{amount} today</source>
+      <translation>{amount} heute</translation>
     </message>
     <message>
       <source>Nothing yet. Bars appear within a minute after this PC has begun to compute.</source>
@@ -563,425 +550,6 @@
       <translation>Karte zum Teilen kopieren</translation>
     </message>
     <message>
-      <source>Shown as soon as the worker has told its history.</source>
-      <translation>Erscheint, sobald der Worker seinen Verlauf gemeldet hat.</translation>
-    </message>
-    <message>
-      <source>Nothing in this time.</source>
-      <translation>Nichts in diesem Zeitraum.</translation>
-    </message>
-    <message>
-      <source>today</source>
-      <translation>heute</translation>
-    </message>
-    <message>
-      <source>{week} in 7 days
-{ever} ever</source>
-      <translation>{week} in 7 Tagen
-{ever} insgesamt</translation>
-    </message>
-    <message>
-      <source>about {amount}</source>
-      <translation>etwa {amount}</translation>
-    </message>
-    <message>
-      <source>History</source>
-      <translation>Verlauf</translation>
-    </message>
-    <message>
-      <source>Figure</source>
-      <translation>Kennzahl</translation>
-    </message>
-    <message>
-      <source>Made of</source>
-      <translation>Aufteilung</translation>
-    </message>
-    <message>
-      <source>When this PC helps</source>
-      <translation>Wann dieser PC hilft</translation>
-    </message>
-    <message>
-      <source>last 7 days</source>
-      <translation>letzte 7 Tage</translation>
-    </message>
-    <message>
-      <source>By device and run</source>
-      <translation>Nach Gerät und Lauf</translation>
-    </message>
-    <message>
-      <source>{name}, about</source>
-      <translation>{name}, etwa</translation>
-    </message>
-    <message>
-      <source>{amount} today</source>
-      <translation>{amount} heute</translation>
-    </message>
-    <message>
-      <source>File</source>
-      <translation>Datei</translation>
-    </message>
-    <message>
-      <source>From a manifest's file…</source>
-      <translation>Aus der Datei eines Manifests …</translation>
-    </message>
-    <message>
-      <source>The organiser's manifest</source>
-      <translation>Das Manifest des Veranstalters</translation>
-    </message>
-    <message>
-      <source>Manifests (*.json)</source>
-      <translation>Manifeste (*.json)</translation>
-    </message>
-    <message>
-      <source>Shown as soon as the worker answers.</source>
-      <translation>Zu sehen, sobald der Worker antwortet.</translation>
-    </message>
-    <message>
-      <source>App</source>
-      <translation>App</translation>
-    </message>
-    <message>
-      <source>Screensaver</source>
-      <translation>Bildschirmschoner</translation>
-    </message>
-    <message>
-      <source>Worker</source>
-      <translation>Worker</translation>
-    </message>
-    <message>
-      <source>Compute</source>
-      <translation>Rechenprozess</translation>
-    </message>
-    <message numerus="yes">
-      <source>%Ln expert(s)</source>
-      <translation>
-        <numerusform>%Ln Experte</numerusform>
-        <numerusform>%Ln Experten</numerusform>
-      </translation>
-    </message>
-    <message>
-      <source>{share} load</source>
-      <translation>zu {share} ausgelastet</translation>
-    </message>
-    <message>
-      <source>Devices</source>
-      <translation>Geräte</translation>
-    </message>
-    <message>
-      <source>{size} of text trained per second</source>
-      <translation>{size} Text pro Sekunde trainiert</translation>
-    </message>
-    <message>
-      <source>{rate} samples trained per second</source>
-      <translation>{rate} Beispiele pro Sekunde trainiert</translation>
-    </message>
-    <message>
-      <source>Use {device}</source>
-      <translation>{device} verwenden</translation>
-    </message>
-    <message>
-      <source>{used} of {all}</source>
-      <translation>{used} von {all}</translation>
-    </message>
-    <message numerus="yes">
-      <source>%Ln thread(s)</source>
-      <translation>
-        <numerusform>%Ln Thread</numerusform>
-        <numerusform>%Ln Threads</numerusform>
-      </translation>
-    </message>
-    <message>
-      <source>The compute process is starting; the model answers when it is ready.</source>
-      <translation>Der Rechenprozess startet; das Modell antwortet, wenn er bereit ist.</translation>
-    </message>
-    <message>
-      <source>The model has not answered for 15 s.</source>
-      <translation>Das Modell hat seit 15 s nicht geantwortet.</translation>
-    </message>
-    <message>
-      <source>In {time}. Step {step}.</source>
-      <translation>In {time}. Schritt {step}.</translation>
-    </message>
-    <message>
-      <source>Experts that answered</source>
-      <translation>Experten, die geantwortet haben</translation>
-    </message>
-    <message>
-      <source>They light up when you draw.</source>
-      <translation>Sie leuchten auf, wenn du zeichnest.</translation>
-    </message>
-    <message>
-      <source>Undo</source>
-      <translation>Rückgängig</translation>
-    </message>
-    <message>
-      <source>Clear</source>
-      <translation>Leeren</translation>
-    </message>
-    <message>
-      <source>What the model sees</source>
-      <translation>Was das Modell sieht</translation>
-    </message>
-    <message>
-      <source>Looks like</source>
-      <translation>Sieht aus wie eine</translation>
-    </message>
-    <message>
-      <source>What the model reads</source>
-      <translation>Was das Modell liest</translation>
-    </message>
-    <message>
-      <source>Draw a digit; the model reads it while you draw.</source>
-      <translation>Zeichne eine Ziffer; das Modell liest sie, während du zeichnest.</translation>
-    </message>
-    <message>
-      <source>{share} sure</source>
-      <translation>{share} sicher</translation>
-    </message>
-    <message>
-      <source>{answered} of {asked} answered</source>
-      <translation>{answered} von {asked} haben geantwortet</translation>
-    </message>
-    <message>
-      <source>In {time}. Step {step}; {right} right on unseen digits.</source>
-      <translation>In {time}. Schritt {step}; {right} der unbekannten Ziffern richtig.</translation>
-    </message>
-    <message>
-      <source>8 by 8 pixels, 64 numbers</source>
-      <translation>8 mal 8 Pixel, 64 Zahlen</translation>
-    </message>
-    <message>
-      <source>Mouse, pen, or arrow keys and Space</source>
-      <translation>Maus, Stift oder Pfeiltasten und Leertaste</translation>
-    </message>
-    <message>
-      <source>{inked} of 64 cells hold ink.</source>
-      <translation>{inked} von 64 Zellen enthalten Tinte.</translation>
-    </message>
-    <message>
-      <source>Nothing yet.</source>
-      <translation>Noch nichts.</translation>
-    </message>
-    <message>
-      <source>The model is reading</source>
-      <translation>Das Modell liest</translation>
-    </message>
-    <message>
-      <source>No expert is hosted on this PC now. It takes some on when it may compute.</source>
-      <translation>Gerade ist kein Experte auf diesem PC. Er übernimmt welche, sobald er rechnen darf.</translation>
-    </message>
-    <message>
-      <source>Expert</source>
-      <translation>Experte</translation>
-    </message>
-    <message>
-      <source>Updates</source>
-      <translation>Updates</translation>
-    </message>
-    <message>
-      <source>Samples</source>
-      <translation>Beispiele</translation>
-    </message>
-    <message>
-      <source>Calls</source>
-      <translation>Aufrufe</translation>
-    </message>
-    <message>
-      <source>Load</source>
-      <translation>Auslastung</translation>
-    </message>
-    <message>
-      <source>Hosted on this PC</source>
-      <translation>Auf diesem PC beherbergt</translation>
-    </message>
-    <message>
-      <source>Experts hosted on this PC</source>
-      <translation>Auf diesem PC beherbergte Experten</translation>
-    </message>
-    <message>
-      <source>Loss and load</source>
-      <translation>Verlust und Auslastung</translation>
-    </message>
-    <message>
-      <source>Loss</source>
-      <translation>Verlust</translation>
-    </message>
-    <message>
-      <source>Not measured yet. The first point follows soon.</source>
-      <translation>Noch nicht gemessen. Der erste Punkt folgt bald.</translation>
-    </message>
-    <message>
-      <source>Calls per second</source>
-      <translation>Aufrufe pro Sekunde</translation>
-    </message>
-    <message>
-      <source>Noted from now on, while this window is open.</source>
-      <translation>Wird ab jetzt aufgezeichnet, solange dieses Fenster offen ist.</translation>
-    </message>
-    <message>
-      <source>Experts</source>
-      <translation>Experten</translation>
-    </message>
-    <message>
-      <source>Who hosts which part of the model, and what it does.</source>
-      <translation>Wer welchen Teil des Modells beherbergt und was er tut.</translation>
-    </message>
-    <message>
-      <source>{rate} calls per second</source>
-      <translation>{rate} Aufrufe pro Sekunde</translation>
-    </message>
-    <message>
-      <source>Loss on unseen samples</source>
-      <translation>Verlust bei unbekannten Beispielen</translation>
-    </message>
-    <message>
-      <source>Calls served here per second</source>
-      <translation>Hier bediente Aufrufe pro Sekunde</translation>
-    </message>
-    <message>
-      <source>{sentence}. What is shown here is from before.</source>
-      <translation>{sentence}. Was hier steht, ist von vorher.</translation>
-    </message>
-    <message>
-      <source>Saved as {path}.</source>
-      <translation>Gespeichert als {path}.</translation>
-    </message>
-    <message>
-      <source>{file} could not be written: {reason}.</source>
-      <translation>{file} konnte nicht geschrieben werden: {reason}.</translation>
-    </message>
-    <message>
-      <source>No expert is hosted yet. They appear as soon as a PC of this run computes.</source>
-      <translation>Noch wird kein Experte beherbergt. Sie erscheinen, sobald ein PC dieses Laufs rechnet.</translation>
-    </message>
-    <message>
-      <source>Brighter cells took more updates.</source>
-      <translation>Hellere Zellen bekamen mehr Updates.</translation>
-    </message>
-    <message>
-      <source>Brighter cells are busier.</source>
-      <translation>Hellere Zellen sind stärker ausgelastet.</translation>
-    </message>
-    <message>
-      <source>Brighter cells answered more calls.</source>
-      <translation>Hellere Zellen beantworteten mehr Aufrufe.</translation>
-    </message>
-    <message>
-      <source>Darker cells took more updates.</source>
-      <translation>Dunklere Zellen bekamen mehr Updates.</translation>
-    </message>
-    <message>
-      <source>Darker cells are busier.</source>
-      <translation>Dunklere Zellen sind stärker ausgelastet.</translation>
-    </message>
-    <message>
-      <source>Darker cells answered more calls.</source>
-      <translation>Dunklere Zellen beantworteten mehr Aufrufe.</translation>
-    </message>
-    <message>
-      <source>hosted here</source>
-      <translation>hier beherbergt</translation>
-    </message>
-    <message numerus="yes">
-      <source>hosted by %Ln other peer(s)</source>
-      <translation>
-        <numerusform>von %Ln anderen Peer beherbergt</numerusform>
-        <numerusform>von %Ln anderen Peers beherbergt</numerusform>
-      </translation>
-    </message>
-    <message>
-      <source>hosted by another peer</source>
-      <translation>von einem anderen Peer beherbergt</translation>
-    </message>
-    <message>
-      <source>version not told yet</source>
-      <translation>Version noch nicht bekannt</translation>
-    </message>
-    <message numerus="yes">
-      <source>%Ln update(s)</source>
-      <translation>
-        <numerusform>%Ln Update</numerusform>
-        <numerusform>%Ln Updates</numerusform>
-      </translation>
-    </message>
-    <message numerus="yes">
-      <source>%Ln call(s)</source>
-      <translation>
-        <numerusform>%Ln Aufruf</numerusform>
-        <numerusform>%Ln Aufrufe</numerusform>
-      </translation>
-    </message>
-    <message>
-      <source>The grid of the run</source>
-      <translation>Das Gitter des Laufs</translation>
-    </message>
-    <message>
-      <source>Colour by</source>
-      <translation>Farbe nach</translation>
-    </message>
-    <message numerus="yes">
-      <source>%Ln expert(s), {here} of them here (outlined).</source>
-      <translation>
-        <numerusform>%Ln Experte, davon {here} hier (umrandet).</numerusform>
-        <numerusform>%Ln Experten, davon {here} hier (umrandet).</numerusform>
-      </translation>
-    </message>
-    <message>
-      <source>Lit ones answered a call or took an update in the last {seconds} s.</source>
-      <translation>Leuchtende haben in den letzten {seconds} s einen Aufruf beantwortet oder ein Update bekommen.</translation>
-    </message>
-    <message>
-      <source>no expert is hosted in this cell</source>
-      <translation>in dieser Zelle wird kein Experte beherbergt</translation>
-    </message>
-    <message>
-      <source>Smaller cells</source>
-      <translation>Kleinere Zellen</translation>
-    </message>
-    <message>
-      <source>Larger cells</source>
-      <translation>Größere Zellen</translation>
-    </message>
-    <message>
-      <source>Only what this PC knows of is shown.</source>
-      <translation>Nur was dieser PC kennt, ist zu sehen.</translation>
-    </message>
-    <message numerus="yes">
-      <source>The first {first} of %Ln layer(s) are shown.</source>
-      <translation>
-        <numerusform>Nur {first} von %Ln Schicht ist zu sehen.</numerusform>
-        <numerusform>Die ersten {first} von %Ln Schichten sind zu sehen.</numerusform>
-      </translation>
-    </message>
-    <message>
-      <source>Why am I running?</source>
-      <translation>Warum rechne ich?</translation>
-    </message>
-    <message>
-      <source>Why am I not running?</source>
-      <translation>Warum rechne ich nicht?</translation>
-    </message>
-    <message>
-      <source>Start now</source>
-      <translation>Jetzt starten</translation>
-    </message>
-    <message>
-      <source>Resume</source>
-      <translation>Fortsetzen</translation>
-    </message>
-    <message>
-      <source>Change rule</source>
-      <translation>Regel ändern</translation>
-    </message>
-    <message>
-      <source>Quit now</source>
-      <translation>Sofort beenden</translation>
-    </message>
-    <message>
-      <source>Show the log</source>
-      <translation>Protokoll zeigen</translation>
-    </message>
-    <message>
       <source>All else</source>
       <translation>Alles andere</translation>
     </message>
@@ -1004,6 +572,10 @@
     <message>
       <source>All</source>
       <translation>Alle</translation>
+    </message>
+    <message>
+      <source>Devices</source>
+      <translation>Geräte</translation>
     </message>
     <message>
       <source>Runs</source>
@@ -1074,6 +646,10 @@
       <translation>Rückgaben an dich</translation>
     </message>
     <message>
+      <source>This PC</source>
+      <translation>Dieser PC</translation>
+    </message>
+    <message>
       <source>d MMMM yyyy</source>
       <translation>d. MMMM yyyy</translation>
     </message>
@@ -1082,6 +658,13 @@
       <translation>
         <numerusform>%Ln Beispiel</numerusform>
         <numerusform>%Ln Beispiele</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln call(s)</source>
+      <translation>
+        <numerusform>%Ln Aufruf</numerusform>
+        <numerusform>%Ln Aufrufe</numerusform>
       </translation>
     </message>
     <message numerus="yes">
@@ -1140,6 +723,256 @@
       <translation>angehalten</translation>
     </message>
     <message>
+      <source>{start} to {end}</source>
+      <translation>{start} bis {end}</translation>
+    </message>
+    <message>
+      <source>{all} in the last seven days; the most was {day}, {amount}.</source>
+      <translation>{all} in den letzten sieben Tagen; am meisten am {day}, {amount}.</translation>
+    </message>
+    <message>
+      <source>When this PC helps, hour by hour</source>
+      <translation>Wann dieser PC hilft, Stunde für Stunde</translation>
+    </message>
+    <message>
+      <source>still to come</source>
+      <translation>kommt noch</translation>
+    </message>
+    <message>
+      <source>Nothing in the last seven days.</source>
+      <translation>Nichts in den letzten sieben Tagen.</translation>
+    </message>
+    <message>
+      <source>No expert is hosted on this PC now. It takes some on when it may compute.</source>
+      <translation>Gerade ist kein Experte auf diesem PC. Er übernimmt welche, sobald er rechnen darf.</translation>
+    </message>
+    <message>
+      <source>Expert</source>
+      <translation>Experte</translation>
+    </message>
+    <message>
+      <source>Updates</source>
+      <translation>Updates</translation>
+    </message>
+    <message>
+      <source>Samples</source>
+      <translation>Beispiele</translation>
+    </message>
+    <message>
+      <source>Calls</source>
+      <translation>Aufrufe</translation>
+    </message>
+    <message>
+      <source>Load</source>
+      <translation>Auslastung</translation>
+    </message>
+    <message>
+      <source>Hosted on this PC</source>
+      <translation>Auf diesem PC beherbergt</translation>
+    </message>
+    <message>
+      <source>Experts hosted on this PC</source>
+      <translation>Auf diesem PC beherbergte Experten</translation>
+    </message>
+    <message>
+      <source>Shown as soon as the worker answers.</source>
+      <translation>Zu sehen, sobald der Worker antwortet.</translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln expert(s)</source>
+      <translation>
+        <numerusform>%Ln Experte</numerusform>
+        <numerusform>%Ln Experten</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Loss and load</source>
+      <translation>Verlust und Auslastung</translation>
+    </message>
+    <message>
+      <source>Loss</source>
+      <translation>Verlust</translation>
+    </message>
+    <message>
+      <source>Not measured yet. The first point follows soon.</source>
+      <translation>Noch nicht gemessen. Der erste Punkt folgt bald.</translation>
+    </message>
+    <message>
+      <source>Calls per second</source>
+      <translation>Aufrufe pro Sekunde</translation>
+    </message>
+    <message>
+      <source>Noted from now on, while this window is open.</source>
+      <translation>Wird ab jetzt aufgezeichnet, solange dieses Fenster offen ist.</translation>
+    </message>
+    <message>
+      <source>Experts</source>
+      <translation>Experten</translation>
+    </message>
+    <message>
+      <source>Who hosts which part of the model, and what it does.</source>
+      <translation>Wer welchen Teil des Modells beherbergt und was er tut.</translation>
+    </message>
+    <message>
+      <source>{rate} calls per second</source>
+      <translation>{rate} Aufrufe pro Sekunde</translation>
+    </message>
+    <message>
+      <source>Loss on unseen samples</source>
+      <translation>Verlust bei unbekannten Beispielen</translation>
+    </message>
+    <message>
+      <source>Calls served here per second</source>
+      <translation>Hier bediente Aufrufe pro Sekunde</translation>
+    </message>
+    <message>
+      <source>{sentence}. What is shown here is from before.</source>
+      <translation>{sentence}. Was hier steht, ist von vorher.</translation>
+    </message>
+    <message>
+      <source>No expert is hosted yet. They appear as soon as a PC of this run computes.</source>
+      <translation>Noch wird kein Experte beherbergt. Sie erscheinen, sobald ein PC dieses Laufs rechnet.</translation>
+    </message>
+    <message>
+      <source>Brighter cells took more updates.</source>
+      <translation>Hellere Zellen bekamen mehr Updates.</translation>
+    </message>
+    <message>
+      <source>Brighter cells are busier.</source>
+      <translation>Hellere Zellen sind stärker ausgelastet.</translation>
+    </message>
+    <message>
+      <source>Brighter cells answered more calls.</source>
+      <translation>Hellere Zellen beantworteten mehr Aufrufe.</translation>
+    </message>
+    <message>
+      <source>Darker cells took more updates.</source>
+      <translation>Dunklere Zellen bekamen mehr Updates.</translation>
+    </message>
+    <message>
+      <source>Darker cells are busier.</source>
+      <translation>Dunklere Zellen sind stärker ausgelastet.</translation>
+    </message>
+    <message>
+      <source>Darker cells answered more calls.</source>
+      <translation>Dunklere Zellen beantworteten mehr Aufrufe.</translation>
+    </message>
+    <message>
+      <source>The grid of the run</source>
+      <translation>Das Gitter des Laufs</translation>
+    </message>
+    <message>
+      <source>Colour by</source>
+      <translation>Farbe nach</translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln expert(s), {here} of them here (outlined).</source>
+      <translation>
+        <numerusform>%Ln Experte, davon {here} hier (umrandet).</numerusform>
+        <numerusform>%Ln Experten, davon {here} hier (umrandet).</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Lit ones answered a call or took an update in the last {seconds} s.</source>
+      <translation>Leuchtende haben in den letzten {seconds} s einen Aufruf beantwortet oder ein Update bekommen.</translation>
+    </message>
+    <message>
+      <source>Smaller cells</source>
+      <translation>Kleinere Zellen</translation>
+    </message>
+    <message>
+      <source>Larger cells</source>
+      <translation>Größere Zellen</translation>
+    </message>
+    <message>
+      <source>Only what this PC knows of is shown.</source>
+      <translation>Nur was dieser PC kennt, ist zu sehen.</translation>
+    </message>
+    <message numerus="yes">
+      <source>The first {first} of %Ln layer(s) are shown.</source>
+      <translation>
+        <numerusform>Nur {first} von %Ln Schicht ist zu sehen.</numerusform>
+        <numerusform>Die ersten {first} von %Ln Schichten sind zu sehen.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Layer {layer}</source>
+      <translation>Schicht {layer}</translation>
+    </message>
+    <message>
+      <source>hosted here</source>
+      <translation>hier beherbergt</translation>
+    </message>
+    <message numerus="yes">
+      <source>hosted by %Ln other peer(s)</source>
+      <translation>
+        <numerusform>von %Ln anderen Peer beherbergt</numerusform>
+        <numerusform>von %Ln anderen Peers beherbergt</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>hosted by another peer</source>
+      <translation>von einem anderen Peer beherbergt</translation>
+    </message>
+    <message>
+      <source>version not told yet</source>
+      <translation>Version noch nicht bekannt</translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln update(s)</source>
+      <translation>
+        <numerusform>%Ln Update</numerusform>
+        <numerusform>%Ln Updates</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>{share} load</source>
+      <translation>zu {share} ausgelastet</translation>
+    </message>
+    <message>
+      <source>no expert is hosted in this cell</source>
+      <translation>in dieser Zelle wird kein Experte beherbergt</translation>
+    </message>
+    <message>
+      <source>App</source>
+      <translation>App</translation>
+    </message>
+    <message>
+      <source>Screensaver</source>
+      <translation>Bildschirmschoner</translation>
+    </message>
+    <message>
+      <source>Worker</source>
+      <translation>Worker</translation>
+    </message>
+    <message>
+      <source>Compute</source>
+      <translation>Rechenprozess</translation>
+    </message>
+    <message>
+      <source>{size} of text trained per second</source>
+      <translation>{size} Text pro Sekunde trainiert</translation>
+    </message>
+    <message>
+      <source>{rate} samples trained per second</source>
+      <translation>{rate} Beispiele pro Sekunde trainiert</translation>
+    </message>
+    <message>
+      <source>Use {device}</source>
+      <translation>{device} verwenden</translation>
+    </message>
+    <message>
+      <source>{used} of {all}</source>
+      <translation>{used} von {all}</translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln thread(s)</source>
+      <translation>
+        <numerusform>%Ln Thread</numerusform>
+        <numerusform>%Ln Threads</numerusform>
+      </translation>
+    </message>
+    <message>
       <source>Not measured yet. The first point follows soon after training starts.</source>
       <translation>Noch nicht gemessen. Der erste Punkt folgt bald nach Beginn des Trainings.</translation>
     </message>
@@ -1183,20 +1016,6 @@
       <source>The figures are old.</source>
       <translation>Die Zahlen sind alt.</translation>
     </message>
-    <message numerus="yes">
-      <source>{silent} of %Ln expert(s) did not answer; the others took over their weight.</source>
-      <translation>
-        <numerusform>{silent} von %Ln Experten hat nicht geantwortet; die anderen übernahmen sein Gewicht.</numerusform>
-        <numerusform>{silent} von %Ln Experten haben nicht geantwortet; die anderen übernahmen ihr Gewicht.</numerusform>
-      </translation>
-    </message>
-    <message numerus="yes">
-      <source>{missing} of %Ln expert(s) are not on this PC; none of them took part.</source>
-      <translation>
-        <numerusform>{missing} von %Ln Experten ist nicht auf diesem PC; keiner davon war beteiligt.</numerusform>
-        <numerusform>{missing} von %Ln Experten sind nicht auf diesem PC; keiner davon war beteiligt.</numerusform>
-      </translation>
-    </message>
     <message>
       <source>Network</source>
       <translation>Netzwerk</translation>
@@ -1224,6 +1043,66 @@
     <message>
       <source>Alone</source>
       <translation>Allein</translation>
+    </message>
+    <message>
+      <source>Why am I running?</source>
+      <translation>Warum rechne ich?</translation>
+    </message>
+    <message>
+      <source>Why am I not running?</source>
+      <translation>Warum rechne ich nicht?</translation>
+    </message>
+    <message>
+      <source>Start now</source>
+      <translation>Jetzt starten</translation>
+    </message>
+    <message>
+      <source>Resume</source>
+      <translation>Fortsetzen</translation>
+    </message>
+    <message>
+      <source>Change rule</source>
+      <translation>Regel ändern</translation>
+    </message>
+    <message>
+      <source>Quit now</source>
+      <translation>Sofort beenden</translation>
+    </message>
+    <message>
+      <source>Show the log</source>
+      <translation>Protokoll zeigen</translation>
+    </message>
+    <message>
+      <source>Nothing lent in these 7 days. The first bar appears within a minute of computing.</source>
+      <translation>In diesen 7 Tagen nichts verliehen. Der erste Balken erscheint binnen einer Minute Rechenzeit.</translation>
+    </message>
+    <message>
+      <source>Time of computing by day</source>
+      <translation>Rechenzeit nach Tagen</translation>
+    </message>
+    <message>
+      <source>It is asked again in {seconds} s.</source>
+      <translation>In {seconds} s wird wieder gefragt.</translation>
+    </message>
+    <message>
+      <source>lent, {time} of it on the GPU</source>
+      <translation>verliehen, davon {time} auf der GPU</translation>
+    </message>
+    <message>
+      <source>lent since midnight</source>
+      <translation>seit Mitternacht verliehen</translation>
+    </message>
+    <message>
+      <source>Calls served</source>
+      <translation>Bediente Aufrufe</translation>
+    </message>
+    <message>
+      <source>Text</source>
+      <translation>Text</translation>
+    </message>
+    <message>
+      <source>Energy, about</source>
+      <translation>Energie, etwa</translation>
     </message>
     <message>
       <source>Warnings</source>
@@ -1305,6 +1184,197 @@
       <translation>Noch keine Zeile.</translation>
     </message>
     <message>
+      <source>{uid}: {name}, weight {weight}, {time}</source>
+      <translation>{uid}: {name}, Gewicht {weight}, {time}</translation>
+    </message>
+    <message>
+      <source>{uid}: did not answer, left out</source>
+      <translation>{uid}: hat nicht geantwortet, ausgelassen</translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln expert(s) answered. Chosen cell: {cell}</source>
+      <translation>
+        <numerusform>%Ln Experte hat geantwortet. Gewählte Zelle: {cell}</numerusform>
+        <numerusform>%Ln Experten haben geantwortet. Gewählte Zelle: {cell}</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>{uid}: hosted here, not asked</source>
+      <translation>{uid}: hier beherbergt, nicht gefragt</translation>
+    </message>
+    <message>
+      <source>Row {row}, column {column}: not hosted here</source>
+      <translation>Zeile {row}, Spalte {column}: nicht hier beherbergt</translation>
+    </message>
+    <message>
+      <source>No answer</source>
+      <translation>Keine Antwort</translation>
+    </message>
+    <message>
+      <source>left out</source>
+      <translation>entfällt</translation>
+    </message>
+    <message numerus="yes">
+      <source>{silent} of %Ln expert(s) did not answer; the others took over their weight.</source>
+      <translation>
+        <numerusform>{silent} von %Ln Experten hat nicht geantwortet; die anderen übernahmen sein Gewicht.</numerusform>
+        <numerusform>{silent} von %Ln Experten haben nicht geantwortet; die anderen übernahmen ihr Gewicht.</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>{missing} of %Ln expert(s) are not on this PC; none of them took part.</source>
+      <translation>
+        <numerusform>{missing} von %Ln Experten ist nicht auf diesem PC; keiner davon war beteiligt.</numerusform>
+        <numerusform>{missing} von %Ln Experten sind nicht auf diesem PC; keiner davon war beteiligt.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Byte {place}</source>
+      <translation>Byte {place}</translation>
+    </message>
+    <message>
+      <source>The newest byte is at the right; brighter cells had more weight.</source>
+      <translation>Das neueste Byte ist rechts; hellere Zellen hatten mehr Gewicht.</translation>
+    </message>
+    <message>
+      <source>space</source>
+      <translation>Leerzeichen</translation>
+    </message>
+    <message>
+      <source>new line</source>
+      <translation>neue Zeile</translation>
+    </message>
+    <message>
+      <source>tab</source>
+      <translation>Tabulator</translation>
+    </message>
+    <message>
+      <source>A column for every byte, a cell for every expert that was asked; the brighter, the more weight.</source>
+      <translation>Eine Spalte für jedes Byte, eine Zelle für jeden gefragten Experten; je heller, desto mehr Gewicht.</translation>
+    </message>
+    <message numerus="yes">
+      <source>Hollow cells: experts that did not answer, %Ln so far.</source>
+      <translation>
+        <numerusform>Hohle Zellen: Experten, die nicht geantwortet haben, bisher %Ln.</numerusform>
+        <numerusform>Hohle Zellen: Experten, die nicht geantwortet haben, bisher %Ln.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Who answered, byte by byte</source>
+      <translation>Wer geantwortet hat, Byte für Byte</translation>
+    </message>
+    <message numerus="yes">
+      <source>and %Ln more</source>
+      <translation>
+        <numerusform>und %Ln weiterer</numerusform>
+        <numerusform>und %Ln weitere</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Byte {place} is chosen.</source>
+      <translation>Byte {place} ist gewählt.</translation>
+    </message>
+    <message>
+      <source>Nothing yet.</source>
+      <translation>Noch nichts.</translation>
+    </message>
+    <message>
+      <source>Another peer</source>
+      <translation>Ein anderer Peer</translation>
+    </message>
+    <message>
+      <source>Hosted here</source>
+      <translation>Hier beherbergt</translation>
+    </message>
+    <message>
+      <source>Not here</source>
+      <translation>Nicht hier</translation>
+    </message>
+    <message>
+      <source>{best} best of {cells} in each layer</source>
+      <translation>die {best} besten von {cells} in jeder Schicht</translation>
+    </message>
+    <message>
+      <source>Draw a digit</source>
+      <translation>Zeichne eine Ziffer</translation>
+    </message>
+    <message>
+      <source>Draw with the mouse or a pen. Arrow keys move, Space lowers and lifts the pen.</source>
+      <translation>Zeichne mit der Maus oder einem Stift. Pfeiltasten bewegen, die Leertaste senkt und hebt den Stift.</translation>
+    </message>
+    <message>
+      <source>The compute process is starting; the model answers when it is ready.</source>
+      <translation>Der Rechenprozess startet; das Modell antwortet, wenn er bereit ist.</translation>
+    </message>
+    <message>
+      <source>The model has not answered for 15 s.</source>
+      <translation>Das Modell hat seit 15 s nicht geantwortet.</translation>
+    </message>
+    <message>
+      <source>In {time}. Step {step}.</source>
+      <translation>In {time}. Schritt {step}.</translation>
+    </message>
+    <message>
+      <source>Experts that answered</source>
+      <translation>Experten, die geantwortet haben</translation>
+    </message>
+    <message>
+      <source>They light up when you draw.</source>
+      <translation>Sie leuchten auf, wenn du zeichnest.</translation>
+    </message>
+    <message>
+      <source>Undo</source>
+      <translation>Rückgängig</translation>
+    </message>
+    <message>
+      <source>Clear</source>
+      <translation>Leeren</translation>
+    </message>
+    <message>
+      <source>What the model sees</source>
+      <translation>Was das Modell sieht</translation>
+    </message>
+    <message>
+      <source>Looks like</source>
+      <translation>Sieht aus wie eine</translation>
+    </message>
+    <message>
+      <source>What the model reads</source>
+      <translation>Was das Modell liest</translation>
+    </message>
+    <message>
+      <source>Draw a digit; the model reads it while you draw.</source>
+      <translation>Zeichne eine Ziffer; das Modell liest sie, während du zeichnest.</translation>
+    </message>
+    <message>
+      <source>{share} sure</source>
+      <translation>{share} sicher</translation>
+    </message>
+    <message>
+      <source>{answered} of {asked} answered</source>
+      <translation>{answered} von {asked} haben geantwortet</translation>
+    </message>
+    <message>
+      <source>In {time}. Step {step}; {right} right on unseen digits.</source>
+      <translation>In {time}. Schritt {step}; {right} der unbekannten Ziffern richtig.</translation>
+    </message>
+    <message>
+      <source>8 by 8 pixels, 64 numbers</source>
+      <translation>8 mal 8 Pixel, 64 Zahlen</translation>
+    </message>
+    <message>
+      <source>Mouse, pen, or arrow keys and Space</source>
+      <translation>Maus, Stift oder Pfeiltasten und Leertaste</translation>
+    </message>
+    <message>
+      <source>{inked} of 64 cells hold ink.</source>
+      <translation>{inked} von 64 Zellen enthalten Tinte.</translation>
+    </message>
+    <message>
+      <source>The model is reading</source>
+      <translation>Das Modell liest</translation>
+    </message>
+    <message>
       <source>The model is still in training: its answers can be wrong.</source>
       <translation>Das Modell wird noch trainiert: Seine Antworten können falsch sein.</translation>
     </message>
@@ -1317,20 +1387,99 @@
       <translation>Modell ausprobieren</translation>
     </message>
     <message>
-      <source>Shown as soon as the worker has told its peers.</source>
-      <translation>Erscheint, sobald der Worker seine Peers gemeldet hat.</translation>
+      <source>What the model adds appears here.</source>
+      <translation>Hier erscheint, was das Modell hinzufügt.</translation>
     </message>
     <message>
-      <source>No peer is connected yet. Hearth looks for some by itself; give the address above to a friend, or check the connection to see what is missing.</source>
-      <translation>Noch ist kein Peer verbunden. Hearth sucht von selbst welche; gib einem Freund die Adresse oben oder prüfe die Verbindung, um zu sehen, was fehlt.</translation>
+      <source>Continuation</source>
+      <translation>Fortsetzung</translation>
     </message>
     <message>
-      <source>Hearth trains alone on this PC: “Work with other peers” is off in Settings, or its worker was started by hand without a network.</source>
-      <translation>Hearth trainiert allein auf diesem PC: „Mit anderen Peers arbeiten“ ist in den Einstellungen aus, oder sein Worker wurde von Hand ohne Netzwerk gestartet.</translation>
+      <source>What the model adds. The arrow keys choose a byte, to see who answered for it.</source>
+      <translation>Was das Modell hinzufügt. Die Pfeiltasten wählen ein Byte und zeigen, wer dafür geantwortet hat.</translation>
     </message>
     <message>
-      <source>Nobody else takes part. The run on this PC goes on all the same.</source>
-      <translation>Niemand sonst macht mit. Der Lauf auf diesem PC geht trotzdem weiter.</translation>
+      <source>The model has learned nothing yet: what it adds is noise.</source>
+      <translation>Das Modell hat noch nichts gelernt: Was es hinzufügt, ist Rauschen.</translation>
+    </message>
+    <message>
+      <source>The prompt is longer than {most} characters. Shorten it; the model sees only its end.</source>
+      <translation>Die Eingabe ist länger als {most} Zeichen. Kürze sie; das Modell sieht nur ihr Ende.</translation>
+    </message>
+    <message>
+      <source>{bytes} of {wanted} bytes</source>
+      <translation>{bytes} von {wanted} Bytes</translation>
+    </message>
+    <message>
+      <source>Temperature</source>
+      <translation>Temperatur</translation>
+    </message>
+    <message>
+      <source>Stop</source>
+      <translation>Stopp</translation>
+    </message>
+    <message>
+      <source>Continue</source>
+      <translation>Fortsetzen</translation>
+    </message>
+    <message>
+      <source>They light up while the text goes on.</source>
+      <translation>Sie leuchten auf, während der Text weitergeht.</translation>
+    </message>
+    <message>
+      <source>Your prompt</source>
+      <translation>Deine Eingabe</translation>
+    </message>
+    <message>
+      <source>The model goes on where it ends. Ctrl+Enter continues, Escape stops.</source>
+      <translation>Das Modell setzt dort fort, wo sie endet. Strg+Enter setzt fort, Escape hält an.</translation>
+    </message>
+    <message>
+      <source>Length in bytes</source>
+      <translation>Länge in Bytes</translation>
+    </message>
+    <message>
+      <source>0 always takes the likeliest byte; the higher, the more surprising the text</source>
+      <translation>0 nimmt immer das wahrscheinlichste Byte; je höher, desto überraschender der Text</translation>
+    </message>
+    <message>
+      <source>{count}, stopped</source>
+      <translation>{count}, angehalten</translation>
+    </message>
+    <message>
+      <source>{count}, {rate} per second</source>
+      <translation>{count}, {rate} pro Sekunde</translation>
+    </message>
+    <message>
+      <source>{answered} of {answers} answered</source>
+      <translation>{answered} von {answers} antworteten</translation>
+    </message>
+    <message>
+      <source>Length</source>
+      <translation>Länge</translation>
+    </message>
+    <message>
+      <source>bytes</source>
+      <translation>Bytes</translation>
+    </message>
+    <message>
+      <source>step {step}</source>
+      <translation>Schritt {step}</translation>
+    </message>
+    <message>
+      <source>{bits} bits a byte on unseen text</source>
+      <translation>{bits} Bit pro Byte bei unbekanntem Text</translation>
+    </message>
+    <message>
+      <source>The compute process is starting; the text begins when it is ready.</source>
+      <translation>Der Rechenprozess startet; der Text beginnt, wenn er bereit ist.</translation>
+    </message>
+    <message numerus="yes">
+      <source>The text ends after %Ln byte(s).</source>
+      <translation>
+        <numerusform>Der Text endet nach %Ln Byte.</numerusform>
+        <numerusform>Der Text endet nach %Ln Bytes.</numerusform>
+      </translation>
     </message>
     <message>
       <source>There is no connection to check while Hearth trains alone.</source>
@@ -1339,6 +1488,65 @@
     <message>
       <source>Checks port, other peers, outside address, NAT, clock and disk.</source>
       <translation>Prüft Port, andere Peers, Außenadresse, NAT, Uhr und Festplatte.</translation>
+    </message>
+    <message>
+      <source>good</source>
+      <translation>gut</translation>
+    </message>
+    <message>
+      <source>needs a look</source>
+      <translation>bitte ansehen</translation>
+    </message>
+    <message>
+      <source>not known yet</source>
+      <translation>noch nicht bekannt</translation>
+    </message>
+    <message>
+      <source>All is as it should be.</source>
+      <translation>Alles ist, wie es sein soll.</translation>
+    </message>
+    <message>
+      <source>Check of the connection</source>
+      <translation>Prüfung der Verbindung</translation>
+    </message>
+    <message>
+      <source>Check now</source>
+      <translation>Jetzt prüfen</translation>
+    </message>
+    <message>
+      <source>Checking.</source>
+      <translation>Wird geprüft.</translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln of {all} need(s) a look.</source>
+      <translation>
+        <numerusform>%Ln von {all} solltest du dir ansehen.</numerusform>
+        <numerusform>%Ln von {all} solltest du dir ansehen.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Checked at {time}.</source>
+      <translation>Geprüft um {time}.</translation>
+    </message>
+    <message>
+      <source>Who this PC works with, and how they reach each other.</source>
+      <translation>Mit wem dieser PC arbeitet und wie sie einander erreichen.</translation>
+    </message>
+    <message>
+      <source>What leaves this PC</source>
+      <translation>Was diesen PC verlässt</translation>
+    </message>
+    <message>
+      <source>Shown as soon as the worker has told its peers.</source>
+      <translation>Erscheint, sobald der Worker seine Peers gemeldet hat.</translation>
+    </message>
+    <message>
+      <source>No peer is connected yet. Hearth looks for some by itself; give the address above to a friend, or check the connection to see what is missing.</source>
+      <translation>Noch ist kein Peer verbunden. Hearth sucht von selbst welche; gib einem Freund die Adresse oben oder prüfe die Verbindung, um zu sehen, was fehlt.</translation>
+    </message>
+    <message>
+      <source>Nobody else takes part. The run on this PC goes on all the same.</source>
+      <translation>Niemand sonst macht mit. Der Lauf auf diesem PC geht trotzdem weiter.</translation>
     </message>
     <message>
       <source>No peer fits this filter.</source>
@@ -1377,20 +1585,71 @@
       <translation>Am längsten verbunden</translation>
     </message>
     <message>
+      <source>Relayed via {peer}</source>
+      <translation>Über Relais {peer}</translation>
+    </message>
+    <message>
+      <source>Peer</source>
+      <translation>Peer</translation>
+    </message>
+    <message>
+      <source>Path</source>
+      <translation>Weg</translation>
+    </message>
+    <message>
+      <source>Round trip</source>
+      <translation>Antwortzeit</translation>
+    </message>
+    <message>
+      <source>In</source>
+      <translation>Empfangen</translation>
+    </message>
+    <message>
+      <source>Out</source>
+      <translation>Gesendet</translation>
+    </message>
+    <message>
+      <source>Faults</source>
+      <translation>Fehler</translation>
+    </message>
+    <message>
+      <source>Connected peers</source>
+      <translation>Verbundene Peers</translation>
+    </message>
+    <message>
+      <source>Filter peers</source>
+      <translation>Peers filtern</translation>
+    </message>
+    <message numerus="yes">
+      <source>peer(s)</source>
+      <translation>
+        <numerusform>Peer</numerusform>
+        <numerusform>Peers</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>of {all}</source>
+      <translation>von {all}</translation>
+    </message>
+    <message>
+      <source>none</source>
+      <translation>keine</translation>
+    </message>
+    <message>
+      <source>At 10 a peer is banned for a time.</source>
+      <translation>Bei 10 wird ein Peer eine Zeit lang ausgeschlossen.</translation>
+    </message>
+    <message>
+      <source>under 1 min</source>
+      <translation>unter 1 min</translation>
+    </message>
+    <message>
+      <source>Hearth trains alone on this PC: “Work with other peers” is off in Settings, or its worker was started by hand without a network.</source>
+      <translation>Hearth trainiert allein auf diesem PC: „Mit anderen Peers arbeiten“ ist in den Einstellungen aus, oder sein Worker wurde von Hand ohne Netzwerk gestartet.</translation>
+    </message>
+    <message>
       <source>Not known yet</source>
       <translation>Noch nicht bekannt</translation>
-    </message>
-    <message>
-      <source>good</source>
-      <translation>gut</translation>
-    </message>
-    <message>
-      <source>needs a look</source>
-      <translation>bitte ansehen</translation>
-    </message>
-    <message>
-      <source>not known yet</source>
-      <translation>noch nicht bekannt</translation>
     </message>
     <message>
       <source>Yes, direct</source>
@@ -1445,38 +1704,6 @@
       <translation>Gemessen wird, sobald ein Backbone-Peer verbunden ist.</translation>
     </message>
     <message>
-      <source>Relayed via {peer}</source>
-      <translation>Über Relais {peer}</translation>
-    </message>
-    <message>
-      <source>Peer</source>
-      <translation>Peer</translation>
-    </message>
-    <message>
-      <source>Path</source>
-      <translation>Weg</translation>
-    </message>
-    <message>
-      <source>Round trip</source>
-      <translation>Antwortzeit</translation>
-    </message>
-    <message>
-      <source>In</source>
-      <translation>Empfangen</translation>
-    </message>
-    <message>
-      <source>Out</source>
-      <translation>Gesendet</translation>
-    </message>
-    <message>
-      <source>Faults</source>
-      <translation>Fehler</translation>
-    </message>
-    <message>
-      <source>All is as it should be.</source>
-      <translation>Alles ist, wie es sein soll.</translation>
-    </message>
-    <message>
       <source>Copy: {name}</source>
       <translation>Kopieren: {name}</translation>
     </message>
@@ -1489,60 +1716,6 @@
       <translation>Von außen erreichbar: {word}</translation>
     </message>
     <message>
-      <source>Check of the connection</source>
-      <translation>Prüfung der Verbindung</translation>
-    </message>
-    <message>
-      <source>Check now</source>
-      <translation>Jetzt prüfen</translation>
-    </message>
-    <message>
-      <source>Checking.</source>
-      <translation>Wird geprüft.</translation>
-    </message>
-    <message numerus="yes">
-      <source>%Ln of {all} need(s) a look.</source>
-      <translation>
-        <numerusform>%Ln von {all} solltest du dir ansehen.</numerusform>
-        <numerusform>%Ln von {all} solltest du dir ansehen.</numerusform>
-      </translation>
-    </message>
-    <message>
-      <source>Connected peers</source>
-      <translation>Verbundene Peers</translation>
-    </message>
-    <message>
-      <source>Filter peers</source>
-      <translation>Peers filtern</translation>
-    </message>
-    <message numerus="yes">
-      <source>peer(s)</source>
-      <translation>
-        <numerusform>Peer</numerusform>
-        <numerusform>Peers</numerusform>
-      </translation>
-    </message>
-    <message>
-      <source>of {all}</source>
-      <translation>von {all}</translation>
-    </message>
-    <message>
-      <source>Who this PC works with, and how they reach each other.</source>
-      <translation>Mit wem dieser PC arbeitet und wie sie einander erreichen.</translation>
-    </message>
-    <message>
-      <source>What leaves this PC</source>
-      <translation>Was diesen PC verlässt</translation>
-    </message>
-    <message>
-      <source>none</source>
-      <translation>keine</translation>
-    </message>
-    <message>
-      <source>At 10 a peer is banned for a time.</source>
-      <translation>Bei 10 wird ein Peer eine Zeit lang ausgeschlossen.</translation>
-    </message>
-    <message>
       <source>Peer id</source>
       <translation>Peer-ID</translation>
     </message>
@@ -1553,14 +1726,6 @@
     <message>
       <source>What showed it: {step}.</source>
       <translation>Was es gezeigt hat: {step}.</translation>
-    </message>
-    <message>
-      <source>Checked at {time}.</source>
-      <translation>Geprüft um {time}.</translation>
-    </message>
-    <message>
-      <source>under 1 min</source>
-      <translation>unter 1 min</translation>
     </message>
     <message>
       <source>Peers know this PC by a key. If its disk is lost, these 24 words bring the key back, with all that it stands for (“hearth identity import”). Write them down: whoever has them can pass for this PC.</source>
@@ -1581,6 +1746,22 @@
     <message>
       <source>Hide the words</source>
       <translation>Wörter verbergen</translation>
+    </message>
+    <message>
+      <source>File</source>
+      <translation>Datei</translation>
+    </message>
+    <message>
+      <source>From a manifest's file…</source>
+      <translation>Aus der Datei eines Manifests …</translation>
+    </message>
+    <message>
+      <source>The organiser's manifest</source>
+      <translation>Das Manifest des Veranstalters</translation>
+    </message>
+    <message>
+      <source>Manifests (*.json)</source>
+      <translation>Manifeste (*.json)</translation>
     </message>
     <message>
       <source>Start Hearth when I log in</source>
@@ -1664,156 +1845,6 @@
     <message>
       <source>Take back: {names}</source>
       <translation>Zurücknehmen: {names}</translation>
-    </message>
-    <message>
-      <source>Byte {place}</source>
-      <translation>Byte {place}</translation>
-    </message>
-    <message>
-      <source>The newest byte is at the right; brighter cells had more weight.</source>
-      <translation>Das neueste Byte ist rechts; hellere Zellen hatten mehr Gewicht.</translation>
-    </message>
-    <message>
-      <source>space</source>
-      <translation>Leerzeichen</translation>
-    </message>
-    <message>
-      <source>new line</source>
-      <translation>neue Zeile</translation>
-    </message>
-    <message>
-      <source>tab</source>
-      <translation>Tabulator</translation>
-    </message>
-    <message>
-      <source>A column for every byte, a cell for every expert that was asked; the brighter, the more weight.</source>
-      <translation>Eine Spalte für jedes Byte, eine Zelle für jeden gefragten Experten; je heller, desto mehr Gewicht.</translation>
-    </message>
-    <message numerus="yes">
-      <source>Hollow cells: experts that did not answer, %Ln so far.</source>
-      <translation>
-        <numerusform>Hohle Zellen: Experten, die nicht geantwortet haben, bisher %Ln.</numerusform>
-        <numerusform>Hohle Zellen: Experten, die nicht geantwortet haben, bisher %Ln.</numerusform>
-      </translation>
-    </message>
-    <message>
-      <source>Who answered, byte by byte</source>
-      <translation>Wer geantwortet hat, Byte für Byte</translation>
-    </message>
-    <message numerus="yes">
-      <source>and %Ln more</source>
-      <translation>
-        <numerusform>und %Ln weiterer</numerusform>
-        <numerusform>und %Ln weitere</numerusform>
-      </translation>
-    </message>
-    <message>
-      <source>Byte {place} is chosen.</source>
-      <translation>Byte {place} ist gewählt.</translation>
-    </message>
-    <message>
-      <source>The model has learned nothing yet: what it adds is noise.</source>
-      <translation>Das Modell hat noch nichts gelernt: Was es hinzufügt, ist Rauschen.</translation>
-    </message>
-    <message>
-      <source>The prompt is longer than {most} characters. Shorten it; the model sees only its end.</source>
-      <translation>Die Eingabe ist länger als {most} Zeichen. Kürze sie; das Modell sieht nur ihr Ende.</translation>
-    </message>
-    <message>
-      <source>{bytes} of {wanted} bytes</source>
-      <translation>{bytes} von {wanted} Bytes</translation>
-    </message>
-    <message>
-      <source>Temperature</source>
-      <translation>Temperatur</translation>
-    </message>
-    <message>
-      <source>Stop</source>
-      <translation>Stopp</translation>
-    </message>
-    <message>
-      <source>Continue</source>
-      <translation>Fortsetzen</translation>
-    </message>
-    <message>
-      <source>They light up while the text goes on.</source>
-      <translation>Sie leuchten auf, während der Text weitergeht.</translation>
-    </message>
-    <message>
-      <source>Your prompt</source>
-      <translation>Deine Eingabe</translation>
-    </message>
-    <message>
-      <source>The model goes on where it ends. Ctrl+Enter continues, Escape stops.</source>
-      <translation>Das Modell setzt dort fort, wo sie endet. Strg+Enter setzt fort, Escape hält an.</translation>
-    </message>
-    <message>
-      <source>Length in bytes</source>
-      <translation>Länge in Bytes</translation>
-    </message>
-    <message>
-      <source>0 always takes the likeliest byte; the higher, the more surprising the text</source>
-      <translation>0 nimmt immer das wahrscheinlichste Byte; je höher, desto überraschender der Text</translation>
-    </message>
-    <message>
-      <source>{count}, stopped</source>
-      <translation>{count}, angehalten</translation>
-    </message>
-    <message>
-      <source>{count}, {rate} per second</source>
-      <translation>{count}, {rate} pro Sekunde</translation>
-    </message>
-    <message>
-      <source>{answered} of {answers} answered</source>
-      <translation>{answered} von {answers} antworteten</translation>
-    </message>
-    <message>
-      <source>Length</source>
-      <translation>Länge</translation>
-    </message>
-    <message>
-      <source>bytes</source>
-      <translation>Bytes</translation>
-    </message>
-    <message>
-      <source>step {step}</source>
-      <translation>Schritt {step}</translation>
-    </message>
-    <message>
-      <source>{bits} bits a byte on unseen text</source>
-      <translation>{bits} Bit pro Byte bei unbekanntem Text</translation>
-    </message>
-    <message>
-      <source>Nothing lent in these 7 days. The first bar appears within a minute of computing.</source>
-      <translation>In diesen 7 Tagen nichts verliehen. Der erste Balken erscheint binnen einer Minute Rechenzeit.</translation>
-    </message>
-    <message>
-      <source>Time of computing by day</source>
-      <translation>Rechenzeit nach Tagen</translation>
-    </message>
-    <message>
-      <source>It is asked again in {seconds} s.</source>
-      <translation>In {seconds} s wird wieder gefragt.</translation>
-    </message>
-    <message>
-      <source>lent, {time} of it on the GPU</source>
-      <translation>verliehen, davon {time} auf der GPU</translation>
-    </message>
-    <message>
-      <source>lent since midnight</source>
-      <translation>seit Mitternacht verliehen</translation>
-    </message>
-    <message>
-      <source>Calls served</source>
-      <translation>Bediente Aufrufe</translation>
-    </message>
-    <message>
-      <source>Text</source>
-      <translation>Text</translation>
-    </message>
-    <message>
-      <source>Energy, about</source>
-      <translation>Energie, etwa</translation>
     </message>
     <message>
       <source>Shown as soon as the worker has told its ledger.</source>
@@ -2002,37 +2033,6 @@
     <message>
       <source>Build</source>
       <translation>Stand</translation>
-    </message>
-    <message>
-      <source>{start} to {end}</source>
-      <translation>{start} bis {end}</translation>
-    </message>
-    <message>
-      <source>{all} in the last seven days; the most was {day}, {amount}.</source>
-      <translation>{all} in den letzten sieben Tagen; am meisten am {day}, {amount}.</translation>
-    </message>
-    <message>
-      <source>When this PC helps, hour by hour</source>
-      <translation>Wann dieser PC hilft, Stunde für Stunde</translation>
-    </message>
-    <message>
-      <source>still to come</source>
-      <translation>kommt noch</translation>
-    </message>
-    <message>
-      <source>Nothing in the last seven days.</source>
-      <translation>Nichts in den letzten sieben Tagen.</translation>
-    </message>
-    <message>
-      <source>The compute process is starting; the text begins when it is ready.</source>
-      <translation>Der Rechenprozess startet; der Text beginnt, wenn er bereit ist.</translation>
-    </message>
-    <message numerus="yes">
-      <source>The text ends after %Ln byte(s).</source>
-      <translation>
-        <numerusform>Der Text endet nach %Ln Byte.</numerusform>
-        <numerusform>Der Text endet nach %Ln Bytes.</numerusform>
-      </translation>
     </message>
     <message>
       <source>Hearth is not running</source>
@@ -2974,6 +2974,70 @@
       <translation>Ändere es in den Einstellungen des Systems.</translation>
     </message>
     <message>
+      <source>The worker ended the connection.</source>
+      <translation>Der Worker hat die Verbindung beendet.</translation>
+    </message>
+    <message>
+      <source>Another program answers at the place of the worker.</source>
+      <translation>Ein anderes Programm antwortet an der Stelle des Workers.</translation>
+    </message>
+    <message>
+      <source>No worker answers for this data folder.</source>
+      <translation>Kein Worker antwortet für diesen Datenordner.</translation>
+    </message>
+    <message>
+      <source>The worker is version {0}, the app {1}: quit and start Hearth again.</source>
+      <translation>Der Worker hat die Version {0}, die App {1}: Beende Hearth und starte es neu.</translation>
+    </message>
+    <message>
+      <source>The worker has not answered for {0} s.</source>
+      <translation>Der Worker hat seit {0} s nicht geantwortet.</translation>
+    </message>
+    <message>
+      <source>The app is leaving.</source>
+      <translation>Die App beendet sich.</translation>
+    </message>
+    <message>
+      <source>The worker is not connected.</source>
+      <translation>Der Worker ist nicht verbunden.</translation>
+    </message>
+    <message>
+      <source>Try again when it is.</source>
+      <translation>Versuch es erneut, wenn er es ist.</translation>
+    </message>
+    <message>
+      <source>The worker sent a line over the limit of {0} bytes.</source>
+      <translation>Der Worker sandte eine Zeile über der Grenze von {0} Bytes.</translation>
+    </message>
+    <message>
+      <source>The worker did not answer in {0} s.</source>
+      <translation>Der Worker hat in {0} s nicht geantwortet.</translation>
+    </message>
+    <message>
+      <source>Try again.</source>
+      <translation>Versuch es erneut.</translation>
+    </message>
+    <message>
+      <source>The worker did not say hello in 5 s.</source>
+      <translation>Der Worker hat sich in 5 s nicht gemeldet.</translation>
+    </message>
+    <message>
+      <source>No worker runs for this data folder.</source>
+      <translation>Für diesen Datenordner läuft kein Worker.</translation>
+    </message>
+    <message>
+      <source>The worker's address cannot be read: {0}.</source>
+      <translation>Die Adresse des Workers ist nicht lesbar: {0}.</translation>
+    </message>
+    <message>
+      <source>The worker sent something unknown ({0}).</source>
+      <translation>Der Worker sandte etwas Unbekanntes ({0}).</translation>
+    </message>
+    <message>
+      <source>The worker sent a line that is neither a reply nor an event.</source>
+      <translation>Der Worker sandte eine Zeile, die weder Antwort noch Ereignis ist.</translation>
+    </message>
+    <message>
       <source>it was killed (signal {0})</source>
       <translation>er wurde gewaltsam beendet (Signal {0})</translation>
     </message>
@@ -3042,70 +3106,6 @@
       <translation>Der Worker ließ sich nicht starten: {0} ({1}).</translation>
     </message>
     <message>
-      <source>The worker ended the connection.</source>
-      <translation>Der Worker hat die Verbindung beendet.</translation>
-    </message>
-    <message>
-      <source>Another program answers at the place of the worker.</source>
-      <translation>Ein anderes Programm antwortet an der Stelle des Workers.</translation>
-    </message>
-    <message>
-      <source>No worker answers for this data folder.</source>
-      <translation>Kein Worker antwortet für diesen Datenordner.</translation>
-    </message>
-    <message>
-      <source>The worker is version {0}, the app {1}: quit and start Hearth again.</source>
-      <translation>Der Worker hat die Version {0}, die App {1}: Beende Hearth und starte es neu.</translation>
-    </message>
-    <message>
-      <source>The worker has not answered for {0} s.</source>
-      <translation>Der Worker hat seit {0} s nicht geantwortet.</translation>
-    </message>
-    <message>
-      <source>The app is leaving.</source>
-      <translation>Die App beendet sich.</translation>
-    </message>
-    <message>
-      <source>The worker is not connected.</source>
-      <translation>Der Worker ist nicht verbunden.</translation>
-    </message>
-    <message>
-      <source>Try again when it is.</source>
-      <translation>Versuch es erneut, wenn er es ist.</translation>
-    </message>
-    <message>
-      <source>The worker sent a line over the limit of {0} bytes.</source>
-      <translation>Der Worker sandte eine Zeile über der Grenze von {0} Bytes.</translation>
-    </message>
-    <message>
-      <source>The worker did not answer in {0} s.</source>
-      <translation>Der Worker hat in {0} s nicht geantwortet.</translation>
-    </message>
-    <message>
-      <source>Try again.</source>
-      <translation>Versuch es erneut.</translation>
-    </message>
-    <message>
-      <source>The worker did not say hello in 5 s.</source>
-      <translation>Der Worker hat sich in 5 s nicht gemeldet.</translation>
-    </message>
-    <message>
-      <source>No worker runs for this data folder.</source>
-      <translation>Für diesen Datenordner läuft kein Worker.</translation>
-    </message>
-    <message>
-      <source>The worker's address cannot be read: {0}.</source>
-      <translation>Die Adresse des Workers ist nicht lesbar: {0}.</translation>
-    </message>
-    <message>
-      <source>The worker sent something unknown ({0}).</source>
-      <translation>Der Worker sandte etwas Unbekanntes ({0}).</translation>
-    </message>
-    <message>
-      <source>The worker sent a line that is neither a reply nor an event.</source>
-      <translation>Der Worker sandte eine Zeile, die weder Antwort noch Ereignis ist.</translation>
-    </message>
-    <message>
       <source>The model could not go on with this text ({0}: {1}).</source>
       <translation>Das Modell konnte diesen Text nicht fortsetzen ({0}: {1}).</translation>
     </message>
@@ -3120,18 +3120,6 @@
     <message>
       <source>Try again in a moment.</source>
       <translation>Versuch es gleich noch einmal.</translation>
-    </message>
-    <message>
-      <source>Compute does not take messages any more.</source>
-      <translation>Der Rechenprozess nimmt keine Nachrichten mehr an.</translation>
-    </message>
-    <message>
-      <source>Compute could not be started: {0}.</source>
-      <translation>Der Rechenprozess ließ sich nicht starten: {0}.</translation>
-    </message>
-    <message>
-      <source>Compute sent a {0}, which is not for the worker.</source>
-      <translation>Der Rechenprozess sandte ein {0}, das nicht für den Worker ist.</translation>
     </message>
     <message>
       <source>The model could not read this picture ({0}: {1}).</source>
@@ -3174,6 +3162,178 @@
       <translation>Der Worker hat diesen Prozess zweimal eingerichtet.</translation>
     </message>
     <message>
+      <source>it needs Hearth {0} or newer, and this is {1}.</source>
+      <translation>er braucht Hearth {0} oder neuer, und dies ist {1}.</translation>
+    </message>
+    <message>
+      <source>Update Hearth to join this run.</source>
+      <translation>Aktualisiere Hearth, um bei diesem Lauf mitzumachen.</translation>
+    </message>
+    <message>
+      <source>its grid has {0} cells a layer, and {1} are the most.</source>
+      <translation>sein Gitter hat {0} Zellen je Schicht, und {1} sind das Höchste.</translation>
+    </message>
+    <message>
+      <source>Make the grid smaller.</source>
+      <translation>Mach das Gitter kleiner.</translation>
+    </message>
+    <message>
+      <source>it asks for {0} experts of a grid with {1} cells.</source>
+      <translation>es verlangt {0} Experten eines Gitters mit {1} Zellen.</translation>
+    </message>
+    <message>
+      <source>a {0} needs `sequence`, and `heads` whose double divides `width`.</source>
+      <translation>ein {0} braucht `sequence` und `heads`, deren Doppeltes `width` teilt.</translation>
+    </message>
+    <message>
+      <source>The manifest {0} cannot be used: {1}</source>
+      <translation>Das Manifest {0} ist nicht zu gebrauchen: {1}</translation>
+    </message>
+    <message>
+      <source>an expert</source>
+      <translation>ein Experte</translation>
+    </message>
+    <message>
+      <source>width or hidden</source>
+      <translation>width oder hidden</translation>
+    </message>
+    <message>
+      <source>the trunk</source>
+      <translation>der Stamm</translation>
+    </message>
+    <message>
+      <source>width, the grid or layers</source>
+      <translation>width, das Gitter oder layers</translation>
+    </message>
+    <message>
+      <source>a batch at a layer</source>
+      <translation>ein Stapel an einer Schicht</translation>
+    </message>
+    <message>
+      <source>batch, sequence or width</source>
+      <translation>batch, sequence oder width</translation>
+    </message>
+    <message>
+      <source>{0} would take {1} GB, and {2} GB are the most.</source>
+      <translation>{0} nähme {1} GB, und {2} GB sind das Höchste.</translation>
+    </message>
+    <message>
+      <source>Lower {0}.</source>
+      <translation>Verringere {0}.</translation>
+    </message>
+    <message>
+      <source>There is no run named {0}.</source>
+      <translation>Es gibt keinen Lauf namens {0}.</translation>
+    </message>
+    <message>
+      <source>Known runs: {0}; or give a manifest's path (.json).</source>
+      <translation>Bekannte Läufe: {0}; oder gib den Pfad eines Manifests an (.json).</translation>
+    </message>
+    <message>
+      <source>The manifest {0}.json calls itself {1}.</source>
+      <translation>Das Manifest {0}.json nennt sich {1}.</translation>
+    </message>
+    <message>
+      <source>The manifest {0} cannot be used: {1}.</source>
+      <translation>Das Manifest {0} ist nicht zu gebrauchen: {1}.</translation>
+    </message>
+    <message>
+      <source>This is Hearth {0}.</source>
+      <translation>Dies ist Hearth {0}.</translation>
+    </message>
+    <message>
+      <source>The manifest {0} cannot be used: this Hearth has no {1} named {2}, only {3}.</source>
+      <translation>Das Manifest {0} ist nicht zu gebrauchen: Dieses Hearth hat kein {1} namens {2}, nur {3}.</translation>
+    </message>
+    <message>
+      <source>The manifest {0} is no file.</source>
+      <translation>Das Manifest {0} ist keine Datei.</translation>
+    </message>
+    <message>
+      <source>The manifest {0} is larger than {1} MB.</source>
+      <translation>Das Manifest {0} ist größer als {1} MB.</translation>
+    </message>
+    <message>
+      <source>The manifest {0} cannot be read: {1}.</source>
+      <translation>Das Manifest {0} ist nicht lesbar: {1}.</translation>
+    </message>
+    <message>
+      <source>Write it like mo-fr 18:00-08:00; sa,su 0:00-24:00</source>
+      <translation>Schreib sie wie mo-fr 18:00-08:00; sa,su 0:00-24:00</translation>
+    </message>
+    <message>
+      <source>“{0}” is no day.</source>
+      <translation>„{0}“ ist kein Tag.</translation>
+    </message>
+    <message>
+      <source>Days are {0}.</source>
+      <translation>Tage sind {0}.</translation>
+    </message>
+    <message>
+      <source>A schedule has at most {0} characters.</source>
+      <translation>Ein Zeitplan hat höchstens {0} Zeichen.</translation>
+    </message>
+    <message>
+      <source>“{0}” names no time.</source>
+      <translation>„{0}“ nennt keine Zeit.</translation>
+    </message>
+    <message>
+      <source>“{0}” is no span of time.</source>
+      <translation>„{0}“ ist keine Zeitspanne.</translation>
+    </message>
+    <message>
+      <source>All day is 0:00-24:00.</source>
+      <translation>Der ganze Tag ist 0:00-24:00.</translation>
+    </message>
+    <message>
+      <source>“{0}” is no span of time such as 18:00-08:00.</source>
+      <translation>„{0}“ ist keine Zeitspanne wie 18:00-08:00.</translation>
+    </message>
+    <message>
+      <source>“{0}” is no part of a schedule.</source>
+      <translation>„{0}“ ist kein Teil eines Zeitplans.</translation>
+    </message>
+    <message>
+      <source>Takes effect at the next start of the worker.</source>
+      <translation>Wirkt ab dem nächsten Start des Workers.</translation>
+    </message>
+    <message>
+      <source>Run and start</source>
+      <translation>Lauf und Start</translation>
+    </message>
+    <message>
+      <source>Idle and power</source>
+      <translation>Abwesenheit und Strom</translation>
+    </message>
+    <message>
+      <source>Programs and games</source>
+      <translation>Programme und Spiele</translation>
+    </message>
+    <message>
+      <source>Network</source>
+      <translation>Netzwerk</translation>
+    </message>
+    <message>
+      <source>Schedule</source>
+      <translation>Zeitplan</translation>
+    </message>
+    <message>
+      <source>Energy</source>
+      <translation>Energie</translation>
+    </message>
+    <message>
+      <source>There is no setting named {0}.</source>
+      <translation>Es gibt keine Einstellung namens {0}.</translation>
+    </message>
+    <message>
+      <source>A setting cannot have this value: {0}.</source>
+      <translation>Eine Einstellung kann diesen Wert nicht haben: {0}.</translation>
+    </message>
+    <message>
+      <source>{0} and {1} more</source>
+      <translation>{0} und {1} weitere</translation>
+    </message>
+    <message>
       <source>Nobody has measured it yet; a connected backbone peer does.</source>
       <translation>Noch hat es niemand gemessen; ein verbundener Backbone-Peer tut es.</translation>
     </message>
@@ -3202,14 +3362,6 @@
       <translation>Außenadresse</translation>
     </message>
     <message>
-      <source>{0} s against other peers</source>
-      <translation>{0} s gegenüber anderen Peers</translation>
-    </message>
-    <message>
-      <source>Set this PC's clock, best by network time: other peers refuse records from a wrong time.</source>
-      <translation>Stelle die Uhr dieses PCs, am besten nach der Netzwerkzeit: Andere Peers lehnen Einträge mit falscher Zeit ab.</translation>
-    </message>
-    <message>
       <source>{0} free at {1}</source>
       <translation>{0} frei in {1}</translation>
     </message>
@@ -3232,6 +3384,14 @@
     <message>
       <source>It works all the same; a backbone peer that relays makes it faster.</source>
       <translation>Es geht trotzdem; ein Backbone-Peer, der vermittelt, macht es schneller.</translation>
+    </message>
+    <message>
+      <source>{0} s against other peers</source>
+      <translation>{0} s gegenüber anderen Peers</translation>
+    </message>
+    <message>
+      <source>Set this PC's clock, best by network time: other peers refuse records from a wrong time.</source>
+      <translation>Stelle die Uhr dieses PCs, am besten nach der Netzwerkzeit: Andere Peers lehnen Einträge mit falscher Zeit ab.</translation>
     </message>
     <message>
       <source>dial-out only</source>
@@ -3354,90 +3514,6 @@
       <translation>Mach den Ordner beschreibbar oder wähle mit --data-dir einen anderen.</translation>
     </message>
     <message>
-      <source>its grid has {0} cells a layer, and {1} are the most.</source>
-      <translation>sein Gitter hat {0} Zellen je Schicht, und {1} sind das Höchste.</translation>
-    </message>
-    <message>
-      <source>Make the grid smaller.</source>
-      <translation>Mach das Gitter kleiner.</translation>
-    </message>
-    <message>
-      <source>it asks for {0} experts of a grid with {1} cells.</source>
-      <translation>es verlangt {0} Experten eines Gitters mit {1} Zellen.</translation>
-    </message>
-    <message>
-      <source>a {0} needs `sequence`, and `heads` whose double divides `width`.</source>
-      <translation>ein {0} braucht `sequence` und `heads`, deren Doppeltes `width` teilt.</translation>
-    </message>
-    <message>
-      <source>The manifest {0} cannot be used: {1}</source>
-      <translation>Das Manifest {0} ist nicht zu gebrauchen: {1}</translation>
-    </message>
-    <message>
-      <source>an expert</source>
-      <translation>ein Experte</translation>
-    </message>
-    <message>
-      <source>width or hidden</source>
-      <translation>width oder hidden</translation>
-    </message>
-    <message>
-      <source>the trunk</source>
-      <translation>der Stamm</translation>
-    </message>
-    <message>
-      <source>width, the grid or layers</source>
-      <translation>width, das Gitter oder layers</translation>
-    </message>
-    <message>
-      <source>a batch at a layer</source>
-      <translation>ein Stapel an einer Schicht</translation>
-    </message>
-    <message>
-      <source>batch, sequence or width</source>
-      <translation>batch, sequence oder width</translation>
-    </message>
-    <message>
-      <source>{0} would take {1} GB, and {2} GB are the most.</source>
-      <translation>{0} nähme {1} GB, und {2} GB sind das Höchste.</translation>
-    </message>
-    <message>
-      <source>Lower {0}.</source>
-      <translation>Verringere {0}.</translation>
-    </message>
-    <message>
-      <source>There is no run named {0}.</source>
-      <translation>Es gibt keinen Lauf namens {0}.</translation>
-    </message>
-    <message>
-      <source>Known runs: {0}; or give a manifest's path (.json).</source>
-      <translation>Bekannte Läufe: {0}; oder gib den Pfad eines Manifests an (.json).</translation>
-    </message>
-    <message>
-      <source>The manifest {0}.json calls itself {1}.</source>
-      <translation>Das Manifest {0}.json nennt sich {1}.</translation>
-    </message>
-    <message>
-      <source>The manifest {0} cannot be used: {1}.</source>
-      <translation>Das Manifest {0} ist nicht zu gebrauchen: {1}.</translation>
-    </message>
-    <message>
-      <source>The manifest {0} cannot be used: this Hearth has no {1} named {2}, only {3}.</source>
-      <translation>Das Manifest {0} ist nicht zu gebrauchen: Dieses Hearth hat kein {1} namens {2}, nur {3}.</translation>
-    </message>
-    <message>
-      <source>The manifest {0} is no file.</source>
-      <translation>Das Manifest {0} ist keine Datei.</translation>
-    </message>
-    <message>
-      <source>The manifest {0} is larger than {1} MB.</source>
-      <translation>Das Manifest {0} ist größer als {1} MB.</translation>
-    </message>
-    <message>
-      <source>The manifest {0} cannot be read: {1}.</source>
-      <translation>Das Manifest {0} ist nicht lesbar: {1}.</translation>
-    </message>
-    <message>
       <source>a backbone peer that this PC writes to dialled it; that strangers can is not certain</source>
       <translation>ein Backbone-Peer, dem dieser PC schreibt, hat ihn erreicht; ob Fremde es können, ist nicht gewiss</translation>
     </message>
@@ -3470,92 +3546,16 @@
       <translation>Peer {0} vermittelt</translation>
     </message>
     <message>
-      <source>Any time</source>
-      <translation>Jederzeit</translation>
+      <source>Compute does not take messages any more.</source>
+      <translation>Der Rechenprozess nimmt keine Nachrichten mehr an.</translation>
     </message>
     <message>
-      <source>It is not one of the times that you chose for {0}.</source>
-      <translation>Jetzt ist keine der Zeiten, die du für {0} gewählt hast.</translation>
+      <source>Compute could not be started: {0}.</source>
+      <translation>Der Rechenprozess ließ sich nicht starten: {0}.</translation>
     </message>
     <message>
-      <source>None chosen</source>
-      <translation>Keine gewählt</translation>
-    </message>
-    <message>
-      <source>Stops for {0}</source>
-      <translation>Hält an für {0}</translation>
-    </message>
-    <message>
-      <source>The GPU stops for {0}</source>
-      <translation>Die GPU hält an für {0}</translation>
-    </message>
-    <message>
-      <source>this PC</source>
-      <translation>diesen PC</translation>
-    </message>
-    <message>
-      <source>the GPU</source>
-      <translation>die GPU</translation>
-    </message>
-    <message>
-      <source>{0} runs, which is to have {1} to itself.</source>
-      <translation>{0} läuft und soll {1} für sich haben.</translation>
-    </message>
-    <message>
-      <source>A program that is to have {0} to itself ran a moment ago.</source>
-      <translation>Eben lief noch ein Programm, das {0} für sich haben soll.</translation>
-    </message>
-    <message>
-      <source>Goes on when {0} has ended.</source>
-      <translation>Geht weiter, wenn {0} beendet ist.</translation>
-    </message>
-    <message>
-      <source>It cannot be measured how long you have been away.</source>
-      <translation>Es lässt sich nicht messen, wie lange du weg bist.</translation>
-    </message>
-    <message>
-      <source>Goes on in {0} if it stays so.</source>
-      <translation>Geht in {0} weiter, wenn es so bleibt.</translation>
-    </message>
-    <message>
-      <source>Starts at {0}.</source>
-      <translation>Startet um {0}.</translation>
-    </message>
-    <message>
-      <source>Starts when you choose other times in Settings.</source>
-      <translation>Startet, wenn du in den Einstellungen andere Zeiten wählst.</translation>
-    </message>
-    <message>
-      <source>Stops for programs that you choose</source>
-      <translation>Hält an für Programme, die du wählst</translation>
-    </message>
-    <message>
-      <source>Unknown</source>
-      <translation>Unbekannt</translation>
-    </message>
-    <message>
-      <source>On until {0}</source>
-      <translation>An bis {0}</translation>
-    </message>
-    <message>
-      <source>On</source>
-      <translation>An</translation>
-    </message>
-    <message>
-      <source>Off until {0}</source>
-      <translation>Aus bis {0}</translation>
-    </message>
-    <message>
-      <source>Off</source>
-      <translation>Aus</translation>
-    </message>
-    <message>
-      <source>{0} runs</source>
-      <translation>{0} läuft</translation>
-    </message>
-    <message>
-      <source>None of them runs</source>
-      <translation>Keines davon läuft</translation>
+      <source>Compute sent a {0}, which is not for the worker.</source>
+      <translation>Der Rechenprozess sandte ein {0}, das nicht für den Worker ist.</translation>
     </message>
     <message>
       <source>This PC is training {0}.</source>
@@ -3690,6 +3690,82 @@
       <translation>Geht weiter, bis du „Pause“ drückst.</translation>
     </message>
     <message>
+      <source>systemd ends compute beyond {0} (a control group)</source>
+      <translation>systemd beendet den Rechenprozess über {0} (eine Kontrollgruppe)</translation>
+    </message>
+    <message>
+      <source>the kernel ends compute beyond {0} (a control group)</source>
+      <translation>der Kernel beendet den Rechenprozess über {0} (eine Kontrollgruppe)</translation>
+    </message>
+    <message>
+      <source>This system has no control groups of version 2.</source>
+      <translation>Dieses System hat keine Kontrollgruppen der Version 2.</translation>
+    </message>
+    <message>
+      <source>No memory is to be divided here.</source>
+      <translation>Hier ist kein Speicher aufzuteilen.</translation>
+    </message>
+    <message>
+      <source>Other programs are in this control group, which is not Hearth's own.</source>
+      <translation>In dieser Kontrollgruppe sind andere Programme; sie ist nicht Hearths eigene.</translation>
+    </message>
+    <message>
+      <source>The memory of {0} is bounded by {1} bytes, not by {2}.</source>
+      <translation>Der Speicher von {0} ist auf {1} Bytes begrenzt, nicht auf {2}.</translation>
+    </message>
+    <message>
+      <source>systemd did not move the process.</source>
+      <translation>systemd hat den Prozess nicht verschoben.</translation>
+    </message>
+    <message>
+      <source>Compute took {0} MB of memory, and Hearth may use {1} MB in all.</source>
+      <translation>Der Rechenprozess nahm {0} MB Speicher, und Hearth darf insgesamt {1} MB benutzen.</translation>
+    </message>
+    <message>
+      <source>It was ended, nothing is lost, and it comes back smaller.</source>
+      <translation>Er wurde beendet, nichts ist verloren, und er kommt kleiner zurück.</translation>
+    </message>
+    <message>
+      <source>Settings allow more.</source>
+      <translation>Die Einstellungen erlauben mehr.</translation>
+    </message>
+    <message>
+      <source>the kernel gives compute no more than {0} (RLIMIT_DATA)</source>
+      <translation>der Kernel gibt dem Rechenprozess nicht mehr als {0} (RLIMIT_DATA)</translation>
+    </message>
+    <message>
+      <source>The system ended compute, as it took far more memory than the {0} that it may use.</source>
+      <translation>Das System hat den Rechenprozess beendet, weil er weit mehr Speicher nahm als die {0}, die er benutzen darf.</translation>
+    </message>
+    <message>
+      <source>It goes on from its last checkpoint, and comes back smaller.</source>
+      <translation>Er geht vom letzten Sicherungspunkt weiter und kommt kleiner zurück.</translation>
+    </message>
+    <message>
+      <source>Hearth alone keeps to it</source>
+      <translation>Nur Hearth selbst hält es ein</translation>
+    </message>
+    <message>
+      <source>Windows gives compute no more than {0} (a job)</source>
+      <translation>Windows gibt dem Rechenprozess nicht mehr als {0} (ein Job)</translation>
+    </message>
+    <message>
+      <source>Windows makes no job.</source>
+      <translation>Windows macht keinen Job.</translation>
+    </message>
+    <message>
+      <source>Windows does not let compute be put into a job.</source>
+      <translation>Windows lässt den Rechenprozess nicht in einen Job.</translation>
+    </message>
+    <message>
+      <source>Windows bounds no memory by a job.</source>
+      <translation>Windows begrenzt keinen Speicher durch einen Job.</translation>
+    </message>
+    <message>
+      <source>Windows does not put compute into a job.</source>
+      <translation>Windows steckt den Rechenprozess nicht in einen Job.</translation>
+    </message>
+    <message>
       <source>{0} is too hot or takes too much power{1}.</source>
       <translation>{0} ist zu heiß oder braucht zu viel Leistung{1}.</translation>
     </message>
@@ -3790,10 +3866,6 @@
       <translation>Keine Grenze</translation>
     </message>
     <message>
-      <source>Energy</source>
-      <translation>Energie</translation>
-    </message>
-    <message>
       <source>{0} this month</source>
       <translation>{0} in diesem Monat</translation>
     </message>
@@ -3812,10 +3884,6 @@
     <message>
       <source>Stops on metered networks</source>
       <translation>Hält in getakteten Netzwerken an</translation>
-    </message>
-    <message>
-      <source>Network</source>
-      <translation>Netzwerk</translation>
     </message>
     <message>
       <source>Goes on when this PC is on another network.</source>
@@ -4014,6 +4082,94 @@
       <translation> (ausgefallen)</translation>
     </message>
     <message>
+      <source>Any time</source>
+      <translation>Jederzeit</translation>
+    </message>
+    <message>
+      <source>It is not one of the times that you chose for {0}.</source>
+      <translation>Jetzt ist keine der Zeiten, die du für {0} gewählt hast.</translation>
+    </message>
+    <message>
+      <source>None chosen</source>
+      <translation>Keine gewählt</translation>
+    </message>
+    <message>
+      <source>Stops for {0}</source>
+      <translation>Hält an für {0}</translation>
+    </message>
+    <message>
+      <source>The GPU stops for {0}</source>
+      <translation>Die GPU hält an für {0}</translation>
+    </message>
+    <message>
+      <source>this PC</source>
+      <translation>diesen PC</translation>
+    </message>
+    <message>
+      <source>the GPU</source>
+      <translation>die GPU</translation>
+    </message>
+    <message>
+      <source>{0} runs, which is to have {1} to itself.</source>
+      <translation>{0} läuft und soll {1} für sich haben.</translation>
+    </message>
+    <message>
+      <source>A program that is to have {0} to itself ran a moment ago.</source>
+      <translation>Eben lief noch ein Programm, das {0} für sich haben soll.</translation>
+    </message>
+    <message>
+      <source>Goes on when {0} has ended.</source>
+      <translation>Geht weiter, wenn {0} beendet ist.</translation>
+    </message>
+    <message>
+      <source>It cannot be measured how long you have been away.</source>
+      <translation>Es lässt sich nicht messen, wie lange du weg bist.</translation>
+    </message>
+    <message>
+      <source>Goes on in {0} if it stays so.</source>
+      <translation>Geht in {0} weiter, wenn es so bleibt.</translation>
+    </message>
+    <message>
+      <source>Starts at {0}.</source>
+      <translation>Startet um {0}.</translation>
+    </message>
+    <message>
+      <source>Starts when you choose other times in Settings.</source>
+      <translation>Startet, wenn du in den Einstellungen andere Zeiten wählst.</translation>
+    </message>
+    <message>
+      <source>Stops for programs that you choose</source>
+      <translation>Hält an für Programme, die du wählst</translation>
+    </message>
+    <message>
+      <source>Unknown</source>
+      <translation>Unbekannt</translation>
+    </message>
+    <message>
+      <source>On until {0}</source>
+      <translation>An bis {0}</translation>
+    </message>
+    <message>
+      <source>On</source>
+      <translation>An</translation>
+    </message>
+    <message>
+      <source>Off until {0}</source>
+      <translation>Aus bis {0}</translation>
+    </message>
+    <message>
+      <source>Off</source>
+      <translation>Aus</translation>
+    </message>
+    <message>
+      <source>{0} runs</source>
+      <translation>{0} läuft</translation>
+    </message>
+    <message>
+      <source>None of them runs</source>
+      <translation>Keines davon läuft</translation>
+    </message>
+    <message>
       <source>Continues when you plug it in.</source>
       <translation>Geht weiter, wenn du ihn an den Strom anschließt.</translation>
     </message>
@@ -4096,10 +4252,6 @@
     <message>
       <source>A moment ago it could not be measured how long you have been away.</source>
       <translation>Eben ließ sich nicht messen, wie lange du weg bist.</translation>
-    </message>
-    <message>
-      <source>Schedule</source>
-      <translation>Zeitplan</translation>
     </message>
     <message>
       <source>Exclusive programs</source>
@@ -4252,42 +4404,6 @@
     <message>
       <source>On battery</source>
       <translation>Auf Akku</translation>
-    </message>
-    <message>
-      <source>Write it like mo-fr 18:00-08:00; sa,su 0:00-24:00</source>
-      <translation>Schreib sie wie mo-fr 18:00-08:00; sa,su 0:00-24:00</translation>
-    </message>
-    <message>
-      <source>“{0}” is no day.</source>
-      <translation>„{0}“ ist kein Tag.</translation>
-    </message>
-    <message>
-      <source>Days are {0}.</source>
-      <translation>Tage sind {0}.</translation>
-    </message>
-    <message>
-      <source>A schedule has at most {0} characters.</source>
-      <translation>Ein Zeitplan hat höchstens {0} Zeichen.</translation>
-    </message>
-    <message>
-      <source>“{0}” names no time.</source>
-      <translation>„{0}“ nennt keine Zeit.</translation>
-    </message>
-    <message>
-      <source>“{0}” is no span of time.</source>
-      <translation>„{0}“ ist keine Zeitspanne.</translation>
-    </message>
-    <message>
-      <source>All day is 0:00-24:00.</source>
-      <translation>Der ganze Tag ist 0:00-24:00.</translation>
-    </message>
-    <message>
-      <source>“{0}” is no span of time such as 18:00-08:00.</source>
-      <translation>„{0}“ ist keine Zeitspanne wie 18:00-08:00.</translation>
-    </message>
-    <message>
-      <source>“{0}” is no part of a schedule.</source>
-      <translation>„{0}“ ist kein Teil eines Zeitplans.</translation>
     </message>
     <message>
       <source>This system has no function {0}.</source>
@@ -4666,32 +4782,28 @@
       <translation>Windows sagt zu wenig über die Sitzung.</translation>
     </message>
     <message>
-      <source>{0} and {1} more</source>
-      <translation>{0} und {1} weitere</translation>
+      <source>Only {0} experts are trained here: the states of more do not fit into the {1} of disk space that you allow Hearth.</source>
+      <translation>Nur {0} Experten werden hier trainiert: Die Stände von mehr passen nicht in die {1} Speicherplatz, die du Hearth erlaubst.</translation>
     </message>
     <message>
-      <source>Takes effect at the next start of the worker.</source>
-      <translation>Wirkt ab dem nächsten Start des Workers.</translation>
+      <source>Nothing is lost; allow more in Settings.</source>
+      <translation>Nichts geht verloren; erlaube in den Einstellungen mehr.</translation>
     </message>
     <message>
-      <source>Run and start</source>
-      <translation>Lauf und Start</translation>
+      <source>there is no room for it in the disk space that Hearth may use.</source>
+      <translation>im Speicherplatz, den Hearth nutzen darf, ist kein Platz dafür.</translation>
     </message>
     <message>
-      <source>Idle and power</source>
-      <translation>Abwesenheit und Strom</translation>
+      <source>See Settings.</source>
+      <translation>Siehe Einstellungen.</translation>
     </message>
     <message>
-      <source>Programs and games</source>
-      <translation>Programme und Spiele</translation>
+      <source>there is no room for it on this disk.</source>
+      <translation>auf diesem Datenträger ist kein Platz dafür.</translation>
     </message>
     <message>
-      <source>There is no setting named {0}.</source>
-      <translation>Es gibt keine Einstellung namens {0}.</translation>
-    </message>
-    <message>
-      <source>A setting cannot have this value: {0}.</source>
-      <translation>Eine Einstellung kann diesen Wert nicht haben: {0}.</translation>
+      <source>Free some space there.</source>
+      <translation>Mach dort etwas Platz frei.</translation>
     </message>
     <message>
       <source>The settings file had impossible values for {0}: the defaults are in use for them.{1}</source>
@@ -4770,114 +4882,6 @@
       <translation>Die anderen rechnet der Prozessor.</translation>
     </message>
     <message>
-      <source>Settings allow more.</source>
-      <translation>Die Einstellungen erlauben mehr.</translation>
-    </message>
-    <message>
-      <source>the kernel gives compute no more than {0} (RLIMIT_DATA)</source>
-      <translation>der Kernel gibt dem Rechenprozess nicht mehr als {0} (RLIMIT_DATA)</translation>
-    </message>
-    <message>
-      <source>The system ended compute, as it took far more memory than the {0} that it may use.</source>
-      <translation>Das System hat den Rechenprozess beendet, weil er weit mehr Speicher nahm als die {0}, die er benutzen darf.</translation>
-    </message>
-    <message>
-      <source>It goes on from its last checkpoint, and comes back smaller.</source>
-      <translation>Er geht vom letzten Sicherungspunkt weiter und kommt kleiner zurück.</translation>
-    </message>
-    <message>
-      <source>Hearth alone keeps to it</source>
-      <translation>Nur Hearth selbst hält es ein</translation>
-    </message>
-    <message>
-      <source>systemd ends compute beyond {0} (a control group)</source>
-      <translation>systemd beendet den Rechenprozess über {0} (eine Kontrollgruppe)</translation>
-    </message>
-    <message>
-      <source>the kernel ends compute beyond {0} (a control group)</source>
-      <translation>der Kernel beendet den Rechenprozess über {0} (eine Kontrollgruppe)</translation>
-    </message>
-    <message>
-      <source>This system has no control groups of version 2.</source>
-      <translation>Dieses System hat keine Kontrollgruppen der Version 2.</translation>
-    </message>
-    <message>
-      <source>No memory is to be divided here.</source>
-      <translation>Hier ist kein Speicher aufzuteilen.</translation>
-    </message>
-    <message>
-      <source>Other programs are in this control group, which is not Hearth's own.</source>
-      <translation>In dieser Kontrollgruppe sind andere Programme; sie ist nicht Hearths eigene.</translation>
-    </message>
-    <message>
-      <source>The memory of {0} is bounded by {1} bytes, not by {2}.</source>
-      <translation>Der Speicher von {0} ist auf {1} Bytes begrenzt, nicht auf {2}.</translation>
-    </message>
-    <message>
-      <source>systemd did not move the process.</source>
-      <translation>systemd hat den Prozess nicht verschoben.</translation>
-    </message>
-    <message>
-      <source>The installed PyTorch computes on the processor only.</source>
-      <translation>Das installierte PyTorch rechnet nur auf dem Prozessor.</translation>
-    </message>
-    <message>
-      <source>Whether it can be used shows when compute has been started.</source>
-      <translation>Ob sie sich benutzen lässt, zeigt sich, wenn das Rechnen gestartet ist.</translation>
-    </message>
-    <message>
-      <source>You switched it off in Settings.</source>
-      <translation>Du hast sie in den Einstellungen ausgeschaltet.</translation>
-    </message>
-    <message>
-      <source>The processor is faster for this run</source>
-      <translation>Der Prozessor ist für diesen Lauf schneller</translation>
-    </message>
-    <message>
-      <source>Another graphics processor computes</source>
-      <translation>Eine andere Grafikkarte rechnet</translation>
-    </message>
-    <message>
-      <source>Only {0} experts are trained here: the states of more do not fit into the {1} of disk space that you allow Hearth.</source>
-      <translation>Nur {0} Experten werden hier trainiert: Die Stände von mehr passen nicht in die {1} Speicherplatz, die du Hearth erlaubst.</translation>
-    </message>
-    <message>
-      <source>Nothing is lost; allow more in Settings.</source>
-      <translation>Nichts geht verloren; erlaube in den Einstellungen mehr.</translation>
-    </message>
-    <message>
-      <source>there is no room for it in the disk space that Hearth may use.</source>
-      <translation>im Speicherplatz, den Hearth nutzen darf, ist kein Platz dafür.</translation>
-    </message>
-    <message>
-      <source>See Settings.</source>
-      <translation>Siehe Einstellungen.</translation>
-    </message>
-    <message>
-      <source>there is no room for it on this disk.</source>
-      <translation>auf diesem Datenträger ist kein Platz dafür.</translation>
-    </message>
-    <message>
-      <source>Free some space there.</source>
-      <translation>Mach dort etwas Platz frei.</translation>
-    </message>
-    <message>
-      <source>Compute took {0} MB of memory, and Hearth may use {1} MB in all.</source>
-      <translation>Der Rechenprozess nahm {0} MB Speicher, und Hearth darf insgesamt {1} MB benutzen.</translation>
-    </message>
-    <message>
-      <source>It was ended, nothing is lost, and it comes back smaller.</source>
-      <translation>Er wurde beendet, nichts ist verloren, und er kommt kleiner zurück.</translation>
-    </message>
-    <message>
-      <source>Nothing is paused.</source>
-      <translation>Nichts ist pausiert.</translation>
-    </message>
-    <message>
-      <source>Your choice holds, but only until Hearth ends.</source>
-      <translation>Deine Wahl gilt, aber nur, bis Hearth endet.</translation>
-    </message>
-    <message>
       <source>The model did not answer within {0} s.</source>
       <translation>Das Modell hat in {0} s nicht geantwortet.</translation>
     </message>
@@ -4954,24 +4958,32 @@
       <translation>Frage einen anderen Peer.</translation>
     </message>
     <message>
-      <source>Windows gives compute no more than {0} (a job)</source>
-      <translation>Windows gibt dem Rechenprozess nicht mehr als {0} (ein Job)</translation>
+      <source>The installed PyTorch computes on the processor only.</source>
+      <translation>Das installierte PyTorch rechnet nur auf dem Prozessor.</translation>
     </message>
     <message>
-      <source>Windows makes no job.</source>
-      <translation>Windows macht keinen Job.</translation>
+      <source>Whether it can be used shows when compute has been started.</source>
+      <translation>Ob sie sich benutzen lässt, zeigt sich, wenn das Rechnen gestartet ist.</translation>
     </message>
     <message>
-      <source>Windows does not let compute be put into a job.</source>
-      <translation>Windows lässt den Rechenprozess nicht in einen Job.</translation>
+      <source>You switched it off in Settings.</source>
+      <translation>Du hast sie in den Einstellungen ausgeschaltet.</translation>
     </message>
     <message>
-      <source>Windows bounds no memory by a job.</source>
-      <translation>Windows begrenzt keinen Speicher durch einen Job.</translation>
+      <source>The processor is faster for this run</source>
+      <translation>Der Prozessor ist für diesen Lauf schneller</translation>
     </message>
     <message>
-      <source>Windows does not put compute into a job.</source>
-      <translation>Windows steckt den Rechenprozess nicht in einen Job.</translation>
+      <source>Another graphics processor computes</source>
+      <translation>Eine andere Grafikkarte rechnet</translation>
+    </message>
+    <message>
+      <source>Nothing is paused.</source>
+      <translation>Nichts ist pausiert.</translation>
+    </message>
+    <message>
+      <source>Your choice holds, but only until Hearth ends.</source>
+      <translation>Deine Wahl gilt, aber nur, bis Hearth endet.</translation>
     </message>
     <message>
       <source>The curve begins anew.</source>
@@ -5016,6 +5028,18 @@
     <message>
       <source>Until then this PC works alone.</source>
       <translation>Bis dahin arbeitet dieser PC allein.</translation>
+    </message>
+    <message>
+      <source>control.other_version</source>
+      <translation>Dieser Worker spricht Version {worker:digits} des Steuerprotokolls, du sprichst {client:digits}. Beende Hearth überall und starte es neu.</translation>
+    </message>
+    <message>
+      <source>control.wrong_token</source>
+      <translation>Das Token ist falsch: Es gehört zu einem anderen Worker. Starte Hearth neu.</translation>
+    </message>
+    <message>
+      <source>list.more</source>
+      <translation>{names} und {more:count} weitere</translation>
     </message>
     <message>
       <source>a backbone peer</source>
@@ -5128,18 +5152,6 @@
     <message>
       <source>Python's reference</source>
       <translation>Python-Referenz</translation>
-    </message>
-    <message>
-      <source>it needs Hearth {0} or newer, and this is {1}.</source>
-      <translation>er braucht Hearth {0} oder neuer, und dies ist {1}.</translation>
-    </message>
-    <message>
-      <source>Update Hearth to join this run.</source>
-      <translation>Aktualisiere Hearth, um bei diesem Lauf mitzumachen.</translation>
-    </message>
-    <message>
-      <source>This is Hearth {0}.</source>
-      <translation>Dies ist Hearth {0}.</translation>
     </message>
   </context>
 </TS>

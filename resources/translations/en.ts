@@ -32,38 +32,10 @@
       </translation>
     </message>
     <message numerus="yes">
-      <source>%Ln expert(s) answered. Chosen cell: {cell}</source>
+      <source>%Ln sample(s)</source>
       <translation>
-        <numerusform>%Ln expert answered. Chosen cell: {cell}</numerusform>
-        <numerusform>%Ln experts answered. Chosen cell: {cell}</numerusform>
-      </translation>
-    </message>
-    <message numerus="yes">
-      <source>%Ln expert(s)</source>
-      <translation>
-        <numerusform>%Ln expert</numerusform>
-        <numerusform>%Ln experts</numerusform>
-      </translation>
-    </message>
-    <message numerus="yes">
-      <source>%Ln thread(s)</source>
-      <translation>
-        <numerusform>%Ln thread</numerusform>
-        <numerusform>%Ln threads</numerusform>
-      </translation>
-    </message>
-    <message numerus="yes">
-      <source>hosted by %Ln other peer(s)</source>
-      <translation>
-        <numerusform>hosted by %Ln other peer</numerusform>
-        <numerusform>hosted by %Ln other peers</numerusform>
-      </translation>
-    </message>
-    <message numerus="yes">
-      <source>%Ln update(s)</source>
-      <translation>
-        <numerusform>%Ln update</numerusform>
-        <numerusform>%Ln updates</numerusform>
+        <numerusform>%Ln sample</numerusform>
+        <numerusform>%Ln samples</numerusform>
       </translation>
     </message>
     <message numerus="yes">
@@ -71,6 +43,20 @@
       <translation>
         <numerusform>%Ln call</numerusform>
         <numerusform>%Ln calls</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln time(s)</source>
+      <translation>
+        <numerusform>%Ln time</numerusform>
+        <numerusform>%Ln times</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln expert(s)</source>
+      <translation>
+        <numerusform>%Ln expert</numerusform>
+        <numerusform>%Ln experts</numerusform>
       </translation>
     </message>
     <message numerus="yes">
@@ -88,17 +74,38 @@
       </translation>
     </message>
     <message numerus="yes">
-      <source>%Ln sample(s)</source>
+      <source>hosted by %Ln other peer(s)</source>
       <translation>
-        <numerusform>%Ln sample</numerusform>
-        <numerusform>%Ln samples</numerusform>
+        <numerusform>hosted by %Ln other peer</numerusform>
+        <numerusform>hosted by %Ln other peers</numerusform>
       </translation>
     </message>
     <message numerus="yes">
-      <source>%Ln time(s)</source>
+      <source>%Ln update(s)</source>
       <translation>
-        <numerusform>%Ln time</numerusform>
-        <numerusform>%Ln times</numerusform>
+        <numerusform>%Ln update</numerusform>
+        <numerusform>%Ln updates</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln thread(s)</source>
+      <translation>
+        <numerusform>%Ln thread</numerusform>
+        <numerusform>%Ln threads</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>Copied %Ln line(s).</source>
+      <translation>
+        <numerusform>Copied %Ln line.</numerusform>
+        <numerusform>Copied %Ln lines.</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln expert(s) answered. Chosen cell: {cell}</source>
+      <translation>
+        <numerusform>%Ln expert answered. Chosen cell: {cell}</numerusform>
+        <numerusform>%Ln experts answered. Chosen cell: {cell}</numerusform>
       </translation>
     </message>
     <message numerus="yes">
@@ -113,34 +120,6 @@
       <translation>
         <numerusform>{missing} of %Ln expert is not on this PC; it took no part.</numerusform>
         <numerusform>{missing} of %Ln experts are not on this PC; none of them took part.</numerusform>
-      </translation>
-    </message>
-    <message numerus="yes">
-      <source>Copied %Ln line(s).</source>
-      <translation>
-        <numerusform>Copied %Ln line.</numerusform>
-        <numerusform>Copied %Ln lines.</numerusform>
-      </translation>
-    </message>
-    <message numerus="yes">
-      <source>%Ln of {all} need(s) a look.</source>
-      <translation>
-        <numerusform>%Ln of {all} needs a look.</numerusform>
-        <numerusform>%Ln of {all} need a look.</numerusform>
-      </translation>
-    </message>
-    <message numerus="yes">
-      <source>peer(s)</source>
-      <translation>
-        <numerusform>peer</numerusform>
-        <numerusform>peers</numerusform>
-      </translation>
-    </message>
-    <message numerus="yes">
-      <source>This PC has %Ln core(s).</source>
-      <translation>
-        <numerusform>This PC has %Ln core.</numerusform>
-        <numerusform>This PC has %Ln cores.</numerusform>
       </translation>
     </message>
     <message numerus="yes">
@@ -162,6 +141,27 @@
       <translation>
         <numerusform>The text ends after %Ln byte.</numerusform>
         <numerusform>The text ends after %Ln bytes.</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln of {all} need(s) a look.</source>
+      <translation>
+        <numerusform>%Ln of {all} needs a look.</numerusform>
+        <numerusform>%Ln of {all} need a look.</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>peer(s)</source>
+      <translation>
+        <numerusform>peer</numerusform>
+        <numerusform>peers</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>This PC has %Ln core(s).</source>
+      <translation>
+        <numerusform>This PC has %Ln core.</numerusform>
+        <numerusform>This PC has %Ln cores.</numerusform>
       </translation>
     </message>
     <message numerus="yes">
@@ -212,6 +212,21 @@
         <numerusform>No rule stops anything; %Ln of {all} is not known.</numerusform>
         <numerusform>No rule stops anything; %Ln of {all} are not known.</numerusform>
       </translation>
+    </message>
+  </context>
+  <context>
+    <name>worker</name>
+    <message>
+      <source>control.other_version</source>
+      <translation>This worker speaks version {worker:digits} of the control protocol and you speak {client:digits}. Quit Hearth everywhere and start it again.</translation>
+    </message>
+    <message>
+      <source>control.wrong_token</source>
+      <translation>The token is wrong: it belongs to another worker. Start Hearth again.</translation>
+    </message>
+    <message>
+      <source>list.more</source>
+      <translation>{names} and {more:count} more</translation>
     </message>
   </context>
 </TS>

@@ -21,6 +21,7 @@ from pytestqt.qtbot import QtBot
 from core.community.reading import Reader, read_only
 from core.contracts import control as wire
 from core.contracts.ledger import ListParams, SeriesParams
+from core.contracts.notices import plain
 from core.contracts.settings import Settings
 
 if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
@@ -144,7 +145,7 @@ class ToyWorker:
             "log": lambda params: [wire.LogLine(time.time(), "info", "worker", "started")],
             "benchmark": lambda params: wire.BenchmarkStatus("digits", "CPU", 2, None, [], None, None, None, None),
             "predict": lambda params: make_prediction(),
-            "network": lambda params: wire.ErrorInfo("network", "This worker was started without a network."),
+            "network": lambda params: wire.ErrorInfo("network", plain("This worker was started without a network.")),
             "set_settings": self._set_settings,
         }
         self.tell_of(read_only(folder / "no ledger"))
@@ -205,7 +206,7 @@ class ToyWorker:
             self.hellos.append(hello)
             welcome = msgspec.structs.replace(self.welcome, proof=wire.proof(self.token, hello.challenge))
             if hello.token != TOKEN:
-                refusal = wire.ErrorInfo("protocol", "The token is wrong.")
+                refusal = wire.ErrorInfo("protocol", plain("The token is wrong."))
                 welcome = msgspec.structs.replace(welcome, error=refusal)
             socket.write(msgspec.json.encode(welcome) + b"\n")
             if welcome.error is not None:
@@ -228,7 +229,7 @@ class ToyWorker:
         try:
             settings = Settings(**self.settings).changed(params["changes"])
         except Exception as error:
-            return wire.ErrorInfo("settings", str(error))
+            return wire.ErrorInfo("settings", plain(str(error)))
         self.settings = dataclasses.asdict(settings)
         return self.settings
 

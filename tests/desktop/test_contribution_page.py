@@ -31,6 +31,7 @@ from core.community.ledger import Ledger
 from core.community.reading import read_only
 from core.contracts.control import DeviceStatus, ErrorInfo
 from core.contracts.ledger import Amounts, SeriesParams, Session
+from core.contracts.notices import plain
 from tests import a_summer
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_widgets import SIZES, misfits
@@ -154,7 +155,9 @@ def test_nothing_yet_is_said_and_no_figure_is_made_up(
 def test_an_error_is_told_and_the_page_asks_again(qtbot: QtBot, toy: ToyWorker, folder: Path, summer: Path) -> None:
     reader = read_only(summer)
     toy.tell_of(reader)
-    toy.answers["totals"] = lambda params: ErrorInfo("data_folder", "The history cannot be read: the disk is gone.")
+    toy.answers["totals"] = lambda params: ErrorInfo(
+        "data_folder", plain("The history cannot be read: the disk is gone.")
+    )
     for _, contribution in shown(qtbot, toy, folder):
         qtbot.waitUntil(lambda: "the disk is gone" in texts(contribution.notice))  # noqa: B023
         assert not contribution.export.isEnabled()

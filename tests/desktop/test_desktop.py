@@ -16,6 +16,7 @@ from app.system.single_instance import Instance
 from app.theme import theme
 from app.worker.supervision import Phase, Report
 from core.contracts import control as wire
+from core.contracts.notices import plain
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.workers import agreed
 
@@ -106,7 +107,7 @@ def test_the_window_follows_settings_that_somebody_else_changed(start: Start, qt
 
 
 def test_a_refusal_is_told_in_the_window(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:
-    toy.answers["pause"] = lambda params: wire.ErrorInfo("error", "It cannot be paused now.")
+    toy.answers["pause"] = lambda params: wire.ErrorInfo("error", plain("It cannot be paused now."))
     desktop = start()
     desktop.actions.pause.emit(None)
     qtbot.waitUntil(lambda: desktop.window.note._label.text() == "It cannot be paused now.")

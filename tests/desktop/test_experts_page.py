@@ -15,6 +15,7 @@ from app.theme import theme
 from app.widgets.expert_grid import ExpertGrid
 from app.worker.client import WorkerClient
 from core.contracts import control as wire
+from core.contracts.notices import plain
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_widgets import misfits
 
@@ -205,7 +206,7 @@ def test_without_experts_or_worker_there_is_a_sentence(qtbot: QtBot, toy: ToyWor
     page._look()
     qtbot.waitUntil(lambda: page.grid.empty.isVisible())
     assert page.grid.empty.text() == NO_EXPERTS
-    toy.answers["grid"] = lambda params: wire.ErrorInfo("protocol", "The worker has no method 'grid'.")
+    toy.answers["grid"] = lambda params: wire.ErrorInfo("protocol", plain("The worker has no method 'grid'."))
     qtbot.waitUntil(lambda: not page._asking)
     page._look()
     qtbot.waitUntil(lambda: page.notice.accessibleName() == "The worker has no method 'grid'.")

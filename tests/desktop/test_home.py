@@ -31,6 +31,7 @@ from core.community.ledger import Ledger
 from core.community.reading import read_only
 from core.contracts.control import CurvePoint, DeviceStatus, ErrorInfo, State
 from core.contracts.ledger import Amounts
+from core.contracts.notices import plain
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_network_page import make_network, make_peers
 
@@ -151,7 +152,7 @@ def test_each_graphics_processor_has_its_switch(qtbot: QtBot, toy: ToyWorker, be
     qtbot.waitUntil(lambda: toy.settings["gpus_off"] == ("GPU-1",))
     qtbot.waitUntil(lambda: not client.is_busy)
     assert not switch.isChecked()
-    toy.answers["set_settings"] = lambda params: ErrorInfo("settings", "The disk is full.")
+    toy.answers["set_settings"] = lambda params: ErrorInfo("settings", plain("The disk is full."))
     QTest.mouseClick(switch, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: "The disk is full." in texts(page))
     assert not switch.isChecked(), "what the worker refused is not shown as done"
@@ -176,7 +177,7 @@ def test_how_others_reach_this_pc_is_told(qtbot: QtBot, toy: ToyWorker, folder: 
         "Received today: 248 MB",
     }
     qtbot.waitUntil(lambda: wanted <= {label.accessibleName() for label in page.network.findChildren(QLabel)})
-    toy.answers["network"] = lambda params: ErrorInfo("network", "No network.")
+    toy.answers["network"] = lambda params: ErrorInfo("network", plain("No network."))
     page.network.look()
     qtbot.waitUntil(lambda: "Alone" in texts(page.network))
     with qtbot.waitSignal(actions.open_page) as opened:

@@ -17,6 +17,7 @@ from app.language import locale, speak
 from app.pages.contribution.contribution_page import ContributionPage
 from app.pages.model.model_page import ModelPage
 from core.contracts import control as wire
+from core.contracts.notices import plain
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_desktop import Start, has_tray, start  # noqa: F401 - fixtures
 
@@ -116,7 +117,9 @@ def test_a_language_that_waits_for_an_answer_says_so(qtbot: QtBot, start: Start,
 
 def test_what_goes_wrong_is_told_in_the_windows_language(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:  # noqa: F811
     toy.settings["language"] = "de"
-    toy.answers["pause"] = lambda params: wire.ErrorInfo("error", "The model did not answer within 30 s. Try again.")
+    toy.answers["pause"] = lambda params: wire.ErrorInfo(
+        "error", plain("The model did not answer within 30 s. Try again.")
+    )
     desktop = start()
     qtbot.waitUntil(lambda: desktop.window.pages[0].title == "Übersicht")
     desktop.actions.pause.emit(None)

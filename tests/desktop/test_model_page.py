@@ -21,6 +21,7 @@ from app.pages.model.model_page import ModelPage
 from app.theme import theme
 from app.worker.client import WorkerClient
 from core.contracts import control as wire
+from core.contracts.notices import plain
 from tests.desktop.conftest import ToyWorker, make_prediction, make_status
 
 LEFT = Qt.MouseButton.LeftButton
@@ -200,7 +201,7 @@ def test_the_experts_that_answered_are_lit_and_listed(qtbot: QtBot, page: Digits
 
 def test_an_error_is_a_sentence_in_the_card(qtbot: QtBot, page: DigitsDemo, toy: ToyWorker) -> None:
     sentence = "The picture holds nothing to recognise. Draw something larger."
-    toy.answers["predict"] = lambda params: wire.ErrorInfo("picture", sentence)
+    toy.answers["predict"] = lambda params: wire.ErrorInfo("picture", plain(sentence))
     draw(page.canvas, (0.5, 0.2), (0.5, 0.8))
     qtbot.waitUntil(lambda: page.result._notice.isVisible())
     assert page.result._notice._label.text() == sentence

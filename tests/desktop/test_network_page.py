@@ -15,6 +15,7 @@ from app.pages.network.network_page import NetworkPage
 from app.theme import theme
 from app.worker.client import WorkerClient
 from core.contracts import control as wire
+from core.contracts.notices import plain
 from tests.desktop.conftest import ToyWorker
 from tests.desktop.test_widgets import misfits
 
@@ -130,7 +131,7 @@ def test_the_check_names_what_is_wrong_and_what_to_do(qtbot: QtBot, toy: ToyWork
 
 def test_a_worker_without_a_network_is_no_fault(qtbot: QtBot, toy: ToyWorker, page: NetworkPage) -> None:
     alone = "This worker is alone: the settings say so, or it was started without a network."
-    toy.answers["network"] = lambda params: wire.ErrorInfo("network", alone)
+    toy.answers["network"] = lambda params: wire.ErrorInfo("network", plain(alone))
     page._look()
     qtbot.waitUntil(lambda: page.reach.word.text() == "Alone")
     assert page.peers.empty.isVisible() and not page.notice.isVisible()

@@ -25,6 +25,7 @@ from app.pages.settings.settings_page import SettingsPage
 from app.theme import theme
 from app.worker.client import WorkerClient
 from core.contracts import control as wire
+from core.contracts.notices import plain
 from core.contracts.settings import Settings, cores
 from tests.desktop.conftest import ToyWorker
 
@@ -209,7 +210,7 @@ def test_a_number_being_chosen_is_not_overwritten(qtbot: QtBot, page: SettingsPa
 def test_a_refused_value_is_told_at_its_row_and_the_old_one_comes_back(
     qtbot: QtBot, page: SettingsPage, toy: ToyWorker
 ) -> None:
-    toy.answers["set_settings"] = lambda params: wire.ErrorInfo("settings", "This PC has only 2 cores.")
+    toy.answers["set_settings"] = lambda params: wire.ErrorInfo("settings", plain("This PC has only 2 cores."))
     type_number(page, "threads", "1")
     row = page.rows["threads"]
     qtbot.waitUntil(lambda: row.error == "This PC has only 2 cores.")
@@ -408,7 +409,7 @@ def test_a_manifests_file_is_chosen_in_a_dialog(qtbot: QtBot, page: SettingsPage
     dialog.reject()
     qtbot.waitUntil(lambda: toy.settings["run"] == str(path))
     qtbot.waitUntil(lambda: choice.currentText() == "File garden.json")
-    toy.answers["set_settings"] = lambda params: wire.ErrorInfo("manifest", "The manifest cannot be used.")
+    toy.answers["set_settings"] = lambda params: wire.ErrorInfo("manifest", plain("The manifest cannot be used."))
     run_choice(page).chosen.emit("text")
     qtbot.waitUntil(lambda: page.rows["run"].error == "The manifest cannot be used.")
     assert choice.currentText() == "File garden.json"

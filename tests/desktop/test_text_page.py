@@ -21,6 +21,7 @@ from app.window.sidebar import WIDTH as SIDEBAR
 from app.worker.client import WorkerClient
 from core.contracts import control as wire
 from core.contracts.errors import HearthError
+from core.contracts.notices import plain
 from core.logs import printable
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.workers import RunningWorker, start_paused, worker
@@ -179,7 +180,7 @@ def test_escape_stops_and_what_has_come_stays(qtbot: QtBot, talk: Talk) -> None:
 def test_every_failure_has_a_sentence(qtbot: QtBot, talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     talk.begin(qtbot)
     talk.say("ab")
-    talk.toy.send(wire.Reply(talk.request, error=wire.ErrorInfo("compute", "No expert answered. Try again.")))
+    talk.toy.send(wire.Reply(talk.request, error=wire.ErrorInfo("compute", plain("No expert answered. Try again."))))
     qtbot.waitUntil(lambda: talk.sentence == "No expert answered. Try again. The text ends after 2 bytes.")
     assert talk.written.endswith("ab")
     talk.begin(qtbot)
@@ -223,7 +224,7 @@ def test_a_text_keeps_the_step_that_it_was_written_at(qtbot: QtBot, talk: Talk) 
     talk.begin(qtbot)
     talk.say("ab")
     qtbot.waitUntil(lambda: talk.written.endswith("ab"))
-    talk.toy.send(wire.Reply(talk.request, error=wire.ErrorInfo("compute", "Compute ended.")))
+    talk.toy.send(wire.Reply(talk.request, error=wire.ErrorInfo("compute", plain("Compute ended."))))
     qtbot.waitUntil(lambda: not talk.demo.generation.running)
     talk.page.update_status(text_status(step=18))  # it goes on from a checkpoint
     assert talk.demo._about.text() == "Python's reference, step 21."

@@ -25,6 +25,7 @@ from core.community.ledger import Ledger
 from core.community.reading import read_only
 from core.contracts.control import ErrorInfo
 from core.contracts.ledger import Amounts
+from core.contracts.notices import plain
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_widgets import SIZES, misfits
 
@@ -120,7 +121,7 @@ def test_files_that_cannot_be_read_and_a_worker_that_is_gone_end_in_a_sentence(
     window, page = opened
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     monkeypatch.setattr(sys, "executable", str(folder / "gone"))
-    toy.answers["totals"] = lambda params: ErrorInfo("data_folder", "The ledger cannot be read.")
+    toy.answers["totals"] = lambda params: ErrorInfo("data_folder", plain("The ledger cannot be read."))
     window.open_page("trust")
     qtbot.waitUntil(lambda: page.notice.isVisible())
     assert "The ledger cannot be read. The page asks again in 10 s." in texts(page)

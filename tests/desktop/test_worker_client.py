@@ -20,6 +20,7 @@ from app.worker import client as worker_client
 from app.worker.client import WorkerClient
 from core.contracts import control as wire
 from core.contracts.errors import HearthError, NotRunning, PictureError
+from core.contracts.notices import plain
 from core.control.client import ControlClient
 from tests.desktop.conftest import ToyWorker, make_prediction, make_status
 
@@ -101,7 +102,7 @@ def test_what_a_widget_asked_that_has_gone_is_dropped(qtbot: QtBot, client: Work
 
 
 def test_an_error_comes_as_its_class(qtbot: QtBot, client: WorkerClient, toy: ToyWorker) -> None:
-    toy.answers["predict"] = lambda params: wire.ErrorInfo("picture", "The picture is empty. Draw something.")
+    toy.answers["predict"] = lambda params: wire.ErrorInfo("picture", plain("The picture is empty. Draw something."))
     connect(qtbot, client)
     errors: list[HearthError] = []
     client.predict(PICTURE, unexpected, errors.append)

@@ -31,7 +31,6 @@ YET_TO_MOVE = {
     "core.policy.limits.enforce imports core.worker.network",
     "core.policy.limits.memory imports core.worker.compute.supervisor",
     "core.policy.limits.memory imports core.worker.network",
-    "core.store.quota imports core.policy.words",
     "core.store.quota imports core.swarm.placement",
     "core.swarm.hosting imports core.worker.compute.hosting_orders",
 }

@@ -6,12 +6,12 @@ from typing import Any, get_args
 import pytest
 
 from core.contracts.settings import Settings
+from core.contracts.words import countdown, duration, listed, size
 from core.policy.decide import Decision, decide
 from core.policy.hysteresis import Held, hold
 from core.policy.inputs import Compute, Machine, Phase, Usage, Wishes
 from core.policy.signals.reading import UNKNOWN as NOT_YET
 from core.policy.signals.reading import Front, Gpu, Power, Reading, Signals
-from core.policy.words import countdown, duration, listed, size
 
 NOW = 1_800_000_000.0
 IDLE_ONLY = Settings(idle_only=True, idle_threshold_s=300)

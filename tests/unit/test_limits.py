@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.contracts.words import counted, electricity
 from core.net import limits
 from core.net.limits import Backoff, Bans, TokenBucket
-from core.policy.words import counted, electricity
 
 
 def test_every_limit_is_explained() -> None:

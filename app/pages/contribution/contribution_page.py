@@ -178,7 +178,11 @@ class ContributionPage(Page):
         def failed(error: HearthError) -> None:
             if this is self._look:
                 self.notice.set_text(
-                    tr("{error} The page asks again in {seconds} s.", error=told(str(error)), seconds=EVERY_MS // 1000)
+                    tr(
+                        "{error} The page asks again in {seconds} s.",
+                        error=told(error.notice),
+                        seconds=EVERY_MS // 1000,
+                    )
                 )
 
         client.totals(this.expect("totals"), failed)
@@ -257,7 +261,7 @@ class ContributionPage(Page):
         whole = _Look(lambda this: self.saver.save(path, table(this.answers, by)), chosen, self.history.chosen_kind())
         for metric in METRICS:
             self._client.series(
-                question(metric, chosen, now, by), whole.expect(metric), lambda error: self._tell(told(str(error)))
+                question(metric, chosen, now, by), whole.expect(metric), lambda error: self._tell(told(error.notice))
             )
 
     def card(self) -> QImage:

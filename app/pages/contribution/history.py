@@ -14,7 +14,7 @@ from app.language import locale, mark, tr
 from app.widgets.bar_plot import Bars, Part
 from core.community.calendar import HOUR, MINUTE, midnight
 from core.contracts.ledger import Amounts, Metric, Series, SeriesParams, Session
-from core.policy.words import electricity
+from core.contracts.words import electricity
 
 METRICS: tuple[Metric, ...] = Amounts.__struct_fields__  # type: ignore[assignment]
 By = Literal["run", "device"]
@@ -77,7 +77,7 @@ def _count(words: str) -> Callable[[float], str]:
 
 
 def _energy(kwh: float) -> str:
-    return electricity(kwh, lambda value: number(value, 2 if value else 0))
+    return electricity(kwh, lambda value, most: number(value, most if value else 0))
 
 
 def _by_size(*steps: tuple[float, float, str]) -> Callable[[float], tuple[float, str]]:

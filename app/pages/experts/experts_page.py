@@ -199,7 +199,7 @@ class ExpertsPage(Page):
     def _failed(self, error: HearthError) -> None:
         self._asking = False
         if self._client.is_connected:
-            self.notice.set_text(told(str(error)))
+            self.notice.set_text(told(error.notice))
 
     def _draw(self) -> None:
         """The figures of the status and the curves."""

@@ -172,7 +172,7 @@ class DevicesCard(StaleCard):
         self._show_switches()
 
     def _refused(self, error: HearthError) -> None:
-        self._notice.set_text(told(str(error)))
+        self._notice.set_text(told(error.notice))
         self._show_switches()
 
     def _show_switches(self) -> None:

@@ -80,7 +80,7 @@ class TodayCard(StaleCard):
     def _failed(self, error: HearthError) -> None:
         if self._client.is_connected:
             again = tr("It is asked again in {seconds} s.", seconds=EVERY_MS // 1000)
-            self._words.setText(f"{told(str(error))} {again}")
+            self._words.setText(f"{told(error.notice)} {again}")
 
     def _take_totals(self, totals: Totals) -> None:
         self.told.emit(totals)

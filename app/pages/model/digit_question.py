@@ -89,8 +89,8 @@ class DigitQuestion(QObject):
         self._enter(Wait.NONE)
         if prediction is not None:
             self.answered.emit(prediction)
-        else:
-            self.failed.emit(told(str(error)))
+        elif error is not None:
+            self.failed.emit(told(error.notice))
         if self._stale and not self._debounce.isActive():
             self._ask()
 

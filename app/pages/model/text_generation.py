@@ -110,7 +110,7 @@ class TextGeneration(QObject):
         if isinstance(end, HearthError):
             count = len(self.bytes)
             after = tr("The text ends after %Ln byte(s).", count) if count else ""
-            self.failed.emit(f"{told(str(end))} {after}".strip())
+            self.failed.emit(f"{told(end.notice)} {after}".strip())
 
     def _end(self) -> None:
         self.running, self._request = False, None

@@ -60,7 +60,7 @@ class ConnectionTestCard(Card):
 
     def _failed(self, error: HearthError) -> None:
         self.check.setEnabled(True)
-        self.said.setText(told(str(error)))
+        self.said.setText(told(error.notice))
 
     def _found(self, findings: list[Finding]) -> None:
         self.check.setEnabled(True)

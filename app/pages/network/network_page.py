@@ -80,4 +80,4 @@ class NetworkPage(Page):
             self.test.set_able(True, True)
             self.peers.set_alone()
         elif self._client.is_connected:
-            self.notice.set_text(told(str(error)))
+            self.notice.set_text(told(error.notice))

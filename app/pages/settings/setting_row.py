@@ -164,7 +164,7 @@ class LoginRow(Row):
         try:
             self.show_value(start_at_login(self._folder, wish))
         except HearthError as error:
-            self.show_value(start_at_login(self._folder), told(str(error)))
+            self.show_value(start_at_login(self._folder), told(error.notice))
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -179,7 +179,7 @@ class SettingsPage(Page):
 
         def failed(error: HearthError) -> None:
             for name in self.rows.keys() & changes.keys():
-                self.rows[name].show_value(self.values[name], told(str(error)))
+                self.rows[name].show_value(self.values[name], told(error.notice))
 
         self._client.set_settings(changes, done, failed)
 

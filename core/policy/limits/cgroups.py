@@ -14,9 +14,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from core.contracts.words import size
 from core.policy.limits.memory_limit import BoundError, beyond
 from core.policy.signals.linux.bus import Object, opened
-from core.policy.words import size
 
 MANAGER = Object("systemd", "org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager")
 SLICE = "background.slice"

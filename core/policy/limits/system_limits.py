@@ -15,8 +15,8 @@ from collections.abc import Sequence
 import psutil
 
 from core.contracts.errors import HearthError
+from core.contracts.words import size
 from core.policy.limits.memory_limit import BASE, Bound, Way, beyond
-from core.policy.words import size
 
 log = logging.getLogger(__name__)
 

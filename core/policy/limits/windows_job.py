@@ -8,9 +8,9 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
+from core.contracts.words import size
 from core.policy.limits.memory_limit import BASE, BoundError, beyond
 from core.policy.signals.foreign import Signature, Table
-from core.policy.words import size
 
 DWORD, LONG, POINTER = ctypes.c_uint32, ctypes.c_int32, ctypes.c_void_p
 SYSTEM32_ONLY = 0x800

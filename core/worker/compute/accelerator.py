@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from core.contracts.pipe import Placed, Progress, SetDevice
-from core.policy.words import clock
+from core.contracts.words import clock
 from core.worker.compute.yields import Yields, recent
 
 log = logging.getLogger(__name__)

@@ -1,7 +1,10 @@
-"""Times and sizes as the policy's sentences tell them."""
+"""Times, sizes and counts as English writes them."""
 
 import time
 from collections.abc import Callable
+
+Number = Callable[[float, int], str]
+"""Writes a figure with so many decimals at most."""
 
 
 def clock(moment: float, now: float) -> str:
@@ -32,21 +35,41 @@ def date(moment: float) -> str:
     return f"{local.tm_mday} {time.strftime('%B', local)}"
 
 
-def size(amount: float) -> str:
-    """300 MB, 11.4 GB; MB of 2^20 bytes, as in the settings."""
+def rounded(value: float, decimals: int) -> str:
+    """With so many decimals at most."""
+    return f"{round(value, decimals):.10g}"
+
+
+def size(amount: float, number: Number = rounded) -> str:
+    """300 MB, 11.4 GB; MB of 2^20 bytes, as in the settings.
+
+    Args:
+        amount: bytes.
+        number: writes the figure.
+    """
     mb = amount / 2**20
-    return f"{mb:.0f} MB" if mb < 1024 else f"{mb / 1024:.1f} GB"
+    return f"{number(mb, 0)} MB" if mb < 1024 else f"{number(mb / 1024, 1)} GB"
 
 
-def traffic(amount: float) -> str:
-    """300 MB, 11.4 GB; MB of 10^6 bytes, as providers count."""
+def traffic(amount: float, number: Number = rounded) -> str:
+    """300 MB, 11.4 GB; MB of 10^6 bytes, as providers count.
+
+    Args:
+        amount: bytes.
+        number: writes the figure.
+    """
     mb = amount / 1e6
-    return f"{round(mb, 1):.10g} MB" if mb < 1000 else f"{round(mb / 1000, 1):.10g} GB"
+    return f"{number(mb, 1)} MB" if mb < 1000 else f"{number(mb / 1000, 1)} GB"
 
 
-def electricity(kwh: float, number: Callable[[float], str] = lambda value: f"{round(value, 2):.10g}") -> str:
-    """4.2 Wh, 0.41 kWh; `number` writes the figure, with two decimals at most."""
-    return f"{number(kwh * 1000)} Wh" if kwh < 0.1 else f"{number(kwh)} kWh"
+def electricity(kwh: float, number: Number = rounded) -> str:
+    """4.2 Wh, 0.41 kWh.
+
+    Args:
+        kwh: kilowatt-hours.
+        number: writes the figure.
+    """
+    return f"{number(kwh * 1000, 2)} Wh" if kwh < 0.1 else f"{number(kwh, 2)} kWh"
 
 
 def counted(count: int, one: str, many: str = "") -> str:
