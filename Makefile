@@ -7,25 +7,27 @@ SETUP := installers/linux/setup.sh
 # Hundreds of processes are started in the tests; each would compile the program for itself.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test check bench screenshots clean
+.PHONY: run test test-long check bench screenshots clean
 
 run: $(VENV)/.system-run $(VENV)/.packages-run
 	@exec $(BIN)/hearth
 
 PYTEST := $(BIN)/python -m tests.virtual_screen $(BIN)/python -m pytest
 
-# All of them, in two rows side by side, as half of their time they wait for windows and other processes: those of the
-# desktop, with a screen to themselves, and of one process; the test that compares two swarms, then the other swarms.
-ADVERSITY := tests/swarm/test_adversity.py
+# In two rows side by side, as half of their time the tests wait for windows and other processes: those of the desktop,
+# with a screen to themselves, and of one process; the swarms.
 test: $(VENV)/.system-test $(VENV)/.packages-test
 ifdef ARGS
 	@exec $(PYTEST) $(ARGS)
 else
-	@mkdir -p build; (failed=0; $(PYTEST) $(ADVERSITY) || failed=1; \
-	$(PYTEST) -n 2 --dist loadfile tests/swarm --ignore=$(ADVERSITY) || failed=1; exit $$failed) >build/tests.txt 2>&1 & \
-	beside=$$!; failed=0; $(PYTEST) tests/desktop || failed=1; $(PYTEST) tests/unit || failed=1; \
+	@mkdir -p build; $(PYTEST) -n 2 --dist loadfile tests/swarm >build/tests.txt 2>&1 & beside=$$!; \
+	failed=0; $(PYTEST) tests/desktop || failed=1; $(PYTEST) tests/unit || failed=1; \
 	wait $$beside || failed=1; cat build/tests.txt; exit $$failed
 endif
+
+# Comparisons of whole swarms over many steps: about an hour.
+test-long: $(VENV)/.system-test $(VENV)/.packages-test
+	@exec $(PYTEST) -s tests/long
 
 check: $(VENV)/.system-test $(VENV)/.packages-test
 	@$(BIN)/ruff check .

@@ -42,8 +42,11 @@ class PatientBot(QtBot):
 
 @pytest.fixture
 def qtbot(qapp: QApplication, request: pytest.FixtureRequest) -> Iterator[QtBot]:
+    before = set(qapp.topLevelWidgets())
     yield PatientBot(request)
-    # The test's windows, closed by now: left to the garbage collector they are styled anew for hundreds of tests.
+    # The test's windows and menus: left to the garbage collector they are styled anew for hundreds of tests.
+    for widget in set(qapp.topLevelWidgets()) - before:
+        widget.deleteLater()
     qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
