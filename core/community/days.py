@@ -28,7 +28,11 @@ class Days:
     """The sums of each day, in memory."""
 
     def __init__(self, earlier: Mapping[str, Amounts]) -> None:
-        """Args: what there was before this process, by day."""
+        """The sums so far.
+
+        Args:
+            earlier: what there was before this process, by day.
+        """
         self._days = dict(earlier)
 
     def add(self, moment: float, amounts: Amounts) -> None:

@@ -85,7 +85,12 @@ class Ledger:
     """That of one data folder. Counting and asking belong to the worker's loop; no call waits for the disk."""
 
     def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
-        """Open the file, or make it. Args: data folder, time of day."""
+        """Open the file, or make it.
+
+        Args:
+            folder: the data folder.
+            clock: the time of day, unix seconds.
+        """
         self._path, self._clock = folder / schema.FILE, clock
         self._lock = threading.Lock()
         self._pending = _Pending()
@@ -138,7 +143,11 @@ class Ledger:
             self._session = run, self._clock(), time.monotonic()
 
     def end(self, why: str) -> None:
-        """Computing has ended, if it had begun. Args: see `Session.why`."""
+        """Computing has ended, if it had begun.
+
+        Args:
+            why: see `Session.why`.
+        """
         if self._session is not None:
             self._note_session(why)
             self._session = None

@@ -57,11 +57,20 @@ class Reader:
     """Asks one connection; to be used by the thread that owns it."""
 
     def __init__(self, connection: sqlite3.Connection, pending: Pending) -> None:
-        """Args: the file, and what is to be added to it."""
+        """Ask one file.
+
+        Args:
+            connection: to the ledger's file.
+            pending: what is not written to it yet, and counts as well.
+        """
         self._connection, self._pending = connection, pending
 
     def totals(self, now: float) -> Totals:
-        """What was contributed today, this week, and ever. Args: unix time."""
+        """What was contributed today, this week, and ever.
+
+        Args:
+            now: unix time.
+        """
         tomorrow = midnight(now, 1)
         return Totals(
             time=now,

@@ -18,7 +18,12 @@ class NetworkClock:
     VOTES = 64
 
     def __init__(self, wall: Callable[[], float] = time.time, steady: Callable[[], float] = time.monotonic) -> None:
-        """Args: the time of day, unix seconds; a clock that nobody sets."""
+        """A clock that nobody has corrected yet.
+
+        Args:
+            wall: the time of day, unix seconds.
+            steady: seconds of a clock that nobody sets.
+        """
         self._wall, self._steady = wall, steady
         self._ahead = wall() - steady()
         """Of what is believed, before the correction, to the steady clock."""

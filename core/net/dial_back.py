@@ -97,7 +97,8 @@ class DialBacks:
     async def measure(self, seen: Mapping[PeerId, str]) -> DialledBy:
         """Who gets in, as far as can be told.
 
-        Args: backbone peers, asked in turn, with the address at which each sees this PC.
+        Args:
+            seen: the address at which each backbone peer sees this PC; they are asked in turn.
         """
         if not seen:
             return "nobody"

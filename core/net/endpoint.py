@@ -52,7 +52,8 @@ def _is_taken(address: str) -> bool:
 def kept(sockets: Sequence[str]) -> tuple[str, ...]:
     """What to listen on to be found where one was before: `ANYWHERE`, on those of its ports that are still free.
 
-    Args: the sockets of last time, "0.0.0.0:port" and "[::]:port".
+    Args:
+        sockets: those of last time, "0.0.0.0:port" and "[::]:port".
     """
     before = {address.rpartition(":")[0]: address for address in sockets if not _is_taken(address)}
     return tuple(before.get(address.rpartition(":")[0], address) for address in ANYWHERE)

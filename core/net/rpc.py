@@ -241,7 +241,8 @@ class RpcNode:
     def hush(self, why: str) -> None:
         """Leave all peers: until `speak` nobody is called, and nobody who dials is let in.
 
-        Args: what callers are told, a sentence.
+        Args:
+            why: what callers are told, a sentence.
         """
         self.pool.closed_because = why
         self.pool.close("the peer leaves")

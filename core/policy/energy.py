@@ -32,7 +32,9 @@ class Draw:
 def used(draws: Mapping[str, Draw], seconds: float) -> dict[str, Amounts]:
     """What each device took since it was measured last.
 
-    Args: by device, as measured now; the time since then.
+    Args:
+        draws: what each device draws, as measured now.
+        seconds: since the last measurement.
     """
     if not 0.0 < seconds <= GAP_S:
         return {}

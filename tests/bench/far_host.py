@@ -13,7 +13,14 @@ class FarHost:
     """An `ExpertHost` that passes calls on to another one, late and not always; those of inference as they are."""
 
     def __init__(self, host: ExpertHost, delay_s: float, failures: float = 0.0, seed: int = 0) -> None:
-        """Args: the host; mean of the exponential delay of a request, seconds; share of the calls that fail."""
+        """A host far away.
+
+        Args:
+            host: what answers in the end.
+            delay_s: mean of the exponential delay of a request.
+            failures: share of the calls that fail.
+            seed: of delays and failures.
+        """
         self._host = host
         self._delay_s = delay_s
         self._failures = failures

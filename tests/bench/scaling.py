@@ -40,7 +40,12 @@ class ModelledHost:
     """An `ExpertHost` that takes its time and computes nothing."""
 
     def __init__(self, forward_s: float, backward_s: float) -> None:
-        """Args: seconds for each row."""
+        """A host of a certain speed.
+
+        Args:
+            forward_s: seconds for each row of a forward call.
+            backward_s: seconds for each row of a backward call.
+        """
         self._forward_s, self._backward_s = forward_s, backward_s
         self._busy_until = 0.0
         self._accepted = 0.0

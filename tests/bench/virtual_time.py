@@ -41,8 +41,13 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     """
 
     def __init__(self, tick: float = 0.0, clock: Callable[[], float] = lambda: 0.0) -> None:
-        """Args: tick, seconds; a clock, in seconds, of what takes time although it is not waited for: nothing, or with
-        `time.process_time` the computing of this process, as if no other program were there."""
+        """A loop at time 0.
+
+        Args:
+            tick: seconds.
+            clock: seconds of what takes time although it is not waited for: nothing, or with `time.process_time` the
+                computing of this process, as if no other program were there.
+        """
         self._jumping = _Jumping(tick, clock)
         super().__init__(self._jumping)
         self._clock_resolution = 1e-9

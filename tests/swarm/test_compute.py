@@ -115,7 +115,13 @@ class Compute:
 
 @contextlib.asynccontextmanager
 async def started(folder: Path, threads: int = 1, **training: Any) -> AsyncIterator[Compute]:
-    """Args: its folder, its threads, what is different from the manifest of `digits`."""
+    """A compute process at work.
+
+    Args:
+        folder: of its run.
+        threads: that it computes on.
+        training: what is different from the manifest of `digits`.
+    """
     compute, run = Compute(await ComputeLink.start()), manifest.load("digits")
     try:
         run = msgspec.structs.replace(run, training=msgspec.structs.replace(run.training, **training))

@@ -1,9 +1,11 @@
 """The rules of the layout: imports go one way, and no process imports what it must not."""
 
 import ast
+import functools
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -37,6 +39,7 @@ YET_TO_MOVE = {
 """Imports that still go up while the house is rebuilt. Only ever take from it."""
 
 
+@functools.cache
 def modules() -> dict[str, Path]:
     found = {}
     for top in ("core", "app"):
@@ -99,6 +102,66 @@ def test_package_files_are_empty() -> None:
     assert [str(path) for path in modules().values() if path.stem == "__init__" and path.read_text().strip()] == []
 
 
+WORKER_SIDE = {
+    "contracts",
+    "pipe",
+    "store",
+    "net",
+    "dht",
+    "policy",
+    "community",
+    "swarm",
+    "worker",
+    "control",
+    "commands",
+}
+"""Packages that run in the worker, or in a process as light; `core.cli` starts each of the processes."""
+
+
+def foreign(path: Path) -> set[str]:
+    """Top-level packages that a file names in any import."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module.partition(".")[0])
+    return names
+
+
+def reached(module: str, graph: dict[str, set[str]]) -> set[str]:
+    """A module and all of ours that it imports, at once or through others."""
+    found, waiting = set(), [module]
+    while waiting:
+        if (name := waiting.pop()) not in found:
+            found.add(name)
+            waiting += graph[name]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("side", "forbidden"),
+    [
+        (lambda name: name.startswith("core.") and name.split(".")[1] in WORKER_SIDE, {"torch", "numpy", "PySide6"}),
+        (lambda name: name.startswith("core.compute"), {"socket", "iroh", "zeroconf", "ssl", "PySide6"}),
+        (lambda name: name.startswith("app"), {"torch", "numpy", "sklearn", "iroh"}),
+    ],
+    ids=["worker", "compute", "app"],
+)
+def test_no_side_leads_to_what_it_must_not_load(side: Callable[[str], bool], forbidden: set[str]) -> None:
+    """Also by a detour over other modules, and inside functions."""
+    known = modules()
+    graph = {name: imports(path) for name, path in known.items()}
+    named = {name: foreign(path) for name, path in known.items()}
+    wrong = {
+        f"{name} leads to {target}"
+        for name in filter(side, known)
+        for target in reached(name, graph)
+        if named[target] & forbidden
+    }
+    assert wrong == set()
+
+
 HEAVY = {"torch", "numpy", "PySide6", "sklearn", "scipy", "PIL"}
 NETWORK = {"iroh", "kademlia", "zeroconf", "cryptography"}
 
@@ -124,12 +187,7 @@ def test_no_process_imports_what_it_must_not(entry: str, forbidden: set[str]) ->
 def test_the_core_has_no_qt_and_nothing_unpickles() -> None:
     for module, path in modules().items():
         tree = ast.parse(path.read_text("utf8"))
-        names = {
-            alias.name.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names
-        }
-        names |= {
-            node.module.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module
-        }
+        names = foreign(path)
         assert "PySide6" not in names or module.startswith("app"), module
         assert "torch" not in names or not module.startswith("app"), module
         assert not names & {"pickle", "marshal", "shelve", "dill"}, module

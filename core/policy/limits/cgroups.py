@@ -33,7 +33,12 @@ class Group:
     """One group with a process of compute in it."""
 
     def __init__(self, folder: Path, left: int) -> None:
-        """Args: the folder of its files, and the bytes that may be used."""
+        """A group that exists.
+
+        Args:
+            folder: of its files.
+            left: bytes that may be used.
+        """
         self._folder = folder
         self._bytes = beyond(left)
         bound = (folder / "memory.max").read_text().strip()

@@ -1,0 +1,213 @@
+"""The rules of the style that a program can check: lengths, imports at the top, arguments described by name."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.workers import ROOT
+
+MODULES = sorted(path for top in ("app", "core") for path in (ROOT / top).rglob("*.py"))
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
+LONGEST_MODULE, LONGEST_FUNCTION = 400, 60
+"""Lines."""
+REASON = re.compile(r"\b(longer than|400 lines|one file because)\b", re.IGNORECASE)
+"""With which a longer module says in its first lines why it is one."""
+FIRST_LINES = 20
+
+LATER_IMPORTS = {
+    # Modules of another operating system, or a library that is not there on each.
+    "core/compute/priority.py": 1,
+    "core/pipe/compute_end.py": 1,
+    "core/policy/limits/stay_awake.py": 3,
+    "core/policy/limits/system_limits.py": 2,
+    "core/policy/signals/linux/sources.py": 3,
+    "core/policy/signals/nvml.py": 5,
+    "core/policy/signals/watch.py": 3,
+    "core/runtime/out_of_memory.py": 1,
+    "app/screensaver/embedded.py": 2,
+    "app/system/reduced_motion.py": 2,
+    # A command or a process loads only what it needs: `test_no_process_imports_what_it_must_not`.
+    "core/cli.py": 4,
+    "core/compute/process.py": 1,
+    "core/commands/common.py": 2,
+    "core/commands/control.py": 9,
+    "core/commands/model.py": 6,
+    "core/commands/network.py": 10,
+    "core/commands/report.py": 10,
+    "core/commands/running.py": 5,
+    "core/control/benchmark.py": 1,
+    "core/control/stats.py": 2,
+    "core/control/terminal.py": 3,
+    "core/control/why.py": 3,
+    "app/__main__.py": 2,
+    "app/screensaver/__main__.py": 1,
+    # The worker starts before the window is built; one that is alone loads nothing of the network.
+    "app/desktop.py": 10,
+    "core/worker/worker.py": 5,
+    "core/net/relayed.py": 1,
+    # Data that few runs need.
+    "core/contracts/notices.py": 2,
+    "core/store/shards.py": 1,
+}
+"""Imports inside functions, by module, each group with its reason. Only ever lower a number."""
+TYPES_ONLY = {
+    "app/desktop.py": 1,
+    "core/commands/common.py": 1,
+    "core/commands/report.py": 1,
+    "core/control/start.py": 1,
+    "core/control/stats.py": 1,
+    "core/control/why.py": 1,
+    "core/net/relayed.py": 1,
+    "core/policy/limits/enforce.py": 1,
+    "core/policy/limits/memory.py": 1,
+    "core/swarm/incoming_calls.py": 1,
+    "core/worker/compute/supervisor.py": 1,
+    "core/worker/expert_grid.py": 1,
+    "core/worker/speed.py": 1,
+    "core/worker/worker.py": 1,
+}
+"""`if TYPE_CHECKING` blocks, by module. Only ever take from it."""
+LONG_MODULES = {
+    "app/worker/client.py",
+    "core/contracts/control.py",
+    "core/contracts/pipe.py",
+    "core/experts/layer.py",
+    "core/pipe/calls.py",
+    "core/runtime/runtime.py",
+    "core/swarm/hosting.py",
+    "core/training/trainer.py",
+    "core/worker/compute/supervisor.py",
+    "core/worker/worker.py",
+}
+"""Too long, without a reason, while the house is rebuilt. Only ever take from it."""
+LONG_FUNCTIONS = {
+    "app/first_run/steps.py: __init__",
+    "core/cli.py: _parser",
+    "core/worker/compute/supervisor.py: __init__",
+    "core/worker/worker.py: __init__",
+}
+"""Likewise."""
+UNNAMED_ARGUMENTS = {
+    "app/formats.py",
+    "app/notifications.py",
+    "app/pages/contribution/cards.py",
+    "app/pages/contribution/history.py",
+    "app/pages/home/devices_card.py",
+    "app/widgets/basics.py",
+    "core/compute/benchmark.py",
+    "core/compute/device_placement.py",
+    "core/compute/hosting.py",
+    "core/compute/peer_directory.py",
+    "core/compute/peers.py",
+    "core/compute/saving.py",
+    "core/control/start.py",
+    "core/experts/gathering.py",
+    "core/experts/gating.py",
+    "core/experts/layer.py",
+    "core/experts/spare_experts.py",
+    "core/experts/trust.py",
+    "core/policy/limits/enforce.py",
+    "core/policy/limits/memory.py",
+    "core/policy/limits/traffic.py",
+    "core/runtime/adam.py",
+    "core/runtime/checkpoints.py",
+    "core/runtime/device.py",
+    "core/runtime/duty_cycle.py",
+    "core/runtime/gradient_guard.py",
+    "core/runtime/runtime.py",
+    "core/runtime/task_pool.py",
+    "core/store/blobs.py",
+    "core/store/checkpoint_files.py",
+    "core/store/quota.py",
+    "core/store/small_files.py",
+    "core/swarm/exchange.py",
+    "core/swarm/fetching.py",
+    "core/swarm/leavers.py",
+    "core/swarm/members.py",
+    "core/swarm/outgoing_calls.py",
+    "core/swarm/outlook.py",
+    "core/swarm/placement.py",
+    "core/swarm/replication.py",
+    "core/training/models/registry.py",
+    "core/training/models/transformer_dmoe.py",
+    "core/training/trainer.py",
+    "core/worker/compute/supervisor.py",
+    "core/worker/compute/yields.py",
+    "core/worker/devices.py",
+    "core/worker/energy.py",
+    "core/worker/expert_grid.py",
+    "core/worker/network.py",
+    "core/worker/worker.py",
+}
+"""Modules that still describe arguments in one line, without their names. Only ever take from it."""
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def short(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def nodes(path: Path) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(path.read_text("utf8"))))
+
+
+def imports_in_functions(path: Path) -> int:
+    inside = {
+        node
+        for function in nodes(path)
+        if isinstance(function, FUNCTIONS)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    }
+    return len(inside)
+
+
+def imports_for_types(path: Path) -> int:
+    return sum(isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" for node in nodes(path))
+
+
+def test_imports_stand_at_the_top() -> None:
+    found = {short(path): imports_in_functions(path) for path in MODULES}
+    assert {name: count for name, count in found.items() if count > LATER_IMPORTS.get(name, 0)} == {}
+
+
+def test_nothing_is_imported_for_types_alone() -> None:
+    found = {short(path): imports_for_types(path) for path in MODULES}
+    assert {name: count for name, count in found.items() if count > TYPES_ONLY.get(name, 0)} == {}
+
+
+def test_a_module_is_short_or_says_why_not() -> None:
+    def is_too_long(path: Path) -> bool:
+        lines = path.read_text("utf8").splitlines()
+        return len(lines) > LONGEST_MODULE and not REASON.search("\n".join(lines[:FIRST_LINES]))
+
+    assert {short(path) for path in MODULES if is_too_long(path)} <= LONG_MODULES
+
+
+def test_functions_are_short() -> None:
+    long = {
+        f"{short(path)}: {node.name}"
+        for path in (*MODULES, *TESTS)
+        for node in nodes(path)
+        if isinstance(node, FUNCTIONS) and (node.end_lineno or 0) - node.lineno >= LONGEST_FUNCTION
+    }
+    assert long <= LONG_FUNCTIONS
+
+
+def describes_in_one_line(path: Path) -> bool:
+    documented = (node for node in nodes(path) if isinstance(node, (ast.Module, ast.ClassDef, *FUNCTIONS)))
+    return any(re.search(r"Args:[ \t]+\S", ast.get_docstring(node) or "") for node in documented)
+
+
+def test_docstrings_name_each_argument() -> None:
+    assert {short(path) for path in (*MODULES, *TESTS) if describes_in_one_line(path)} <= UNNAMED_ARGUMENTS
+
+
+@pytest.mark.parametrize(
+    "names", [LATER_IMPORTS, TYPES_ONLY, LONG_MODULES, UNNAMED_ARGUMENTS], ids=["later", "types", "long", "unnamed"]
+)
+def test_exceptions_are_of_modules_that_exist(names: object) -> None:
+    assert isinstance(names, dict | set)
+    assert {name for name in names if not (ROOT / name).exists()} == set()
