@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QApplication, QMessageBox  # noqa: E402
 from app.language import speak, told  # noqa: E402
 from app.system.single_instance import PAGES, Instance  # noqa: E402
 from core.contracts.errors import AlreadyRunning, HearthError  # noqa: E402
-from core.store.settings_file import data_folder  # noqa: E402
+from core.store.data_folder import data_folder  # noqa: E402
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -13,15 +13,21 @@ import psutil
 
 from core import consent
 from core.community.ledger import Ledger
+from core.contracts import manifest
 from core.contracts.control import Status
 from core.contracts.errors import NotRunning
+from core.contracts.expert_calls import METHODS
 from core.contracts.ledger import Amounts
+from core.contracts.net import of_run
 from core.control.client import ControlClient
 
 T = TypeVar("T")
 ROOT = Path(__file__).parents[1]
 HERE = "127.0.0.1:0"
 """To listen to this machine alone."""
+DIGITS = manifest.load("digits").run_id
+"""The run that a worker trains unless told otherwise."""
+DIGITS_CALLS = {direction: of_run(method, DIGITS) for direction, method in METHODS.items()}
 PATIENCE_S = 60.0
 """How long a condition may take on a busy machine before the test fails; never how long it should take."""
 LOOK_S = 0.02, 0.25

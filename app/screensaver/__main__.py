@@ -23,7 +23,7 @@ from app.system.signal_watch import SignalWatch
 from app.theme import theme
 from core.contracts.errors import AlreadyRunning, HearthError
 from core.contracts.settings import Settings
-from core.store.settings_file import data_folder, data_path
+from core.store.data_folder import data_folder, data_path
 
 LOCK_FILE = "screensaver.lock"
 WAIT_MS = 1000

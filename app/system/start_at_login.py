@@ -12,7 +12,8 @@ from typing import Any
 from xml.parsers.expat import ExpatError
 
 from core.contracts.errors import HearthError
-from core.store.settings_file import data_path, write_atomically
+from core.store.data_folder import data_path
+from core.store.settings_file import write_atomically
 
 NAME = "Hearth"
 RUN_KEY = r"Software\Microsoft\Windows\CurrentVersion\Run"

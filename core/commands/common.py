@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from core.store.settings_file import data_path
+from core.store.data_folder import data_path
 
 if TYPE_CHECKING:
     from core.control.client import ControlClient

@@ -4,7 +4,7 @@ import argparse
 import time
 
 from core.commands import common
-from core.store.settings_file import data_path
+from core.store.data_folder import data_path
 
 
 def pause(options: argparse.Namespace) -> None:

@@ -5,7 +5,7 @@ import sys
 import time
 
 from core.commands import common
-from core.store.settings_file import data_folder, data_path
+from core.store.data_folder import data_folder, data_path
 
 
 def peers(options: argparse.Namespace) -> None:

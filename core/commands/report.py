@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from core.commands import common
 from core.contracts.errors import DataFolderError
-from core.store.settings_file import data_path
+from core.store.data_folder import data_path
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from core.contracts.errors import DataFolderError
-from core.store.settings_file import data_folder
+from core.store.data_folder import data_folder
 
 CONSENT = (
     "By starting this worker you agree that this PC computes for its run and, if it joins peers, sends them tensors "

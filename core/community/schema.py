@@ -90,6 +90,24 @@ def in_memory() -> sqlite3.Connection:
     return connection
 
 
+def rename_run(path: Path, old: str, new: str) -> None:
+    """Give what was contributed to a run another name. To be called before the ledger is opened.
+
+    Args:
+        path: the ledger's file.
+        old: the run's name so far.
+        new: the one from now on, of which there are no rows yet.
+
+    Raises:
+        sqlite3.Error, DamagedError: it cannot be done; nothing has changed.
+    """
+    if path.exists():
+        with contextlib.closing(open_to_write(path)) as connection, connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("UPDATE amounts SET run = ? WHERE run = ?", (new, old))
+            connection.execute("UPDATE sessions SET run = ? WHERE run = ?", (new, old))
+
+
 def set_aside(path: Path) -> str:
     """Keep a file that is damaged under another name; returns that name, or "" if this could not be done."""
     kept = aside(path)

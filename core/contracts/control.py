@@ -198,6 +198,28 @@ class EnergyStatus(msgspec.Struct, frozen=True):
     """Since the first of the calendar month."""
 
 
+class RunStatus(msgspec.Struct, frozen=True):
+    """One of the runs that this PC has joined."""
+
+    id: Text
+    """Its name and the digest of its manifest, such as `digits-2ac90b73`."""
+    name: Text
+    title: Text
+    weight: Annotated[int, msgspec.Meta(ge=1)]
+    """Of the time that this PC computes a run gets its share of all weights."""
+    phase: Literal["absent", "starting", "stopped", "training", "stopping", "leaving"]
+    """Of its compute process."""
+    asks: Literal["picture", "text"]
+    step: Count
+    samples: Count
+    samples_per_s: float
+    experts: Count
+    """Hosted here."""
+    loss: float | None
+    accuracy: float | None
+    checkpoint_time: Time | None
+
+
 class Status(msgspec.Struct, frozen=True):
     """What `hearth status --json` prints."""
 
@@ -268,6 +290,10 @@ class Status(msgspec.Struct, frozen=True):
     """The session is locked."""
     mains: bool | None = None
     """The electricity comes from the mains, not from a battery."""
+    run_id: Text = ""
+    """Of the run that the figures above are of, as every `run`."""
+    runs: list[RunStatus] = []
+    """All runs of this PC, in the order in which they were joined."""
 
 
 class CurvePoint(msgspec.Struct, frozen=True, array_like=True):

@@ -233,13 +233,13 @@ def built_in_runs() -> list[str]:
 
 
 def load(run: str) -> Manifest:
-    """The manifest of a built-in run, or that of an organiser's file: a path that ends with .json (see `_apart`).
+    """The manifest of a built-in run, or that of an organiser's file: a path that ends with .json.
 
     Raises:
         ManifestError: no run has that name (the message lists those that exist), or the file cannot be used.
     """
     if run.endswith(".json"):
-        return _apart(decode(_read(Path(run)), run))
+        return decode(_read(Path(run)), run)
     runs = built_in_runs()
     if run not in runs:
         raise ManifestError(
@@ -249,20 +249,6 @@ def load(run: str) -> Manifest:
     if manifest.run != run:
         raise ManifestError(f"The manifest {run}.json calls itself {manifest.run!r}.")
     return manifest
-
-
-def _apart(manifest: Manifest) -> Manifest:
-    """A file's manifest, whose run gets a name of its own where it has that of a built-in one and is another.
-
-    On the disk and in the network it would else be taken for that. Peers through which one joins make no other run.
-    """
-    if manifest.run not in built_in_runs():
-        return manifest
-    content = msgspec.structs.replace(manifest, bootstrap=())
-    if content == msgspec.structs.replace(load(manifest.run), bootstrap=()):
-        return manifest
-    digest = hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:8]
-    return msgspec.structs.replace(manifest, run=f"{manifest.run[:23]}-{digest}")
 
 
 def _read(path: Path) -> bytes:

@@ -35,6 +35,16 @@ class Call(msgspec.Struct, frozen=True, array_like=True, tag=1):
     body: msgspec.Raw
 
 
+def of_run(method: str, run_id: str) -> str:
+    """A method as one run's peers call it: several runs share a PC's connections, and none answers for another.
+
+    Args:
+        method: its name within the run, such as "expert.forward".
+        run_id: `Manifest.run_id`.
+    """
+    return f"{method}@{run_id}"
+
+
 class Answer(msgspec.Struct, frozen=True, array_like=True, tag=2):
     """The reply to the call with this id."""
 

@@ -78,8 +78,17 @@ class Hosts(NamedTuple):
 class DHTDirectory:
     """`Directory` for one run. Use as `async with DHTDirectory(...) as directory`."""
 
-    def __init__(self, dht: DHTNode, rpc: RpcNode, grid: Grid, mirror_limit: int = MIRROR_LIMIT) -> None:
-        self._dht, self._rpc, self.grid = dht, rpc, grid
+    def __init__(self, dht: DHTNode, rpc: RpcNode, grid: Grid, run_id: str, mirror_limit: int = MIRROR_LIMIT) -> None:
+        """Begin empty.
+
+        Args:
+            dht: where the experts are announced and looked up.
+            rpc: this peer's connections.
+            grid: the run's cells.
+            run_id: what the run's keys in the DHT begin with.
+            mirror_limit: cells of a layer up to which all that are active are known at every moment.
+        """
+        self._dht, self._rpc, self.grid, self.run_id = dht, rpc, grid, run_id
         self._small = grid.cells <= mirror_limit
         self._local: dict[Uid, HostState] = {}
         self._unsaid: set[Uid] = set()
@@ -134,11 +143,11 @@ class DHTDirectory:
             return
         self._unsaid.update(gone)
         self._forget_mirrors()
-        kept = {(key, suffix) for uid in self._local for key, suffix in _prefixes(uid)}
+        kept = {(key, suffix) for uid in self._local for key, suffix in self._prefix_keys(uid)}
         entries: dict[str, list[str]] = {}
         for uid in gone:
-            entries[str(uid)] = [own_subkey(self._rpc.peer)]
-            for key, suffix in _prefixes(uid):
+            entries[self._key(uid)] = [own_subkey(self._rpc.peer)]
+            for key, suffix in self._prefix_keys(uid):
                 if (key, suffix) not in kept and suffix not in entries.setdefault(key, []):
                     entries[key].append(suffix)
         await self._dht.remove_many(entries, leaving=leaving)
@@ -152,8 +161,8 @@ class DHTDirectory:
         entries: dict[str, dict[str, bytes]] = {}
         for uid, state in self._local.items():
             host = _HostRecord(max(0.0, min(state.load, 1e6)), state.version, address)
-            entries[str(uid)] = {own: msgspec.msgpack.encode(host)}
-            for key, suffix in _prefixes(uid):
+            entries[self._key(uid)] = {own: msgspec.msgpack.encode(host)}
+            for key, suffix in self._prefix_keys(uid):
                 entries.setdefault(key, {})[suffix] = b""
         return await self._dht.store_many(entries, EXPIRY_S)
 
@@ -197,7 +206,7 @@ class DHTDirectory:
         for depth in range(len(self.grid.shape)):
             if not open_prefixes:
                 break
-            names = {_prefix(self.grid.run, layer, coords): (layer, coords) for layer, coords in open_prefixes}
+            names = {self._prefix(layer, coords): (layer, coords) for layer, coords in open_prefixes}
             answers = await self._dht.find_suffixes_many(names)
             open_prefixes = []
             for name, suffixes in answers.items():
@@ -232,7 +241,7 @@ class DHTDirectory:
         now = time.monotonic()
         wanted = [p for p in dict.fromkeys(prefixes) if self._prefixes.get((layer, p), (0.0, {}))[0] <= now]
         if wanted:
-            names = {_prefix(self.grid.run, layer, prefix): prefix for prefix in wanted}
+            names = {self._prefix(layer, prefix): prefix for prefix in wanted}
             for name, found in (await self._dht.find_suffixes_many(names)).items():
                 suffixes = self._valid(found, len(names[name]))
                 until = now + (POSITIVE_S if suffixes else NEGATIVE_S)
@@ -270,9 +279,9 @@ class DHTDirectory:
         unknown = [uid for uid in dict.fromkeys(uids) if self._hosts.get(uid, (0.0, ()))[0] <= now]
         unknown = [uid for uid in unknown if not self._is_absent(uid)]
         if unknown:
-            records = await self._dht.get_many(map(str, unknown))
+            records = await self._dht.get_many(map(self._key, unknown))
             for uid in unknown:
-                self._remember(uid, records[str(uid)])
+                self._remember(uid, records[self._key(uid)])
             _bound(self._hosts)
             _bound(self._absent)
         clock = self._dht.clock.now()
@@ -296,8 +305,9 @@ class DHTDirectory:
 
     async def read_hosts(self, uids: Sequence[Uid]) -> dict[Uid, Hosts]:
         """The other peers that host each expert as of now, past all that is remembered; it costs a look-up each."""
-        records = await self._dht.get_many(map(str, uids), buried=True)
-        return {uid: Hosts(self._parse(records[str(uid)]), self._left(records[str(uid)])) for uid in uids}
+        records = await self._dht.get_many(map(self._key, uids), buried=True)
+        found = {uid: records[self._key(uid)] for uid in uids}
+        return {uid: Hosts(self._parse(told), self._left(told)) for uid, told in found.items()}
 
     def not_hosted(self, uid: Uid, peer: PeerId) -> None:
         """The peer says that it does not host the expert, or cannot be reached: it is not named again for a while."""
@@ -339,14 +349,17 @@ class DHTDirectory:
     def _is_absent(self, uid: Uid) -> bool:
         return self._absent.get(uid, 0.0) > time.monotonic()
 
+    # Keys
 
-def _prefix(run: str, layer: int, coords: Coords) -> str:
-    return ".".join((run, str(layer), *map(str, coords), ""))
+    def _prefix(self, layer: int, coords: Coords) -> str:
+        return ".".join((self.run_id, str(layer), *map(str, coords), ""))
 
+    def _key(self, uid: Uid) -> str:
+        return self._prefix(uid.layer, uid.coords)[:-1]
 
-def _prefixes(uid: Uid) -> list[tuple[str, str]]:
-    """The prefix keys of an expert, each with its suffix under it."""
-    return [(_prefix(uid.run, uid.layer, uid.coords[:end]), str(u)) for end, u in enumerate(uid.coords)]
+    def _prefix_keys(self, uid: Uid) -> list[tuple[str, str]]:
+        """The prefix keys of an expert, each with its suffix under it."""
+        return [(self._prefix(uid.layer, uid.coords[:end]), str(u)) for end, u in enumerate(uid.coords)]
 
 
 def _quality(info: HostInfo) -> tuple[float, float]:

@@ -39,12 +39,11 @@ from core.store.checkpoint_files import (
     superseded_copies,
     survey,
 )
+from core.store.data_folder import RUNS
 from core.swarm.placement import least_needed
 
 log = logging.getLogger(__name__)
 
-RUNS = "runs"
-"""The folder of all runs."""
 TRUNK = "trunk"
 HEADROOM = 4 << 20
 """Bytes of the space that nothing large gets: what is small grows into it between two looks."""

@@ -1,4 +1,4 @@
-"""The data folder and the settings file in it: read, brought to the newest version, written atomically."""
+"""The settings file: read, brought to the newest version, written atomically."""
 
 import codecs
 import contextlib
@@ -6,14 +6,12 @@ import dataclasses
 import logging
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import platformdirs
 
 from core.contracts.errors import DataFolderError, SettingsError
 from core.contracts.settings import Settings, convert
@@ -38,35 +36,6 @@ def _from_2(document: Document) -> Document:
 
 MIGRATIONS: dict[int, Callable[[Document], Document]] = {1: _from_1, 2: _from_2}
 """What makes a document of a version one of the next."""
-
-
-def data_path(chosen: Path | None) -> Path:
-    """The folder of all of Hearth's data: the chosen one, else the platform's standard one."""
-    return (chosen or platformdirs.user_data_path("Hearth", appauthor=False)).absolute()
-
-
-def data_folder(chosen: Path | None) -> Path:
-    """`data_path`, made if missing and checked.
-
-    Raises:
-        DataFolderError: it cannot be made or written.
-    """
-    folder = data_path(chosen)
-    try:
-        os.fspath(folder).encode()
-    except UnicodeEncodeError:
-        raise DataFolderError(
-            f"The name of the data folder {os.fsencode(folder)!r} is not UTF-8. Choose another with --data-dir."
-        ) from None
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with tempfile.TemporaryFile(dir=folder):
-            return folder
-    except OSError as error:
-        raise DataFolderError(
-            f"The data folder {folder} cannot be written: {error.strerror}. "
-            "Make it writable, or choose another with --data-dir."
-        ) from error
 
 
 def load(folder: Path) -> tuple[Settings, str | None]:

@@ -50,19 +50,21 @@ class Data:
         if not self._told or time.monotonic() - self._told > RENEW_S:
             here = [s.sha256 for s in self._manifest.shards if s.sha256 not in self._missing]
             own = {own_subkey(self._node.peer): b""}
-            await self._dht.store_many({_key(sha256): own for sha256 in here}, EXPIRY_S)
+            await self._dht.store_many({self._key(sha256): own for sha256 in here}, EXPIRY_S)
             self._told = time.monotonic()
 
     async def _complete(self) -> None:
         """Make or fetch what is not here."""
         before = len(self._missing)
         for shard in shards.prepare(self._manifest, self._folder):
-            records = await self._dht.get(_key(shard.sha256))
+            records = await self._dht.get(self._key(shard.sha256))
             givers = [r.peer for subkey, r in records.items() if subkey == own_subkey(r.peer) != self._node.peer.hex()]
             partial = self._blobs.partial(shard.sha256)
             try:
                 async with self._disk.hold(partial, 2 * shard.size):  # it is there twice for a moment
-                    await fetch_file(self._node, shard.sha256, shard.size, givers[:GIVERS], partial)
+                    await fetch_file(
+                        self._node, self._manifest.run_id, shard.sha256, shard.size, givers[:GIVERS], partial
+                    )
                     shards.accept(self._folder, shard, partial.read_bytes())
                     partial.unlink()
             except (HearthError, OSError) as error:
@@ -73,6 +75,9 @@ class Data:
                 self._blobs.share(shard.sha256, self._folder / shards.FOLDER / shard.sha256)
         if len(self._missing) < before:
             self._told = 0.0
+
+    def _key(self, sha256: str) -> str:
+        return f"{self._manifest.run_id}.data.{sha256}"
 
 
 class Compute(Protocol):
@@ -119,7 +124,3 @@ class TrunkFollower:
             except ComputeError:
                 return
         self._life, self._looked = compute.life, now
-
-
-def _key(sha256: str) -> str:
-    return f"data.{sha256}"

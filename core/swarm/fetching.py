@@ -9,6 +9,7 @@ from typing import Annotated
 import msgspec
 
 from core.contracts.errors import NetworkError
+from core.contracts.net import of_run
 from core.identity import PeerId
 from core.net.rpc import RpcNode
 from core.store.blobs import Sha256, Size, sha256_of
@@ -36,10 +37,18 @@ class BlobRead(msgspec.Struct, frozen=True, array_like=True):
     """Of the whole file."""
 
 
-async def fetch_file(node: RpcNode, sha256: str, size: int, peers: Sequence[PeerId], partial: Path) -> None:
+async def fetch_file(
+    node: RpcNode, run_id: str, sha256: str, size: int, peers: Sequence[PeerId], partial: Path
+) -> None:
     """Put a file together from peers that have it, and check it. What is there already is not fetched again.
 
-    Args: the network, the file's hash and bytes, who has it, and where it is put together.
+    Args:
+        node: this peer's connections.
+        run_id: the run that the file is of.
+        sha256: the file's hash, which is its name.
+        size: its bytes.
+        peers: who has it.
+        partial: where it is put together.
 
     Raises:
         NetworkError: no peer gave the whole file, or all gave a wrong one; what came so far stays to be gone on with.
@@ -50,7 +59,7 @@ async def fetch_file(node: RpcNode, sha256: str, size: int, peers: Sequence[Peer
         peer = left.pop(0)
         offset = await asyncio.to_thread(_size, partial, size)
         try:
-            await _fetch_from(node, peer, sha256, offset, size, partial)
+            await _fetch_from(node, run_id, peer, sha256, offset, size, partial)
         except NetworkError as error:
             log.info("Peer %s gave no more of the file %s: %s", peer.hex()[:8], sha256[:8], error)
             continue
@@ -65,11 +74,14 @@ async def fetch_file(node: RpcNode, sha256: str, size: int, peers: Sequence[Peer
     raise NetworkError(f"No peer gave the file {sha256[:8]}.")
 
 
-async def _fetch_from(node: RpcNode, peer: PeerId, sha256: str, offset: int, size: int, partial: Path) -> None:
+async def _fetch_from(
+    node: RpcNode, run_id: str, peer: PeerId, sha256: str, offset: int, size: int, partial: Path
+) -> None:
     """Go on with a partial file until it has its size."""
+    method = of_run("blob.read", run_id)
     while offset < size:
         request = ReadBlob(sha256, offset, min(CHUNK, size - offset))
-        reply, data = await node.call(peer, "blob.read", request, BlobRead, deadline_s=CHUNK_S)
+        reply, data = await node.call(peer, method, request, BlobRead, deadline_s=CHUNK_S)
         if reply.size != size or len(data) != request.length:
             raise NetworkError(f"it has {reply.size} bytes there, not {size}.")
         await asyncio.to_thread(_write, partial, offset, data)

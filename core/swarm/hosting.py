@@ -12,6 +12,7 @@ from typing import Annotated, Protocol
 import msgspec
 
 from core.contracts.errors import CallRefused, ComputeError, HearthError, NetworkError
+from core.contracts.net import of_run
 from core.dht.node import DHTNode
 from core.experts.dht_directory import EXPIRY_S, DHTDirectory
 from core.experts.directory import HostState
@@ -110,8 +111,8 @@ class Hosting:
         self._node, self._dht, self._directory, self._copies, self._compute = node, dht, directory, copies, compute
         self._hosted = compute.hosted
         self._grid = directory.grid
-        self._members = Members(self._grid.run, node, dht, directory)
-        leaving = Leaving(node, copies, self._is_coming)
+        self._members = Members(node, dht, directory)
+        leaving = Leaving(node, directory.run_id, copies, self._is_coming)
         self._outlook = Outlook(self._members, directory, copies, leaving)
         self._me = self._members.me
         self.hosts = True
@@ -139,8 +140,9 @@ class Hosting:
         self._joined: float | None = None
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        node.register("host.hello", Hello, self._hello)
-        node.register("host.handover", Handover, self._hand_over, cost=16.0)
+        node.register(of_run("host.hello", directory.run_id), Hello, self._hello)
+        self._handover = of_run("host.handover", directory.run_id)
+        node.register(self._handover, Handover, self._hand_over, cost=16.0)
         copies.keepers, copies.hosts = self._keepers, self._hosts
         self._members.buried = lambda: asyncio.get_running_loop().call_later(BURIED_S, self._wake.set)
 
@@ -325,7 +327,7 @@ class Hosting:
         peer = parse_peer(giver)
         try:
             reply, _ = await self._node.call(
-                peer, "host.handover", Handover(count), HandoverReply, deadline_s=HANDOVER_S
+                peer, self._handover, Handover(count), HandoverReply, deadline_s=HANDOVER_S
             )
         except NetworkError as error:
             log.info("Peer %s hands nothing over now: %s", giver[:8], error)

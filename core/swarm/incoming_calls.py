@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from core.contracts.errors import CallRefused, HearthError, ProtocolError, RemoteFault
 from core.contracts.expert_calls import MAX_BYTES, METHODS, Direction, ExpertReply, ExpertRequest, payload_size
+from core.contracts.net import of_run
 from core.contracts.pipe import Cancel, Data, Refused, Serve, Served, Shape, Tensor
 
 if TYPE_CHECKING:  # a worker that is alone loads nothing of the network
@@ -36,10 +37,17 @@ class Visitors:
         self._requests: Counter[str] = Counter()
         self._bytes: Counter[str] = Counter()
 
-    def register(self, node: "RpcNode") -> None:
-        """Serve these methods to all peers."""
+    def register(self, node: "RpcNode", run_id: str) -> None:
+        """Serve the run's methods to all peers.
+
+        Args:
+            node: this peer's connections.
+            run_id: the run that is asked by them.
+        """
         for direction, name in METHODS.items():
-            node.register(name, ExpertRequest, self._handler(direction), max_payload=MAX_BYTES, cost=4.0)
+            node.register(
+                of_run(name, run_id), ExpertRequest, self._handler(direction), max_payload=MAX_BYTES, cost=4.0
+            )
 
     def _handler(self, direction: Direction) -> Callable[..., asyncio.Future[Reply]]:
         def serve(request: ExpertRequest, payload: bytes, context: "Context") -> asyncio.Future[Reply]:

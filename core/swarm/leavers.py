@@ -12,6 +12,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 
 from core.contracts.errors import NetworkError
+from core.contracts.net import of_run
 from core.experts.grid import Uid
 from core.identity import PeerId
 from core.net.rpc import Context, RpcNode
@@ -53,10 +54,18 @@ class Word(NamedTuple):
 class Leaving:
     """Both sides: what is asked of leavers, and what this peer answers as one."""
 
-    def __init__(self, node: RpcNode, copies: Copies, coming: Callable[[Uid], bool]) -> None:
-        """Args: the network, the states on this disk, whether a newer one of an expert will be."""
+    def __init__(self, node: RpcNode, run_id: str, copies: Copies, coming: Callable[[Uid], bool]) -> None:
+        """Begin to answer.
+
+        Args:
+            node: this peer's connections.
+            run_id: the run whose experts are asked about.
+            copies: the states on this disk.
+            coming: whether a newer state of an expert will be saved here.
+        """
         self._node, self._copies, self._coming = node, copies, coming
-        node.register("host.newest", AskNewest, self._answer)
+        self._method = of_run("host.newest", run_id)
+        node.register(self._method, AskNewest, self._answer)
 
     async def ask(self, left: Mapping[Uid, Iterable[PeerId]]) -> dict[Uid, Word]:
         """What those say that left each expert; nothing of an expert for which nobody answers."""
@@ -77,7 +86,7 @@ class Leaving:
     async def _ask(self, peer: PeerId, uids: Sequence[Uid]) -> Sequence[Newest]:
         try:
             request = AskNewest(tuple(map(str, uids)))
-            reply, _ = await self._node.call(peer, "host.newest", request, NewestReply, deadline_s=ANSWER_S)
+            reply, _ = await self._node.call(peer, self._method, request, NewestReply, deadline_s=ANSWER_S)
         except NetworkError:
             return ()
         return reply.states

@@ -15,6 +15,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 
 from core.contracts.errors import CallRefused, NetworkError, RemoteFault
+from core.contracts.net import of_run
 from core.dht.node import DHTNode
 from core.dht.records import own_subkey
 from core.experts.dht_directory import EXPIRY_S, DHTDirectory
@@ -67,8 +68,15 @@ class Hosted(NamedTuple):
 class Members:
     """All peers of a run that are at work, this one included."""
 
-    def __init__(self, run: str, node: RpcNode, dht: DHTNode, directory: DHTDirectory) -> None:
-        self._key = f"{run}.hosts"
+    def __init__(self, node: RpcNode, dht: DHTNode, directory: DHTDirectory) -> None:
+        """Nobody is known yet.
+
+        Args:
+            node: this peer's connections.
+            dht: where each member tells that it is there.
+            directory: who hosts what of the run.
+        """
+        self._key, self._method = f"{directory.run_id}.hosts", of_run("host.hello", directory.run_id)
         self._node, self._dht, self._directory = node, dht, directory
         self.me = peer_text(node.peer)
         self.known: dict[str, Member] = {}
@@ -161,7 +169,7 @@ class Members:
     async def _answers(self, peer: str) -> bool:
         for _ in range(HELLOS):
             try:
-                await self._node.call(parse_peer(peer), "host.hello", Hello(), HelloReply, deadline_s=HELLO_S)
+                await self._node.call(parse_peer(peer), self._method, Hello(), HelloReply, deadline_s=HELLO_S)
                 return True
             except (CallRefused, RemoteFault):
                 return True
@@ -183,7 +191,7 @@ class Members:
         """The versions of those experts that a peer says it hosts; none if it does not answer."""
         try:
             hello = Hello(tuple(map(str, uids[:MAX_NAMED])))
-            reply, _ = await self._node.call(parse_peer(winner), "host.hello", hello, HelloReply, deadline_s=HELLO_S)
+            reply, _ = await self._node.call(parse_peer(winner), self._method, hello, HelloReply, deadline_s=HELLO_S)
         except NetworkError:
             return {}
         return {uid: version for uid, version in zip(uids, reply.versions, strict=False) if version >= 0}

@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from core.contracts.errors import CallRefused, ComputeError, HearthError, RemoteFault
 from core.contracts.expert_calls import METHODS, ExpertReply
+from core.contracts.net import of_run
 from core.contracts.pipe import (
     Answered,
     Ask,
@@ -107,7 +108,7 @@ class Asking:
 
     async def _ask(self, message: Ask, payload: Tensor) -> tuple[Answered, Sequence[Tensor]]:
         peer = PeerId(bytes.fromhex(message.peer))
-        method, request = METHODS[message.direction], message.request
+        method, request = of_run(METHODS[message.direction], self._directory.run_id), message.request
         try:
             reply, data = await self._node.call(
                 peer, method, request, ExpertReply, payload.data, deadline_s=message.deadline_s

@@ -15,6 +15,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 
 from core.contracts.errors import CallRefused, CheckpointError, HearthError, NetworkError
+from core.contracts.net import of_run
 from core.contracts.pipe import SavedPart
 from core.dht.node import DHTNode
 from core.dht.records import own_subkey
@@ -87,9 +88,9 @@ class Copy(NamedTuple):
 class Copies:
     """Use as `async with Copies(...)`, inside the DHT's own."""
 
-    def __init__(self, run: str, checkpoints: Path, blobs: Blobs, node: RpcNode, dht: DHTNode, disk: Disk) -> None:
+    def __init__(self, run_id: str, checkpoints: Path, blobs: Blobs, node: RpcNode, dht: DHTNode, disk: Disk) -> None:
         """Args: the run, the folder of compute's checkpoints, this disk's files, the network, who gives room."""
-        self._run, self._checkpoints, self._blobs, self._node, self._dht = run, checkpoints, blobs, node, dht
+        self._run_id, self._checkpoints, self._blobs, self._node, self._dht = run_id, checkpoints, blobs, node, dht
         self._disk = disk
         disk.shared, disk.spares = True, lambda: blobs.spares(self._held_elsewhere())
         self.keepers: Callable[[str], Sequence[str]] = lambda part: ()
@@ -115,8 +116,9 @@ class Copies:
         """Who gave the newest state of each part that was given to be kept."""
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        node.register("blob.read", ReadBlob, self._read)
-        node.register("blob.keep", KeepBlob, self._keep, cost=4.0)
+        node.register(of_run("blob.read", run_id), ReadBlob, self._read)
+        self._keep_method = of_run("blob.keep", run_id)
+        node.register(self._keep_method, KeepBlob, self._keep, cost=4.0)
 
     async def __aenter__(self) -> "Copies":
         await asyncio.to_thread(self._blobs.load)
@@ -163,7 +165,7 @@ class Copies:
     # Telling and finding
 
     def _key(self, part: str) -> str:
-        return f"{self._run}.ckpt.{part}"
+        return f"{self._run_id}.ckpt.{part}"
 
     async def _publish(self) -> None:
         """Tell which newest states are here, as far as that has changed or was told long ago."""
@@ -257,7 +259,7 @@ class Copies:
             raise CheckpointError(f"{blob.size} bytes are too many for a copy.")
         partial = self._blobs.partial(blob.sha256)
         async with self._slots, self._disk.hold(partial, blob.size, self._blobs.newest(blob.part) is not None):
-            await fetch_file(self._node, blob.sha256, blob.size, peers, partial)
+            await fetch_file(self._node, self._run_id, blob.sha256, blob.size, peers, partial)
         try:
             self._blobs.accept(blob)
         except CheckpointError:
@@ -315,7 +317,9 @@ class Copies:
             if held.get(peer, -1) >= blob.version:
                 continue
             try:
-                reply, _ = await self._node.call(parse_peer(peer), "blob.keep", request, BlobKept, deadline_s=KEEP_S)
+                reply, _ = await self._node.call(
+                    parse_peer(peer), self._keep_method, request, BlobKept, deadline_s=KEEP_S
+                )
             except CallRefused:
                 busy = True
             except NetworkError as error:

@@ -28,7 +28,8 @@ from core.net.reach import Reach
 from core.net.rpc import RpcNode
 from core.store.blobs import Blobs
 from core.store.checkpoint_files import CHECKPOINTS
-from core.store.quota import RUNS, TRUNK, Disk
+from core.store.data_folder import RUNS
+from core.store.quota import TRUNK, Disk
 from core.swarm.exchange import Data, TrunkFollower
 from core.swarm.hosting import Hosting
 from core.swarm.replication import Copies
@@ -99,20 +100,20 @@ class Network:
         self.identity = Identity.load_or_create(folder)
         self._state_path = folder / STATE_FILE
         self._options = options
-        self._run, self._layers = manifest.run, manifest.model.layers
+        self._manifest = manifest
         backbone = "backbone" in options.roles
         self.node = RpcNode(self.identity, listen=options.listen)
-        compute.visitors.register(self.node)
+        compute.visitors.register(self.node, manifest.run_id)
         self._known = [*options.bootstrap, *map(parse_address, manifest.bootstrap)]
         self._bootstrap = [PeerId(known.peer) for known in self._known if known.peer != self.identity.peer]
         self.reach = Reach(self.node, bootstrap=self._bootstrap, backbone=backbone, relays=backbone and options.relay)
         self.dht = DHTNode(self.node, self.identity)
         self.grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
-        self.directory = DHTDirectory(self.dht, self.node, self.grid)
+        self.directory = DHTDirectory(self.dht, self.node, self.grid, manifest.run_id)
         self._trains = "train" in options.roles
-        run_folder = folder / RUNS / manifest.run
+        run_folder = folder / RUNS / manifest.run_id
         blobs = Blobs(run_folder, self.grid, disk)
-        self.copies = Copies(manifest.run, run_folder / CHECKPOINTS, blobs, self.node, self.dht, disk)
+        self.copies = Copies(manifest.run_id, run_folder / CHECKPOINTS, blobs, self.node, self.dht, disk)
         self._data = Data(manifest, run_folder, blobs, self.node, self.dht, disk)
         self._trunk = TrunkFollower(self.copies, compute, self._trains)
         compute.saved = self._saved
@@ -167,7 +168,7 @@ class Network:
         """Beside the rest: to announce this PC takes a second, for which nobody waits. Anew in another network."""
         while True:
             try:
-                async with Lan(self.node, self._run):
+                async with Lan(self.node, self._manifest.run_id):
                     await self._moved(self._hosts())
             except NetworkError as error:
                 log.warning("Peers of the local network are not looked for: %s", error)
@@ -326,7 +327,10 @@ class Network:
         return "reachable" if address.addresses else "relayed" if address.relays else "dials out only"
 
     async def dht_get(self, key: str) -> list[DhtRecord]:
-        """The records of a key, of this network's replicas."""
+        """The records of a key, of this network's replicas; a run's name in it stands for the run's id."""
+        name, dot, rest = key.partition(".")
+        if name == self._manifest.run:
+            key = f"{self._manifest.run_id}{dot}{rest}"
         records = await self.dht.get(key)
         return [
             DhtRecord(subkey, record.value.hex(), record.sequence, record.expires, peer_text(record.peer))
@@ -335,7 +339,7 @@ class Network:
 
     def dht_stats(self) -> DhtStatus:
         stats = self.dht.stats()
-        mirrors = [self.directory.mirror(layer) for layer in range(self._layers)]
+        mirrors = [self.directory.mirror(layer) for layer in range(self._manifest.model.layers)]
         experts = None if None in mirrors else sum(len(mirror or ()) for mirror in mirrors)
         offset = stats.clock_offset_s
         return DhtStatus(stats.contacts, stats.keys, stats.records, stats.bytes, stats.own, offset, experts)

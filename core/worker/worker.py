@@ -4,9 +4,11 @@ import asyncio
 import codecs
 import contextlib
 import dataclasses
+import functools
 import logging
 import os
 import secrets
+import sqlite3
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
@@ -17,7 +19,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 import psutil
 
+from core.community import schema
 from core.community.ledger import Ledger
+from core.community.schema import FILE as LEDGER
 from core.contracts import manifest as manifests
 from core.contracts.control import (
     PROTOCOL,
@@ -31,6 +35,7 @@ from core.contracts.control import (
     Prediction,
     PredictParams,
     ProcessStatus,
+    RunStatus,
     Snapshot,
     Status,
 )
@@ -50,7 +55,8 @@ from core.logs import Ring
 from core.policy.decide import Decision
 from core.policy.limits.enforce import Caps
 from core.policy.limits.traffic import Traffic
-from core.store import settings_file
+from core.store import data_folder, settings_file
+from core.store.data_folder import RUNS
 from core.store.progress import FILE, Progress
 from core.store.quota import Disk
 from core.store.small_files import Files
@@ -102,13 +108,15 @@ class Worker:
         if note:
             log.warning("%s", note)
         self.manifest = manifests.load(run) if run else self._chosen_run()
-        run_folder = folder / "runs" / self.manifest.run
+        run_folder = folder / RUNS / self.manifest.run_id
+        data_folder.take_over(folder, self.manifest, functools.partial(_rename_run, folder / LEDGER))
+        data_folder.mark(folder)
         try:
             run_folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise DataFolderError(f"{run_folder} cannot be made: {error.strerror}.") from error
         self._files = Files(folder)
-        self._progress_file = f"runs/{self.manifest.run}/{FILE}"
+        self._progress_file = f"{RUNS}/{self.manifest.run_id}/{FILE}"
         self.ledger = Ledger(folder)
         self._changing = asyncio.Lock()
         self._ring = ring
@@ -135,7 +143,7 @@ class Worker:
         self._compute.trains = network is None or "train" in network.roles
         self._keeps_ports = False
         self._fault: HearthError | None = None
-        self._disk = Disk(folder, self.manifest.run, self._compute, self.settings.checkpoints_disk_mb << 20)
+        self._disk = Disk(folder, self.manifest.run_id, self._compute, self.settings.checkpoints_disk_mb << 20)
         self._network = self._joining(network, join)
         self._told: Decision | None = None
         """The decision that was published last."""
@@ -154,10 +162,10 @@ class Worker:
             pids=self._pids,
             counters=self._moved,
         )
-        self._energy = Energy(self.ledger, self.manifest.run, self._pids)
+        self._energy = Energy(self.ledger, self.manifest.run_id, self._pids)
         self._benchmark = Benchmark(self.manifest.run)
         self._devices = Devices(psutil.virtual_memory().total)
-        traffic = Traffic(self.ledger, self.manifest.run)
+        traffic = Traffic(self.ledger, self.manifest.run_id)
         self._caps = Caps(self._disk, traffic, self._compute, self._network, self._memory_beside_compute)
         self._meter()
         self.policy.decide()  # also by what was used this month: compute is not started to be stopped
@@ -318,6 +326,26 @@ class Worker:
             front=None if front is None else front.kind,
             locked=signals.locked.value,
             mains=None if power is None else power.mains,
+            run_id=self.manifest.run_id,
+            runs=[self._run_status()],
+        )
+
+    def _run_status(self) -> RunStatus:
+        progress, compute = self._compute.progress, self._compute
+        return RunStatus(
+            id=self.manifest.run_id,
+            name=self.manifest.run,
+            title=self.manifest.title,
+            weight=1,
+            phase=compute.phase,
+            asks=self.manifest.asks,
+            step=progress.step,
+            samples=progress.samples,
+            samples_per_s=compute.samples_per_s,
+            experts=len(progress.experts),
+            loss=progress.loss,
+            accuracy=progress.accuracy,
+            checkpoint_time=progress.checkpoint_time,
         )
 
     def snapshot(self) -> Snapshot:
@@ -505,7 +533,7 @@ class Worker:
 
     def _keep_ledger(self, decision: Decision) -> None:
         if self._compute.at_work:
-            self.ledger.begin(self.manifest.run)
+            self.ledger.begin(self.manifest.run_id)
         else:
             self.ledger.end(_why_ended(decision))
         self.ledger.tick()
@@ -514,10 +542,10 @@ class Worker:
         text = self.manifest.asks == "text"
         samples, tokens = (0, work.samples) if text else (work.samples, 0)
         calls = work.calls, work.peer_calls, work.rows, work.passes
-        self.ledger.add(self.manifest.run, device, Amounts(samples, tokens, *calls, work.seconds))
+        self.ledger.add(self.manifest.run_id, device, Amounts(samples, tokens, *calls, work.seconds))
 
     def _yielded(self, measured: Yield) -> None:
-        self.ledger.yielded(self.manifest.run, measured)
+        self.ledger.yielded(self.manifest.run_id, measured)
 
     def _publish(self, now: float) -> None:
         self._published = now
@@ -567,6 +595,14 @@ class Worker:
             except psutil.Error:
                 pass
         return found
+
+
+def _rename_run(ledger: Path, old: str, new: str) -> None:
+    """What is contributed stays counted, be it under the old name, also where the file cannot be written now."""
+    try:
+        schema.rename_run(ledger, old, new)
+    except (sqlite3.Error, schema.DamagedError) as error:
+        log.warning("The history of the run %s is kept under its old name: %s", old, error)
 
 
 def _why_ended(decision: Decision) -> str:

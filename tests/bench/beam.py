@@ -52,7 +52,7 @@ async def _case(side: int, searches: int, fresh: int) -> dict[str, Any]:
     async with peers(PEERS) as hosts:
         declared = []
         for index, host in enumerate(hosts):
-            directory = DHTDirectory(host.dht, host.rpc, grid)
+            directory = DHTDirectory(host.dht, host.rpc, grid, RUN)
             directory.host_here({uid: HostState() for uid in uids[index::PEERS]})
             began = time.perf_counter()
             await directory.announce()
@@ -83,7 +83,7 @@ async def _search(known: str, side: int, rows: int, count: int) -> dict[str, Any
     async with RpcNode(identity, listen=LISTEN) as node, DHTNode(node, identity) as dht:
         node.learn(address)
         await dht.bootstrap([PeerId(address.peer)])
-        directory = DHTDirectory(dht, node, Grid(RUN, 1, (side, side)))
+        directory = DHTDirectory(dht, node, Grid(RUN, 1, (side, side)), RUN)
         search = BeamSearch(Gate(1, (side, side)), directory, 0, K)
         times, returned = [], 0
         for turn in range(1 + WARM_UP + count):

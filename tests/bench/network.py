@@ -21,7 +21,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from core.contracts.expert_calls import METHODS, Direction, ExpertReply, ExpertRequest
+from core.contracts.expert_calls import Direction, ExpertReply, ExpertRequest
 from core.contracts.net import PeerAddress
 from core.identity import Identity, PeerId
 from core.net.addresses import parse_address
@@ -30,7 +30,7 @@ from tests.bench import anchor, server
 from tests.bench.anchor import memory, milliseconds
 from tests.bench.machine import progress
 from tests.bench.network_peer import RUN, Empty
-from tests.workers import HERE, ROOT, RunningWorker, hearth, worker
+from tests.workers import DIGITS_CALLS, HERE, ROOT, RunningWorker, hearth, worker
 
 WIDTH = 64
 UID = "digits.0.1.3"
@@ -128,7 +128,12 @@ async def _experts(running: RunningWorker, uid: str, calls: int) -> dict[str, An
 
         async def call(direction: Direction, payload: bytes = inputs) -> None:
             reply, answer = await node.call(
-                PeerId(server.peer), METHODS[direction], request, ExpertReply, payload, deadline_s=DEADLINE_S
+                PeerId(server.peer),
+                DIGITS_CALLS[direction],
+                request,
+                ExpertReply,
+                payload,
+                deadline_s=DEADLINE_S,
             )
             assert reply.answered == (True,) and len(answer) == len(inputs)
 

@@ -77,7 +77,7 @@ class Peer:
 
     async def announce(self, side: int, uids: Sequence[str]) -> tuple[float, float, int]:
         """Seconds of the first and the second time, and the fewest replicas of a record."""
-        directory = DHTDirectory(self.dht, self.node, Grid(RUN, 1, (side, side)))
+        directory = DHTDirectory(self.dht, self.node, Grid(RUN, 1, (side, side)), RUN)
         directory.host_here({Uid.parse(uid): HostState() for uid in uids})
         seconds = []
         for _ in range(2):
@@ -87,7 +87,7 @@ class Peer:
         return seconds[0], seconds[1], replicas
 
     async def find(self, side: int, uids: Sequence[str]) -> tuple[float, int]:
-        directory = DHTDirectory(self.dht, self.node, Grid(RUN, 1, (side, side)))
+        directory = DHTDirectory(self.dht, self.node, Grid(RUN, 1, (side, side)), RUN)
         began = time.perf_counter()
         found = await directory.host_infos([Uid.parse(uid) for uid in uids])
         return time.perf_counter() - began, len(found)

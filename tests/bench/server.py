@@ -158,6 +158,7 @@ def _client(running: RunningWorker, width: int, experts: int, batch: int, encodi
     """The command line of a client."""
     address = hearth(running.folder, "address").stdout.strip()
     command = [sys.executable, "-m", "tests.bench.server_client", f"--server={address}", f"--width={width}"]
+    command += [f"--run-id={running.status().run_id}"]
     command += [f"--uids={','.join(f'{RUN}.0.{index}' for index in range(experts))}", f"--batch-size={batch}"]
     return [*command, f"--codec={encoding}", f"--seconds={seconds}", f"--in-flight={IN_FLIGHT}"]
 

@@ -13,6 +13,7 @@ import torch
 
 from core.contracts.errors import CallRefused, RemoteFault
 from core.contracts.expert_calls import METHODS, Codec, Direction, ExpertReply, ExpertRequest
+from core.contracts.net import of_run
 from core.experts import codec
 from core.identity import Identity, PeerId
 from core.net.addresses import parse_address
@@ -28,6 +29,7 @@ class Client:
 
     def __init__(self, node: RpcNode, peer: PeerId, options: argparse.Namespace) -> None:
         self.node, self.peer, self.codec = node, peer, cast(Codec, options.codec)
+        self.run_id: str = options.run_id
         self.uids: list[str] = options.uids.split(",")
         self.batch = torch.randn(options.batch_size, options.width)
         self.durations: list[float] = []
@@ -39,10 +41,16 @@ class Client:
         request = ExpertRequest((uid,), (shape[0],), shape[1:], self.codec, passage, (version,), with_inputs)
         tensors = 2 if direction == "backward" and with_inputs else 1
         payload = bytes(codec.encode(self.batch, self.codec)) * tensors
+        method = of_run(METHODS[direction], self.run_id)
         while True:
             with contextlib.suppress(CallRefused, RemoteFault):  # busy or given back: a trainer would ask another host
                 reply, data = await self.node.call(
-                    self.peer, METHODS[direction], request, ExpertReply, payload, deadline_s=DEADLINE_S
+                    self.peer,
+                    method,
+                    request,
+                    ExpertReply,
+                    payload,
+                    deadline_s=DEADLINE_S,
                 )
                 if reply.forgotten:  # it took longer than inputs are kept
                     return await self.call(direction, uid, passage, version)
@@ -84,6 +92,7 @@ async def _main(options: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--server", required=True)
+    parser.add_argument("--run-id", required=True)
     parser.add_argument("--uids", required=True)
     parser.add_argument("--width", type=int, required=True)
     parser.add_argument("--batch-size", type=int, required=True)

@@ -1,13 +1,13 @@
 """A peer in a process of its own that fetches a file from another peer again and again, several times at once.
 
-python -m tests.swarm.blob_reader PEER_HEX ADDRESS SHA256      (prints its last error when its input ends)
+python -m tests.swarm.blob_reader PEER_HEX ADDRESS RUN_ID SHA256      (prints its last error when its input ends)
 """
 
 import asyncio
 import sys
 
 from core.contracts.errors import HearthError
-from core.contracts.net import PeerAddress
+from core.contracts.net import PeerAddress, of_run
 from core.identity import Identity, PeerId
 from core.net.rpc import RpcNode
 from core.swarm.fetching import CHUNK, CHUNK_S, BlobRead, ReadBlob
@@ -16,8 +16,8 @@ AT_ONCE = 4
 
 
 async def main() -> None:
-    peer, address, sha256 = sys.argv[1:]
-    errors = [""]
+    peer, address, run_id, sha256 = sys.argv[1:]
+    host, method, errors = PeerId(bytes.fromhex(peer)), of_run("blob.read", run_id), [""]
     async with RpcNode(Identity.generate(), listen=("0.0.0.0:0",)) as node:
         node.learn(PeerAddress(bytes.fromhex(peer), (address,)))
 
@@ -25,7 +25,7 @@ async def main() -> None:
             while True:
                 try:
                     request = ReadBlob(sha256, 0, CHUNK)
-                    await node.call(PeerId(bytes.fromhex(peer)), "blob.read", request, BlobRead, deadline_s=CHUNK_S)
+                    await node.call(host, method, request, BlobRead, deadline_s=CHUNK_S)
                 except HearthError as error:
                     errors.append(str(error))
                     await asyncio.sleep(0.2)

@@ -10,13 +10,14 @@ from typing import Any
 import msgspec
 
 from core.contracts.errors import HearthError
-from core.contracts.expert_calls import METHODS, ExpertReply, ExpertRequest
+from core.contracts.expert_calls import ExpertReply, ExpertRequest
 from core.contracts.net import PeerAddress
 from core.identity import Identity, PeerId
 from core.net.lan import Lan
 from core.net.paths import path_text
 from core.net.reach import Reach
 from core.net.rpc import Context, RpcNode
+from tests.workers import DIGITS_CALLS
 
 LARGEST = 4 * 1024 * 1024
 
@@ -44,7 +45,7 @@ async def obey(order: dict[str, Any], node: RpcNode, reach: Reach) -> dict[str, 
         request = ExpertRequest((order["uid"],), (order["rows"],), (order["width"],))
         inputs = bytes(4 * order["rows"] * order["width"])
         seconds = order["seconds"]
-        reply, data = await node.call(peer, METHODS["inference"], request, ExpertReply, inputs, deadline_s=seconds)
+        reply, data = await node.call(peer, DIGITS_CALLS["inference"], request, ExpertReply, inputs, deadline_s=seconds)
         return {"answered": reply.answered, "bytes": len(data), "path": path_text(node, peer)}
     elif order["do"] == "state":
         address = node.address()

@@ -15,7 +15,7 @@ from PIL import Image
 from core.contracts.control import GridStatus, Status
 from core.contracts.errors import ProtocolError
 from core.contracts.ledger import Series, Session, Yield
-from tests.workers import RunningWorker, hearth, wait_until, worker
+from tests.workers import DIGITS, RunningWorker, hearth, wait_until, worker
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +156,7 @@ def test_quit_and_start_goes_on_where_it_was(tmp_path: Path) -> None:
     with worker(tmp_path) as first:
         first.until(lambda status: (status.accuracy or 0) > 0.8, "an accuracy of 0.8")
         assert hearth(tmp_path, "quit").returncode == 0
-    kept = json.loads((tmp_path / "runs" / "digits" / "progress.json").read_text())
+    kept = json.loads((tmp_path / "runs" / DIGITS / "progress.json").read_text())
     assert kept["checkpoint_step"] == kept["step"] > 0
     (tmp_path / "wishes.json").write_text(json.dumps({"paused": True}))
     with worker(tmp_path) as second:
@@ -218,7 +218,7 @@ def test_a_damaged_checkpoint_is_told_and_the_one_before_it_used(tmp_path: Path)
         one = first.until(lambda status: status.checkpoint_step == status.step, "a checkpoint").step
         first.call("resume")
         first.until(lambda status: status.step > one + 20, "more steps")
-    checkpoints = tmp_path / "runs" / "digits" / "checkpoints"
+    checkpoints = tmp_path / "runs" / DIGITS / "checkpoints"
     newest = max(checkpoints.rglob("*.json"), key=lambda path: path.stat().st_mtime_ns)
     newest.write_bytes(newest.read_bytes()[:100])
     with worker(tmp_path) as second:
@@ -229,8 +229,8 @@ def test_a_damaged_checkpoint_is_told_and_the_one_before_it_used(tmp_path: Path)
 
 
 def test_checkpoints_that_cannot_be_written_are_told_and_training_goes_on(tmp_path: Path) -> None:
-    (tmp_path / "runs" / "digits").mkdir(parents=True)
-    (tmp_path / "runs" / "digits" / "checkpoints").write_text("in the way")
+    (tmp_path / "runs" / DIGITS).mkdir(parents=True)
+    (tmp_path / "runs" / DIGITS / "checkpoints").write_text("in the way")
     with worker(tmp_path) as running:
         running.until(training, "training")
         running.call("pause")
@@ -238,7 +238,7 @@ def test_checkpoints_that_cannot_be_written_are_told_and_training_goes_on(tmp_pa
         assert "not saved" in status.attention[0] and status.checkpoint_step is None
         running.call("resume")
         running.until(lambda now: training(now) and now.step > status.step, "training")
-        (tmp_path / "runs" / "digits" / "checkpoints").unlink()
+        (tmp_path / "runs" / DIGITS / "checkpoints").unlink()
         running.call("pause")
         running.until(lambda status: status.checkpoint_step == status.step and not status.attention, "a checkpoint")
 

@@ -23,7 +23,7 @@ from core.contracts.control import ADDRESS_FILE, MAX_LINE, PROTOCOL, Address, He
 from core.contracts.errors import HearthError, ManifestError, NotRunning, PictureError, ProtocolError, SettingsError
 from core.contracts.ledger import Amounts
 from core.control.client import ControlClient
-from tests.workers import PATIENCE_S, ROOT, RunningWorker, contributed, hearth, start_paused, wait_until, worker
+from tests.workers import DIGITS, PATIENCE_S, ROOT, RunningWorker, contributed, hearth, start_paused, wait_until, worker
 
 
 @pytest.fixture
@@ -165,7 +165,7 @@ def test_a_worker_whose_files_are_removed_is_reached_again_or_ends(tmp_path: Pat
 
 def test_what_cannot_be_written_ends_nothing(tmp_path: Path) -> None:
     start_paused(tmp_path)
-    blocked = [tmp_path / "runs" / "digits" / "progress.json.partial", tmp_path / "wishes.json.partial"]
+    blocked = [tmp_path / "runs" / DIGITS / "progress.json.partial", tmp_path / "wishes.json.partial"]
     with worker(tmp_path) as running:
         for path in blocked:
             path.mkdir()

@@ -17,7 +17,7 @@ from core.contracts.errors import DataFolderError
 from core.store.checkpoint_files import newest_states
 from core.store.part_header import read_metadata
 from tests.disks import used
-from tests.workers import HERE, RunningWorker, hearth, wait_until, worker
+from tests.workers import DIGITS, HERE, RunningWorker, hearth, wait_until, worker
 
 MB = 1 << 20
 PROGRAM = "tests.swarm.busy_disk"
@@ -85,7 +85,7 @@ def watched(folder: Path) -> Iterator[Watch]:
 
 def versions(folder: Path) -> dict[str, int]:
     """Of the experts whose newest state is saved."""
-    states = newest_states(folder / "runs" / "wide" / "checkpoints")
+    states = newest_states(next(folder.glob("runs/wide-*")) / "checkpoints")
     return {part: blob.version for part, blob in states.items() if part != "trunk"}
 
 
@@ -153,7 +153,7 @@ def test_a_new_worker_trains_as_many_experts_as_their_states_have_room(tmp_path:
 def copied(folder: Path) -> tuple[set[str], set[str]]:
     """Names of the copies that are kept, and whose states they are."""
     names, parts = set(), set()
-    for path in (folder / "runs" / "wide" / "blobs").glob("*.safetensors"):
+    for path in folder.glob("runs/wide-*/blobs/*.safetensors"):
         with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
             parts.add(read_metadata(file.read(1 << 16), path.stat().st_size).part)
             names.add(path.name)
@@ -185,7 +185,7 @@ def test_a_disk_that_refuses_while_it_saves_costs_no_state_and_is_told(
     refused = tmp_path / "refused"
     monkeypatch.setenv("REFUSED", str(refused))
     with worker(tmp_path / "data", program=PROGRAM) as running:
-        checkpoints = tmp_path / "data" / "runs" / "digits" / "checkpoints"
+        checkpoints = tmp_path / "data" / "runs" / DIGITS / "checkpoints"
         wait_until(lambda: len(newest_states(checkpoints)) > MOST, "states of most")
         refused.write_text(str(int(errno.ENOSPC)))
         status = running.until(lambda status: any("Free some space" in text for text in status.attention), "the news")

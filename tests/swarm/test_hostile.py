@@ -14,7 +14,7 @@ import pytest
 from core.contracts.control import DhtRecord, DhtStatus, NetworkStatus
 from core.contracts.dht import FindNode, FindValue, Found, Nodes, Ping, Pong, Store, Stored, Values
 from core.contracts.errors import CallRefused, HearthError, PeerUnreachable
-from core.contracts.expert_calls import METHODS, ExpertReply, ExpertRequest
+from core.contracts.expert_calls import ExpertReply, ExpertRequest
 from core.contracts.net import PREFIX, Call, PeerAddress
 from core.dht.records import MAX_RECORD, Verdict, make, own_subkey
 from core.dht.store import KEY_SUBKEYS
@@ -26,7 +26,7 @@ from core.net.rpc import RpcNode
 from core.swarm import hosting
 from tests.dht_peers import until
 from tests.swarm.test_network import HERE, address
-from tests.workers import RunningWorker, start_paused, worker
+from tests.workers import DIGITS_CALLS, RunningWorker, start_paused, worker
 
 MIB = 1024 * 1024
 GROWTH_MB = 64.0
@@ -218,6 +218,8 @@ async def test_a_call_for_an_expert_that_is_not_hosted_is_refused_at_once(
     """Who believes the announcement asks once, is refused at once, and leaves that host out (`not_hosted`)."""
     request = ExpertRequest(("digits.0.1.3",), (1,), (64,))
     with pytest.raises(HearthError, match=r"paused|comput|given back"):
-        await mallory.call(PeerId(where.peer), METHODS["inference"], request, ExpertReply, bytes(4 * 64), deadline_s=10)
+        await mallory.call(
+            PeerId(where.peer), DIGITS_CALLS["inference"], request, ExpertReply, bytes(4 * 64), deadline_s=10
+        )
     status = victim.ask("network", {}, NetworkStatus)
     assert mallory.peer.hex() in {peer.peer for peer in status.peers}

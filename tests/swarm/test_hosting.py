@@ -11,12 +11,12 @@ import psutil
 import pytest
 
 from core.contracts.control import DhtRecord, NetworkStatus, Prediction, Snapshot
-from core.contracts.expert_calls import METHODS, ExpertReply, ExpertRequest
+from core.contracts.expert_calls import ExpertReply, ExpertRequest
 from core.experts.grid import Grid
 from core.identity import Identity, PeerId
 from core.net.addresses import parse_address
 from core.net.rpc import RpcNode
-from tests.workers import RunningWorker, hearth, wait_until, worker
+from tests.workers import DIGITS, DIGITS_CALLS, RunningWorker, hearth, wait_until, worker
 
 HERE = "127.0.0.1:0"
 UIDS = [str(uid) for uid in Grid("digits", 2, (4, 4)).uids()]
@@ -58,7 +58,7 @@ async def train(running: RunningWorker) -> tuple[str, ...]:
         request = ExpertRequest(uids, (SAMPLES,) * len(uids), (WIDTH,))
         payload = 2 * len(uids) * rows
         reply, _ = await node.call(
-            PeerId(where.peer), METHODS["backward"], request, ExpertReply, payload, deadline_s=20.0
+            PeerId(where.peer), DIGITS_CALLS["backward"], request, ExpertReply, payload, deadline_s=20.0
         )
         assert all(reply.answered)
     return uids
@@ -66,7 +66,7 @@ async def train(running: RunningWorker) -> tuple[str, ...]:
 
 def copies(running: RunningWorker, uid: str) -> set[str]:
     """The peers that keep a state of an expert that has been trained, as the hash table says."""
-    return {record.peer for record in running.ask("dht_get", {"key": f"digits.ckpt.{uid}"}, list[DhtRecord])}
+    return {record.peer for record in running.ask("dht_get", {"key": f"{DIGITS}.ckpt.{uid}"}, list[DhtRecord])}
 
 
 def kill(running: RunningWorker) -> None:

@@ -15,7 +15,7 @@ from core.community.reading import read_only
 from core.contracts import manifest
 from core.contracts.control import DhtRecord, NetworkStatus
 from core.contracts.errors import CallRefused, RemoteFault
-from core.contracts.expert_calls import METHODS, ExpertReply, ExpertRequest
+from core.contracts.expert_calls import ExpertReply, ExpertRequest
 from core.experts.grid import Uid
 from core.identity import Identity, PeerId
 from core.net.addresses import parse_address
@@ -24,7 +24,7 @@ from core.store.quota import Disk
 from core.worker.network import Network, NetworkOptions
 from tests.dht_peers import until
 from tests.disks import supervisor
-from tests.workers import RunningWorker, hearth, start_paused, wait_until, worker
+from tests.workers import DIGITS_CALLS, RunningWorker, hearth, start_paused, wait_until, worker
 
 HERE = "127.0.0.1:0"
 WIDTH = 64
@@ -92,27 +92,29 @@ async def test_every_expert_can_be_called_from_outside(tmp_path: Path) -> None:
             node.learn(where)
             inputs = array("f", [0.5] * (3 * WIDTH)).tobytes()
             request = ExpertRequest(("digits.0.1.3",), (3,), (WIDTH,))
-            reply, payload = await node.call(host, METHODS["inference"], request, ExpertReply, inputs, deadline_s=10.0)
+            reply, payload = await node.call(
+                host, DIGITS_CALLS["inference"], request, ExpertReply, inputs, deadline_s=10.0
+            )
             assert reply.answered == (True,) and len(payload) == len(inputs)
             outputs = array("f", bytes(payload))
             assert outputs[:WIDTH] == outputs[WIDTH : 2 * WIDTH] and any(outputs)
 
             reply, payload = await node.call(
-                host, METHODS["backward"], request, ExpertReply, inputs + inputs, deadline_s=10.0
+                host, DIGITS_CALLS["backward"], request, ExpertReply, inputs + inputs, deadline_s=10.0
             )
             assert reply.answered == (True,) and len(payload) == len(inputs)
 
             unknown = ExpertRequest(("digits.9.9.9", "digits.0.0.0"), (1, 1), (WIDTH,))
             reply, payload = await node.call(
-                host, METHODS["forward"], unknown, ExpertReply, inputs[: 2 * 4 * WIDTH], deadline_s=10.0
+                host, DIGITS_CALLS["forward"], unknown, ExpertReply, inputs[: 2 * 4 * WIDTH], deadline_s=10.0
             )
             assert reply.answered == (False, True) and len(payload) == 4 * WIDTH
 
             with pytest.raises(RemoteFault, match="payload"):
-                await node.call(host, METHODS["forward"], request, ExpertReply, b"short", deadline_s=10.0)
+                await node.call(host, DIGITS_CALLS["forward"], request, ExpertReply, b"short", deadline_s=10.0)
             a.call("pause")
             with pytest.raises((CallRefused, RemoteFault), match=r"does not compute|given back"):
-                await node.call(host, METHODS["forward"], request, ExpertReply, inputs, deadline_s=10.0)
+                await node.call(host, DIGITS_CALLS["forward"], request, ExpertReply, inputs, deadline_s=10.0)
     kept = read_only(tmp_path / "a").totals(time.time()).all
     assert kept.amounts.peer_calls == 3 < kept.amounts.calls
     experts = kept.devices["network.expert"]

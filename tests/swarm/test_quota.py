@@ -18,7 +18,7 @@ from core.contracts.ledger import Amounts
 from core.runtime.part_files import Part, pack
 from tests.swarm.namespaces import ROOT, Host, Internet, impossible
 from tests.swarm.nat_workers import PORT, WorkerPeer
-from tests.workers import contributed, wait_until
+from tests.workers import DIGITS, contributed, wait_until
 
 QUOTA, USED = 2_000_000, 1_300_000
 """Bytes a month, and those that were moved before."""
@@ -50,7 +50,7 @@ def blob(tmp_path: Path) -> str:
     """Hash of a file of 1 MiB that the worker in `tmp_path`/b keeps for others."""
     data = pack("digits", "digits.0.0.0", Part({"weights": torch.zeros(1 << 18)}, 1))
     sha256 = hashlib.sha256(data).hexdigest()
-    folder = tmp_path / "b" / "runs" / "digits" / "blobs"
+    folder = tmp_path / "b" / "runs" / DIGITS / "blobs"
     folder.mkdir(parents=True)
     (folder / f"{sha256}.safetensors").write_bytes(data)
     return sha256
@@ -62,7 +62,7 @@ def test_a_month_whose_traffic_is_used_moves_no_more(internet: Internet, tmp_pat
     a = WorkerPeer(internet.host("a"), tmp_path / "a")
     b = WorkerPeer(internet.host("b"), tmp_path / "b", via=a)
     b.until_path(a, "direct", 20)
-    reader = [sys.executable, "-m", "tests.swarm.blob_reader", b.name, f"{b.host.address}:{PORT}", blob]
+    reader = [sys.executable, "-m", "tests.swarm.blob_reader", b.name, f"{b.host.address}:{PORT}", DIGITS, blob]
     internet.host("reader").start(reader, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, cwd=ROOT)
 
     wait_until(lambda: not status(b).network, "the end of the network")

@@ -10,12 +10,12 @@ import pytest
 
 from core.contracts.control import ExpertStatus
 from core.contracts.errors import RemoteFault
-from core.contracts.expert_calls import METHODS, Direction, ExpertReply, ExpertRequest
+from core.contracts.expert_calls import Direction, ExpertReply, ExpertRequest
 from core.contracts.net import PeerAddress
 from core.identity import Identity, PeerId
 from core.net.addresses import parse_address
 from core.net.rpc import RpcNode
-from tests.workers import RunningWorker, hearth, worker
+from tests.workers import DIGITS_CALLS, RunningWorker, hearth, worker
 
 HERE = "127.0.0.1:0"
 WIDTH, TARGET = 64, 8
@@ -51,7 +51,9 @@ class Client:
         self, direction: Direction, payload: bytes, rows: int, uids: tuple[str, ...] = (UID,), passage: int = 0
     ) -> tuple[ExpertReply, bytes]:
         request = ExpertRequest(uids, (rows,) * len(uids), (WIDTH,), "fp32", passage)
-        return await self.node.call(self.peer, METHODS[direction], request, ExpertReply, payload, deadline_s=DEADLINE_S)
+        return await self.node.call(
+            self.peer, DIGITS_CALLS[direction], request, ExpertReply, payload, deadline_s=DEADLINE_S
+        )
 
 
 async def test_a_backward_that_is_sent_again_is_applied_once(host: RunningWorker, where: PeerAddress) -> None:
@@ -117,7 +119,9 @@ async def test_what_is_wrong_is_refused_with_its_reason(host: RunningWorker, whe
             assert refused.value.fault == fault
         request = ExpertRequest((UID,), (2,), (WIDTH // 2,))
         with pytest.raises(RemoteFault, match="2 x 32"):
-            await node.call(client.peer, METHODS["forward"], request, ExpertReply, numbers(1), deadline_s=DEADLINE_S)
+            await node.call(
+                client.peer, DIGITS_CALLS["forward"], request, ExpertReply, numbers(1), deadline_s=DEADLINE_S
+            )
         _, data = await client.call("forward", numbers(2), 2)
         assert len(data) == len(numbers(2))
     assert host.status().state == "contributing"

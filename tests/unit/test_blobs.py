@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from core.contracts.errors import CheckpointError, NetworkError
+from core.contracts.net import of_run
 from core.contracts.pipe import SavedPart
 from core.experts.grid import Grid
 from core.identity import PeerId
@@ -29,6 +30,7 @@ from core.swarm.replication import BlobKept, Copies, Copy, KeepBlob
 from tests.dht_peers import Peer, peers, until
 from tests.disks import ROOMY, disk, fill, used
 
+KEEP = of_run("blob.keep", "digits")
 GRID = Grid("digits", 2, (4, 4))
 ONE, TWO = "digits.0.1.3", "digits.1.0.0"
 NUMBERS = 500
@@ -135,7 +137,7 @@ async def giving(count: int, *reads: Read) -> AsyncIterator[tuple[RpcNode, list[
     """One who fetches, and peers that answer as they are told."""
     async with peers(count + 1) as (fetcher, *givers):
         for giver, answer in zip(givers, reads, strict=True):
-            giver.rpc.register("blob.read", ReadBlob, answer)
+            giver.rpc.register(of_run("blob.read", "digits"), ReadBlob, answer)
         yield fetcher.rpc, [giver.id for giver in givers]
 
 
@@ -164,7 +166,7 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_a_fetch_goes_on_at_another_peer_where_one_breaks_off(tmp_path: Path) -> None:
     first, second = Giver(DATA, 4000), Giver(DATA)
     async with giving(2, first, second) as (node, ids):
-        await fetch_file(node, SHA256, len(DATA), ids, tmp_path / "file")
+        await fetch_file(node, "digits", SHA256, len(DATA), ids, tmp_path / "file")
     assert (tmp_path / "file").read_bytes() == DATA
     assert (first.given, second.given) == (4000, len(DATA) - 4000)
 
@@ -172,7 +174,7 @@ async def test_a_fetch_goes_on_at_another_peer_where_one_breaks_off(tmp_path: Pa
 async def test_a_wrong_file_is_a_strike_and_the_next_peer_is_asked(tmp_path: Path) -> None:
     liar, honest = Giver(DATA[::-1]), Giver(DATA)
     async with giving(2, liar, honest) as (node, ids):
-        await fetch_file(node, SHA256, len(DATA), ids, tmp_path / "file")
+        await fetch_file(node, "digits", SHA256, len(DATA), ids, tmp_path / "file")
         assert node.bans.score(ids[0], 0.0) > 4.0 and node.bans.score(ids[1], 0.0) == 0.0
     assert (tmp_path / "file").read_bytes() == DATA
 
@@ -180,7 +182,7 @@ async def test_a_wrong_file_is_a_strike_and_the_next_peer_is_asked(tmp_path: Pat
 async def test_a_broken_off_lie_is_found_and_the_whole_is_asked_again(tmp_path: Path) -> None:
     liar, honest = Giver(DATA[::-1], 4000), Giver(DATA)
     async with giving(2, liar, honest) as (node, ids):
-        await fetch_file(node, SHA256, len(DATA), ids, tmp_path / "file")
+        await fetch_file(node, "digits", SHA256, len(DATA), ids, tmp_path / "file")
         assert node.bans.score(ids[1], 0.0) == 0.0
     assert (tmp_path / "file").read_bytes() == DATA
 
@@ -188,7 +190,7 @@ async def test_a_broken_off_lie_is_found_and_the_whole_is_asked_again(tmp_path: 
 async def test_a_file_of_another_size_is_not_taken(tmp_path: Path) -> None:
     async with giving(1, Giver(DATA + b"more")) as (node, ids):
         with pytest.raises(NetworkError, match="No peer gave"):
-            await fetch_file(node, SHA256, len(DATA), ids, tmp_path / "file")
+            await fetch_file(node, "digits", SHA256, len(DATA), ids, tmp_path / "file")
 
 
 # Copies
@@ -302,7 +304,7 @@ async def give(giver: Place, keeper: Place, part: str, version: int, told: str |
     path = checkpoint(giver.folder, part, version)
     giver.blobs.share(path.stem, path)
     request = KeepBlob(told or part, version, path.stem, path.stat().st_size)
-    reply, _ = await giver.peer.rpc.call(keeper.peer.id, "blob.keep", request, BlobKept, deadline_s=10.0)
+    reply, _ = await giver.peer.rpc.call(keeper.peer.id, KEEP, request, BlobKept, deadline_s=10.0)
     return reply
 
 
@@ -351,9 +353,9 @@ async def test_what_is_begun_and_never_finished_does_not_fill_the_disk(
         await fill(keeper.disk, left=100_000)
         for number in range(8):
             sha256 = hashlib.sha256(bytes([number])).hexdigest()
-            giver.peer.rpc.register("blob.read", ReadBlob, Giver(bytes(40_000), 30_000))
+            giver.peer.rpc.register(of_run("blob.read", "digits"), ReadBlob, Giver(bytes(40_000), 30_000))
             request = KeepBlob(f"digits.0.0.{number % 4}", 1, sha256, 40_000)
-            reply, _ = await giver.peer.rpc.call(keeper.peer.id, "blob.keep", request, BlobKept, deadline_s=10.0)
+            reply, _ = await giver.peer.rpc.call(keeper.peer.id, KEEP, request, BlobKept, deadline_s=10.0)
             assert not reply.kept and "room" not in reply.why
         assert [*(keeper.folder / "blobs").iterdir()]
         assert used(tmp_path / "1") <= keeper.disk.cap_bytes - HEADROOM

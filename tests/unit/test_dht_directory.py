@@ -22,7 +22,7 @@ UIDS = [GRID.uid(0, (0, 3)), GRID.uid(0, (2, 1)), GRID.uid(1, (3, 7))]
 
 @asynccontextmanager
 async def directory(at: Peer, *uids: Uid, load: float = 0.0, mirror_limit: int = 4096) -> AsyncIterator[DHTDirectory]:
-    made = DHTDirectory(at.dht, at.rpc, GRID, mirror_limit)
+    made = DHTDirectory(at.dht, at.rpc, GRID, "digits", mirror_limit)
     made.host_here(dict.fromkeys(uids, HostState(load, 7)))
     async with made:
         if uids:
@@ -119,7 +119,7 @@ async def test_a_dead_host_expires_from_mirror_and_hosts(trio: list[Peer], monke
     monkeypatch.setattr(dht_directory, "EXPIRY_S", 1.5)
     async with AsyncExitStack() as stack:
         dying = await stack.enter_async_context(peer(*trio))
-        made = DHTDirectory(dying.dht, dying.rpc, GRID)
+        made = DHTDirectory(dying.dht, dying.rpc, GRID, "digits")
         made.host_here({UIDS[0]: HostState()})
         other = await stack.enter_async_context(directory(trio[0]))
         assert await made.announce() > 0  # and never again: it leaves without a word
@@ -201,7 +201,10 @@ async def test_512_experts_are_announced_and_found(trio: list[Peer]) -> None:
     grid = Grid("text", 1, (32, 32))
     uids = [grid.uid(0, divmod(cell, 32)) for cell in range(0, 1024, 2)]
     host, _, reader = trio
-    async with DHTDirectory(host.dht, host.rpc, grid) as one, DHTDirectory(reader.dht, reader.rpc, grid) as other:
+    async with (
+        DHTDirectory(host.dht, host.rpc, grid, "digits") as one,
+        DHTDirectory(reader.dht, reader.rpc, grid, "digits") as other,
+    ):
         one.host_here(dict.fromkeys(uids, HostState()))
         assert await one.announce() == 2
         await other.refresh()

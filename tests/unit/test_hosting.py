@@ -9,6 +9,7 @@ import pytest
 
 from core.contracts.control import ExpertStatus
 from core.contracts.errors import CallRefused
+from core.contracts.net import of_run
 from core.contracts.pipe import Host, Hosted, Tensor, Unhost
 from core.experts.dht_directory import DHTDirectory
 from core.experts.directory import HostState
@@ -65,8 +66,8 @@ async def a_host_and_a_stranger(tmp_path: Path) -> AsyncIterator[tuple[Hosting, 
     async with peers(2) as (honest, stranger):
         copies = _copies(tmp_path, honest)
         async with (
-            DHTDirectory(honest.dht, honest.rpc, GRID) as directory,
-            DHTDirectory(stranger.dht, stranger.rpc, GRID) as false,
+            DHTDirectory(honest.dht, honest.rpc, GRID, "digits") as directory,
+            DHTDirectory(stranger.dht, stranger.rpc, GRID, "digits") as false,
             Hosting(honest.rpc, honest.dht, directory, copies, Compute()) as host,
         ):
             await until(lambda: len(host.hosted()) == len(CELLS), "all experts")
@@ -79,7 +80,7 @@ def claim_all(stranger: RpcNode) -> None:
     def hello(request: Hello, payload: bytes, context: Context) -> HelloReply:
         return HelloReply(tuple(HUGE for _ in request.uids))
 
-    stranger.register("host.hello", Hello, hello)
+    stranger.register(of_run("host.hello", "digits"), Hello, hello)
 
 
 @pytest.mark.parametrize("young_s", [600.0, 0.0])
@@ -103,13 +104,13 @@ async def test_what_a_liar_hosts_is_hosted_anew_and_kept_when_its_ban_is_over(tm
     async with peers(2) as (honest, liar):
         copies = _copies(tmp_path, honest)
         async with (
-            DHTDirectory(honest.dht, honest.rpc, GRID) as directory,
-            DHTDirectory(liar.dht, liar.rpc, GRID) as false,
+            DHTDirectory(honest.dht, honest.rpc, GRID, "digits") as directory,
+            DHTDirectory(liar.dht, liar.rpc, GRID, "digits") as false,
         ):
             claim_all(liar.rpc)
             false.host_here({uid: HostState(0.0, HUGE) for uid in CELLS})
             await false.announce()
-            members = Members("digits", liar.rpc, liar.dht, false)
+            members = Members(liar.rpc, liar.dht, false)
             await members.introduce(Member(len(CELLS), len(CELLS)))
             async with Hosting(honest.rpc, honest.dht, directory, copies, Compute()) as host:
                 await until(lambda: host._view is not None, "the first look")
@@ -142,12 +143,14 @@ async def test_who_was_away_yields_to_who_has_gone_on(tmp_path: Path, monkeypatc
 
 async def test_no_more_is_handed_over_to_who_does_not_host_what_it_got(tmp_path: Path) -> None:
     async with a_host_and_a_stranger(tmp_path) as (host, stranger, _):
-        taker = Members("digits", stranger.rpc, stranger.dht, host._directory)
+        taker = Members(stranger.rpc, stranger.dht, host._directory)
         await taker.introduce(Member(1_000_000, 0))
 
         async def ask() -> HandoverReply:
             request = Handover(1)
-            reply, _ = await stranger.rpc.call(host._node.peer, "host.handover", request, HandoverReply, deadline_s=5.0)
+            reply, _ = await stranger.rpc.call(
+                host._node.peer, of_run("host.handover", "digits"), request, HandoverReply, deadline_s=5.0
+            )
             return reply
 
         async def given() -> int:

@@ -37,15 +37,15 @@ def test_a_file_with_the_name_of_a_built_in_run_is_a_run_of_its_own_unless_it_is
 
     def named(**changes: object) -> str:
         path.write_bytes(msgspec.json.encode(msgspec.structs.replace(digits, **changes)))
-        return manifest.load(str(path)).run
+        return manifest.load(str(path)).run_id
 
-    assert named() == named(bootstrap=("0" * 64 + "@127.0.0.1:4401",)) == "digits"
+    assert named() == named(bootstrap=("0" * 64 + "@127.0.0.1:4401",)) == digits.run_id
     wider, deeper = (
         named(model=msgspec.structs.replace(digits.model, **change)) for change in ({"width": 128}, {"layers": 3})
     )
-    assert len({"digits", wider, deeper}) == 3 and wider.startswith("digits-")
+    assert len({digits.run_id, wider, deeper}) == 3 and wider.startswith("digits-")
     assert named(model=msgspec.structs.replace(digits.model, width=128)) == wider
-    assert manifest.decode(msgspec.json.encode(manifest.load(str(path))), "again").run == wider
+    assert manifest.decode(msgspec.json.encode(manifest.load(str(path))), "again").run_id == wider
 
 
 def changed(name: str, place: str = "", /, **values: object) -> bytes:

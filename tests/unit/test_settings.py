@@ -10,7 +10,7 @@ import pytest
 from core.contracts import manifest, settings
 from core.contracts.errors import DataFolderError, ManifestError, SettingsError
 from core.contracts.settings import Settings
-from core.store import settings_file
+from core.store import data_folder, settings_file
 
 
 def test_settings_come_back_as_they_were_saved(tmp_path: Path) -> None:
@@ -135,12 +135,12 @@ def test_policy_settings_are_checked_at_the_border(changes: dict[str, object]) -
 def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(DataFolderError, match="--data-dir"):
-        settings_file.data_folder(tmp_path / "file" / "data")
+        data_folder.data_folder(tmp_path / "file" / "data")
 
 
 def test_a_folder_whose_name_no_message_can_carry_is_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(DataFolderError, match="UTF-8"):
-        settings_file.data_folder(tmp_path / "bad\udcff")
+        data_folder.data_folder(tmp_path / "bad\udcff")
 
 
 def test_a_file_that_cannot_be_written_stays_whatever_is_in_the_way(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import torch
 
 from core.contracts import manifest
 from core.contracts.manifest import Shard
+from core.contracts.net import of_run
 from core.contracts.pipe import TakeTrunk, Tensor, ToCompute
 from core.dht.records import own_subkey
 from core.experts.grid import Grid
@@ -39,7 +40,7 @@ def data(run: manifest.Manifest, at: Peer, folder: Path) -> Data:
     folder.mkdir()
     space = disk(folder, run="text")
     blobs = Blobs(folder, Grid("text", 3, (4, 4)), space)
-    Copies("text", folder, blobs, at.rpc, at.dht, space)
+    Copies(run.run_id, folder, blobs, at.rpc, at.dht, space)
     return Data(run, folder, blobs, at.rpc, at.dht, space)
 
 
@@ -77,8 +78,8 @@ async def test_who_gives_other_bytes_than_the_hash_says_is_passed_over_and_struc
             size = next(part.size for part in PARTS if part.sha256 == request.sha256)
             return BlobRead(size), bytes(request.length)
 
-        liar.rpc.register("blob.read", ReadBlob, lie)
-        keys = {f"data.{part.sha256}": {own_subkey(liar.id): b""} for part in PARTS}
+        liar.rpc.register(of_run("blob.read", run.run_id), ReadBlob, lie)
+        keys = {f"{run.run_id}.data.{part.sha256}": {own_subkey(liar.id): b""} for part in PARTS}
         await liar.dht.store_many(keys, 600.0)
         taker, giver = data(run, two, tmp_path / "two"), data(run, honest, tmp_path / "one")
         await taker.tend()

@@ -1,0 +1,104 @@
+"""The data folder: where it is, which layout its files have, and what an older Hearth left in it."""
+
+import contextlib
+import logging
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import platformdirs
+
+from core.contracts.errors import DataFolderError
+from core.contracts.manifest import Manifest
+from core.store.settings_file import write_atomically
+
+log = logging.getLogger(__name__)
+
+RUNS = "runs"
+"""The folder of all runs, each in a folder with its run id."""
+LAYOUT_FILE = "layout.json"
+LAYOUT = 2
+"""1, without a file that says so: up to Hearth 0.1.0, a run's folder had the run's name. 2: it has the run id."""
+
+
+class Layout(msgspec.Struct, frozen=True):
+    """How the files of a data folder are laid out; more fields may come, this one stays."""
+
+    version: Annotated[int, msgspec.Meta(ge=1)]
+
+
+def data_path(chosen: Path | None) -> Path:
+    """The folder of all of Hearth's data: the chosen one, else the platform's standard one."""
+    return (chosen or platformdirs.user_data_path("Hearth", appauthor=False)).absolute()
+
+
+def data_folder(chosen: Path | None) -> Path:
+    """`data_path`, made if missing and checked. A folder that is refused is left as it was.
+
+    Raises:
+        DataFolderError: it cannot be made or written, or a newer Hearth has laid it out.
+    """
+    folder = data_path(chosen)
+    try:
+        os.fspath(folder).encode()
+    except UnicodeEncodeError:
+        raise DataFolderError(
+            f"The name of the data folder {os.fsencode(folder)!r} is not UTF-8. Choose another with --data-dir."
+        ) from None
+    if _layout(folder) > LAYOUT:
+        raise DataFolderError(
+            f"The data folder {folder} belongs to a newer Hearth. Install that one again, or choose another folder "
+            "with --data-dir."
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError as error:
+        raise DataFolderError(
+            f"The data folder {folder} cannot be written: {error.strerror}. "
+            "Make it writable, or choose another with --data-dir."
+        ) from error
+
+
+def mark(folder: Path) -> None:
+    """Note that the folder has this Hearth's layout. What cannot be noted now is noted at the next start."""
+    if _layout(folder) != LAYOUT:
+        with contextlib.suppress(DataFolderError):
+            write_atomically(folder / LAYOUT_FILE, msgspec.json.encode(Layout(LAYOUT)))
+
+
+def take_over(folder: Path, manifest: Manifest, rename: Callable[[str, str], None]) -> None:
+    """Make what an older Hearth has left of a run this one's: its folder, and its rows in the ledger.
+
+    Nothing else can have a folder with only the name of a run. It is moved last, so that what was interrupted is done
+    at the next start.
+
+    Args:
+        folder: the data folder.
+        manifest: the run that is joined.
+        rename: gives the ledger's rows of a run another name: old, new.
+
+    Raises:
+        DataFolderError: the folder cannot be moved; nothing is lost.
+    """
+    old, new = folder / RUNS / manifest.run, folder / RUNS / manifest.run_id
+    if new.exists() or not old.is_dir():
+        return
+    rename(manifest.run, manifest.run_id)
+    try:
+        old.replace(new)
+    except OSError as error:
+        raise DataFolderError(f"{old} cannot be moved to {new}: {error.strerror}.") from error
+    log.info("Took over what this PC has of the run %s.", manifest.run)
+
+
+def _layout(folder: Path) -> int:
+    """Version of the layout, as far as it can be read; a mark that is damaged is made anew."""
+    try:
+        return msgspec.json.decode((folder / LAYOUT_FILE).read_bytes(), type=Layout).version
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return 1
