@@ -342,7 +342,7 @@ class Worker:
             step=progress.step,
             samples=progress.samples,
             samples_per_s=compute.samples_per_s,
-            experts=len(progress.experts),
+            experts=len(self._hosted.experts),
             loss=progress.loss,
             accuracy=progress.accuracy,
             checkpoint_time=progress.checkpoint_time,

@@ -187,13 +187,13 @@ def test_what_was_contributed_is_told_with_and_without_a_worker(tmp_path: Path) 
         running.call("pause")
         status = running.until(lambda status: status.yields.count and status.checkpoint_step == status.step, "a stop")
         told = stats()
-        assert told["amounts"]["samples"] == told["runs"]["digits"]["samples"] == status.samples
+        assert told["amounts"]["samples"] == told["runs"][DIGITS]["samples"] == status.samples
         cpu = told["devices"]["cpu"]
         assert cpu["samples"] == status.samples and cpu["seconds"] > 0
         assert cpu["calls"] >= cpu["passes"] > 0 and cpu["rows"] > cpu["samples"] and cpu["peer_calls"] == 0
         assert told["amounts"]["yields"] == 1
         (session,) = running.ask("sessions", {}, list[Session])
-        assert session.why == "paused" and session.run == "digits" and session.end > session.start
+        assert session.why == "paused" and session.run == DIGITS and session.end > session.start
         (measured,) = running.ask("yields", {"limit": 10}, list[Yield])
         assert measured.stop_ms == pytest.approx(status.yields.last_ms)
         asked = {"metric": "samples", "start": status.time - 60, "end": status.time + 60, "resolution": "hour"}

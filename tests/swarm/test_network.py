@@ -75,7 +75,7 @@ async def test_the_manifest_names_peers_to_join_through(
     run = msgspec.structs.replace(manifest.load("digits"), bootstrap=(address(backbone),))
 
     compute = supervisor(run, tmp_path)
-    space = Disk(tmp_path, run.run, compute, 1 << 30)
+    space = Disk(tmp_path, run.run_id, compute, 1 << 30)
     async with Network(tmp_path, run, NetworkOptions((HERE,)), compute, 1 << 20, space) as joining:
         await until(lambda: joining.dht.contacts(), "the peer that the manifest names")
         assert joining.status().peers[0].peer == network(backbone).peer

@@ -1,0 +1,67 @@
+"""Two runs: of one name in one network, and side by side on one PC. Real worker processes."""
+
+import json
+from contextlib import ExitStack
+from importlib.resources import files
+from pathlib import Path
+
+from core.contracts import manifest
+from core.contracts.control import DhtRecord, NetworkStatus
+from tests.workers import HERE, RunningWorker, hearth, wait_until, worker
+
+
+def small_text(folder: Path, width: int) -> str:
+    """The path of a manifest that calls itself `text`, of a model that is trained in no time."""
+    document = json.loads(files("resources").joinpath("runs", "text.json").read_bytes())
+    document["model"] |= {"width": width, "hidden": 2 * width, "layers": 1, "grid": [2, 2], "heads": 2, "sequence": 32}
+    document["training"] |= {"batch": 4, "in_flight": 2}
+    path = folder / f"text-{width}.json"
+    path.write_text(json.dumps(document))
+    return str(path)
+
+
+def test_two_runs_of_one_name_never_meet(tmp_path: Path) -> None:
+    paths = [small_text(tmp_path, width) for width in (32, 48)]
+    ids = [manifest.load(path).run_id for path in paths]
+    with ExitStack() as stack:
+        first = stack.enter_context(worker(tmp_path / "first", "--run", paths[0], "--listen", HERE))
+        known = hearth(first.folder, "address").stdout.strip()
+
+        def another(name: str, path: str) -> RunningWorker:
+            return stack.enter_context(worker(tmp_path / name, "--run", path, "--listen", HERE, "--bootstrap", known))
+
+        pairs = [[first, another("second", paths[0])], [another("third", paths[1]), another("fourth", paths[1])]]
+        peers = {pc.folder: network(pc).peer for pair in pairs for pc in pair}
+        for pair, run_id in zip(pairs, ids, strict=True):
+            mine = {peers[pc.folder] for pc in pair}
+            for pc in pair:
+                pc.until(lambda status: status.checkpoint_step and status.experts, "experts and a checkpoint")
+                wait_until(lambda pc=pc: len(network(pc).peers) >= 3, "connections with all others")
+                wait_until(
+                    lambda pc=pc, mine=mine, run_id=run_id: (
+                        set().union(*(told(pc, f"{run_id}.0.{cell // 2}.{cell % 2}") for cell in range(4))) == mine
+                    ),
+                    "hosts of the pair's own run, and no others",
+                )
+                wait_until(lambda pc=pc: list(pc.folder.glob("runs/*/blobs/*.safetensors")), "copies for the other")
+        sizes = [{path.stat().st_size for pc in pair for path in parts(pc)} for pair in pairs]
+        assert all(sizes) and not sizes[0] & sizes[1], "a part of one run is among those of the other"
+        for pair in pairs:
+            for pc in pair:
+                assert [path.name for path in pc.folder.glob("runs/*")] == [pc.status().run_id]
+                assert all(peer.faults == 0 for peer in network(pc).peers)
+                assert not [*pc.folder.glob("runs/*/*/*.bad")]
+
+
+def network(running: RunningWorker) -> NetworkStatus:
+    return running.ask("network", {}, NetworkStatus)
+
+
+def told(running: RunningWorker, key: str) -> set[str]:
+    """The peers that stored a key."""
+    return {record.peer for record in running.ask("dht_get", {"key": key}, list[DhtRecord])}
+
+
+def parts(running: RunningWorker) -> list[Path]:
+    """Files of experts and trunks."""
+    return [*running.folder.glob("runs/*/*/*.safetensors")]
