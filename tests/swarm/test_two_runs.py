@@ -33,17 +33,8 @@ def test_two_runs_of_one_name_never_meet(tmp_path: Path) -> None:
         pairs = [[first, another("second", paths[0])], [another("third", paths[1]), another("fourth", paths[1])]]
         peers = {pc.folder: network(pc).peer for pair in pairs for pc in pair}
         for pair, run_id in zip(pairs, ids, strict=True):
-            mine = {peers[pc.folder] for pc in pair}
             for pc in pair:
-                pc.until(lambda status: status.checkpoint_step and status.experts, "experts and a checkpoint")
-                wait_until(lambda pc=pc: len(network(pc).peers) >= 3, "connections with all others")
-                wait_until(
-                    lambda pc=pc, mine=mine, run_id=run_id: (
-                        set().union(*(told(pc, f"{run_id}.0.{cell // 2}.{cell % 2}") for cell in range(4))) == mine
-                    ),
-                    "hosts of the pair's own run, and no others",
-                )
-                wait_until(lambda pc=pc: list(pc.folder.glob("runs/*/blobs/*.safetensors")), "copies for the other")
+                is_complete(pc, run_id, {peers[one.folder] for one in pair})
         sizes = [{path.stat().st_size for pc in pair for path in parts(pc)} for pair in pairs]
         assert all(sizes) and not sizes[0] & sizes[1], "a part of one run is among those of the other"
         for pair in pairs:
@@ -51,6 +42,17 @@ def test_two_runs_of_one_name_never_meet(tmp_path: Path) -> None:
                 assert [path.name for path in pc.folder.glob("runs/*")] == [pc.status().run_id]
                 assert all(peer.faults == 0 for peer in network(pc).peers)
                 assert not [*pc.folder.glob("runs/*/*/*.bad")]
+
+
+def is_complete(running: RunningWorker, run_id: str, pair: set[str]) -> None:
+    """Wait until a PC of four trains, and knows all of its pair's experts and of no other host of them."""
+    cells = [f"{run_id}.0.{row}.{column}" for row in range(2) for column in range(2)]
+    running.until(lambda status: status.checkpoint_step and status.experts, "experts and a checkpoint")
+    wait_until(lambda: len(network(running).peers) >= 3, "connections with all others")
+    wait_until(
+        lambda: set().union(*(told(running, cell) for cell in cells)) == pair, "hosts of the pair, and no others"
+    )
+    wait_until(lambda: [*running.folder.glob("runs/*/blobs/*.safetensors")], "copies of the pair's parts")
 
 
 def network(running: RunningWorker) -> NetworkStatus:
