@@ -13,9 +13,9 @@ from core.compute.peers import Peers, RemoteHost
 from core.contracts.errors import HearthError
 from core.contracts.manifest import Training
 from core.contracts.pipe import Place
+from core.experts.calls import ExpertHost
 from core.experts.directory import LOCAL, MIRROR_LIMIT, LocalDirectory
 from core.experts.grid import Coords, Grid, Uid
-from core.experts.layer import ExpertHost
 
 log = logging.getLogger(__name__)
 
@@ -92,10 +92,19 @@ class PeerDirectory:
             _remember(self._hosts, peer, RemoteHost(peer, self._peers, self._training, self))
         return self._hosts[peer]
 
+    def banned(self, peer: str, seconds: float) -> None:
+        """The worker has banned a peer."""
+        self.host(peer).standing.banned(seconds)
+
+    def stirred(self, peer: str) -> None:
+        """The worker has heard of a peer again after a silence."""
+        if peer in self._hosts:
+            self._hosts[peer].standing.stir()
+
     @property
     def queue_s(self) -> float:
         """Seconds of work that wait at the peers that have been asked lately, their mean."""
-        queues = [queue for host in self._hosts.values() if (queue := host.queue_s) is not None]
+        queues = [queue for host in self._hosts.values() if (queue := host.standing.queue_s) is not None]
         return sum(queues) / len(queues) if queues else 0.0
 
     # Directory
@@ -140,8 +149,10 @@ class PeerDirectory:
         return {uid: names for uid, names in found.items() if names}
 
     def _usable(self, uid: Uid) -> list[str]:
-        places = [place for place in self._places(uid) if not self.host(place.peer).suspended]
-        return [place.peer for place in sorted(places, key=self._cost)]
+        return [place.peer for place in sorted(self._usable_places(uid), key=self._cost)]
+
+    def _usable_places(self, uid: Uid) -> list[Place]:
+        return [place for place in self._places(uid) if not self.host(place.peer).standing.suspended]
 
     def _places(self, uid: Uid) -> list[Place]:
         known, now = self._known.get(uid), _now()
@@ -149,14 +160,16 @@ class PeerDirectory:
 
     def _cost(self, place: Place) -> tuple[float, float]:
         """Load in steps of a tenth, then the time that a forward call takes, or a round trip."""
-        host = self.host(place.peer)
-        usual = host.paces["forward"].mean
+        standing = self.host(place.peer).standing
+        usual = standing.usual_s("forward")
         rtt_ms = UNKNOWN_MS if place.rtt_ms is None else place.rtt_ms
-        return round(max(place.load, host.load), 1), rtt_ms if usual is None else usual * 1000
+        return round(max(place.load, standing.load), 1), rtt_ms if usual is None else usual * 1000
 
     def _may_answer(self, uid: Uid) -> bool:
         """Whether some peer may host the expert that is not suspended; who hosts it need not be known yet."""
-        return uid not in self._known or any(not self.host(place.peer).suspended for place in self._places(uid))
+        return uid not in self._known or any(
+            not self.host(place.peer).standing.suspended for place in self._places(uid)
+        )
 
     # Reading
 

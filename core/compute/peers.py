@@ -2,7 +2,6 @@
 
 import asyncio
 import itertools
-import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
@@ -31,12 +30,9 @@ from core.contracts.pipe import (
     Unanswered,
 )
 from core.experts import codec
+from core.experts.calls import Call, Output
 from core.experts.grid import Coords, Uid
-from core.experts.latency import Pace
-from core.experts.layer import Call, Output
-from core.net.limits import Backoff, Bans
-
-log = logging.getLogger(__name__)
+from core.experts.standing import Standing
 
 ASKS = 512
 """Requests under way: half of what the pipe may have waiting, so that a slow worker is never taken for a dead one."""
@@ -46,21 +42,8 @@ WORKER_S = 1.0
 """Beyond a request's deadline: time for the worker to say that it failed."""
 LOOK_UP_S = 5.0
 """For a question to the directory."""
-SHORTEST_S = 0.75
-"""Time that a peer gets for a request at least; at most it is the run's `patience_s`. A frozen peer costs a batch that
-once, at most: it is suspended then. Where others can answer, the layer does not wait for so long."""
-HEALTHY_S = 60.0
-"""A peer without a failure for so long is suspended for a short time again at its next one."""
-SUSPENDED_S = (0.5, 30.0)
-AWAKE_TRIES = 2
-"""A peer that answers the small question is only slow: it is asked for work again after 2 s at most, also if that is
-late again and again, while one that does not answer is left alone for ever longer."""
-LOAD_S = 5.0
-"""What a peer said of its load is of no use after this."""
 CALLS_REFUSED = {"not_hosted", "bad_shape", "bad_values", "stale"}
 """What a peer says of a request of which it could answer no call (`core.runtime.task_pool.Problem`)."""
-PROBES = 20
-"""Ten minutes."""
 
 
 class Peers:
@@ -75,9 +58,16 @@ class Peers:
         self._freed = asyncio.Event()
 
     async def ask(
-        self, peer: str, direction: Direction, request: ExpertRequest, payload: messages.Data, deadline_s: float
+        self, peer: str, direction: Direction, request: ExpertRequest, payload: messages.Data, deadline: float
     ) -> tuple[ExpertReply, messages.Data]:
         """Have a peer's experts called. Cancelling this cancels the call there.
+
+        Args:
+            peer: its key as hex digits.
+            direction: which of the three calls.
+            request: what is asked.
+            payload: the tensors.
+            deadline: time of the loop after which the answer is of no use.
 
         Raises:
             NetworkError: as `RpcNode.call`.
@@ -88,6 +78,9 @@ class Peers:
             await self._freed.wait()
         number = next(self._numbers)
         tensor = messages.Tensor(Shape("uint8", (size,)), payload)
+        deadline_s = deadline - asyncio.get_running_loop().time()
+        if deadline_s <= 0:
+            raise CallTimeout("It was too late to ask: too many requests were under way.")
         self._asks, self._bytes = self._asks + 1, self._bytes + size
         try:
             message = Ask(number, peer, direction, request, deadline_s)
@@ -169,87 +162,70 @@ class Watcher(Protocol):
 
 
 class RemoteHost:
-    """The experts of one peer; an `ExpertHost`.
-
-    A peer that fails is suspended: nothing is asked of it, until it has answered a small question of its own again.
-    The time between two such questions grows with its failures.
-    """
+    """The experts of one peer; an `ExpertHost`."""
 
     def __init__(self, peer: str, peers: Peers, training: Training, watcher: Watcher) -> None:
-        """Args: its key as hex digits, how it is asked, the run's rules, who is told what is learnt."""
-        self.peer = peer
-        self.suspended = False
-        self.load = 0.0
-        """As it said last."""
-        self._load_at = -math.inf
-        self.paces: dict[Direction, Pace] = {"inference": Pace(), "forward": Pace(), "backward": Pace()}
-        self._peers, self._codec, self._longest_s = peers, training.codec, training.patience_s
-        self._watcher = watcher
-        self._known: tuple[Uid, tuple[int, ...]]
-        """An expert that it was asked for, and the shape of a sample."""
-        self._backoff, self._bans = Backoff(*SUSPENDED_S), Bans()
-        self._failed_at = -math.inf
-        self._cut_off = 0
-        self._recovery: asyncio.Task[None] | None = None
+        """Nothing is known of the peer yet.
 
-    async def forward(self, calls: Sequence[Call], passage: int, inference: bool = False) -> list[Output | None]:
+        Args:
+            peer: its key as hex digits.
+            peers: how it is asked.
+            training: the run's rules.
+            watcher: told what is learnt.
+        """
+        self.peer = peer
+        self.standing = Standing(f"Peer {peer[:8]}", self._probe, watcher.changed)
+        self._peers, self._codec, self._patience_s = peers, training.codec, training.patience_s
+        self._watcher = watcher
+        self._known: tuple[Uid, tuple[int, ...]] | None = None
+        """An expert that it was asked for, and the shape of a sample."""
+
+    async def forward(
+        self, calls: Sequence[Call], passage: int, deadline: float, inference: bool = False
+    ) -> list[Output | None]:
         """See `ExpertHost`."""
         answers: list[Output | None] = []
-        for reply, rows in await self._ask_in_parts("inference" if inference else "forward", calls, passage):
+        direction: Direction = "inference" if inference else "forward"
+        for reply, rows in await self._ask_in_parts(direction, calls, passage, deadline):
             versions = reply.versions or (0,) * len(rows)
             answers += [None if r is None else Output(r, v) for r, v in zip(rows, versions, strict=True)]
         return answers
 
-    async def backward(self, calls: Sequence[Call], passage: int) -> list[Tensor | None]:
+    async def backward(self, calls: Sequence[Call], passage: int, deadline: float) -> list[Tensor | None]:
         """See `ExpertHost`. The peer still has the inputs, unless too much time has passed."""
-        return [rows for _, part in await self._ask_in_parts("backward", calls, passage) for rows in part]
-
-    @property
-    def queue_s(self) -> float | None:
-        """Seconds of work that wait there; None: it has not been asked lately."""
-        return max(0.0, self.load - 1.0) if self._now() - self._load_at < LOAD_S else None
+        return [rows for _, part in await self._ask_in_parts("backward", calls, passage, deadline) for rows in part]
 
     def distrust(self, points: float, why: str) -> None:
-        """It gave an answer that cannot be right; 10 points suspend it as a ban does."""
+        """It gave an answer that cannot be right: the worker, which keeps the list of bans, is told."""
         self._peers.suspect(self.peer, points, why)
-        log.warning("Peer %s: %s", self.peer[:8], why)
-        if self._bans.strike(b"", points, self._now()):
-            self._suspend(why)
 
     async def _ask_in_parts(
-        self, direction: Direction, calls: Sequence[Call], passage: int
+        self, direction: Direction, calls: Sequence[Call], passage: int, deadline: float
     ) -> list[tuple[ExpertReply, list[Tensor | None]]]:
         """One request, or several if it were beyond the limits of one."""
         parts = list(_parts(calls, self._codec, 2 if direction == "backward" else 1))
-        return list(await asyncio.gather(*(self._try(direction, part, passage) for part in parts)))
+        return list(await asyncio.gather(*(self._try(direction, part, passage, deadline) for part in parts)))
 
     async def _try(
-        self, direction: Direction, calls: Sequence[Call], passage: int
+        self, direction: Direction, calls: Sequence[Call], passage: int, deadline: float
     ) -> tuple[ExpertReply, list[Tensor | None]]:
         """Ask; all None if the peer is suspended or fails."""
         nothing: list[Tensor | None] = [None] * len(calls)
         failed = ExpertReply((False,) * len(calls)), nothing
-        if self.suspended:
+        if self.standing.suspended:
             return failed
-        start = self._now()
         self._known = (calls[0].uid, tuple(calls[0].inputs.shape[1:]))
         try:
-            answer = await self._ask(direction, calls, passage, self.paces[direction].late_s(*self._deadlines()))
-        except asyncio.CancelledError:
-            self._late(direction, self._now() - start)
-            raise
+            return await self._ask(direction, calls, passage, deadline)
         except HearthError as error:
             if not _refuses_the_calls(error):
-                self._suspend(str(error))
+                self.standing.failed(str(error))
             elif direction != "backward":
                 self._miss(calls, failed[0].answered)
             return failed
-        self.paces[direction].note(self._now() - start)
-        self._cut_off = 0
-        return answer
 
     async def _ask(
-        self, direction: Direction, calls: Sequence[Call], passage: int, deadline_s: float
+        self, direction: Direction, calls: Sequence[Call], passage: int, deadline: float
     ) -> tuple[ExpertReply, list[Tensor | None]]:
         backward = direction == "backward"
         request = ExpertRequest(
@@ -262,15 +238,27 @@ class RemoteHost:
             with_inputs=not backward,
         )
         payload = self._encode([call.gradients if backward else call.inputs for call in calls])
-        reply, data = await self._peers.ask(self.peer, direction, request, payload, deadline_s)
+        reply, data = await self._peers.ask(self.peer, direction, request, payload, deadline)
         if reply.forgotten and backward:  # nothing was done there
             request = msgspec.structs.replace(request, with_inputs=True)
             payload = self._encode([tensor for call in calls for tensor in (call.inputs, call.gradients)])
-            reply, data = await self._peers.ask(self.peer, direction, request, payload, deadline_s)
+            reply, data = await self._peers.ask(self.peer, direction, request, payload, deadline)
         answers = self._decode(reply, data, calls)
         if not backward:
             self._miss(calls, reply.answered)
         return reply, answers
+
+    async def _probe(self) -> bool:
+        """Ask a small question of an expert that was asked before; whether the peer answers, be it that it refuses."""
+        if self._known is None:
+            return True
+        uid, shape = self._known
+        deadline = asyncio.get_running_loop().time() + self._patience_s
+        try:
+            await self._ask("inference", [Call(uid, torch.zeros(1, *shape))], 0, deadline)
+        except HearthError as error:
+            return _refuses_the_calls(error)
+        return True
 
     def _miss(self, calls: Sequence[Call], answered: Sequence[bool]) -> None:
         for call, is_answered in zip(calls, answered, strict=True):
@@ -292,61 +280,12 @@ class RemoteHost:
         if not fits or sum(itertools.compress(sizes, reply.answered)) != len(data):
             self.distrust(5.0, "Its answer does not fit the request.")
             raise ProtocolError(f"Peer {self.peer[:8]} gave an answer that does not fit the request.")
-        self.load, self._load_at = reply.load, self._now()
+        self.standing.said(reply.load)
         view, start, answers = memoryview(data), 0, list[Tensor | None]()
         for answered, size, shape in zip(reply.answered, sizes, shapes, strict=True):
             answers.append(codec.decode(view[start : start + size], self._codec, shape) if answered else None)
             start += size if answered else 0
         return answers
-
-    # Trouble
-
-    def _deadlines(self) -> tuple[float, float]:
-        return min(SHORTEST_S, self._longest_s), self._longest_s
-
-    def _late(self, direction: Direction, seconds: float) -> None:
-        """The caller did not want to wait any longer: too late once may be chance, twice running is not."""
-        pace = self.paces[direction]
-        if pace.mean is not None and seconds < pace.mean:
-            return
-        pace.note(seconds)
-        self._cut_off += 1
-        if self._cut_off >= 2:
-            self._suspend("It was late twice running.")
-
-    def _suspend(self, why: str) -> None:
-        now = self._now()
-        if now - self._failed_at > HEALTHY_S:
-            self._backoff.succeeded()
-        self._failed_at, self._cut_off = now, 0
-        if not self.suspended:
-            self.suspended = True
-            log.info("Peer %s is not asked for a while: %s", self.peer[:8], why)
-            self._backoff.failed(now)
-            self._recovery = asyncio.create_task(self._recover(), name=f"probe {self.peer[:8]}")
-            self._watcher.changed()
-
-    async def _recover(self) -> None:
-        """Ask a small question ever again until it is answered; a peer that has gone is left to the directory."""
-        for _ in range(PROBES):
-            now = self._now()
-            await asyncio.sleep(max(self._backoff.wait_s(now), self._bans.banned(b"", now)))
-            uid, shape = self._known
-            try:
-                await self._ask("inference", [Call(uid, torch.zeros(1, *shape))], 0, self._longest_s)
-            except HearthError as error:
-                if _refuses_the_calls(error):
-                    break
-                self._backoff.failed(self._now())
-            else:
-                self._backoff.tries = min(self._backoff.tries, AWAKE_TRIES)
-                break
-        self.suspended = False
-        self._watcher.changed()
-
-    @staticmethod
-    def _now() -> float:
-        return asyncio.get_running_loop().time()
 
 
 def _refuses_the_calls(error: HearthError) -> bool:

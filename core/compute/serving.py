@@ -15,8 +15,8 @@ from core.contracts.errors import CallRefused, HearthError, ProtocolError, Remot
 from core.contracts.expert_calls import Codec, ExpertReply, encoded_size
 from core.contracts.pipe import Cancel, Refused, Serve, Served, Shape, Suspect
 from core.experts import codec
+from core.experts.calls import Call
 from core.experts.grid import Uid
-from core.experts.layer import Call
 from core.pipe.compute_end import Pipe
 from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import Runtime

@@ -29,6 +29,7 @@ from core.contracts.errors import CheckpointError, DeviceError, ProtocolError
 from core.contracts.pipe import (
     ANNOUNCED,
     Answered,
+    Banned,
     Cancel,
     Cells,
     Configure,
@@ -47,6 +48,7 @@ from core.contracts.pipe import (
     SetShare,
     SetThreads,
     Space,
+    Stirred,
     Stop,
     StopGenerating,
     Stopped,
@@ -245,6 +247,10 @@ class Session:
                     self._at_once(message, tensors)
                 case Cells():
                     self._others.cells(message.layers)
+                case Banned():
+                    self._others.banned(message.peer, message.seconds)
+                case Stirred():
+                    self._others.stirred(message.peer)
                 case SetThreads():
                     self._threads = message.threads
                     self._set_threads()

@@ -5,8 +5,15 @@ from typing import Annotated
 import msgspec
 
 from core.contracts.net import PeerAddress
-from core.dht.records import DIGEST, MAX_KEY, MAX_RECORD
 
+DIGEST = 20
+"""Bytes of a node id or key digest: the 160 bits of Kademlia."""
+MAX_KEY = 128
+"""Characters of a key or subkey: a uid has 64, a checkpoint's hash 64."""
+MAX_VALUE = 2048
+"""Bytes of a value: a host with eight addresses needs 700; of what is larger only the hash is here."""
+MAX_RECORD = 3584
+"""Bytes of a record: value, key and subkey of at most four bytes a character, and 120 for the rest."""
 BATCH = 256
 """Keys or targets of one call."""
 NAMED = 256

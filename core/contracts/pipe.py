@@ -208,6 +208,19 @@ class Unanswered(Message, frozen=True):
     text: str
 
 
+class Banned(Message, frozen=True):
+    """The worker has banned this peer: it is asked nothing for so long."""
+
+    peer: str
+    seconds: float
+
+
+class Stirred(Message, frozen=True):
+    """This peer was heard of again after a silence."""
+
+    peer: str
+
+
 class Cells(Message, frozen=True):
     """The active cells of a run whose grid is small enough to be known whole, by layer; sent when they change."""
 
@@ -527,6 +540,8 @@ ToCompute = (
     | Cancel
     | Answered
     | Unanswered
+    | Banned
+    | Stirred
     | Cells
     | Located
     | Suffixes

@@ -12,6 +12,7 @@ from kademlia.protocol import KademliaProtocol
 
 from core.contracts.dht import (
     BATCH,
+    DIGEST,
     MAX_FOUND,
     NAMED,
     PAGE_SUFFIXES,
@@ -33,7 +34,7 @@ from core.dht.clock import NetworkClock
 from core.dht.crawl import REPLICAS, Answer
 from core.dht.hand_over import HandOver
 from core.dht.reading import check_all
-from core.dht.records import DIGEST, Record, Verdict, parse
+from core.dht.records import Record, Verdict, parse
 from core.dht.routing import Contact, K, NearestRoutingTable
 from core.dht.store import RecordStore
 from core.identity import PeerId

@@ -11,25 +11,18 @@ from typing import Annotated
 
 import msgspec
 
+from core.contracts.dht import DIGEST, MAX_KEY, MAX_RECORD, MAX_VALUE
 from core.contracts.errors import RecordError
 from core.identity import Identity, PeerId, peer_text, verify
 
 VERSION = 1
 REALM = "hearth"
 """Records of other networks are refused."""
-MAX_KEY = 128
-"""Characters of a key or subkey: a uid has 64, a checkpoint's hash 64."""
-MAX_VALUE = 2048
-"""Bytes of a value: a host with eight addresses needs 700; of what is larger only the hash is here."""
-MAX_RECORD = 3584
-"""Bytes of a record: value, key and subkey of at most four bytes a character, and 120 for the rest."""
 MAX_LIFE_S = 3600.0
 """The longest expiry: its owner publishes again long before, and what nobody publishes goes away."""
 SKEW_S = 60.0
 """How far another peer's clock may be ahead."""
 SIGNATURE = 64
-DIGEST = 20
-"""Bytes of a node id or key digest: the 160 bits of Kademlia."""
 
 
 class Verdict(IntEnum):

@@ -98,6 +98,7 @@ class DHTDirectory:
         self._prefixes: dict[tuple[int, Coords], tuple[float, dict[int, float]]] = {}
         self._hosts: dict[Uid, tuple[float, tuple[HostInfo, ...]]] = {}
         self._absent: dict[Uid, float] = {}
+        self._announced_at: dict[PeerId, float] = {}
         self._announcing = asyncio.Event()
         self._loops: list[asyncio.Task[None]] = []
 
@@ -309,6 +310,14 @@ class DHTDirectory:
         found = {uid: records[self._key(uid)] for uid in uids}
         return {uid: Hosts(self._parse(told), self._left(told)) for uid, told in found.items()}
 
+    def now(self) -> float:
+        """Seconds of the network's clock."""
+        return self._dht.clock.now()
+
+    def announced_at(self, peer: PeerId) -> float:
+        """When the newest announcement that was read of a peer was made, in seconds of the network's clock; 0: none."""
+        return self._announced_at.get(peer, 0.0)
+
     def not_hosted(self, uid: Uid, peer: PeerId) -> None:
         """The peer says that it does not host the expert, or cannot be reached: it is not named again for a while."""
         until, infos = self._hosts.get(uid, (0.0, ()))
@@ -333,7 +342,10 @@ class DHTDirectory:
                 host = msgspec.msgpack.decode(record.value, type=_HostRecord)
                 if host.address.peer == record.peer and math.isfinite(host.load):
                     self._rpc.learn(host.address)
+                    made = max(record.sequence / 1000, self._announced_at.pop(record.peer, 0.0))
+                    self._announced_at[record.peer] = made
                     infos.append(HostInfo(record.peer, host.load, host.version, host.address, None, record.expires))
+        _bound(self._announced_at)
         return infos
 
     def _left(self, records: Mapping[str, Record]) -> list[PeerId]:

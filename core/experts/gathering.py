@@ -6,23 +6,22 @@ hosts that are late or have failed go to spares as well; once all samples have t
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
 
-from core.experts.directory import LOCAL
-from core.experts.latency import Pace
+from core.contracts.expert_calls import Direction
+from core.experts.standing import Standing
 
+K = TypeVar("K")
 T = TypeVar("T")
 
-LATE_S = 0.1
-"""Nobody is late before this: passes of others and the system's scheduler take tens of milliseconds."""
 OTHERS = 2.0
 """A host gets this many times what the others took, also if it is usually faster."""
-NEW = 4
-"""A host whose times are not known yet is late after this part of the greatest patience."""
+WORD_S = 0.25
+"""Beyond a request's deadline: for the host's own word that it failed, which says more than silence."""
 
 
 class Rules(NamedTuple):
@@ -36,19 +35,22 @@ class Rules(NamedTuple):
     """Share of the requests of which a part is repeated and compared."""
 
 
-class Paces(dict[tuple[str, str], Pace]):
-    """Of each host and direction."""
-
-    def __missing__(self, key: tuple[str, str]) -> Pace:
-        self[key] = pace = Pace()
-        return pace
+def alike(keys: Iterable[K]) -> dict[K, list[int]]:
+    """The places at which each key stands."""
+    places: dict[K, list[int]] = {}
+    for i, key in enumerate(keys):
+        places.setdefault(key, []).append(i)
+    return places
 
 
 class _Request:
     """What one host was asked. Times are of the loop."""
 
-    def __init__(self, host: str, calls: Sequence[int], start: float, late_at: float, end_at: float) -> None:
-        self.host, self.calls, self.start, self.late_at, self.end_at = host, calls, start, late_at, end_at
+    def __init__(
+        self, host: str, standing: Standing | None, calls: Sequence[int], start: float, late_at: float, end_at: float
+    ) -> None:
+        self.host, self.standing, self.calls = host, standing, calls
+        self.start, self.late_at, self.end_at = start, late_at, end_at
         self.is_late = False
 
 
@@ -56,15 +58,16 @@ class Gathering(Generic[T]):
     """Use `add` and `ask`, then `finish`; then read."""
 
     def __init__(
-        self,
-        direction: Literal["forward", "backward"],
-        paces: Paces,
-        rules: Rules,
-        shape: Sequence[int],
-        accept: Callable[[str, int, T], T | None],
+        self, direction: Direction, rules: Rules, shape: Sequence[int], accept: Callable[[str, int, T], T | None]
     ) -> None:
-        """Args: direction, what is known of the hosts' times, rules, samples and choices of each, what makes of an
-        answer (of a host, to a call) what is used of it (None: it cannot be right)."""
+        """Begin with nothing asked.
+
+        Args:
+            direction: of all requests.
+            rules: how patient it is.
+            shape: samples, and choices of each.
+            accept: makes of an answer (of a host, to a call) what is used of it; None: it cannot be right.
+        """
         self.pairs: list[Tensor] = []
         """Of each call: which (sample, choice) its rows are, as indices into batch * k; batch * k: not used."""
         self.hosts: list[str | None] = []
@@ -74,7 +77,7 @@ class Gathering(Generic[T]):
         """Calls that were answered, in the order of arrival."""
         self.bad: set[str] = set()
         """Hosts that were late or failed here."""
-        self._direction, self._paces, self._rules, self._shape, self._accept = direction, paces, rules, shape, accept
+        self._direction, self._rules, self._shape, self._accept = direction, rules, shape, accept
         self._filled = torch.zeros(math.prod(shape) + 1, dtype=torch.bool)
         self._wanted = torch.zeros_like(self._filled)
         self._open: dict[asyncio.Task[list[T | None]], _Request] = {}
@@ -93,15 +96,27 @@ class Gathering(Generic[T]):
         self.answers.append(None)
         self.seconds.append(0.0)
 
-    def ask(self, host: str, calls: Sequence[int], work: Coroutine[Any, Any, list[T | None]]) -> None:
-        """Send the request of one host."""
-        now, late_s, longest_s = asyncio.get_running_loop().time(), math.inf, math.inf
-        if host != LOCAL:
-            pace, longest_s = self._paces[host, self._direction], self._rules.patience_s
-            shortest = min(LATE_S, longest_s)
-            late_s = longest_s / NEW if pace.mean is None else pace.late_s(shortest, longest_s)
-        task = asyncio.create_task(work, name=f"{self._direction} {host[:8]}")
-        self._open[task] = _Request(host, calls, now, now + late_s, now + longest_s)
+    def ask(
+        self,
+        host: str,
+        standing: Standing | None,
+        calls: Sequence[int],
+        send: Callable[[float], Coroutine[Any, Any, list[T | None]]],
+    ) -> None:
+        """Send the request of one host.
+
+        Args:
+            host: its name.
+            standing: what is known of it; None: it is this process, which is never late.
+            calls: the numbers of its calls.
+            send: asks, given the time of the loop after which the answers are of no use.
+        """
+        now, late_at, deadline = asyncio.get_running_loop().time(), math.inf, math.inf
+        if standing is not None:
+            late_at = now + standing.late_s(self._direction, self._rules.patience_s)
+            deadline = now + standing.longest_s(self._direction, self._rules.patience_s)
+        task = asyncio.create_task(send(deadline), name=f"{self._direction} {host[:8]}")
+        self._open[task] = _Request(host, standing, calls, now, late_at, deadline + WORD_S)
 
     async def finish(self, spare: Callable[[], Awaitable[None]] | None = None) -> None:
         """Wait for the answers. `spare` asks others for what is `missing`, as far as it can."""
@@ -179,8 +194,8 @@ class Gathering(Generic[T]):
                 self._filled[self.pairs[i]] = True
         if min(request.calls) < self._first:
             self._note_end(request, now, failed == 0)
-        if failed < len(answers):
-            self._paces[request.host, self._direction].note(now - request.start)
+        if failed < len(answers) and request.standing is not None:
+            request.standing.answered(self._direction, now - request.start)
         if failed:
             self.bad.add(request.host)
         return failed
@@ -197,7 +212,8 @@ class Gathering(Generic[T]):
         now = asyncio.get_running_loop().time()
         for task in tasks:
             request = self._open.pop(task)
-            self._paces[request.host, self._direction].note(now - request.start)
+            if request.standing is not None:
+                request.standing.given_up(self._direction, now - request.start)
             if min(request.calls) < self._first:
                 self._note_end(request, now, False)
             for i in request.calls:

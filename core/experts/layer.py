@@ -5,31 +5,30 @@ is an explicit vector-Jacobian product. All samples that chose one expert go to 
 in one request.
 """
 
-import asyncio
 import itertools
 import math
 import random
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+from core.contracts.expert_calls import Direction
+from core.experts.audits import Audits
 from core.experts.beam_search import Beam, BeamSearch
+from core.experts.calls import Call, ExpertHost, Output
 from core.experts.directory import Directory
-from core.experts.gathering import Gathering, Paces, Rules
+from core.experts.gathering import Gathering, Rules, alike
 from core.experts.gating import Gate, add_up, balance_loss
-from core.experts.grid import Grid, Uid
+from core.experts.grid import Grid
 from core.experts.spare_experts import Spares
-from core.experts.trust import Suspect, Trust, trial
+from core.experts.trust import Suspect, Trust
 
-K = TypeVar("K")
 PASSAGES = 2**62
 """Passages are counted from a random number below this, so that a trainer that starts again uses no number twice."""
-AUDITS = 8
-"""Repeated requests under way."""
-AUDITED_ROWS = 16
 Run = Callable[..., Awaitable[Any]]
 """Runs `kernel(*arguments)` without autograd; training passes one that waits while the machine is given back."""
 
@@ -38,41 +37,6 @@ async def at_once(kernel: Callable[..., Any], *arguments: Any) -> Any:
     """The `Run` of inference: it does not wait."""
     with torch.no_grad():
         return kernel(*arguments)
-
-
-class Call(NamedTuple):
-    """What one expert is asked for one batch."""
-
-    uid: Uid
-    inputs: Tensor
-    """[n, width]."""
-    gradients: Tensor | None = None
-    """[n, width], of each sample's own loss by the expert's outputs; only in backward."""
-    version: int = 0
-    """In backward: of the expert when it answered in forward."""
-
-
-class Output(NamedTuple):
-    """What one expert answered in forward."""
-
-    rows: Tensor
-    """[n, width]."""
-    version: int
-    """Steps the expert's weights had taken."""
-
-
-class ExpertHost(Protocol):
-    """A place where experts live: the Runtime of this process or a peer. It never raises for an expert's failure."""
-
-    async def forward(self, calls: Sequence[Call], passage: int, inference: bool = False) -> list[Output | None]:
-        """The answer to each call; None: failed, too late or refused.
-
-        Args: calls, the number of this batch's way through a layer (backward names it again), whether it is not for
-        training.
-        """
-
-    async def backward(self, calls: Sequence[Call], passage: int) -> list[Tensor | None]:
-        """Gradients [n, width] by the inputs of each call; the experts keep those by their weights."""
 
 
 class Passed(NamedTuple):
@@ -121,8 +85,19 @@ class DMoELayer:
         rules: Rules | None = None,
         suspect: Suspect = lambda host, points, why: None,
     ) -> None:
-        """Args: grid, the layer's number in it, its gate, experts a sample, who hosts what, how hosts are reached,
-        weight of the load-balancing loss, how patient it is, who is told of hosts that lie."""
+        """Begin with nothing known of the hosts.
+
+        Args:
+            grid: that of the run.
+            index: the layer's number in it.
+            gate: scores the cells.
+            k: experts a sample.
+            directory: who hosts what.
+            hosts: how hosts are asked.
+            balance: weight of the load-balancing loss.
+            rules: how patient it is.
+            suspect: told of hosts that lie.
+        """
         self.gate = gate
         self._grid = grid
         self._index = index
@@ -131,10 +106,9 @@ class DMoELayer:
         self._hosts = hosts
         self._balance = balance
         self._rules = rules or Rules(max(1, k - 1))
-        self._paces = Paces()
         self._trust = Trust(suspect)
-        self._audits: set[asyncio.Task[None]] = set()
         self._passages = itertools.count(random.SystemRandom().randrange(PASSAGES))
+        self._audits = Audits(directory, hosts, self._rules, self._trust, self._passages)
 
     async def forward(self, x: Tensor, run: Run = at_once, inference: bool = False) -> tuple[Tensor, Passed]:
         """Equation 3: [batch, width] -> [batch, width]; a sample for which no expert answered gets zeros.
@@ -152,7 +126,7 @@ class DMoELayer:
         await forward.gathering.finish(forward.ask_spares)
         y, passed = await run(forward.mixture)
         if not inference:
-            self._audit_some(passed.calls, forward.gathering)
+            self._audits.outputs(passed.calls, forward.gathering)
         return y, passed
 
     async def backward(self, passed: Passed, gradient: Tensor, run: Run = at_once) -> tuple[Tensor, list[Tensor]]:
@@ -174,15 +148,16 @@ class DMoELayer:
             return self._trust.gradients(host, sent, rows)
 
         one = self._rules._replace(k_min=1)  # one answer keeps a sample's gradient alive, and no spare could help
-        gathering = Gathering[Tensor]("backward", self._paces, one, passed.weights.shape, accept)
+        gathering = Gathering[Tensor]("backward", one, passed.weights.shape, accept)
         for pairs, host in zip(_by_call(passed.order, calls), passed.hosts, strict=True):
             gathering.add(pairs, host)
-        for (host, passage), mine in _alike(zip(passed.hosts, passed.passages, strict=True)).items():
+        for (host, passage), mine in alike(zip(passed.hosts, passed.passages, strict=True)).items():
             if host is not None:
-                gathering.ask(host, mine, self._hosts[host].backward([calls[i] for i in mine], passage))
+                place = self._hosts[host]
+                gathering.ask(host, place.standing, mine, partial(place.backward, [calls[i] for i in mine], passage))
         await gathering.finish()
         passed.blocked_s.append(gathering.blocked_s)
-        self._try_some(calls, gathering)
+        self._audits.gradients(calls, gathering)
         through, answered = await run(_ungroup, calls, gathering.answers, passed.order, passed.weights.shape)
         by_x, *by_gate = await run(self._gate_product, passed, gradient)
         return by_x + await run(_collect, passed.weights, through, answered), by_gate
@@ -196,66 +171,6 @@ class DMoELayer:
         inputs = x[order // beam.chosen.shape[1]].split_with_sizes([count for _, count in used])
         calls = [Call(self._grid.uid(self._index, cell), rows) for (cell, _), rows in zip(used, inputs, strict=True)]
         return order, calls
-
-    def _audit_some(self, calls: Sequence[Call], gathering: Gathering[Output]) -> None:
-        """Have part of a request repeated, for some of the hosts; nobody waits for it."""
-        for host, mine in _alike(gathering.hosts).items():
-            answered = [i for i in mine if gathering.answers[i] is not None]
-            if host is None or not answered or len(self._audits) >= AUDITS:
-                continue
-            if self._trust.is_to_be_audited(host, self._rules.audit):
-                i = random.choice(answered)
-                output = gathering.answers[i]
-                assert output is not None
-                self._begin(self._audit(host, calls[i], output))
-
-    def _try_some(self, calls: Sequence[Call], gathering: Gathering[Tensor]) -> None:
-        """Have some hosts' gradients tried; nobody waits for it."""
-        for host, mine in _alike(gathering.hosts).items():
-            answered = [i for i in mine if gathering.answers[i] is not None]
-            if host is None or not answered or len(self._audits) >= AUDITS:
-                continue
-            if self._trust.is_to_be_audited(host, self._rules.audit, "backward"):
-                i = random.choice(answered)
-                rows = gathering.answers[i]
-                assert rows is not None
-                self._begin(self._try(host, calls[i], rows))
-
-    def _begin(self, audit: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(audit, name="audit")
-        self._audits.add(task)
-        task.add_done_callback(self._audits.discard)
-
-    async def _try(self, host: str, call: Call, rows: Tensor) -> None:
-        """Ask a host what a small step along the gradients that it gave would do."""
-        assert call.gradients is not None
-        picked = torch.randperm(len(rows))[:AUDITED_ROWS]
-        tried = trial(call.inputs[picked], call.gradients[picked], rows[picked])
-        if tried is None:
-            return
-        again = Call(call.uid, tried.inputs)
-        try:
-            async with asyncio.timeout(self._rules.patience_s):
-                answer = (await self._hosts[host].forward([again], next(self._passages)))[0]
-        except TimeoutError:
-            return
-        if answer is not None and self._trust.outputs(host, again.inputs, answer.rows) is not None:
-            self._trust.try_gradient(host, tried, answer.rows, answer.version != call.version)
-
-    async def _audit(self, host: str, call: Call, output: Output) -> None:
-        """Ask for some rows again: the same host in another grouping, or another that has the expert."""
-        others = [name for name in (await self._directory.hosts([call.uid])).get(call.uid, ()) if name != host]
-        place = random.choice([host, others[0]]) if others else host
-        picked = torch.randperm(len(call.inputs))[:AUDITED_ROWS]
-        again = Call(call.uid, call.inputs[picked])
-        try:
-            async with asyncio.timeout(self._rules.patience_s):
-                answer = (await self._hosts[place].forward([again], next(self._passages)))[0]
-        except TimeoutError:
-            return
-        if answer is not None and self._trust.outputs(place, again.inputs, answer.rows) is not None:
-            first = Output(output.rows[picked], output.version)
-            self._trust.compare(host, first, answer, place == host)
 
     def _gate_product(self, passed: Passed, gradient: Tensor) -> tuple[Tensor, ...]:
         """The gate's vector-Jacobian product, recomputed: its parameters may have changed since the forward pass."""
@@ -280,8 +195,8 @@ class _Forward:
         self._cells: list[int | None] = []
         """Of each call, if it is a spare's: the index of its cell in the beam."""
         self._spares = Spares(beam)
-        shape = beam.chosen.shape
-        self.gathering = Gathering[Output]("forward", layer._paces, layer._rules, shape, self._accept)
+        direction: Direction = "inference" if inference else "forward"
+        self.gathering = Gathering[Output](direction, layer._rules, beam.chosen.shape, self._accept)
 
     def _accept(self, host: str, i: int, output: Output) -> Output | None:
         rows = self._layer._trust.outputs(host, self._calls[i].inputs, output.rows)
@@ -301,10 +216,11 @@ class _Forward:
         self._cells += spares or [None] * len(calls)
         for of_call, host in zip(pairs, hosts, strict=True):
             self.gathering.add(of_call, host)
-        for host, mine in _alike(hosts).items():
+        for host, mine in alike(hosts).items():
             if host is not None:
-                work = self._layer._hosts[host].forward([calls[i] for i in mine], passage, self._inference)
-                self.gathering.ask(host, [start + i for i in mine], work)
+                place = self._layer._hosts[host]
+                send = partial(place.forward, [calls[i] for i in mine], passage, inference=self._inference)
+                self.gathering.ask(host, place.standing, [start + i for i in mine], send)
 
     async def ask_spares(self) -> None:
         """Samples that miss answers go to their next best experts, on hosts that are not late."""
@@ -354,14 +270,6 @@ class _Forward:
         seconds, blocked_s = gathering.seconds, [gathering.blocked_s]
         passed = Passed(self._x, beam, mixed, order, calls, hosts, seconds, outputs, weights, self._passages, blocked_s)
         return y, passed
-
-
-def _alike(keys: Iterable[K]) -> dict[K, list[int]]:
-    """The places at which each key stands."""
-    places: dict[K, list[int]] = {}
-    for i, key in enumerate(keys):
-        places.setdefault(key, []).append(i)
-    return places
 
 
 def _by_call(order: Tensor, calls: Sequence[Call]) -> Sequence[Tensor]:

@@ -58,6 +58,7 @@ class RpcNode:
         relayed: whether an address belongs to a relay's tunnel (set by reach.py).
         connectors: ways to reach a peer that are tried in turn when dialling fails.
         on_connected, on_disconnected: called with each peer that comes and goes.
+        on_banned: called with each peer that is banned, and for how many seconds.
     """
 
     def __init__(self, identity: Identity, *, listen: Sequence[str] = ANYWHERE) -> None:
@@ -70,6 +71,7 @@ class RpcNode:
         self.connectors: list[Connector] = []
         self.on_connected: list[Callable[[PeerId], None]] = []
         self.on_disconnected: list[Callable[[PeerId], None]] = []
+        self.on_banned: list[Callable[[PeerId, float], None]] = []
         self.bans = Bans()
         self.shaper = Shaper()
         self._moved = (0, 0)
@@ -293,8 +295,17 @@ class RpcNode:
 
     def strike(self, peer: PeerId, points: float) -> None:
         """Note a fault of a peer (a bad signature, a lie): at 10 points it is banned for a time."""
-        if self.bans.strike(peer, points, time.monotonic()) and (link := self.pool.links.get(peer)) is not None:
+        if self._struck(peer, points) and (link := self.pool.links.get(peer)) is not None:
             link.close("banned")
+
+    def _struck(self, peer: PeerId, points: float) -> bool:
+        """Whether a fault got a peer banned, of which those who want to know are told."""
+        now = time.monotonic()
+        if not self.bans.strike(peer, points, now):
+            return False
+        for callback in self.on_banned:
+            callback(peer, self.bans.banned(peer, now))
+        return True
 
     def distrusts(self, peer: PeerId) -> bool:
         """Whether a peer was banned within the last hour or, if that was not the first time, some hours."""
@@ -342,7 +353,7 @@ class RpcNode:
     def violated(self, link: Link, reason: str) -> None:
         """See link.Owner."""
         log.warning("peer %s broke the protocol: %s", link.peer.hex()[:8], reason)
-        self.bans.strike(link.peer, limits.VIOLATION_POINTS, time.monotonic())
+        self._struck(link.peer, limits.VIOLATION_POINTS)  # the link closes itself, and says why
 
     def _meter(self, name: str) -> Meter:
         meter = self._meters.get(name)

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from core.contracts.errors import ComputeError
+from core.experts.calls import Call, Output
 from core.experts.grid import Uid
-from core.experts.layer import Call, Output
 from core.runtime.backend import ExpertBackend
 from core.runtime.device import CPU, Device, fault_of, lacks_memory
 from core.runtime.fair_queue import Turns
@@ -55,6 +55,8 @@ class Runtime:
     This process's inference goes first; all else in the order of the callers' turns (`core.runtime.fair_queue`).
     Requests for one expert share a pass, whoever sent them.
     """
+
+    standing = None
 
     def __init__(self, backends: Mapping[Uid, ExpertBackend], switch: Switch) -> None:
         self._switch = switch
@@ -115,18 +117,22 @@ class Runtime:
 
     # requests
 
-    async def forward(self, calls: Sequence[Call], passage: int = 0, inference: bool = False) -> list[Output | None]:
-        """The answer to each call; None where it was refused or failed."""
-        request = self.submit(calls, "inference" if inference else "forward")
+    async def forward(
+        self, calls: Sequence[Call], passage: int = 0, deadline: float = math.inf, inference: bool = False
+    ) -> list[Output | None]:
+        """See `ExpertHost`."""
+        request = self.submit(calls, "inference" if inference else "forward", deadline=deadline)
         answers = await request.answers
         return [
             None if rows is None else Output(rows, version)
             for rows, version in zip(answers, request.versions, strict=True)
         ]
 
-    async def backward(self, calls: Sequence[Call], passage: int = 0) -> list[Tensor | None]:
-        """Gradients by each call's inputs; None where it was refused or failed."""
-        return await self.submit(calls, "backward").answers
+    async def backward(
+        self, calls: Sequence[Call], passage: int = 0, deadline: float = math.inf
+    ) -> list[Tensor | None]:
+        """See `ExpertHost`."""
+        return await self.submit(calls, "backward", deadline=deadline).answers
 
     def submit(
         self,

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from core.experts.layer import Call
+from core.experts.calls import Call
 from core.runtime.backend import BACKWARD, ExpertBackend
 
 Direction = Literal["inference", "forward", "backward"]

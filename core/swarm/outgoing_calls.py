@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
-from core.contracts.errors import CallRefused, ComputeError, HearthError, RemoteFault
+from core.contracts.errors import CallRefused, ComputeError, HearthError, NetworkError, RemoteFault
 from core.contracts.expert_calls import METHODS, ExpertReply
 from core.contracts.net import of_run
 from core.contracts.pipe import (
     Answered,
     Ask,
+    Banned,
     Cells,
     FindSuffixes,
     Forget,
@@ -19,6 +20,7 @@ from core.contracts.pipe import (
     Located,
     Place,
     Shape,
+    Stirred,
     Suffixes,
     Suspect,
     Tensor,
@@ -29,6 +31,7 @@ from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Coords, Grid, Uid
 from core.identity import PeerId, peer_text
 from core.net.rpc import RpcNode
+from core.swarm.returning_peers import ReturningPeers
 
 log = logging.getLogger(__name__)
 
@@ -47,10 +50,20 @@ class Asking:
     """Serves one compute process after the other."""
 
     def __init__(self, node: RpcNode, directory: DHTDirectory, grid: Grid, send: Send) -> None:
-        """Args: the network, who hosts what, the run's grid, what hands a frame to compute (ComputeError: gone)."""
+        """Nobody asks yet.
+
+        Args:
+            node: the network.
+            directory: who hosts what.
+            grid: that of the run.
+            send: hands a frame to compute; ComputeError: it is gone.
+        """
         self._node, self._directory, self._grid, self._send = node, directory, grid, send
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._watching: asyncio.Task[None] | None = None
+        self._returning = ReturningPeers(node, directory)
+        self._telling: set[asyncio.Task[None]] = set()
+        node.on_banned.append(self._banned)
         self.calls: Counter[str] = Counter()
         """Answered calls to others' experts, by uid."""
 
@@ -85,6 +98,19 @@ class Asking:
                 self._tasks[message.id] = task
                 task.add_done_callback(lambda _: self._tasks.pop(message.id, None))
 
+    def _banned(self, peer: PeerId, seconds: float) -> None:
+        """There is one list of bans, the node's."""
+        self._tell(Banned(peer_text(peer), seconds))
+
+    def _tell(self, message: Banned | Stirred) -> None:
+        task = asyncio.create_task(self._send_if_there(message), name="news of a peer")
+        self._telling.add(task)
+        task.add_done_callback(self._telling.discard)
+
+    async def _send_if_there(self, message: ToCompute) -> None:
+        with suppress(ComputeError):
+            await self._send(message, ())
+
     async def _answer(self, message: Question, tensors: Sequence[Tensor]) -> None:
         answer: ToCompute
         data: Sequence[Tensor] = ()
@@ -109,6 +135,7 @@ class Asking:
     async def _ask(self, message: Ask, payload: Tensor) -> tuple[Answered, Sequence[Tensor]]:
         peer = PeerId(bytes.fromhex(message.peer))
         method, request = of_run(METHODS[message.direction], self._directory.run_id), message.request
+        asked = asyncio.get_running_loop().time()
         try:
             reply, data = await self._node.call(
                 peer, method, request, ExpertReply, payload.data, deadline_s=message.deadline_s
@@ -117,6 +144,10 @@ class Asking:
             if error.fault == "not_hosted":
                 self._miss(request.uids, peer)
             raise
+        except NetworkError:
+            self._returning.failed(peer, asked)
+            raise
+        self._returning.answered(peer)
         self.calls.update(request.uids)
         if message.direction != "backward":
             self._miss([uid for uid, a in zip(request.uids, reply.answered, strict=False) if not a], peer)
@@ -141,12 +172,13 @@ class Asking:
         return [list(suffixes) for suffixes in found]
 
     async def _watch(self) -> None:
-        """Send the active cells whenever they have changed."""
+        """Tell of the active cells whenever they have changed, and of peers that are heard of again."""
         sent: list[Sequence[Coords] | None] = []
         while True:
             mirrors = [self._directory.mirror(layer) for layer in range(self._grid.layers)]
             if None not in mirrors and [*map(id, mirrors)] != [*map(id, sent)]:
-                with suppress(ComputeError):
-                    await self._send(Cells([list(cells or ()) for cells in mirrors]), ())
+                await self._send_if_there(Cells([list(cells or ()) for cells in mirrors]))
                 sent = mirrors
+            for peer in self._returning.look():
+                await self._send_if_there(Stirred(peer_text(peer)))
             await asyncio.sleep(WATCH_S)

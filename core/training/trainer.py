@@ -16,11 +16,12 @@ from torch.utils.hooks import RemovableHandle
 from core.contracts.control import CurvePoint
 from core.contracts.errors import ComputeError
 from core.contracts.manifest import Manifest
+from core.experts.calls import ExpertHost
 from core.experts.directory import Directory
 from core.experts.gathering import Rules
 from core.experts.gating import Gate
 from core.experts.grid import Grid
-from core.experts.layer import DMoELayer, ExpertHost, Passed
+from core.experts.layer import DMoELayer, Passed
 from core.experts.products import product
 from core.experts.trust import Suspect
 from core.runtime.adam import Adam

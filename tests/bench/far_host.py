@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from core.experts.layer import Call, ExpertHost, Output
+from core.experts.calls import Call, ExpertHost, Output
 
 
 class FarHost:
     """An `ExpertHost` that passes calls on to another one, late and not always; those of inference as they are."""
+
+    standing = None
 
     def __init__(self, host: ExpertHost, delay_s: float, failures: float = 0.0, seed: int = 0) -> None:
         """A host far away.
@@ -26,14 +28,16 @@ class FarHost:
         self._failures = failures
         self._random = random.Random(seed)
 
-    async def forward(self, calls: Sequence[Call], passage: int, inference: bool = False) -> list[Output | None]:
+    async def forward(
+        self, calls: Sequence[Call], passage: int, deadline: float, inference: bool = False
+    ) -> list[Output | None]:
         reached = list(calls) if inference else await self._travel(calls)
-        answers = iter(await self._host.forward([call for call in reached if call], passage, inference))
+        answers = iter(await self._host.forward([call for call in reached if call], passage, deadline, inference))
         return [next(answers) if call else None for call in reached]
 
-    async def backward(self, calls: Sequence[Call], passage: int) -> list[Tensor | None]:
+    async def backward(self, calls: Sequence[Call], passage: int, deadline: float) -> list[Tensor | None]:
         reached = await self._travel(calls)
-        answers = iter(await self._host.backward([call for call in reached if call], passage))
+        answers = iter(await self._host.backward([call for call in reached if call], passage, deadline))
         return [next(answers) if call else None for call in reached]
 
     async def _travel(self, calls: Sequence[Call]) -> list[Call | None]:

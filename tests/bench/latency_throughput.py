@@ -9,6 +9,7 @@ thread, so their passes follow each other.
 
 import asyncio
 import itertools
+import math
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,9 +20,9 @@ from torch import Tensor
 
 from core.contracts.manifest import Training
 from core.contracts.model import Model
+from core.experts.calls import Call, ExpertHost
 from core.experts.grid import Uid
 from core.experts.kinds.expert import kind_of
-from core.experts.layer import Call, ExpertHost
 from core.runtime.backend import ExpertBackend
 from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import Runtime
@@ -98,12 +99,12 @@ class Walks:
         while True:
             if place < len(blocks):
                 uid, host = blocks[place]
-                (output,) = await host.forward([Call(uid, tape[place])], 0)
+                (output,) = await host.forward([Call(uid, tape[place])], 0, math.inf)
                 assert output is not None
                 tape[place + 1] = gradient = output.rows  # the loss is half the outputs' square
             else:
                 uid, host = blocks[ways - 1 - place]
-                (by_inputs,) = await host.backward([Call(uid, tape[ways - 1 - place], gradient)], 0)
+                (by_inputs,) = await host.backward([Call(uid, tape[ways - 1 - place], gradient)], 0, math.inf)
                 assert by_inputs is not None
                 gradient = by_inputs
             self.passages += 1

@@ -17,9 +17,9 @@ from torch import Tensor
 
 from core.contracts import manifest as manifests
 from core.contracts.manifest import Manifest
+from core.experts.calls import Call, Output
 from core.experts.directory import LocalDirectory
 from core.experts.grid import Grid, Uid
-from core.experts.layer import Call, Output
 from core.runtime.kernel_gate import Switch
 from core.training import trainer as trainers
 from core.training.trainer import Trainer
@@ -39,6 +39,8 @@ WARM_UP_S = 2.0
 class ModelledHost:
     """An `ExpertHost` that takes its time and computes nothing."""
 
+    standing = None
+
     def __init__(self, forward_s: float, backward_s: float) -> None:
         """A host of a certain speed.
 
@@ -50,11 +52,13 @@ class ModelledHost:
         self._busy_until = 0.0
         self._accepted = 0.0
 
-    async def forward(self, calls: Sequence[Call], passage: int, inference: bool = False) -> list[Output | None]:
+    async def forward(
+        self, calls: Sequence[Call], passage: int, deadline: float, inference: bool = False
+    ) -> list[Output | None]:
         await self._work(calls, self._forward_s)
         return [Output(0.9 * call.inputs, 0) for call in calls]
 
-    async def backward(self, calls: Sequence[Call], passage: int) -> list[Tensor | None]:
+    async def backward(self, calls: Sequence[Call], passage: int, deadline: float) -> list[Tensor | None]:
         await self._work(calls, self._backward_s)
         return [call.gradients for call in calls]
 

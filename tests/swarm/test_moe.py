@@ -2,6 +2,7 @@
 
 import contextlib
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,10 @@ HERE = "127.0.0.1:0"
 BLOCKED_S = 2.0
 """No training step may wait so much longer for hosts that do not answer than while all are well, when a processor that
 is shared is the only reason."""
+FROZEN_S = 13.0
+"""After so long the next question to a frozen host lies seven seconds ahead, and its worker does not give up its
+compute yet."""
+BACK_S = 4.0
 
 
 @pytest.fixture
@@ -69,3 +74,22 @@ def test_no_step_is_blocked_over_two_seconds_when_hosts_die_and_freeze(tmp_path:
         after = steps(trainer, 60, "training without the dead host")
         assert after.blocked_s is not None and after.blocked_s < usual_s + BLOCKED_S
         trainer.until(lambda s: (s.accuracy or 0.0) > 0.9, "what was to be learnt", 90.0)
+
+
+def test_a_host_that_was_frozen_is_asked_again_as_soon_as_it_is_back(tmp_path: Path, backbone: list[str]) -> None:
+    with (
+        worker(tmp_path / "trainer", "--role", "train", *backbone) as trainer,
+        worker(tmp_path / "host", "--role", "host", *backbone) as host,
+    ):
+        steps(trainer, 20, "training through the host")
+        send(host, signal.SIGSTOP)
+        try:
+            time.sleep(FROZEN_S)
+            before = trainer.status().step
+        finally:
+            send(host, signal.SIGCONT)
+        back = time.monotonic()
+        trainer.until(lambda s: s.step > before + 1, "training through the host again")
+        seconds = time.monotonic() - back
+        print(f"training went on {seconds:.1f} s after the host was back")
+        assert seconds < BACK_S

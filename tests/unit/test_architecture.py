@@ -28,7 +28,6 @@ LAYERS = [
 ]
 """From the ground up: a module imports only of its own layer and those below; the longest name that fits counts."""
 YET_TO_MOVE = {
-    "core.contracts.dht imports core.dht.records",
     "core.policy.limits.enforce imports core.worker.compute.supervisor",
     "core.policy.limits.enforce imports core.worker.network",
     "core.policy.limits.memory imports core.worker.compute.supervisor",

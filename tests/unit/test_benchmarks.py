@@ -2,14 +2,15 @@
 
 import asyncio
 import gzip
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
 
+from core.experts.calls import Call
 from core.experts.grid import Uid
-from core.experts.layer import Call
 from tests.bench import convergence, latency_throughput, plot, scaling
 from tests.bench.__main__ import BENCHMARKS
 
@@ -96,7 +97,7 @@ def test_a_modelled_host_serves_one_request_after_the_other() -> None:
         host = scaling.ModelledHost(0.01, 0.03)
         call = Call(Uid("digits", 0, (0,)), torch.zeros(2, 4))
         start = asyncio.get_running_loop().time()
-        await asyncio.gather(*(host.forward([call], number) for number in range(3)))
+        await asyncio.gather(*(host.forward([call], number, math.inf) for number in range(3)))
         assert host.worked() == pytest.approx(0.06)
         return asyncio.get_running_loop().time() - start
 

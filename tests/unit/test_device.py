@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from core.contracts.errors import DeviceError
-from core.experts.layer import Call
+from core.experts.calls import Call
 from core.runtime.backend import MAX_ROWS
 from core.runtime.device import CPU, Device, fault_of, lacks_memory, open_device
 from core.runtime.kernel_gate import Switch

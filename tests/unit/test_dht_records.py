@@ -5,12 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.contracts.dht import MAX_KEY, MAX_RECORD, MAX_VALUE
 from core.contracts.errors import RecordError
 from core.dht.records import (
-    MAX_KEY,
     MAX_LIFE_S,
-    MAX_RECORD,
-    MAX_VALUE,
     SKEW_S,
     Record,
     Verdict,

@@ -14,8 +14,8 @@ import torch
 
 from core.contracts.model import Model
 from core.contracts.pipe import Measured, Placed, Progress, SetDevice, Train
+from core.experts.calls import Call
 from core.experts.grid import Uid
-from core.experts.layer import Call
 from core.policy.signals.nvml import Nvml
 from core.runtime.backend import ExpertBackend
 from core.runtime.device import CPU, CUDA_PREFIX, Device, can_use_gpus, lacks_memory, open_device

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from core.contracts import manifest as manifests
 from core.contracts.control import CurvePoint
+from core.experts.calls import Call, Output
 from core.experts.directory import LOCAL, LocalDirectory
-from core.experts.layer import Call, Output
 from core.runtime.backend import all_experts
 from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import Runtime
@@ -26,19 +26,23 @@ from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
 class Far:
     """The Runtime, as if very far away: gradients do not come back until `near`."""
 
+    standing = None
+
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
         self.held = 0
         self.near = asyncio.Event()
 
-    async def forward(self, calls: Sequence[Call], passage: int, inference: bool = False) -> list[Output | None]:
-        return await self.runtime.forward(calls, passage, inference)
+    async def forward(
+        self, calls: Sequence[Call], passage: int, deadline: float, inference: bool = False
+    ) -> list[Output | None]:
+        return await self.runtime.forward(calls, passage, deadline, inference)
 
-    async def backward(self, calls: Sequence[Call], passage: int) -> list[Tensor | None]:
+    async def backward(self, calls: Sequence[Call], passage: int, deadline: float) -> list[Tensor | None]:
         self.held += 1
         await self.near.wait()
         self.held -= 1
-        return await self.runtime.backward(calls, passage)
+        return await self.runtime.backward(calls, passage, deadline)
 
 
 HostT = TypeVar("HostT", bound=Far)
@@ -53,11 +57,13 @@ class Busy(Far):
         self.refused = 0
         self._count = itertools.count()
 
-    async def forward(self, calls: Sequence[Call], passage: int, inference: bool = False) -> list[Output | None]:
+    async def forward(
+        self, calls: Sequence[Call], passage: int, deadline: float, inference: bool = False
+    ) -> list[Output | None]:
         if next(self._count) % 4 < 3:
             self.refused += 1
             return [None] * len(calls)
-        return await super().forward(calls, passage, inference)
+        return await super().forward(calls, passage, deadline, inference)
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -122,8 +128,8 @@ async def test_an_evaluation_during_which_a_layers_experts_are_gone_costs_no_bat
     class Leaving(Far):
         """The Runtime, whose experts go with the last gradients of the first batch."""
 
-        async def backward(self, calls: Sequence[Call], passage: int) -> list[Tensor | None]:
-            answers = await self.runtime.backward(calls, passage)
+        async def backward(self, calls: Sequence[Call], passage: int, deadline: float) -> list[Tensor | None]:
+            answers = await self.runtime.backward(calls, passage, deadline)
             self.held += 1
             if self.held == manifest.model.layers:
                 for uid in experts:

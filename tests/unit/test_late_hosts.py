@@ -11,11 +11,13 @@ from torch import Tensor
 
 from core.contracts.manifest import Training
 from core.contracts.model import Model
+from core.experts.calls import Call, Output
 from core.experts.directory import LocalDirectory
 from core.experts.gathering import Rules
 from core.experts.gating import Gate, add_up
 from core.experts.grid import Grid, Uid
-from core.experts.layer import Call, DMoELayer, Output, Passed
+from core.experts.layer import DMoELayer, Passed
+from core.experts.standing import Standing
 from core.runtime.backend import ExpertBackend
 from tests.bench.virtual_time import run
 
@@ -44,12 +46,16 @@ class Place:
 
     def __init__(self, backends: dict[Uid, ExpertBackend]) -> None:
         self.backends = backends
+        self.standing = Standing("a host", self._probe, lambda: None)
         self.delay = {"forward": USUAL_S, "backward": USUAL_S}
         self.spoil: Callable[[Tensor], Tensor] = lambda rows: rows
         self.spoil_gradient: Callable[[Tensor], Tensor] = lambda rows: rows
         self.version: Callable[[], int] = lambda: 0
         self.asked: Counter[str] = Counter()
         self.cancelled: Counter[str] = Counter()
+
+    async def _probe(self) -> bool:
+        return True
 
     async def _wait(self, direction: str) -> None:
         self.asked[direction] += 1
@@ -59,12 +65,14 @@ class Place:
             self.cancelled[direction] += 1
             raise
 
-    async def forward(self, calls: Sequence[Call], passage: int, inference: bool = False) -> list[Output | None]:
+    async def forward(
+        self, calls: Sequence[Call], passage: int, deadline: float, inference: bool = False
+    ) -> list[Output | None]:
         await self._wait("forward")
         version = self.version()
         return [Output(self.spoil(self.backends[call.uid].forward(call.inputs)), version) for call in calls]
 
-    async def backward(self, calls: Sequence[Call], passage: int) -> list[Tensor | None]:
+    async def backward(self, calls: Sequence[Call], passage: int, deadline: float) -> list[Tensor | None]:
         await self._wait("backward")
         return [self.spoil_gradient(self.spoil(self._product(call))) for call in calls]
 
@@ -199,7 +207,9 @@ def test_of_an_expert_and_its_spare_the_first_answer_counts(delay: float) -> Non
 
 def test_a_host_that_fails_is_replaced_at_once() -> None:
     class Failing(Place):
-        async def forward(self, calls: Sequence[Call], passage: int, inference: bool = False) -> list[Output | None]:
+        async def forward(
+            self, calls: Sequence[Call], passage: int, deadline: float, inference: bool = False
+        ) -> list[Output | None]:
             return [None] * len(calls)
 
     async def main() -> None:
@@ -226,6 +236,21 @@ def test_gradients_that_do_not_come_are_not_waited_for() -> None:
         assert passed.blocked_s == [0.0, pytest.approx(took_s - USUAL_S)]
         assert setup.places["c"].cancelled["backward"] == 1
         assert by_x.isfinite().all()
+
+    run(main())
+
+
+def test_a_host_that_is_cut_off_twice_running_is_suspended() -> None:
+    async def main() -> None:
+        setup = Setup(k_min=1)
+        setup.x = setup.x[setup_rows(setup, lambda rows: len(set(rows)) > 1)].repeat(BATCH, 1)[:BATCH]
+        await setup.warm_up()
+        setup.places["c"].delay["forward"] = 0.4
+        await setup.layer.forward(setup.x)
+        assert not setup.places["c"].standing.suspended, "once may be chance"
+        await setup.layer.forward(setup.x)
+        assert setup.places["c"].standing.suspended
+        assert not setup.places["a"].standing.suspended
 
     run(main())
 

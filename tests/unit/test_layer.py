@@ -11,10 +11,11 @@ from torch import Tensor
 
 from core.contracts.manifest import Training
 from core.contracts.model import Model
+from core.experts.calls import Call, Output
 from core.experts.directory import LOCAL, LocalDirectory
 from core.experts.gating import Gate, add_up, balance_loss
 from core.experts.grid import Coords, Grid, Uid
-from core.experts.layer import Call, DMoELayer, Output
+from core.experts.layer import DMoELayer
 from core.runtime.backend import ExpertBackend
 from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import Runtime
@@ -205,17 +206,21 @@ class TwoHosts(LocalDirectory):
 class Recorder:
     """A host that notes what it is asked, and lets the Runtime answer."""
 
+    standing = None
+
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
         self.asked: list[tuple[str, list[Uid]]] = []
 
-    async def forward(self, calls: Sequence[Call], passage: int, inference: bool = False) -> list[Output | None]:
+    async def forward(
+        self, calls: Sequence[Call], passage: int, deadline: float, inference: bool = False
+    ) -> list[Output | None]:
         self.asked.append(("forward", [call.uid for call in calls]))
-        return await self.runtime.forward(calls, passage, inference)
+        return await self.runtime.forward(calls, passage, deadline, inference)
 
-    async def backward(self, calls: Sequence[Call], passage: int) -> list[Tensor | None]:
+    async def backward(self, calls: Sequence[Call], passage: int, deadline: float) -> list[Tensor | None]:
         self.asked.append(("backward", [call.uid for call in calls]))
-        return await self.runtime.backward(calls, passage)
+        return await self.runtime.backward(calls, passage, deadline)
 
 
 async def test_a_host_gets_one_request_a_direction_with_one_call_for_each_expert() -> None:

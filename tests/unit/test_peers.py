@@ -30,14 +30,15 @@ from core.contracts.pipe import (
 )
 from core.experts import codec
 from core.experts.beam_search import BeamSearch
+from core.experts.calls import Call, ExpertHost, Output
 from core.experts.directory import LOCAL, LocalDirectory
 from core.experts.gating import Gate
 from core.experts.grid import Coords, Grid, Uid
-from core.experts.layer import Call
 from tests.bench.virtual_time import run
 
 GRID = Grid("digits", 2, (4, 4))
 TRAINING = manifests.load("digits").training
+PATIENT = 1.0
 A, B = "aa" * 32, "bb" * 32
 WIDTH = 8
 
@@ -117,6 +118,13 @@ def setup(worker: Worker, local: Sequence[Uid] = (), mirror_limit: int = 4096) -
     return PeerDirectory(GRID, LocalDirectory(local), worker.peers, TRAINING, mirror_limit)
 
 
+async def forward(host: ExpertHost, asked: Sequence[Call], passage: int) -> list[Output | None]:
+    """Ask with the deadline that a layer would set."""
+    assert host.standing is not None
+    longest_s = host.standing.longest_s("forward", TRAINING.patience_s)
+    return await host.forward(asked, passage, asyncio.get_running_loop().time() + longest_s)
+
+
 def calls(*cells: Coords, gradients: bool = False) -> list[Call]:
     return [
         Call(GRID.uid(0, cell), torch.full((i + 1, WIDTH), 2.0), torch.zeros(i + 1, WIDTH) if gradients else None, 7)
@@ -128,7 +136,7 @@ def test_one_request_carries_all_calls_and_their_answers_come_back_with_versions
     async def main() -> None:
         worker = Worker()
         host = setup(worker).host(A)
-        answers = await host.forward(calls((0, 1), (2, 3)), passage=9)
+        answers = await forward(host, calls((0, 1), (2, 3)), 9)
         assert [a.rows.tolist() for a in answers if a] == [[[3.0] * WIDTH], [[3.0] * WIDTH] * 2]
         assert [a.version for a in answers if a] == [5, 6]
         (ask,) = worker.asked
@@ -143,7 +151,7 @@ def test_backward_sends_the_inputs_only_if_they_were_forgotten_and_keeps_its_pas
     async def main() -> None:
         worker = Worker()
         worker.keeps_inputs = keeps
-        answers = await setup(worker).host(A).backward(calls((0, 1), gradients=True), passage=9)
+        answers = await setup(worker).host(A).backward(calls((0, 1), gradients=True), 9, PATIENT)
         assert answers[0] is not None and answers[0].tolist() == [[1.0] * WIDTH]
         assert [ask.request.with_inputs for ask in worker.asked] == ([False] if keeps else [False, True])
         assert {(ask.request.passage, ask.request.versions) for ask in worker.asked} == {(9, (7,))}
@@ -157,8 +165,8 @@ def test_a_peer_that_fails_is_left_alone_until_it_answers_a_question_of_its_own(
         worker = Worker()
         host = setup(worker).host(A)
         worker.refuses[A] = code
-        assert await host.forward(calls((0, 1)), 1) == [None]
-        assert host.suspended and await host.forward(calls((0, 1)), 2) == [None]
+        assert await forward(host, calls((0, 1)), 1) == [None]
+        assert host.standing.suspended and await forward(host, calls((0, 1)), 2) == [None]
         assert len(worker.asked) == 1, "it was asked although it is suspended"
         await asyncio.sleep(60.0)
         tries = len(worker.asked) - 1
@@ -166,7 +174,7 @@ def test_a_peer_that_fails_is_left_alone_until_it_answers_a_question_of_its_own(
         assert {ask.direction for ask in worker.asked[1:]} == {"inference"}
         del worker.refuses[A]
         await asyncio.sleep(31.0)
-        assert not host.suspended and (await host.forward(calls((0, 1)), 3))[0] is not None
+        assert not host.standing.suspended and (await forward(host, calls((0, 1)), 3))[0] is not None
 
     run(main())
 
@@ -177,11 +185,11 @@ def test_a_peer_that_is_only_slow_is_asked_again_soon_and_a_frozen_one_ever_late
         host, loop = setup(worker).host(A), asyncio.get_running_loop()
         for round in range(8):
             worker.refuses[A] = "timeout"
-            await host.forward(calls((0, 1)), round)
-            assert host.suspended
+            await forward(host, calls((0, 1)), round)
+            assert host.standing.suspended
             del worker.refuses[A]
             start = loop.time()
-            while host.suspended:  # noqa: ASYNC110  (a virtual clock)
+            while host.standing.suspended:  # noqa: ASYNC110  (a virtual clock)
                 await asyncio.sleep(0.05)
             assert loop.time() - start <= 2.5
 
@@ -195,23 +203,21 @@ def test_a_frozen_peer_costs_a_second_once() -> None:
         host = setup(worker).host(A)
         start = asyncio.get_running_loop().time()
         for _ in range(8):
-            assert await host.forward(calls((0, 1)), 1) == [None]
+            assert await forward(host, calls((0, 1)), 1) == [None]
         assert asyncio.get_running_loop().time() - start <= 1.0
 
     run(main())
 
 
-def test_a_peer_that_is_cut_off_again_and_again_is_suspended_and_its_requests_are_forgotten() -> None:
+def test_a_request_that_nobody_waits_for_is_forgotten() -> None:
     async def main() -> None:
         worker = Worker()
         host = setup(worker).host(A)
-        await host.forward(calls((0, 1)), 1)
         worker.seconds[A] = 0.4
-        for passage in (2, 3):
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(0.2):
-                    await host.forward(calls((0, 1)), passage)
-        assert host.suspended and worker.forgotten == [ask.id for ask in worker.asked[1:3]]
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0.2):
+                await forward(host, calls((0, 1)), 1)
+        assert worker.forgotten == [worker.asked[0].id]
 
     run(main())
 
@@ -232,25 +238,58 @@ def test_an_answer_that_does_not_fit_is_refused_and_suspected(reply: ExpertReply
         worker = Worker()
         worker.reply, worker.payload = reply, payload
         host = setup(worker).host(A)
-        assert await host.forward(calls((0, 1)), 1) == [None]
-        assert worker.suspected[A] >= 5 and host.suspended
+        assert await forward(host, calls((0, 1)), 1) == [None]
+        assert worker.suspected[A] >= 5 and host.standing.suspended
 
     run(main())
 
 
-def test_ten_points_are_a_ban() -> None:
+def test_a_peer_that_the_worker_bans_is_asked_nothing_until_the_ban_ends() -> None:
     async def main() -> None:
         worker = Worker()
-        host = setup(worker).host(A)
-        await host.forward(calls((0, 1)), 1)
-        host.distrust(5.0, "once")
-        assert not host.suspended
+        directory = setup(worker)
+        host = directory.host(A)
+        await forward(host, calls((0, 1)), 1)
         host.distrust(5.0, "twice")
-        assert host.suspended and worker.suspected[A] == 10
-        await asyncio.sleep(29.0)
-        assert host.suspended, "honest answers to probes do not end a ban"
+        assert worker.suspected[A] == 5 and not host.standing.suspended, "it judges for itself"
+        directory.banned(A, 30.0)
+        assert host.standing.suspended
+        await asyncio.sleep(10.0)
+        directory.stirred(A)
+        await asyncio.sleep(19.0)
+        assert len(worker.asked) == 1
+        assert host.standing.suspended, "honest answers to probes do not end a ban"
         await asyncio.sleep(3.0)
-        assert not host.suspended
+        assert not host.standing.suspended
+
+    run(main())
+
+
+def test_a_frozen_peer_is_asked_at_once_when_it_is_heard_of_again() -> None:
+    async def main() -> None:
+        worker = Worker()
+        directory = setup(worker)
+        host = directory.host(A)
+        worker.seconds[A] = None
+        await forward(host, calls((0, 1)), 1)
+        await asyncio.sleep(40.0)
+        worker.seconds[A] = 0.01
+        await asyncio.sleep(5.0)
+        assert host.standing.suspended, "the pause was to be longer"
+        directory.stirred(A)
+        await asyncio.sleep(0.1)
+        assert not host.standing.suspended
+
+    run(main())
+
+
+def test_a_peer_that_is_banned_before_it_was_ever_asked() -> None:
+    async def main() -> None:
+        directory = setup(Worker())
+        directory.banned(A, 5.0)
+        assert directory.host(A).standing.suspended
+        await asyncio.sleep(6.0)
+        assert not directory.host(A).standing.suspended
 
     run(main())
 
@@ -259,7 +298,7 @@ def test_requests_under_way_are_bounded() -> None:
     async def main() -> None:
         worker = Worker()
         host = setup(worker).host(A)
-        tasks = [asyncio.create_task(host.forward(calls((0, 1)), i)) for i in range(ASKS + 10)]
+        tasks = [asyncio.create_task(forward(host, calls((0, 1)), i)) for i in range(ASKS + 10)]
         await asyncio.sleep(0.005)
         assert len(worker.asked) == ASKS
         assert all(answer[0] is not None for answer in await asyncio.gather(*tasks))
@@ -301,7 +340,7 @@ def test_suspended_peers_are_not_named_and_cells_that_only_they_host_are_not_off
         assert directory.mirror(0) == ((0, 1), (0, 2), (3, 3)) and directory.mirror(1) == ()
         assert directory.mirror(0) is directory.mirror(0)
         worker.refuses[B] = "unreachable"
-        await directory.host(B).forward(calls((0, 2)), 1)
+        await forward(directory.host(B), calls((0, 2)), 1)
         assert directory.mirror(0) == ((0, 1), (3, 3))
         assert await directory.hosts([GRID.uid(0, (0, 1)), GRID.uid(0, (0, 2))]) == {GRID.uid(0, (0, 1)): [A]}
         worker.hosts["digits.0.0.2"] = [A]  # adopted
@@ -326,9 +365,9 @@ def test_an_expert_that_a_peer_does_not_host_is_not_asked_of_it_again_for_a_whil
         directory = setup(worker)
         uid = GRID.uid(0, (0, 1))
         await directory.hosts([uid])
-        assert await Hosts(directory.host(B), directory)[A].forward(calls((0, 1)), 1) == [None]
+        assert await forward(Hosts(directory.host(B), directory)[A], calls((0, 1)), 1) == [None]
         assert await directory.hosts([uid]) == {uid: [B]}
-        assert not directory.host(A).suspended
+        assert not directory.host(A).standing.suspended
 
     run(main())
 

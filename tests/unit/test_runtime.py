@@ -14,8 +14,8 @@ from torch import Tensor
 
 from core.contracts.manifest import Training
 from core.contracts.model import Model
+from core.experts.calls import Call
 from core.experts.grid import Uid
-from core.experts.layer import Call
 from core.runtime.backend import ExpertBackend
 from core.runtime.fair_queue import Turns
 from core.runtime.kernel_gate import Switch

@@ -20,9 +20,9 @@ from core.contracts.control import CurvePoint
 from core.contracts.expert_calls import Codec
 from core.contracts.manifest import Manifest
 from core.contracts.pipe import Answered, Ask, Serve, Served, ToWorker
+from core.experts.calls import ExpertHost
 from core.experts.directory import LOCAL, Directory, LocalDirectory
 from core.experts.grid import Uid
-from core.experts.layer import ExpertHost
 from core.pipe.compute_end import Pipe
 from core.runtime.backend import all_experts
 from core.runtime.kernel_gate import Switch

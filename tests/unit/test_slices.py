@@ -12,9 +12,9 @@ from torch import Tensor
 from core.compute.saving import copied
 from core.contracts.manifest import Training
 from core.contracts.model import Model
+from core.experts.calls import Call
 from core.experts.grid import Uid
 from core.experts.kinds import expert as experts
-from core.experts.layer import Call
 from core.runtime import adam, backend
 from core.runtime.backend import ExpertBackend
 from core.runtime.kernel_gate import Switch

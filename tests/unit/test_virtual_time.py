@@ -10,9 +10,9 @@ import torch
 
 from core.contracts import manifest as manifests
 from core.contracts.manifest import Manifest
+from core.experts.calls import Call
 from core.experts.directory import LOCAL, LocalDirectory
 from core.experts.grid import Uid
-from core.experts.layer import Call
 from core.runtime.backend import ExpertBackend, all_experts
 from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import Runtime
