@@ -8,6 +8,7 @@ import argparse  # noqa: E402
 import contextlib  # noqa: E402
 import os  # noqa: E402
 import stat  # noqa: E402
+import subprocess  # noqa: E402
 import sys  # noqa: E402
 from pathlib import Path  # noqa: E402
 
@@ -15,8 +16,10 @@ from PySide6.QtCore import QCoreApplication  # noqa: E402
 from PySide6.QtGui import QGuiApplication  # noqa: E402
 from PySide6.QtWidgets import QApplication, QMessageBox  # noqa: E402
 
+from app.formats import tip  # noqa: E402
 from app.language import speak, told  # noqa: E402
 from app.system.single_instance import PAGES, Instance  # noqa: E402
+from app.worker.supervisor import hearth, supervise  # noqa: E402
 from core.contracts.errors import AlreadyRunning, HearthError  # noqa: E402
 from core.store.data_folder import data_folder  # noqa: E402
 
@@ -41,9 +44,11 @@ def main(arguments: list[str] | None = None) -> int:
     QGuiApplication.setDesktopFileName("hearth")
     QGuiApplication.setQuitOnLastWindowClosed(False)
     app = QApplication(["hearth"])
+    supervisor = supervise(folder)
+    # Not before: its modules take 0.2 s, in which the worker starts; and an app that is open is raised without them.
     from app.desktop import Desktop
 
-    desktop = Desktop(folder, instance, STARTED, options.in_tray)
+    desktop = Desktop(supervisor, instance, STARTED, options.in_tray)
     if options.page:
         desktop.actions.open_page.emit(options.page)
     try:
@@ -53,6 +58,8 @@ def main(arguments: list[str] | None = None) -> int:
             desktop.close()
         finally:
             instance.release()
+            if desktop.restarts:
+                subprocess.Popen(hearth(folder), start_new_session=True)
 
 
 def _raise_first(instance: Instance, page: str) -> int:
@@ -69,8 +76,6 @@ def _show_fault(sentence: str) -> None:
     if _somebody_reads_stderr():
         print(f"hearth: {sentence}", file=sys.stderr)  # noqa: T201
     else:
-        from app.formats import tip
-
         app = QApplication(["hearth"])
         speak("system")
         QMessageBox.critical(None, "Hearth", tip(told(sentence)))

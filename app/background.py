@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 def in_background(name: str, work: Callable[[], T], tell: Callable[[T], object]) -> None:
     """Do `work` in a thread of this name, and `tell` its result there, such as by a signal. Who wanted to know may
-    have gone meanwhile, as when the window was built anew in another language."""
+    have gone meanwhile, as with the first run."""
 
     def run() -> None:
         result = work()

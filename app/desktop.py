@@ -5,44 +5,45 @@ import logging
 import logging.handlers
 import time
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import Literal, cast
 
 import msgspec
-from PySide6.QtCore import QByteArray, QObject, QSettings, QTimer
+from PySide6.QtCore import QByteArray, QObject, QTimer
 from PySide6.QtGui import QGuiApplication, QKeySequence, QSessionManager, QShortcut
 from PySide6.QtWidgets import QApplication
 
 from app.actions import Actions
+from app.first_run.first_run import FirstRun
 from app.language import mark, speak, told, tr
 from app.notifications import Notifier
+from app.pages.contribution.contribution_page import ContributionPage
+from app.pages.experts.experts_page import ExpertsPage
+from app.pages.home.home_page import HomePage
+from app.pages.log_page import LogPage
+from app.pages.model.model_page import ModelPage
+from app.pages.network.network_page import NetworkPage
+from app.pages.settings.settings_page import SettingsPage
+from app.pages.trust_page import TrustPage
 from app.screensaver.idle_start import IdleStart
 from app.system.signal_watch import SignalWatch
 from app.system.single_instance import Instance
 from app.theme import Mode, theme
 from app.tray.tray import Tray
+from app.window.main_window import MainWindow
 from app.window.pause_button import Pausable
-from app.worker.client import WorkerClient
+from app.window.view_settings import view_settings
 from app.worker.supervision import Phase, Report
 from app.worker.supervisor import Supervisor
 from core import consent, logs
 from core.contracts.control import Bye, CurvePoint, LogLine, Snapshot, State, Status
 from core.contracts.errors import HearthError
 
-if TYPE_CHECKING:  # seen once in the life of a data folder
-    from app.first_run.first_run import FirstRun
-
 logger = logging.getLogger(__name__)
 
 LOG_FILE = Path("logs") / "app.log"
 LOG_BYTES = 500_000
-VIEW_FILE = "window.ini"
-"""In the data folder: what the window remembers; no setting of the worker's."""
 LOG_LINES = 1000
-BUSY_MS, BUSY_TOLD_MS = 50, 500
-"""The window is built anew when nobody waits for an answer of the worker's; how often that is looked at, and when the
-user is told what is waited for."""
 CURVE_POINTS = 4000
 STATES: dict[Phase, State] = {
     Phase.LOOKING: "preparing",
@@ -60,7 +61,6 @@ ASKING = mark("Nothing runs until you have agreed to it.")
 LEAVING = mark("Hearth is leaving; the worker saves its work.")
 LEAVING_ENDS = mark("Ends by itself, in 10 s at the latest.")
 IN_TRAY = mark("Hearth goes on in the tray. Its icon opens the window again; Quit ends it.")
-LATER = mark("The language changes as soon as what you asked the model for has been answered.")
 NO_TRAY = mark("This desktop shows no tray, so the window is minimised instead. Ctrl+Q ends Hearth.")
 
 
@@ -68,44 +68,39 @@ class Desktop(QObject):
     """Everything of the app that lives as long as the process.
 
     Args:
-        folder: the data folder.
+        supervisor: of this folder's worker, which it looks for already if the user has agreed to that.
         instance: this folder's single app.
         started: `time.monotonic()` at which the process began to run.
         in_tray: do not open the window; where there is no tray, it is minimised.
     """
 
-    def __init__(self, folder: Path, instance: Instance, started: float, in_tray: bool = False) -> None:
+    def __init__(self, supervisor: Supervisor, instance: Instance, started: float, in_tray: bool = False) -> None:
         super().__init__()
-        self.folder = folder
-        self.client = WorkerClient(folder, version("hearth"), self)
-        self.supervisor = Supervisor(folder, self.client, self)
-        agreed = consent.read(folder) is not None
-        if agreed:
-            self.supervisor.start()  # first, so that the worker starts while the window is built
+        self.supervisor, self.client, self.folder = supervisor, supervisor.client, supervisor.folder
+        self.restarts = False
+        """Another app shall start in the place of this one."""
         try:
-            self._open(instance, agreed, in_tray)
+            self._open(instance, in_tray)
         except BaseException:
             if self.supervisor.process is not None:
                 self.supervisor.process.terminate()  # nobody would see it, or could quit it
             raise
         QTimer.singleShot(0, self, lambda: logger.info("app ready after %.2f s", time.monotonic() - started))
 
-    def _open(self, instance: Instance, agreed: bool, in_tray: bool) -> None:
-        self.view = QSettings(str(self.folder / VIEW_FILE), QSettings.Format.IniFormat)
+    def _open(self, instance: Instance, in_tray: bool) -> None:
+        self.view = view_settings(self.folder)
         theme().set_mode(_mode(self.view.value("theme")))
-        self._language = str(self.view.value("language", "system"))
-        speak(self._language)
+        speak(str(self.view.value("language", "system")))
         self.actions = Actions()
         self._curve: list[CurvePoint] = []
         self._last: Status | None = None
         self.first_run: FirstRun | None = None
         with theme().styled_together():
             self._build_window()
-        self._wire_window()
         self.tray = Tray(self.actions, self)
         self.notifier = Notifier(self.client, self.view, self.tray.tell, self._is_seen)
         self._wire(instance)
-        if not agreed:
+        if consent.read(self.folder) is None:
             self._begin_first_run()
         self._signals = SignalWatch(self.actions.quit.emit)
         self._show_report(self.supervisor.report)
@@ -116,7 +111,7 @@ class Desktop(QObject):
         self._start_log()
 
     def close(self) -> None:
-        """After the event loop: take the icon away and remember the window's place."""
+        """After the event loop: take the icon away and remember the window's place. The worker is left as it is."""
         self.screensaver.close()
         self.notifier.close()
         self.supervisor.close()
@@ -132,16 +127,6 @@ class Desktop(QObject):
     # building
 
     def _build_window(self) -> None:
-        from app.pages.contribution.contribution_page import ContributionPage
-        from app.pages.experts.experts_page import ExpertsPage
-        from app.pages.home.home_page import HomePage
-        from app.pages.log_page import LogPage
-        from app.pages.model.model_page import ModelPage
-        from app.pages.network.network_page import NetworkPage
-        from app.pages.settings.settings_page import SettingsPage
-        from app.pages.trust_page import TrustPage
-        from app.window.main_window import MainWindow
-
         self.settings_page = SettingsPage(self.client, self.actions)
         self.log_page = LogPage(self.folder)
         pages = [
@@ -161,8 +146,6 @@ class Desktop(QObject):
 
     def _begin_first_run(self) -> None:
         """Until the user has agreed, no worker is looked for or started."""
-        from app.first_run.first_run import FirstRun
-
         first = self.first_run = FirstRun(self.folder, self.client)
         first.declined.connect(self.actions.quit)
         first.start_worker.connect(self.supervisor.start)
@@ -176,19 +159,16 @@ class Desktop(QObject):
         self.window.uncover()
         self._settings_applied(self.settings_page.values)
 
-    def _wire_window(self) -> None:
-        """What ends with the window and its pages."""
-        client, actions = self.client, self.actions
+    def _wire(self, instance: Instance) -> None:
+        client, actions, app = self.client, self.actions, QGuiApplication.instance()
         client.log.connect(self.log_page.add)
         client.settings.connect(self.settings_page.set_values)
         actions.change_settings.connect(self.settings_page.apply)
         self.settings_page.applied.connect(self._settings_applied)
         self.settings_page.restart_asked.connect(self.supervisor.restart)
+        self.settings_page.window_restart_asked.connect(self._restart_window)
         self.window.close_requested.connect(self._close_window)
         QShortcut(QKeySequence("Ctrl+Q"), self.window).activated.connect(actions.quit)
-
-    def _wire(self, instance: Instance) -> None:
-        client, actions, app = self.client, self.actions, QGuiApplication.instance()
         client.connected.connect(self._connected)
         client.status.connect(self._status)
         client.curve.connect(self._point)
@@ -293,44 +273,7 @@ class Desktop(QObject):
         theme().set_mode(mode)
         self.view.setValue("theme", mode)
         self.notifier.choose(values)
-        language = str(values.get("language"))
-        if language != self._language and self.first_run is None:
-            self._language = language
-            self.view.setValue("language", language)
-            QTimer.singleShot(0, self, self._speak)
-
-    def _speak(self, waited_ms: int = 0) -> None:
-        if self.client.is_busy:
-            if waited_ms == BUSY_TOLD_MS:
-                self.window.tell(tr(LATER))
-            QTimer.singleShot(BUSY_MS, self, lambda: self._speak(waited_ms + BUSY_MS))
-        elif speak(self._language):
-            self.build_anew()
-
-    def build_anew(self) -> None:
-        """Another language: all texts are in the widgets of the window, so there is another window in its place."""
-        old = self.window
-        self.view.setValue("geometry", old.saveGeometry())
-        self._build_window()
-        self._wire_window()
-        self.tray.speak()
-        self.notifier.look()  # today's figure in other words
-        for page, before in zip(self.window.pages, old.pages, strict=True):
-            page.take_over(before)
-        if self._last is not None:
-            self._status(self._last)
-            self.window.update_curve(self._curve)
-        if self.client.is_connected:
-            self.window.set_connected(True)
-        else:
-            self._show_report(self.supervisor.report)
-        self.window.open_page(old.current_page().name)
-        if old.isMinimized():
-            self.window.showMinimized()
-        else:
-            self.window.setVisible(old.isVisible())
-        old.hide()
-        old.deleteLater()
+        self.view.setValue("language", str(values.get("language")))
 
     # the window, the tray and the end
 
@@ -377,6 +320,11 @@ class Desktop(QObject):
         manager.setRestartHint(QSessionManager.RestartHint.RestartNever)
         self.supervisor.leave()
         self.window.may_close = True
+
+    def _restart_window(self) -> None:
+        """Who runs the event loop starts another app after it."""
+        self.restarts = True
+        self._exit()
 
     def _exit(self) -> None:
         self.window.may_close = True

@@ -1,7 +1,7 @@
 """The window's language: Qt translations, read from the .ts files of `resources/translations` as they are.
 
 Every text of the app goes through `tr`; a constant that is made when its module is imported is only marked (`mark`),
-and goes through `tr` where it is shown, so that another language is a matter of building the window anew. What the
+and goes through `tr` where it is shown. A window keeps the language that it was built in until its next start. What the
 worker says is English on the wire, in logs and for programs; `told` turns its sentences, by their patterns, into the
 window's language. `python -m tests.translations` brings the files up to date with the sources.
 """
@@ -152,6 +152,7 @@ def _figures(text: str) -> str | None:
 class _Spoken:
     """What is in force in this process."""
 
+    language = ""
     catalogue = Catalogue({})
     locale: QLocale | None = None
     qt: QTranslator | None = None
@@ -180,19 +181,23 @@ def system_language() -> str:
     return next((name for name in wished if name in LANGUAGES), "en")
 
 
-def speak(choice: str) -> bool:
-    """Use a language from now on.
+def speak(choice: str) -> None:
+    """Use a language from now on; texts that are shown already stay.
 
     Args:
         choice: one of `LANGUAGES`; anything else, such as "system", follows the system.
-
-    Returns:
-        Whether texts are other ones now; those that are shown already stay.
     """
-    language = choice if choice in LANGUAGES else system_language()
-    before = _Spoken.catalogue.messages, _Spoken.locale
+    language = _language_of(choice)
     use(_catalogue(language), _system(language if choice in LANGUAGES else None), language)
-    return before != (_Spoken.catalogue.messages, _Spoken.locale)
+
+
+def is_spoken(choice: str) -> bool:
+    """Whether `speak` of this choice would change nothing."""
+    return _Spoken.language == _language_of(choice)
+
+
+def _language_of(choice: str) -> str:
+    return choice if choice in LANGUAGES else system_language()
 
 
 @lru_cache(maxsize=4)
@@ -208,7 +213,7 @@ def use(catalogue: Catalogue, as_written: QLocale, language: str = "en") -> None
     qt = QTranslator()
     folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
     _Spoken.qt = qt if language != "en" and qt.load(f"qtbase_{language}", folder) else None
-    _Spoken.catalogue, _Spoken.locale = catalogue, as_written
+    _Spoken.language, _Spoken.catalogue, _Spoken.locale = language, catalogue, as_written
     for new in (_Spoken.qt, catalogue):
         if new is not None:
             QCoreApplication.installTranslator(new)

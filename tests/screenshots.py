@@ -4,6 +4,7 @@ Pictures go to build/screenshots as PAGE-LANGUAGE-THEME.png; those that README s
 a screen (`python -m tests.virtual_screen python -m tests.screenshots`), it takes about a minute.
 """
 
+import contextlib
 import shutil
 import tempfile
 import time
@@ -18,15 +19,17 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from app.desktop import Desktop
 from app.first_run.first_run import FirstRun
-from app.language import LANGUAGES, speak
+from app.language import LANGUAGES
 from app.pages.model.digit_canvas import Canvas
 from app.screensaver.feed import Feed
 from app.screensaver.view import View
 from app.system.single_instance import Instance
 from app.theme import Mode, theme
 from app.widgets.fire import Fire
+from app.window.view_settings import view_settings
+from app.worker.supervisor import supervise
 from tests import a_summer
-from tests.workers import HERE, ROOT, agreed, worker
+from tests.workers import HERE, ROOT, RunningWorker, agreed, worker
 
 FOLDER = ROOT / "build" / "screenshots"
 SIZE = (1040, 720)
@@ -99,16 +102,33 @@ def settle(desktop: Desktop) -> None:
     until(lambda: not desktop.client.is_busy, "the worker's answers")
 
 
-def take(desktop: Desktop, folder: Path) -> int:
-    """All pictures; returns how many."""
+@contextlib.contextmanager
+def opened(worker: RunningWorker, language: str) -> Iterator[Desktop]:
+    """The app in a language, when its worker trains and has learned something that can be seen."""
+    worker.call("set_settings", {"changes": {"language": language}})
+    folder = worker.folder
+    instance = Instance(folder)
+    instance.acquire()
+    view_settings(folder).setValue("language", language)
+    desktop = Desktop(supervise(folder), instance, time.monotonic())
+    desktop.window.resize(*SIZE)
+    until(lambda: desktop.client.is_connected, "the connection")
+    until(lambda: len(desktop._curve) >= POINTS and is_at_work(desktop), "the curve")
+    yield desktop
+    desktop.close()
+    instance.release()
+    desktop.window.may_close = True
+    desktop.window.close()
+
+
+def take(worker: RunningWorker, folder: Path) -> int:
+    """All pictures of the app beside a worker; returns how many."""
+    return sum(take_in(language, worker, folder) for language in LANGUAGES)
+
+
+def take_in(language: str, worker: RunningWorker, folder: Path) -> int:
     count = 0
-    for language in LANGUAGES:
-        speak(language)
-        until(lambda: not desktop.client.is_busy, "the worker's answers")
-        desktop.build_anew()
-        desktop.window.resize(*SIZE)
-        status = desktop._last
-        until(lambda: desktop._last is not status, "a status in this language")  # noqa: B023
+    with opened(worker, language) as desktop:
         for mode in MODES:
             theme().set_mode(mode)
             for place in places(desktop):
@@ -166,17 +186,7 @@ def main() -> None:
             known = str(backbone.call("network", {"first": 0})["address"])
             with worker(folder, "--listen", HERE, "--bootstrap", known) as trains:
                 trains.until(lambda status: status.step > 0, "training")
-                instance = Instance(folder)
-                instance.acquire()
-                desktop = Desktop(folder, instance, start)
-                desktop.window.resize(*SIZE)
-                until(lambda: desktop.client.is_connected, "the connection")
-                until(lambda: len(desktop._curve) >= POINTS and is_at_work(desktop), "the curve")
-                count = take(desktop, FOLDER)
-                desktop.close()
-                instance.release()
-                desktop.window.may_close = True
-                desktop.window.close()
+                count = take(trains, FOLDER)
     app.quit()
     print(f"{count} pictures in {FOLDER.relative_to(ROOT)}, {time.monotonic() - start:.0f} s")
 

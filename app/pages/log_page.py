@@ -181,15 +181,6 @@ class LogPage(Page):
         elif not self._flush_timer.isActive():
             self._flush_timer.start()
 
-    def take_over(self, other: Page) -> None:
-        assert isinstance(other, LogPage)
-        self.level.set_value(other.level.value())
-        self.part.setCurrentIndex(other.part.currentIndex())
-        self.text.setText(other.text.text())
-        self._filter()
-        self.model.append([*other.model.lines, *other._new])
-        self._after_change()
-
     def fill(self, lines: list[LogLine]) -> None:
         """The worker's newest lines, as it tells them after each connection; those of the app stay."""
         known = [line for line in self.model.lines + self._new if line.part == "app"]

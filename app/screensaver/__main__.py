@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
-from PySide6.QtCore import QCoreApplication, QElapsedTimer, QObject, QSettings, Qt, QTimer
+from PySide6.QtCore import QCoreApplication, QElapsedTimer, QObject, Qt, QTimer
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
-from app.desktop import VIEW_FILE
+from app import __main__ as app
 from app.language import speak
 from app.screensaver.embedded import Embedded, Host, host_of, use_x11
 from app.screensaver.feed import Feed
@@ -21,6 +21,7 @@ from app.screensaver.surroundings import Surroundings
 from app.screensaver.view import View
 from app.system.signal_watch import SignalWatch
 from app.theme import theme
+from app.window.view_settings import view_settings
 from core.contracts.errors import AlreadyRunning, HearthError
 from core.contracts.settings import Settings
 from core.store.data_folder import data_folder, data_path
@@ -87,9 +88,6 @@ class Saver(QObject):
 
     def _set(self, values: dict[str, Any]) -> None:
         self._values = values
-        if speak(str(values.get("language", "system"))) and self._shown is not None:
-            for view in self._shown.views:
-                view.speak_anew()
         self._look()
 
     def _look(self) -> None:
@@ -164,10 +162,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _settings(options: Options) -> int:
-    from app.__main__ import main as app
-
     folder = [] if options.folder is None else ["--data-dir", str(options.folder)]
-    return app([*folder, "--page", "settings"])
+    return app.main([*folder, "--page", "settings"])
 
 
 @contextlib.contextmanager
@@ -191,7 +187,7 @@ def _run(folder: Path, options: Options, host: Host | None) -> int:
     QGuiApplication.setQuitOnLastWindowClosed(False)
     app = QApplication(["hearth"])
     theme().set_mode("dark")
-    speak(str(QSettings(str(folder / VIEW_FILE), QSettings.Format.IniFormat).value("language", "system")))
+    speak(str(view_settings(folder).value("language", "system")))
     saver = Saver(app, folder, options, host)
     try:
         return app.exec()

@@ -1,6 +1,7 @@
 """In a window of another program: a desktop's screensaver, the preview in its settings, or the background."""
 
 import contextlib
+import ctypes
 import os
 import sys
 from collections.abc import Callable
@@ -38,7 +39,7 @@ class XHost:
     """
 
     def __init__(self, window: int) -> None:
-        from Xlib import display, error
+        from Xlib import display, error  # on Linux only
 
         try:
             self._display = display.Display()
@@ -77,8 +78,6 @@ class WindowsHost:
         self.window = window
 
     def size(self) -> tuple[int, int] | None:
-        import ctypes
-
         user = ctypes.WinDLL("user32")  # type: ignore[attr-defined,unused-ignore]
         rect = (ctypes.c_int32 * 4)()
         handle = ctypes.c_void_p(self.window)

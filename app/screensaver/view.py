@@ -90,11 +90,6 @@ class View(QWidget):
     def set_still(self, still: bool) -> None:
         self.still = still
 
-    def speak_anew(self) -> None:
-        """The language is another one."""
-        if self._ready:
-            self._begin_anew()
-
     # what it is made of
 
     @property

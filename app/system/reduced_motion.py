@@ -1,5 +1,6 @@
 """Whether the user asked the system for less motion; Qt does not tell it."""
 
+import ctypes
 import subprocess
 import sys
 
@@ -19,7 +20,7 @@ def system_reduces_motion() -> bool:
 
 def _desktop() -> bool:
     """As GNOME and others tell through the desktop portal."""
-    from core.policy.signals.linux.bus import Bus, Object
+    from core.policy.signals.linux.bus import Bus, Object  # its library is there on Linux only
 
     portal = Object(
         "The desktop portal",
@@ -44,8 +45,6 @@ def _desktop() -> bool:
 
 def _windows() -> bool:
     """Not yet run on Windows."""
-    import ctypes
-
     animated = ctypes.c_int32(1)
     user = ctypes.WinDLL("user32")  # type: ignore[attr-defined,unused-ignore]
     known = user.SystemParametersInfoW(GET_CLIENT_AREA_ANIMATION, 0, ctypes.byref(animated), 0)

@@ -101,12 +101,6 @@ class Tray(QObject):
             plain = text.replace("<", "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}")  # many desktops read HTML
             self.icon.showMessage("Hearth", plain, self._icon_now(), 8000)
 
-    def speak(self) -> None:
-        """Another language is spoken; `show_state` is called next."""
-        self.menu.clear()
-        self._pause.deleteLater()  # menus within it are not cleared
-        self._build_menu()
-
     def hide(self) -> None:
         self._poll.stop()
         self.icon.hide()

@@ -79,9 +79,6 @@ class Page(QWidget):
         for pair in self.findChildren(Pair):
             pair.set_narrow(narrow)
 
-    def take_over(self, other: "Page") -> None:
-        """Keep what the user made and chose on the page in whose place this one is, in another language."""
-
     def update_status(self, status: Status) -> None:
         """A new status has come, about once a second."""
 

@@ -61,7 +61,7 @@ class _Line(msgspec.Struct, frozen=True):
 
 
 def _while_there(callback: Callable[[Any], None]) -> Callable[[Any], None]:
-    """The same, but silent once a widget that it belongs to was taken down, as when the language changes."""
+    """The same, but silent once a widget that it belongs to was taken down, as those of the first run are."""
 
     def call(answer: Any) -> None:
         cells = [cell.cell_contents for cell in getattr(callback, "__closure__", None) or ()]
@@ -139,8 +139,9 @@ class WorkerClient(QObject):
         self._socket.setReadBufferSize(wire.MAX_LINE + 1)
         self._socket.connected.connect(self._say_hello)
         self._socket.readyRead.connect(self._read)
-        self._socket.disconnected.connect(lambda: self._drop(ENDED))
-        self._socket.errorOccurred.connect(lambda: self._drop(ENDED if self.is_connected else NOBODY))
+        # Methods, no lambdas: Qt disconnects them before it deletes the socket, which would call them once more.
+        self._socket.disconnected.connect(self._ended)
+        self._socket.errorOccurred.connect(self._unreachable)
         self._turn = QTimer(self, singleShot=True, interval=0)
         self._turn.timeout.connect(self._read)
         self._deadline = QTimer(self, singleShot=True)
@@ -385,6 +386,12 @@ class WorkerClient(QObject):
                 failed=lambda error: self._drop(hung),
                 deadline_s=DEADLINE_S,
             )
+
+    def _ended(self) -> None:
+        self._drop(ENDED)
+
+    def _unreachable(self) -> None:
+        self._drop(ENDED if self.is_connected else NOBODY)
 
     def _drop(self, sentence: str) -> None:
         """Close whatever there is of a connection and tell once."""

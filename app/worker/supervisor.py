@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.metadata import version
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -39,6 +40,14 @@ def hearth(folder: Path, *words: str) -> list[str]:
 
 def worker_command(folder: Path) -> list[str]:
     return hearth(folder, "worker", "--join")
+
+
+def supervise(folder: Path) -> "Supervisor":
+    """The supervisor of a data folder's worker: it looks for one, or starts one, if the user has agreed to that."""
+    supervisor = Supervisor(folder, WorkerClient(folder, version("hearth")))
+    if consent.read(folder) is not None:
+        supervisor.start()
+    return supervisor
 
 
 class Supervisor(QObject):

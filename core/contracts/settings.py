@@ -29,7 +29,7 @@ def setting(default: Any, group: str, label: str, help: str, unit: str = "", **f
     """A field of `Settings` with what the form shows beside it.
 
     `form`: labels of `choices`, `step`, `zero` (the word for 0), `placeholder`, `hidden` (another page shows it),
-    `restart` (the worker reads it at its start only).
+    `restart` (the worker reads it at its start only), `window` (the app's window reads it at its start only).
     """
     return dataclasses.field(
         default=default, metadata={"group": group, "label": label, "help": help, "unit": unit, **form}
@@ -223,8 +223,9 @@ class Settings:
         choices={"system": "System", "light": "Light", "dark": "Dark"},
     )  # fmt: skip
     language: Literal["system", "en", "de"] = setting(
-        "system", "Appearance", "Language", "System follows your desktop's language.",
-        choices={"system": "System", "en": "English", "de": "Deutsch"},
+        "system", "Appearance", "Language",
+        "System follows your desktop's language. Applies after a restart of the window.",
+        choices={"system": "System", "en": "English", "de": "Deutsch"}, window=True,
     )  # fmt: skip
     screensaver_min: Minutes = setting(
         0, "Appearance", "Show the screensaver after",

@@ -32,10 +32,6 @@
       <translation>Hearth läuft im Infobereich weiter. Sein Symbol öffnet das Fenster wieder; „Beenden“ beendet es.</translation>
     </message>
     <message>
-      <source>The language changes as soon as what you asked the model for has been answered.</source>
-      <translation>Die Sprache wechselt, sobald das Modell auf deine Anfrage geantwortet hat.</translation>
-    </message>
-    <message>
       <source>This desktop shows no tray, so the window is minimised instead. Ctrl+Q ends Hearth.</source>
       <translation>Diese Oberfläche zeigt keinen Infobereich, deshalb wird das Fenster minimiert. Strg+Q beendet Hearth.</translation>
     </message>
@@ -1772,24 +1768,12 @@
       <translation>Hearth startet im Infobereich, ohne sein Fenster zu öffnen. Dein System merkt sich das; dort lässt es sich auch ändern.</translation>
     </message>
     <message>
-      <source>Chosen, but not in force yet: the worker reads it when it starts.</source>
-      <translation>Gewählt, aber noch nicht wirksam: Der Worker liest es beim Start.</translation>
-    </message>
-    <message>
       <source>Reset</source>
       <translation>Zurücksetzen</translation>
     </message>
     <message>
       <source>Reset {label}</source>
       <translation>{label} zurücksetzen</translation>
-    </message>
-    <message>
-      <source>Start the worker anew</source>
-      <translation>Worker neu starten</translation>
-    </message>
-    <message>
-      <source>Start the worker anew for {label}</source>
-      <translation>Worker neu starten für {label}</translation>
     </message>
     <message>
       <source>Reset all of these</source>
@@ -2350,6 +2334,30 @@
     <message>
       <source>{first} and {second}</source>
       <translation>{first} und {second}</translation>
+    </message>
+    <message>
+      <source>Pending restart: the worker reads it when it starts.</source>
+      <translation>Neustart steht aus: Der Worker liest es beim Start.</translation>
+    </message>
+    <message>
+      <source>Restart the worker</source>
+      <translation>Worker neu starten</translation>
+    </message>
+    <message>
+      <source>Restart the worker for {label}</source>
+      <translation>Worker neu starten für {label}</translation>
+    </message>
+    <message>
+      <source>Pending restart: the window reads it when it starts. The worker keeps running meanwhile.</source>
+      <translation>Neustart steht aus: Das Fenster liest es beim Start. Der Worker läuft währenddessen weiter.</translation>
+    </message>
+    <message>
+      <source>Restart the window</source>
+      <translation>Fenster neu starten</translation>
+    </message>
+    <message>
+      <source>Restart the window for {label}</source>
+      <translation>Fenster neu starten für {label}</translation>
     </message>
   </context>
   <context>
@@ -2957,6 +2965,10 @@
     <message>
       <source>Any free one</source>
       <translation>Ein freier</translation>
+    </message>
+    <message>
+      <source>Applies after a restart of the window.</source>
+      <translation>Gilt nach einem Neustart des Fensters.</translation>
     </message>
   </context>
   <context>

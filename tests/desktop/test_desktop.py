@@ -11,10 +11,12 @@ from pytestqt.qtbot import QtBot
 
 from app import desktop as module
 from app.actions import Actions
-from app.desktop import CURVE_POINTS, LEAVING, NO_TRAY, VIEW_FILE, Desktop
+from app.desktop import CURVE_POINTS, LEAVING, NO_TRAY, Desktop
 from app.system.single_instance import Instance
 from app.theme import theme
+from app.window.view_settings import VIEW_FILE
 from app.worker.supervision import Phase, Report
+from app.worker.supervisor import supervise
 from core.contracts import control as wire
 from core.contracts.notices import plain
 from tests.desktop.conftest import ToyWorker, make_status
@@ -53,7 +55,7 @@ def start(qtbot: QtBot, folder: Path, toy: ToyWorker, has_tray: list[bool]) -> I
         end()
         instance = Instance(folder)
         assert instance.acquire()
-        desktop = Desktop(folder, instance, time.monotonic())
+        desktop = Desktop(supervise(folder), instance, time.monotonic())
         running.append((desktop, instance))
         if wait:
             qtbot.waitUntil(lambda: desktop.client.is_connected)
@@ -250,7 +252,7 @@ def test_an_app_that_cannot_open_leaves_no_worker_behind(
 
     monkeypatch.setattr(module, "Tray", fail)
     with pytest.raises(RuntimeError):
-        Desktop(folder, Instance(folder), time.monotonic())
+        Desktop(supervise(folder), Instance(folder), time.monotonic())
     try:
         started[0].wait(30)
     finally:

@@ -1,13 +1,14 @@
 """Every page, the Why panel and the first run: nothing is clipped in any language and text size, all is named, the
 focus goes in reading order, nothing is left in English, text stands out from its ground; also from right to left.
 
-One app runs for the whole module, beside a toy worker; each variant builds its window anew, as another language does.
+One app runs for the whole module, beside a toy worker; for each variant it is started again.
 """
 
 import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -40,6 +41,7 @@ from app.theme import theme
 from app.widgets.basics import ElidedLabel
 from app.widgets.buttons import Button
 from app.window.sidebar import PageButton
+from app.worker.supervisor import supervise
 from core.community.reading import read_only
 from core.contracts import control as wire
 from core.contracts.settings import Settings
@@ -115,28 +117,52 @@ def shown(root: QWidget) -> list[QWidget]:
     return [widget for widget in root.findChildren(QWidget) if widget.isVisible()]
 
 
+def speak_as(variant: Variant) -> None:
+    app = QApplication.instance()
+    assert isinstance(app, QApplication)
+    if variant.language == "longer":
+        language.use(longer_catalogue(), BRITISH)
+    else:
+        speak(variant.language)
+    if variant.mirrored:
+        app.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # as a language read from the right does
+
+
 class Screen:
     """The app's window, and what a test does with it."""
 
-    def __init__(self, desktop: Desktop, toy: ToyWorker) -> None:
-        self.desktop, self.toy = desktop, toy
+    def __init__(self, folder: Path, toy: ToyWorker) -> None:
+        self.folder, self.toy = folder, toy
         self.first_run: FirstRun | None = None
+        self._instance: Instance | None = None
+        self.start(VARIANTS["english"])
 
-    def speak(self, variant: Variant) -> None:
-        app = QApplication.instance()
-        assert isinstance(app, QApplication)
+    def start(self, variant: Variant) -> None:
+        """Start the app in another variant, after the end of the one before."""
+
+        class Varied(Desktop):
+            def _build_window(self) -> None:
+                speak_as(variant)
+                super()._build_window()
+
+        self.end()
         if variant.scale != theme().scale:
             theme().set_scale(variant.scale)
-        if variant.language == "longer":
-            language.use(longer_catalogue(), BRITISH)
-        else:
-            speak(variant.language)
-        if variant.mirrored:
-            app.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # as a language read from the right does
-        until(lambda: not self.desktop.client.is_busy, "the worker's answers")
-        self.desktop.build_anew()
-        self.first_run = None
+        self._instance = Instance(self.folder)
+        assert self._instance.acquire()
+        self.desktop: Desktop = Varied(supervise(self.folder), self._instance, time.monotonic())
+        until(lambda: self.desktop.client.is_connected, "the worker")
         self.say(make_status(**FIGURES))
+
+    def end(self) -> None:
+        if self._instance is None:
+            return
+        desktop = self.desktop
+        assert desktop.supervisor.process is None, "the app started another worker beside the one that it has"
+        desktop.close()
+        self._instance.release()
+        self._instance = self.first_run = None
+        shiboken6.delete(desktop.window)  # now: as long as its 1,500 widgets live, a change of the theme takes seconds
 
     def say(self, status: wire.Status) -> None:
         """Let the worker tell a status, and wait until the window shows it."""
@@ -247,17 +273,11 @@ def app_screen(tmp_path_factory: pytest.TempPathFactory, qapp: QApplication) -> 
     summer = tmp_path_factory.mktemp("summer")
     a_summer.write(summer, time.time())
     toy.tell_of(read_only(summer))
-    instance = Instance(folder)
-    assert instance.acquire()
     theme().set_mode("light")
     scale = theme().scale
-    desktop = Desktop(folder, instance, time.monotonic())
-    until(lambda: desktop.client.is_connected, "the worker")
-    yield Screen(desktop, toy)
-    assert desktop.supervisor.process is None, "the app started another worker beside the one that it has"
-    desktop.close()
-    instance.release()
-    shiboken6.delete(desktop.window)  # now: as long as its 1,500 widgets live, each change of the theme takes seconds
+    screen = Screen(folder, toy)
+    yield screen
+    screen.end()
     toy.close()
     qapp.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
     theme().set_scale(scale)
@@ -268,13 +288,13 @@ def app_screen(tmp_path_factory: pytest.TempPathFactory, qapp: QApplication) -> 
 @pytest.fixture(scope="module", params=VARIANTS)
 def screen(request: pytest.FixtureRequest, app_screen: Screen) -> Screen:
     theme().set_mode("light")
-    app_screen.speak(VARIANTS[request.param])
+    app_screen.start(VARIANTS[request.param])
     return app_screen
 
 
 @pytest.fixture(scope="module", params=["english", "mirrored"])
 def either_way(request: pytest.FixtureRequest, app_screen: Screen) -> Screen:
-    app_screen.speak(VARIANTS[request.param])
+    app_screen.start(VARIANTS[request.param])
     return app_screen
 
 
@@ -344,7 +364,7 @@ def said(root: QWidget) -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize("place", PLACES)
 def test_nothing_is_left_in_english(app_screen: Screen, place: str) -> None:
     if language._Spoken.catalogue.messages.get(Message("window", "Home"), ("",))[0] != longer("Home"):
-        app_screen.speak(VARIANTS["longer"])
+        app_screen.start(VARIANTS["longer"])
     root = app_screen.show(place, USUAL)
     assert [f"{way}: {text}" for way, text in said(root) if is_english(text)] == []
 
@@ -444,7 +464,7 @@ def test_the_focus_goes_in_reading_order_and_everywhere(either_way: Screen, size
 @pytest.mark.parametrize("mode", ["light", "dark"])
 def test_text_stands_out_from_what_is_painted_behind_it(app_screen: Screen, place: str, mode: str) -> None:
     if app_screen.desktop.window.layoutDirection() is Qt.LayoutDirection.RightToLeft or theme().scale > 1.2:
-        app_screen.speak(VARIANTS["english"])
+        app_screen.start(VARIANTS["english"])
     theme().set_mode("dark" if mode == "dark" else "light")
     root = app_screen.show(place, USUAL)
     image = app_screen.desktop.window.grab().toImage()

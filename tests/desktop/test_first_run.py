@@ -19,6 +19,7 @@ from app.pages.settings.setting_controls import ChoiceControl, RunControl, Switc
 from app.system.single_instance import Instance
 from app.theme import theme
 from app.worker.supervision import Phase, Report
+from app.worker.supervisor import supervise
 from core import consent
 from core.contracts import control as wire
 from core.contracts import manifest as manifests
@@ -33,7 +34,7 @@ def desktop(qtbot: QtBot, folder: Path, toy: ToyWorker, monkeypatch: pytest.Monk
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
     instance = Instance(folder)
     assert instance.acquire()
-    desktop = Desktop(folder, instance, time.monotonic())
+    desktop = Desktop(supervise(folder), instance, time.monotonic())
     qtbot.waitExposed(desktop.window)
     yield desktop
     desktop.close()

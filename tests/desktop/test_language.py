@@ -1,4 +1,4 @@
-"""Another language is spoken at once, by the window, the tray and what the worker says, and kept for the next start."""
+"""Another language is spoken from the next start of the window on: by its pages, the tray and what the worker says."""
 
 import os
 import subprocess
@@ -7,15 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QLocale, QPointF
+from PySide6.QtCore import QLocale
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
-from shiboken6 import isValid
 
-from app.desktop import LATER
 from app.language import locale, speak
-from app.pages.contribution.contribution_page import ContributionPage
-from app.pages.model.model_page import ModelPage
+from app.window.view_settings import view_settings
+from app.worker.supervision import Phase
 from core.contracts import control as wire
 from core.contracts.notices import plain
 from tests.desktop.conftest import ToyWorker, make_status
@@ -32,96 +31,57 @@ def texts(widget: object) -> list[str]:
     return [label.text() for label in widget.findChildren(QLabel)]  # type: ignore[attr-defined]
 
 
-def test_another_language_is_spoken_at_once_and_at_the_next_start(
-    qtbot: QtBot,
-    start: Start,  # noqa: F811
-    toy: ToyWorker,
-) -> None:
+def test_another_language_is_spoken_from_the_next_start_on(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:  # noqa: F811
     status = make_status(reason="This PC is training 3 experts.", until="Goes on until you press Pause.")
     desktop = start()
-    toy.tell("status", status)
-    qtbot.waitUntil(lambda: desktop._last == status)
+    language = desktop.settings_page.rows["language"]
     desktop.window.open_page("settings")
-    english, size = desktop.window, desktop.window.size()
+    assert language.restart is not None and not language.restart.isVisible()
     desktop.settings_page.apply({"language": "de"})
-    qtbot.waitUntil(lambda: desktop.window is not english)
-    qtbot.waitUntil(lambda: not isValid(english))
-    assert desktop.window.isVisible() and desktop.window.size() == size
-    assert desktop.window.current_page().title == "Einstellungen"
-    assert desktop.settings_page.values["language"] == "de"
-    assert desktop.settings_page.undo_button.isEnabled(), "it can be taken back"
+    qtbot.waitUntil(language.restart.isVisible)
+    assert desktop.window.pages[0].title == "Home", "the window is as it was"
+    desktop.settings_page.undo()
+    qtbot.waitUntil(language.restart.isHidden)
+    desktop.settings_page.apply({"language": "de"})
+    qtbot.waitUntil(language.restart.isVisible)
+    desktop = start()
+    assert desktop.window.pages[0].title == "Übersicht", "before the worker has said a word"
+    language = desktop.settings_page.rows["language"]
+    assert language.restart is not None and language.restart.isHidden()
     assert "Sprache" in texts(desktop.settings_page) and locale().language() == QLocale.Language.German
-    assert any(line.text == "started" for line in desktop.log_page.model.lines) and desktop.log_page.empty.isHidden()
     toy.tell("status", status)
     qtbot.waitUntil(lambda: "Dieser PC trainiert 3 Experten." in texts(desktop.window))
     tip = "Hearth: Hilft mit\nDieser PC trainiert 3 Experten.\n0 s heute"
     qtbot.waitUntil(lambda: desktop.tray.icon.toolTip() == tip)
     assert [action.text() for action in desktop.tray.menu.actions() if action.text()][-1] == "Beenden"
+
+
+def test_a_restart_of_the_window_leaves_the_worker_as_it_is(
+    qtbot: QtBot,
+    start: Start,  # noqa: F811
+    toy: ToyWorker,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ended: list[bool] = []
+    monkeypatch.setattr(QGuiApplication, "quit", lambda: ended.append(True))
     desktop = start()
-    assert desktop.window.pages[0].title == "Übersicht", "before the worker has said a word"
-    desktop.settings_page.apply({"language": "en"})
-    qtbot.waitUntil(lambda: desktop.window.pages[0].title == "Home")
-
-
-def test_another_language_keeps_what_the_user_made(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:  # noqa: F811
-    desktop = start()
-    qtbot.waitUntil(lambda: desktop.client.is_connected)
-    desktop.window.open_page("settings")
-    model, contribution = desktop.window.pages[1], desktop.window.pages[2]
-    assert isinstance(model, ModelPage) and isinstance(contribution, ContributionPage)
-    model.text.prompt.setPlainText("Mine own")
-    model.text.length.setValue(77)
-    model.digits.canvas.strokes.append([QPointF(0.5, 0.2), QPointF(0.5, 0.8)])
-    contribution.range.set_value("all")
-    desktop.log_page.text.setText("hearth")
-    desktop.settings_page.search.setText("e")
-    desktop.window.showMaximized()
-    english = desktop.window
-    qtbot.waitUntil(english.isMaximized)
-    desktop.settings_page.apply({"language": "de", "cpu_share_in_use": 33})
-    qtbot.waitUntil(lambda: desktop.window is not english and desktop.window.isMaximized())
-    model, contribution = desktop.window.pages[1], desktop.window.pages[2]
-    assert isinstance(model, ModelPage) and isinstance(contribution, ContributionPage)
-    assert model.text.prompt.toPlainText() == "Mine own" and model.text.length.value() == 77
-    assert len(model.digits.canvas.strokes) == 1
-    assert contribution.range.value() == "all"
-    assert desktop.log_page.text.text() == "hearth"
-    assert desktop.settings_page.search.text() == "e"
-
-
-def test_settings_stay_those_of_the_worker_that_is_gone(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:  # noqa: F811
-    toy.settings["cpu_share_in_use"] = 33
-    desktop = start()
-    qtbot.waitUntil(lambda: desktop.settings_page.values["cpu_share_in_use"] == 33)
-    toy.hang_up()
-    qtbot.waitUntil(lambda: not desktop.client.is_connected)
-    desktop.build_anew()
-    page = desktop.settings_page
-    assert page.values["cpu_share_in_use"] == 33
-    qtbot.waitUntil(lambda: not page.rows["cpu_share_in_use"].isEnabled())
-
-
-def test_a_language_that_waits_for_an_answer_says_so(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:  # noqa: F811
-    toy.silent = {"pause"}
-    desktop = start()
-    qtbot.waitUntil(lambda: desktop.client.is_connected and not desktop.client.is_busy)
-    english = desktop.window
-    desktop.actions.pause.emit(None)
-    desktop._settings_applied({"language": "de"})
-    qtbot.waitUntil(english.note.isVisible)
-    assert LATER in texts(english.note)
-    assert desktop.window is english
-    toy.hang_up()  # which ends the waiting
-    qtbot.waitUntil(lambda: desktop.window is not english)
+    assert not desktop.restarts
+    desktop.settings_page.apply({"language": "de"})
+    restart = desktop.settings_page.rows["language"].restart
+    assert restart is not None
+    qtbot.waitUntil(restart.isEnabled)
+    restart.click()
+    assert ended == [True] and desktop.restarts and desktop.window.may_close
+    assert desktop.client.is_connected and desktop.supervisor.report.phase is Phase.RUNNING
 
 
 def test_what_goes_wrong_is_told_in_the_windows_language(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:  # noqa: F811
-    toy.settings["language"] = "de"
+    view_settings(toy.folder).setValue("language", "de")
     toy.answers["pause"] = lambda params: wire.ErrorInfo(
         "error", plain("The model did not answer within 30 s. Try again.")
     )
     desktop = start()
-    qtbot.waitUntil(lambda: desktop.window.pages[0].title == "Übersicht")
+    assert desktop.window.pages[0].title == "Übersicht"
     desktop.actions.pause.emit(None)
     qtbot.waitUntil(lambda: desktop.window.note.isVisible())
     assert "Das Modell hat in 30 s nicht geantwortet. Versuch es erneut." in texts(desktop.window.note)

@@ -569,7 +569,7 @@ def test_layers_told_after_the_ground_was_drawn_are_shown_with_that_look(qtbot: 
         feed.layers.append(Layer())
         feed.layers[number].take(make_grid(number))
         if number == 0:
-            view.speak_anew()  # it is drawn between the two answers
+            view._begin_anew()  # it is drawn between the two answers
     assert len(view._planes) == 1
     feed.looked.emit([])
     assert len(view._planes) == 2

@@ -161,11 +161,3 @@ def test_a_notification_is_no_html(tray: Tray, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(QSystemTrayIcon, "showMessage", lambda self, title, text, *rest: told.append(text))
     tray.tell("The run <a href='http://elsewhere'>a</a> has ended.")
     assert told[0].startswith("The run ") and "<" not in told[0]
-
-
-def test_another_language_leaves_no_menu_behind(qtbot: QtBot, tray: Tray) -> None:
-    for _ in range(3):
-        tray.speak()
-    tray.show_state("contributing", "This PC is training.")
-    qtbot.waitUntil(lambda: len(tray.menu.findChildren(QMenu)) == 1)
-    assert "Pause" in shown(tray.menu)

@@ -137,10 +137,6 @@ class ContributionPage(Page):
             self._names = names
             self._draw()
 
-    def take_over(self, other: Page) -> None:
-        assert isinstance(other, ContributionPage)
-        self.range.set_value(other.range.value())
-
     def set_connected(self, connected: bool, sentence: str) -> None:
         old = (
             tr("The figures are from {time}.", time=clock(datetime.fromtimestamp(self._seen_at))) if self._shown else ""

@@ -90,11 +90,6 @@ class Canvas(QWidget):
             self._points = 0
             self._redraw()
 
-    def take_over(self, other: "Canvas") -> None:
-        """Show the drawing of another canvas."""
-        self.strokes, self._points = other.strokes, other._points
-        self._redraw()
-
     # mouse and pen (Qt turns the pen's events into these)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:

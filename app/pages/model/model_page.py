@@ -25,11 +25,6 @@ class ModelPage(Page):
         self._asks = "picture"
         self.text.hide()
 
-    def take_over(self, other: Page) -> None:
-        assert isinstance(other, ModelPage)
-        self.digits.canvas.take_over(other.digits.canvas)
-        self.text.take_over(other.text)
-
     def update_status(self, status: Status) -> None:
         if status.asks != self._asks:
             self._asks = status.asks

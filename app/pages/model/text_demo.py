@@ -88,12 +88,6 @@ class TextDemo(QWidget):
         elif not self.generation.running:  # else the text's own end says it
             self._notice.set_text(sentence)
 
-    def take_over(self, other: "TextDemo") -> None:
-        """Show the prompt and the choices of another one."""
-        self.prompt.setPlainText(other.prompt.toPlainText())
-        self.temperature.setValue(other.temperature.value())
-        self.length.setValue(other.length.value())
-
     # building
 
     def _build(self) -> None:

@@ -23,7 +23,19 @@ LOGIN = mark("Start Hearth when I log in")
 LOGIN_HELP = mark(
     "It starts in the tray, without opening its window. Your system keeps this; it can be changed there too."
 )
-PENDING = mark("Chosen, but not in force yet: the worker reads it when it starts.")
+PENDING = {
+    "worker": (
+        mark("Pending restart: the worker reads it when it starts."),
+        mark("Restart the worker"),
+        mark("Restart the worker for {label}"),
+    ),
+    "window": (
+        mark("Pending restart: the window reads it when it starts. The worker keeps running meanwhile."),
+        mark("Restart the window"),
+        mark("Restart the window for {label}"),
+    ),
+}
+"""Of who reads a setting at its start only: what is told, and the button with its accessible name."""
 
 
 class Row(QWidget):
@@ -33,15 +45,15 @@ class Row(QWidget):
         label, explanation: what is shown, and searched in.
         control: changes the value.
         default: the standard value.
-        at_start: the worker reads the value at its start only.
+        read_at_start: who reads the value at its start only, "worker" or "window"; "" for nobody.
     """
 
     chosen = Signal(object)
     """The user wants this value."""
     restart_asked = Signal()
-    """The worker shall start anew, so that the value is in force."""
+    """Who reads the value at its start shall be restarted."""
 
-    def __init__(self, label: str, explanation: str, control: Control, default: Any, at_start: bool = False) -> None:
+    def __init__(self, label: str, explanation: str, control: Control, default: Any, read_at_start: str = "") -> None:
         super().__init__()
         self.label, self.explanation, self.control, self.default = label, explanation, control, default
         self._marks = True
@@ -59,8 +71,8 @@ class Row(QWidget):
         self.restart: Button | None = None
         self.divider = Divider()
         self._build()
-        if at_start:
-            self._build_restart()
+        if read_at_start:
+            self._build_restart(*PENDING[read_at_start])
         self.show_value(default)
 
     def _build(self) -> None:
@@ -88,10 +100,10 @@ class Row(QWidget):
         column.addWidget(Pair(words, controls, (1, 0), early=False, spacing=look.L))
         self.setMinimumHeight(theme().px(44))
 
-    def _build_restart(self) -> None:
-        self._pending = Label(tr(PENDING), "cap", "warn", wrap=True)
-        self.restart = Button(tr("Start the worker anew"), "link", "refresh")
-        self.restart.setAccessibleName(tr("Start the worker anew for {label}", label=self.label))
+    def _build_restart(self, pending: str, restart: str, restart_for: str) -> None:
+        self._pending = Label(tr(pending), "cap", "warn", wrap=True)
+        self.restart = Button(tr(restart), "link", "refresh")
+        self.restart.setAccessibleName(tr(restart_for, label=self.label))
         self.restart.clicked.connect(self.restart_asked)
         self._texts.addWidget(self._pending)
         self._texts.addWidget(self.restart)
@@ -119,7 +131,7 @@ class Row(QWidget):
         self.reset.setSizePolicy(policy)
 
     def set_pending(self, pending: bool) -> None:
-        """Whether the value counts only once the worker has started anew."""
+        """Whether the value applies only after a restart."""
         if self.restart is not None:
             self._pending.setVisible(pending)
             self.restart.setVisible(pending)
@@ -143,8 +155,9 @@ def row_of(field: "dataclasses.Field[Any]", kind: Any) -> Row:
     explanation = " ".join(tr_setting(part) for part in SENTENCES.split(field.metadata["help"]))
     if field.name == "threads":
         explanation = f"{explanation} {tr('This PC has %Ln core(s).', cores())}"
-    label, at_start = tr_setting(field.metadata["label"]), field.metadata.get("restart", False)
-    return Row(label, explanation, make_control(field, kind), DEFAULTS[field.name], at_start)
+    control, default = make_control(field, kind), DEFAULTS[field.name]
+    reader = "worker" if field.metadata.get("restart") else "window" if field.metadata.get("window") else ""
+    return Row(tr_setting(field.metadata["label"]), explanation, control, default, reader)
 
 
 class LoginRow(Row):

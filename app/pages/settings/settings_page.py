@@ -9,7 +9,7 @@ from PySide6.QtGui import QKeySequence, QPaintEvent, QShortcut
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from app.actions import Actions
-from app.language import mark, told, tr, tr_setting
+from app.language import is_spoken, mark, told, tr, tr_setting
 from app.pages.settings.recovery_words import WHAT, RecoveryWords
 from app.pages.settings.setting_row import DEFAULTS, Group, LoginRow, Row, row_of
 from app.theme import theme
@@ -37,7 +37,9 @@ class SettingsPage(Page):
     applied = Signal(dict)
     """All settings, after the worker took a change or told them for the first time."""
     restart_asked = Signal()
-    """The worker shall start anew, so that what it reads at its start is in force."""
+    """The worker shall be restarted, so that what it reads at its start applies."""
+    window_restart_asked = Signal()
+    """The same of the window."""
 
     def __init__(self, client: WorkerClient, actions: Actions) -> None:
         super().__init__(
@@ -60,7 +62,8 @@ class SettingsPage(Page):
             if not field.metadata.get("hidden"):
                 row = self.rows[field.name] = row_of(field, types[field.name])
                 row.chosen.connect(lambda value, name=field.name: self.apply({name: value}))
-                row.restart_asked.connect(self.restart_asked)
+                of_window = field.metadata.get("window")
+                row.restart_asked.connect(self.window_restart_asked if of_window else self.restart_asked)
                 self._group(field.metadata["group"]).add(row)
         self.login = LoginRow(client.folder)
         self.groups[START].add(self.login)
@@ -141,18 +144,10 @@ class SettingsPage(Page):
         for name, row in self.rows.items():
             row.show_value(self.values[name])
             row.set_pending(self.values[name] != self._in_force[name])
+        self.rows["language"].set_pending(not is_spoken(self.values["language"]))
         for group in self.groups.values():
             group.look()
         self.applied.emit(self.values)
-
-    def take_over(self, other: Page) -> None:
-        assert isinstance(other, SettingsPage)
-        self._in_force, self._undo = other._in_force, other._undo
-        self.set_values(other.values)
-        self.undo_button.setEnabled(other.undo_button.isEnabled())
-        self.search.setText(other.search.text())
-        self._show_more()  # what is below may be what is looked at
-        self._scroll.verticalScrollBar().setValue(other._scroll.verticalScrollBar().value())
 
     def set_connected(self, connected: bool, sentence: str) -> None:
         self.notice.set_text("" if connected else f"{sentence} {tr(NO_WORKER)}".strip())
