@@ -3194,10 +3194,6 @@
       <translation>es verlangt {0} Experten eines Gitters mit {1} Zellen.</translation>
     </message>
     <message>
-      <source>a {0} needs `sequence`, and `heads` whose double divides `width`.</source>
-      <translation>ein {0} braucht `sequence` und `heads`, deren Doppeltes `width` teilt.</translation>
-    </message>
-    <message>
       <source>The manifest {0} cannot be used: {1}</source>
       <translation>Das Manifest {0} ist nicht zu gebrauchen: {1}</translation>
     </message>
@@ -3252,10 +3248,6 @@
     <message>
       <source>This is Hearth {0}.</source>
       <translation>Dies ist Hearth {0}.</translation>
-    </message>
-    <message>
-      <source>The manifest {0} cannot be used: this Hearth has no {1} named {2}, only {3}.</source>
-      <translation>Das Manifest {0} ist nicht zu gebrauchen: Dieses Hearth hat kein {1} namens {2}, nur {3}.</translation>
     </message>
     <message>
       <source>The manifest {0} is no file.</source>
@@ -4836,22 +4828,6 @@
     <message>
       <source>What this one understands is in use; the file is also kept as {0}.</source>
       <translation>Was dieses hier versteht, gilt; die Datei ist auch als {0} aufgehoben.</translation>
-    </message>
-    <message>
-      <source>The name of the data folder {0} is not UTF-8.</source>
-      <translation>Der Name des Datenordners {0} ist nicht UTF-8.</translation>
-    </message>
-    <message>
-      <source>Choose another with --data-dir.</source>
-      <translation>Wähle mit --data-dir einen anderen.</translation>
-    </message>
-    <message>
-      <source>The data folder {0} cannot be written: {1}.</source>
-      <translation>Der Datenordner {0} lässt sich nicht schreiben: {1}.</translation>
-    </message>
-    <message>
-      <source>Make it writable, or choose another with --data-dir.</source>
-      <translation>Mach ihn beschreibbar oder wähle mit --data-dir einen anderen.</translation>
     </message>
     <message>
       <source>There is no version {0} of it.</source>

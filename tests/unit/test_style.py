@@ -26,8 +26,8 @@ LATER_IMPORTS = {
     "core/policy/signals/nvml.py": 5,
     "core/policy/signals/watch.py": 3,
     "core/runtime/out_of_memory.py": 1,
-    "app/screensaver/embedded.py": 2,
-    "app/system/reduced_motion.py": 2,
+    "app/screensaver/embedded.py": 1,
+    "app/system/reduced_motion.py": 1,
     # A command or a process loads only what it needs: `test_no_process_imports_what_it_must_not`.
     "core/cli.py": 4,
     "core/compute/process.py": 1,
@@ -41,10 +41,8 @@ LATER_IMPORTS = {
     "core/control/stats.py": 2,
     "core/control/terminal.py": 3,
     "core/control/why.py": 3,
-    "app/__main__.py": 2,
-    "app/screensaver/__main__.py": 1,
-    # The worker starts before the window is built; one that is alone loads nothing of the network.
-    "app/desktop.py": 10,
+    "app/__main__.py": 1,
+    # A worker that is alone loads nothing of the network.
     "core/worker/worker.py": 5,
     "core/net/relayed.py": 1,
     # Data that few runs need.
@@ -53,7 +51,6 @@ LATER_IMPORTS = {
 }
 """Imports inside functions, by module, each group with its reason. Only ever lower a number."""
 TYPES_ONLY = {
-    "app/desktop.py": 1,
     "core/commands/common.py": 1,
     "core/commands/report.py": 1,
     "core/control/start.py": 1,
