@@ -7,7 +7,7 @@ SETUP := installers/linux/setup.sh
 # Hundreds of processes are started in the tests; each would compile the program for itself.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-long check bench screenshots clean
+.PHONY: run test test-long check bench figures screenshots clean
 
 run: $(VENV)/.system-run $(VENV)/.packages-run
 	@exec $(BIN)/hearth
@@ -36,6 +36,14 @@ check: $(VENV)/.system-test $(VENV)/.packages-test
 
 bench: $(VENV)/.system-test $(VENV)/.packages-test
 	@exec $(BIN)/python -m tests.bench alone $(ARGS)
+
+# Those of the help page, one after the other on a machine at rest: about half an hour, and an hour more with AGAINST, the
+# Python of hivemind's environment. Options such as --quick go into ARGS.
+FIGURES := alone yield desktop idle ledger scaling latency_throughput
+figures: $(VENV)/.system-test $(VENV)/.packages-test
+	@for name in $(FIGURES); do $(BIN)/python -m tests.bench $$name --keep $(ARGS) >/dev/null || exit; done
+	@for name in network moe; do \
+	$(BIN)/python -m tests.bench $$name --keep $(if $(AGAINST),--against $(AGAINST)) $(ARGS) >/dev/null || exit; done
 
 screenshots: $(VENV)/.system-test $(VENV)/.packages-test
 	@exec $(BIN)/python -m tests.virtual_screen $(BIN)/python -m tests.screenshots

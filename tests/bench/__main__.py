@@ -1,6 +1,7 @@
 """All benchmarks: `python -m tests.bench NAME [--quick]`. One JSON document on stdout, progress on stderr."""
 
 import argparse
+import datetime
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from tests import figures
 from tests.bench import (
     alone,
     convergence,
@@ -58,12 +60,16 @@ def main() -> int:
     parser.add_argument("--returns", type=int, default=None, metavar="N", help="yield: times that the user comes back")
     parser.add_argument("--seeds", type=int, default=3, metavar="N", help="convergence: runs of each case")
     parser.add_argument("--out", type=Path, default=OUT, metavar="FOLDER", help="where plots and the JSON are written")
+    parser.add_argument("--keep", action="store_true", help="also write the tables of the help page Figures")
     options = parser.parse_args()
-    figures = BENCHMARKS[options.name](options)
-    document = {"benchmark": options.name, "quick": options.quick, "machine": machine.describe(), **figures}
+    today = datetime.date.today().isoformat()
+    head = {"benchmark": options.name, "quick": options.quick, "date": today, "machine": machine.describe()}
+    document = {**head, **BENCHMARKS[options.name](options)}
     written = msgspec.json.format(msgspec.json.encode(document))
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / f"{options.name}.json").write_bytes(written)
+    if options.keep:
+        figures.keep(document)
     print(written.decode())
     return 0
 

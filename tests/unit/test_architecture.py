@@ -48,10 +48,16 @@ def modules() -> dict[str, Path]:
     return found
 
 
+@functools.cache
+def nodes(path: Path) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(path.read_text("utf8"))))
+
+
+@functools.cache
 def imports(path: Path) -> set[str]:
     """Project modules imported anywhere in a file, also inside functions."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text("utf8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -120,7 +126,7 @@ WORKER_SIDE = {
 def foreign(path: Path) -> set[str]:
     """Top-level packages that a file names in any import."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text("utf8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             names |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -185,12 +191,9 @@ def test_no_process_imports_what_it_must_not(entry: str, forbidden: set[str]) ->
 
 def test_the_core_has_no_qt_and_nothing_unpickles() -> None:
     for module, path in modules().items():
-        tree = ast.parse(path.read_text("utf8"))
         names = foreign(path)
         assert "PySide6" not in names or module.startswith("app"), module
         assert "torch" not in names or not module.startswith("app"), module
         assert not names & {"pickle", "marshal", "shelve", "dill"}, module
-        calls = {
-            node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-        }
+        calls = {node.func.id for node in nodes(path) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
         assert not calls & {"eval", "exec"}, module

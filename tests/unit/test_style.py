@@ -1,6 +1,7 @@
 """The rules of the style that a program can check: lengths, imports at the top, arguments described by name."""
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -144,6 +145,7 @@ def short(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+@functools.cache
 def nodes(path: Path) -> list[ast.AST]:
     return list(ast.walk(ast.parse(path.read_text("utf8"))))
 
