@@ -7,7 +7,8 @@ from core.contracts.errors import ComputeError, HearthError
 from core.contracts.pipe import Generate, Generated, GenerationEnded, Refused
 from core.pipe.compute_end import Pipe
 from core.runtime.device import fault_of
-from core.training.generate import generate
+from core.training.asking import ask
+from core.training.tasks.text import Prompt
 from core.training.trainer import Trainer
 
 log = logging.getLogger(__name__)
@@ -38,9 +39,8 @@ class Generation:
 
     async def _write(self, message: Generate) -> None:
         try:
-            async for byte, experts, ms in generate(
-                self._trainer, message.prompt, message.length, message.temperature, message.seed
-            ):
+            prompt = Prompt(message.prompt, message.length, message.temperature, message.seed)
+            async for byte, experts, ms in ask(self._trainer, prompt):
                 self._pipe.send(Generated(message.id, bytes([byte]), experts, ms))
         except HearthError as error:
             self._refuse(message, error)

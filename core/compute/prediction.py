@@ -9,7 +9,7 @@ from core.contracts.errors import HearthError, PictureError, ProtocolError
 from core.contracts.pipe import Predict, Predicted, Refused, Shape, Tensor
 from core.pipe.compute_end import Pipe
 from core.runtime.device import fault_of
-from core.training.predict import predict
+from core.training.asking import Piece, ask
 from core.training.trainer import Trainer
 
 log = logging.getLogger(__name__)
@@ -19,7 +19,7 @@ async def answer(pipe: Pipe, trainer: Trainer, message: Predict, tensors: list[T
     """Answer by `Predicted` or `Refused`."""
     start = time.monotonic()
     try:
-        probabilities, seen, experts = await predict(trainer, _picture(tensors))
+        read: Piece = await anext(ask(trainer, _picture(tensors)))
     except HearthError as error:
         pipe.send(Refused(message.id, error.code, str(error)))
         return
@@ -31,7 +31,8 @@ async def answer(pipe: Pipe, trainer: Trainer, message: Predict, tensors: list[T
         pipe.send(Refused(message.id, PictureError.code, what))
         return
     ms = (time.monotonic() - start) * 1000
-    pipe.send(Predicted(message.id, experts, trainer.step, ms), [_to_wire(probabilities), _to_wire(seen)])
+    probabilities, seen = read.answer
+    pipe.send(Predicted(message.id, read.experts, trainer.step, ms), [_to_wire(probabilities), _to_wire(seen)])
 
 
 def _picture(tensors: list[Tensor]) -> torch.Tensor:

@@ -75,7 +75,7 @@ from core.runtime.part_files import read
 from core.runtime.runtime import Runtime
 from core.runtime.threads import crew
 from core.store.checkpoint_files import BLOBS, CHECKPOINTS
-from core.training import datasets
+from core.training.data.stream import open_stream
 from core.training.trainer import Trainer
 
 log = logging.getLogger(__name__)
@@ -126,10 +126,9 @@ class Session:
             {LOCAL: self._runtime} if alone else Hosts(self._runtime, self._others),
             self._directory if alone else self._others,
             self._switch,
-            datasets.load(manifest, Path(configure.folder)),
+            open_stream(manifest, Path(configure.folder), configure.shuffle),
             on_evaluated=lambda point: pipe.send(Evaluated(point)),
             suspect=lambda host, points, why: self._others.host(host).distrust(points, why),
-            shuffle=configure.shuffle,
             queue_s=lambda: self._others.queue_s,
         )
         self._benchmark = Benchmark(Path(configure.folder), manifest, self._switch)
@@ -322,7 +321,7 @@ class Session:
         try:
             part = await asyncio.to_thread(read, self._manifest.run, TRUNK, path)
             if part.version > self._trainer.step:
-                self._trainer.load_state(part.tensors)
+                self._trainer.take_over(part.tensors)
                 log.info("Going on with the trunk of another trainer, at step %d.", self._trainer.step)
         except CheckpointError as error:
             log.warning("The trunk that came from a peer was not used: %s.", error)
@@ -350,9 +349,9 @@ class Session:
             samples=trainer.samples,
             samples_per_s=(samples_now - samples) / seconds,
             calls_per_s=(calls_now - calls) / seconds,
-            in_flight=trainer.in_flight,
-            slowest_step_s=trainer.slowest_step_s,
-            blocked_s=trainer.blocked_s,
+            in_flight=trainer.window.in_flight,
+            slowest_step_s=trainer.timing.slowest_s,
+            blocked_s=trainer.timing.blocked_s,
             lost=trainer.lost,
             threads=crew.threads,
             loss=trainer.loss,

@@ -119,6 +119,8 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     """The text in its order, for data that are text."""
     bootstrap: Annotated[tuple[Bootstrap, ...], msgspec.Meta(max_length=16)] = ()
     """Peers through which a newcomer joins, beside those that it is told."""
+    trunk: Literal["local"] = "local"
+    """How trainers agree on the trunk: a file in `core.training.trunk`."""
     needs: Release | None = None
     """The oldest Hearth that understands all that matters in this manifest; None: any."""
 

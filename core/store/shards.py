@@ -4,8 +4,12 @@ The text is that of `pydoc_data.topics`, Python's language reference, which diff
 lists the shards of one version, in their order. `python -m core.store.shards` prints the list for this Python.
 """
 
+import bisect
+import functools
 import hashlib
+import itertools
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -15,6 +19,8 @@ from core.contracts.manifest import Manifest, Shard
 
 FOLDER = "data"
 """Inside the run's folder."""
+CACHE = 16
+"""Shards of a text that are kept in memory, at most 16 MB."""
 SHARDS = 8
 """Into which a new list cuts the text; the last one is held out."""
 
@@ -60,8 +66,49 @@ def prepare(manifest: Manifest, folder: Path) -> list[Shard]:
     return missing(manifest, folder) if wanted else []
 
 
-def read(manifest: Manifest, folder: Path) -> tuple[bytes, bytes]:
+class Text:
+    """Shards one after the other, read when they are needed; the last few are kept."""
+
+    def __init__(self, parts: Sequence[Shard], folder: Path) -> None:
+        """Nothing is read yet.
+
+        Args:
+            parts: the shards in the order of the text.
+            folder: the run's.
+        """
+        self._parts = parts
+        self.starts = list(itertools.accumulate((part.size for part in parts), initial=0))
+        """Where each shard begins in the text, and where the last one ends."""
+        self._shard = functools.lru_cache(CACHE)(functools.partial(_whole, folder))
+
+    def __len__(self) -> int:
+        return self.starts[-1]
+
+    def read(self, start: int, length: int) -> bytes:
+        """Some bytes of the text.
+
+        Args:
+            start: the first one's place.
+            length: how many; fewer at the end of the text.
+
+        Raises:
+            DataError: a shard has gone or was changed.
+        """
+        found = b""
+        for number in range(bisect.bisect_right(self.starts, start) - 1, len(self._parts)):
+            if self.starts[number] >= start + length:
+                break
+            begin = max(0, start - self.starts[number])
+            found += self._shard(self._parts[number])[begin : start + length - self.starts[number]]
+        return found
+
+
+def open_text(manifest: Manifest, folder: Path) -> tuple[Text, Text]:
     """The text to train on and the text that is held out.
+
+    Args:
+        manifest: the run's.
+        folder: the run's.
 
     Raises:
         DataError: shards are missing and this Python's text does not have them.
@@ -73,10 +120,14 @@ def read(manifest: Manifest, folder: Path) -> tuple[bytes, bytes]:
             f"Python {sys.version_info.major}.{sys.version_info.minor} comes with another text. They are fetched from "
             "peers that have them as soon as one is connected (hearth worker --bootstrap); Python 3.11 has them all."
         )
-    parts: dict[bool, list[bytes]] = {False: [], True: []}
-    for shard in manifest.shards:
-        parts[shard.held_out].append(_read(folder, shard) or b"")
-    return b"".join(parts[False]), b"".join(parts[True])
+    train, held_out = ([part for part in manifest.shards if part.held_out is out] for out in (False, True))
+    return Text(train, folder), Text(held_out, folder)
+
+
+def _whole(folder: Path, shard: Shard) -> bytes:
+    if (data := _read(folder, shard)) is None:
+        raise DataError(f"The part {shard.sha256[:8]} of the run's text has gone or was changed. Restart Hearth.")
+    return data
 
 
 def local_text() -> bytes:

@@ -15,6 +15,7 @@ from torch.utils.hooks import RemovableHandle
 
 from core.contracts.control import CurvePoint
 from core.contracts.errors import ComputeError
+from core.contracts.kinds.declarations import Ends
 from core.contracts.manifest import Manifest
 from core.experts.calls import ExpertHost
 from core.experts.directory import Directory
@@ -24,15 +25,15 @@ from core.experts.grid import Grid
 from core.experts.layer import DMoELayer, Passed
 from core.experts.products import product
 from core.experts.trust import Suspect
-from core.runtime.adam import Adam
 from core.runtime.device import CPU, Device
 from core.runtime.kernel_gate import Switch
 from core.runtime.movable import Carry, Movable
-from core.training import datasets
-from core.training.datasets import Dataset, Part
-from core.training.models import registry
-from core.training.models.kind import Kind
-from core.training.pipeline import Batches
+from core.training.data.stream import Part, Stream, open_stream
+from core.training.models.network import build
+from core.training.tasks.task import Task, task_of
+from core.training.timing import Timing
+from core.training.trunk.strategy import strategy_of
+from core.training.window import Window
 
 log = logging.getLogger(__name__)
 
@@ -42,28 +43,10 @@ EVALUATED_ROWS = 2048
 """Rows that an evaluation passes at once: its kernels must be as short as those of training."""
 MEMORY = 256 << 20
 """Bytes that batches on the way may keep; the pipe's frames and the kernels' own come on top."""
-LONGEST_OF_S = 60
-QUEUE = 0.25
-"""Of its patience, how long a batch's calls may wait at the experts' peers before fewer batches are on the way."""
 LOST_DELAY_S = 0.5
 """Pause after nobody answered: a network without experts is asked twice a second, not for ever."""
 TRIES = 4
 """A batch is passed through a layer so often before it is dropped."""
-
-
-class Longest:
-    """The longest of what the last minute brought."""
-
-    def __init__(self) -> None:
-        self._by_second: dict[int, float] = {}
-
-    def note(self, now: float, seconds: float) -> None:
-        self._by_second[int(now)] = max(seconds, self._by_second.get(int(now), 0.0))
-
-    def of(self, now: float) -> float | None:
-        """None: there was nothing."""
-        self._by_second = {at: longest for at, longest in self._by_second.items() if at > int(now) - LONGEST_OF_S}
-        return max(self._by_second.values(), default=None)
 
 
 class Trainer(Movable):
@@ -79,14 +62,22 @@ class Trainer(Movable):
         hosts: Mapping[str, ExpertHost],
         directory: Directory,
         switch: Switch,
-        dataset: Dataset | None = None,
+        stream: Stream | None = None,
         on_evaluated: Callable[[CurvePoint], None] = lambda point: None,
         suspect: Suspect = lambda host, points, why: None,
-        shuffle: int = 0,
         queue_s: Callable[[], float] | None = None,
     ) -> None:
-        """Args: `dataset` None: that of the manifest, if it comes with a package; `shuffle` is added to the seed of
-        the data's order; `queue_s` says for how long calls wait at the experts' peers (None: they always keep up).
+        """Build the trunk, as the run's seed says.
+
+        Args:
+            manifest: the run's.
+            hosts: where experts live.
+            directory: who hosts which of them.
+            switch: says when kernels may run, and where.
+            stream: the run's data; None: those of the manifest, if they come with a package.
+            on_evaluated: told of each evaluation.
+            suspect: told of hosts whose answers were wrong.
+            queue_s: for how long calls wait at the experts' peers; None: they always keep up.
 
         Raises:
             ManifestError: unknown kind of model or data set.
@@ -94,11 +85,10 @@ class Trainer(Movable):
         super().__init__()
         model, training = manifest.model, manifest.training
         self._training = training
-        self._data = datasets.load(manifest) if dataset is None else dataset
-        self._batches = Batches(self._data, training.batch, training.seed + shuffle)
-        self._kind = registry.kind_of(model.kind)
-        self._network = registry.build(manifest, self._data.train.inputs.shape[1], self._data.classes)
-        self._adam = Adam(self._network, training.trunk_rate, training)
+        self._stream = open_stream(manifest) if stream is None else stream
+        self.task: Task[Any, Any] = task_of(self._stream.task)
+        self._network = build(manifest, self._stream.ends)
+        self._trunk = strategy_of(self._network, manifest)
         grid = Grid(manifest.run, model.layers, model.grid)
         rules = Rules(training.k_min or max(1, model.k - 1), training.patience_s, training.audit)
         self._layers = [
@@ -110,13 +100,8 @@ class Trainer(Movable):
         self._on_evaluated = on_evaluated
         self._started = 0
         self._losses: deque[float] = deque(maxlen=RECENT)
-        self.in_flight = 0
-        """Batches on the way."""
-        self._queue_s = queue_s
-        self._window = float(training.in_flight) if queue_s is None else 1.0
-        self._crowded = False
-        self._changed = asyncio.Event()
-        """Set whenever a batch has come to its end."""
+        self.window = Window(training.in_flight, training.patience_s, queue_s)
+        self.timing = Timing(switch)
         self.trained = 0
         """Samples trained on since the start; `samples` also counts those of the checkpoint or trunk gone on from."""
         self.lost = 0
@@ -124,15 +109,12 @@ class Trainer(Movable):
         self.batch_bytes = 0
         """What a batch on the way keeps until its backward pass, as measured with the first one."""
         self._measured = asyncio.Event()
-        self._slowest, self._blocked = Longest(), Longest()
-        self._turns = 0
         self._hooks: list[RemovableHandle] = []
-        switch.listen(self._turned_on)
 
     def _carry(self, carry: Carry) -> None:
         """The trunk and its gates; what goes into each of their modules and comes out is in the processor's memory."""
         buffers = [(module, name, carry(buffer)) for module, name, buffer in _buffers(self._network)]
-        self._adam.move(carry)
+        self._trunk.move(carry)
         for module, name, buffer in buffers:
             setattr(module, name, buffer)
 
@@ -160,90 +142,52 @@ class Trainer(Movable):
     @property
     def step(self) -> int:
         """Batches whose gradients the trunk has applied."""
-        return self._adam.version
+        return self._trunk.step
 
     @property
     def samples(self) -> int:
         """Samples trained on: rows of the DMoE layers, such as the tokens of all sequences."""
-        return self._adam.samples
+        return self._trunk.samples
 
     @property
-    def inputs(self) -> int:
-        """Numbers of a sample; of a text, the bytes that are seen at once."""
-        return self._data.train.inputs.shape[1]
+    def ends(self) -> Ends:
+        """What a sample looks like to the network."""
+        return self._stream.ends
 
     @property
     def loss(self) -> float | None:
         """Mean training loss of the last batches, nats."""
         return sum(self._losses) / len(self._losses) if self._losses else None
 
-    @property
-    def slowest_step_s(self) -> float | None:
-        """The longest that a batch of the last minute took, from its first segment to the trunk's step."""
-        return self._slowest.of(asyncio.get_running_loop().time())
-
-    @property
-    def blocked_s(self) -> float | None:
-        """The longest that one of them waited for nobody but hosts that did not answer, and those asked instead."""
-        return self._blocked.of(asyncio.get_running_loop().time())
-
     async def run(self) -> None:
         """Train until cancelled, with `in_flight` batches on the way, or as many as `MEMORY` holds and peers serve."""
         async with asyncio.TaskGroup() as group:
+            group.create_task(self._trunk.agree(self._run), name="trunk")
             group.create_task(self._keep_training(), name="batches 0")
             await self._measured.wait()
             for number in range(1, min(self._training.in_flight, MEMORY // self.batch_bytes)):
                 group.create_task(self._keep_training(), name=f"batches {number}")
 
-    def _turned_on(self) -> None:
-        self._turns += 1
-
     async def _keep_training(self) -> None:
         while True:
             await self._switch.wait()
             await self._until_experts_are_known()
-            await self._until_there_is_room()
-            batch = self._batches[self._started]
+            await self.window.room()
+            batch = self._stream[self._started]
             self._started += 1
-            self.in_flight += 1
-            try:
-                start, turns = asyncio.get_running_loop().time(), self._turns
-                blocked_s = await self._train(batch)
-                if turns == self._turns:  # a step that was interrupted says nothing
-                    now = asyncio.get_running_loop().time()
-                    self._slowest.note(now, now - start)
-                    self._blocked.note(now, blocked_s)
-                self._adapt(lost=False)
-            except ComputeError as error:
-                self.lost += 1
-                if self.lost & (self.lost - 1) == 0:  # ever fewer, so that it cannot fill the log
-                    log.warning("A batch was dropped (%d so far): %s", self.lost, error)
-                await asyncio.sleep(LOST_DELAY_S)
-            else:
-                if self._is_due(self.step):
-                    await self._evaluate(self.step)
-            finally:
-                self.in_flight -= 1
-                self._changed.set()
-
-    async def _until_there_is_room(self) -> None:
-        while self.in_flight >= max(1, int(self._window)):
-            self._changed.clear()
-            await self._changed.wait()
-
-    def _adapt(self, lost: bool) -> None:
-        """Have fewer batches on the way than `in_flight` where the peers do not keep up: answers that come too late
-        are work for nothing. Twice as many a round until there were too many; then one more, and a third fewer
-        whenever there are too many again (Chiu and Jain, 1989; Jacobson, 1988).
-        """
-        if self._queue_s is None:
-            return
-        if lost or self._queue_s() > QUEUE * self._training.patience_s:
-            self._crowded = True
-            self._window = max(1.0, self._window - 0.33)
-        else:
-            more = 1.0 / self._window if self._crowded else 1.0
-            self._window = min(float(self._training.in_flight), self._window + more)
+            with self.window.batch():
+                try:
+                    with self.timing.batch() as timed:
+                        timed.blocked_s = await self._train(batch)
+                    self.window.adapt(lost=False)
+                except ComputeError as error:
+                    self.lost += 1
+                    if self.lost & (self.lost - 1) == 0:  # ever fewer, so that it cannot fill the log
+                        log.warning("A batch was dropped (%d so far): %s", self.lost, error)
+                    await asyncio.sleep(LOST_DELAY_S)
+                else:
+                    if self._is_due(self.step):
+                        await self._evaluate(self.step)
 
     async def _until_experts_are_known(self) -> None:
         """Every layer needs one; those of other peers are found within seconds, or when the first host comes."""
@@ -272,7 +216,7 @@ class Trainer(Movable):
             self._measured.set()
 
         head = self._network.segments[-1]
-        loss, by_h, by_head = await run(_loss_product, self._kind, head, h, batch.labels, alive)
+        loss, by_h, by_head = await run(_loss_product, self.task, head, h, batch.labels, alive)
         gradients = dict(zip(head.parameters(), by_head, strict=True))
         for segment, layer in reversed(list(zip(self._network.segments, self._layers, strict=False))):
             h, passed = tape.pop()
@@ -319,15 +263,15 @@ class Trainer(Movable):
                 y, passed = await layer.forward(x, self._run)
                 if (alive & passed.alive).any():
                     return y, passed, start - began
-            self._adapt(lost=True)
+            self.window.adapt(lost=True)
             if tried < TRIES:
                 await asyncio.sleep(LOST_DELAY_S)
                 await self._until_experts_are_known()
         raise ComputeError("no expert answered for any of its samples.")
 
     def _step(self, gradients: dict[nn.Parameter, Tensor], samples: int) -> None:
-        flat = torch.cat([gradients[p].to(p.device).flatten() for p in self._adam.parameters])
-        self._adam.step(flat / samples, samples)
+        flat = torch.cat([gradients[p].to(p.device).flatten() for p in self._trunk.parameters])
+        self._trunk.contribute(flat, samples)
         self.trained += samples
 
     async def _evaluate(self, step: int) -> None:
@@ -343,14 +287,14 @@ class Trainer(Movable):
             ComputeError: no expert answered for any sample of a part.
         """
         step, samples, run = self.step, self.samples, self._run
-        inputs, labels = self._data.held_out
+        inputs, labels = self._stream.held_out
         each = max(1, EVALUATED_ROWS * len(labels) // labels.numel())
         loss = right = count = 0.0
         for x, wanted in zip(torch.split(inputs, each), torch.split(labels, each), strict=True):
             h, alive, _, _ = await self._pass(x)
             outputs = await run(self._network.segments[-1], h)
-            loss += float((self._kind.losses(outputs, wanted) * alive).sum())
-            right += float((self._kind.right(outputs, wanted) * alive).sum())
+            loss += float((self.task.losses(outputs, wanted) * alive).sum())
+            right += float((self.task.right(outputs, wanted) * alive).sum())
             count += float(alive.sum())
         return CurvePoint(step, samples, loss / count, right / count)
 
@@ -366,15 +310,32 @@ class Trainer(Movable):
 
     def state(self) -> dict[str, Tensor]:
         """A copy of trunk, gates, optimizer state and counters."""
-        return self._adam.state()
+        return self._trunk.state()
 
     def load_state(self, state: dict[str, Tensor]) -> None:
-        """Go on from a copy, with the batches that follow.
+        """Go on from a copy of this trainer's own, with the batches that follow.
+
+        Args:
+            state: as `state` gave it.
 
         Raises:
             CheckpointError: it does not fit; nothing has changed.
         """
-        self._with_room(lambda: self._adam.load_state(state))
+        self._go_on(partial(self._trunk.load_state, state))
+
+    def take_over(self, state: dict[str, Tensor]) -> None:
+        """Go on from another trainer's copy.
+
+        Args:
+            state: as its `state` gave it.
+
+        Raises:
+            CheckpointError: it does not fit; nothing has changed.
+        """
+        self._go_on(partial(self._trunk.take_over, state))
+
+    def _go_on(self, load: Callable[[], None]) -> None:
+        self._with_room(load)
         self._started = self.step
 
 
@@ -391,12 +352,12 @@ def _bytes(tape: list[tuple[Tensor, Passed]]) -> int:
 
 
 def _loss_product(
-    kind: Kind, head: nn.Module, h: Tensor, labels: Tensor, alive: Tensor
+    task: Task[Any, Any], head: nn.Module, h: Tensor, labels: Tensor, alive: Tensor
 ) -> tuple[float, Tensor, tuple[Tensor, ...]]:
     """Mean loss over the rows that are alive, and the gradients of its sum by `h` and the head's parameters."""
     with torch.enable_grad():
         h = h.detach().requires_grad_()
-        loss = (kind.losses(head(h), labels) * alive).sum()
+        loss = (task.losses(head(h), labels) * alive).sum()
     mean = loss.item() / int(alive.sum())
     if not math.isfinite(mean):
         raise ComputeError("its loss is not finite.")

@@ -27,7 +27,7 @@ from core.experts.directory import LOCAL, LocalDirectory
 from core.runtime.backend import all_experts
 from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import Runtime
-from core.training.datasets import Dataset, Part
+from core.training.data.stream import Part, Table
 from core.training.trainer import Trainer
 from tests.bench import plot, virtual_time
 from tests.bench.far_host import FarHost
@@ -109,7 +109,7 @@ class Outcome(NamedTuple):
     simulated_s: float
 
 
-def mnist(folder: Path) -> Dataset:
+def mnist(folder: Path, batch: int = 8, seed: int = 0) -> Table:
     """Images in MNIST's own format, below or in `folder`; the last `HELD_OUT` of a fixed order are held out."""
     found = sorted(folder.glob(f"**/{IMAGES}"))
     if not found:
@@ -118,7 +118,7 @@ def mnist(folder: Path) -> Dataset:
     order = torch.randperm(len(labels), generator=torch.Generator().manual_seed(0))
     inputs, labels = ((pixels.float() / 255 - MEAN) / DEVIATION)[order], labels[order]
     train, held_out = (Part(inputs[rows], labels[rows]) for rows in (slice(0, -HELD_OUT), slice(-HELD_OUT, None)))
-    return Dataset(train, held_out, 10, lambda batch, generator: batch)
+    return Table(train, held_out, 10, batch, seed)
 
 
 def _idx(path: Path, header: int) -> Tensor:
@@ -163,7 +163,8 @@ def run_once(job: Job, kept: Path) -> Outcome:
 
 
 async def _train(job: Job) -> Outcome:
-    rules, data = manifest(job), mnist(job.data)
+    rules = manifest(job)
+    data = mnist(job.data, rules.training.batch, rules.training.seed)
     experts = {backend.uid: backend for backend in all_experts(rules)}
     switch = Switch()
     runtime = Runtime(experts, switch)

@@ -17,8 +17,9 @@ from core.experts.directory import LOCAL, LocalDirectory
 from core.runtime.backend import all_experts
 from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import Runtime
-from core.training import datasets
-from core.training.generate import generate
+from core.training.asking import ask
+from core.training.data.stream import open_stream
+from core.training.tasks.text import Prompt
 from core.training.trainer import Trainer
 
 TRAINED, QUICK = 2_200_000, 200_000
@@ -67,7 +68,7 @@ async def _measure(trained: int, folder: Path) -> dict[str, object]:
         print(f"{point.samples:,} bytes: {curve[-1]['bits']:.3f} bits a byte", file=sys.stderr, flush=True)
 
     runtime, directory = Runtime(backends, switch), LocalDirectory(backends)
-    data = datasets.load(manifest, folder)
+    data = open_stream(manifest, folder)
     trainer = Trainer(manifest, {LOCAL: runtime}, directory, switch, data, evaluated)
     tasks = [asyncio.create_task(runtime.run()), asyncio.create_task(trainer.run())]
     try:
@@ -81,7 +82,7 @@ async def _measure(trained: int, folder: Path) -> dict[str, object]:
         evaluated(await trainer.evaluate())
         switch.off()
         start = time.perf_counter()
-        text = bytes([step.byte async for step in generate(trainer, PROMPT, 200, 0.7, seed=1)])
+        text = bytes([step.answer async for step in ask(trainer, Prompt(PROMPT, 200, 0.7, seed=1))])
         writing = time.perf_counter() - start
     finally:
         for task in tasks:

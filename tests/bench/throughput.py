@@ -19,9 +19,9 @@ from core.runtime.adam import Adam
 from core.runtime.backend import all_experts
 from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import Runtime
-from core.training import datasets
-from core.training.models import registry
-from core.training.pipeline import Batches
+from core.training.data.stream import open_stream
+from core.training.models.network import build as build_trunk
+from core.training.tasks.task import Task, task_of
 from core.training.trainer import Trainer
 
 
@@ -34,12 +34,11 @@ class PlainLoop:
 
     def __init__(self, manifest: Manifest, folder: Path | None = None) -> None:
         model, training = manifest.model, manifest.training
-        data = datasets.load(manifest, folder)
-        self.kind = registry.kind_of(model.kind)
+        self.batches = open_stream(manifest, folder)
+        self.task: Task[object, object] = task_of(self.batches.task)
         grid = Grid(manifest.run, model.layers, model.grid)
         self.k, self.balance = model.k, training.balance
-        self.batches = Batches(data, training.batch, training.seed)
-        self.network = registry.build(manifest, data.train.inputs.shape[1], data.classes)
+        self.network = build_trunk(manifest, self.batches.ends)
         cells = list(itertools.product(*map(range, model.grid)))
         self.columns = Gate(model.width, model.grid).columns(torch.tensor(cells))
         self.experts = [
@@ -74,7 +73,7 @@ class PlainLoop:
                     h = h.index_add(0, rows, expert(x[rows]) * weights[rows, places, None])
             h = h.view(shape)
             extra = extra + self.balance * len(x) * balance_loss(scores, best.indices)
-        loss = self.kind.losses(head(h), labels).sum()
+        loss = self.task.losses(head(h), labels).sum()
         adams = itertools.chain([self.trunk_adam], *self.expert_adams)
         used = [(adam, count) for adam, count in zip(adams, [labels.numel(), *counts], strict=True) if count]
         parameters = [parameter for adam, _ in used for parameter in adam.parameters]

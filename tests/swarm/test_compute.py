@@ -381,9 +381,10 @@ async def test_many_stops_in_a_row_make_few_saves(tmp_path: Path) -> None:
 async def test_a_picture_that_breaks_the_model_does_not_end_training(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken = "datasets.picture_to_input = lambda picture: 1 / 0"
+    broken = "picture.picture_to_input = lambda picture: 1 / 0"
     pretend(
-        monkeypatch, f"from core.compute import process; from core.training import datasets; {broken}; process.main()"
+        monkeypatch,
+        f"from core.compute import process; from core.training.tasks import picture; {broken}; process.main()",
     )
     async with started(tmp_path) as compute:
         await train(compute, 5)

@@ -13,26 +13,37 @@ from torch.nn import functional
 
 from core.contracts import manifest as manifests
 from core.contracts.errors import ManifestError, PictureError
-from core.training import datasets
-from core.training.datasets import Dataset, picture_to_input
-from core.training.pipeline import Batches
+from core.training.data import digits as handwritten
+from core.training.data.stream import Part, Stream, Table, open_stream
+from core.training.tasks.picture import picture_to_input
 
 
 @pytest.fixture(scope="module")
-def digits() -> Dataset:
-    return datasets.digits()
+def digits() -> tuple[Part, Part]:
+    return handwritten.read()
+
+
+def stream(batch: int = 32, seed: int = 5) -> Table:
+    """The digits as they are; the run's own stream varies them."""
+    return Table(*handwritten.read(), 10, batch, seed)
+
+
+def varied(batch: int = 32, seed: int = 5) -> Stream:
+    manifest = manifests.load("digits")
+    training = msgspec.structs.replace(manifest.training, batch=batch, seed=seed)
+    return open_stream(msgspec.structs.replace(manifest, training=training))
 
 
 @pytest.fixture(scope="module")
-def reader(digits: Dataset) -> SVC:
+def reader() -> SVC:
     """A quick stand-in for the network, trained on the same batches."""
-    batches = Batches(digits, 1437, seed=0)
+    batches = varied(1437, seed=0)
     inputs, labels = (torch.cat(parts) for parts in zip(*(batches[number] for number in range(5)), strict=True))
     return SVC(C=5, gamma=1.0).fit(inputs.numpy(), labels.numpy())
 
 
-def test_the_digits_are_scikit_learns_with_360_held_out(digits: Dataset) -> None:
-    train, held_out = digits.train, digits.held_out
+def test_the_digits_are_scikit_learns_with_360_held_out(digits: tuple[Part, Part]) -> None:
+    train, held_out = digits
     assert (train.inputs.shape, held_out.inputs.shape) == ((1437, 64), (360, 64))
     reference = load_digits()
     inputs, labels = torch.cat([train.inputs, held_out.inputs]), torch.cat([train.labels, held_out.labels])
@@ -42,41 +53,40 @@ def test_the_digits_are_scikit_learns_with_360_held_out(digits: Dataset) -> None
     assert sorted(set(held_out.labels.tolist())) == list(range(10))
 
 
-def test_the_split_is_the_same_every_time(digits: Dataset) -> None:
+def test_the_split_is_the_same_every_time(digits: tuple[Part, Part]) -> None:
     torch.manual_seed(123)
-    assert torch.equal(datasets.digits().held_out.inputs, digits.held_out.inputs)
+    assert torch.equal(handwritten.read()[1].inputs, digits[1].inputs)
 
 
 def test_loading_the_digits_does_not_import_scikit_learn() -> None:
-    program = "import sys; from core.training import datasets; datasets.digits(); print('sklearn' in sys.modules)"
+    program = "import sys; from core.training.data import digits; digits.read(); print('sklearn' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     assert result.stdout.strip() == "False"
 
 
 def test_an_unknown_data_set_names_those_that_exist() -> None:
     with pytest.raises(ManifestError, match=r"'faces'.*digits"):
-        datasets.load(msgspec.structs.replace(manifests.load("digits"), data="faces"))
+        open_stream(msgspec.structs.replace(manifests.load("digits"), data="faces"))
 
 
-def test_batches_are_a_function_of_their_number_and_cover_every_epoch(digits: Dataset) -> None:
-    plain = digits._replace(distort=lambda inputs, generator: inputs)
-    batches, again = Batches(plain, 32, seed=5), Batches(plain, 32, seed=5)
+def test_batches_are_a_function_of_their_number_and_cover_every_epoch() -> None:
+    batches, again = stream(), stream()
     numbers = [0, 43, 44, 45, 7, 100]
     for number in reversed(numbers):
         assert torch.equal(again[number].inputs, batches[number].inputs)
     epoch = torch.cat([batches[number].inputs for number in range(44)])
     assert len(torch.unique(epoch, dim=0)) >= 1400, "a sample came twice in one pass over the data"
     assert not torch.equal(batches[0].labels, batches[44].labels)
-    assert not torch.equal(batches[0].labels, Batches(plain, 32, seed=6)[0].labels)
+    assert not torch.equal(batches[0].labels, stream(seed=6)[0].labels)
 
 
-def test_training_digits_are_varied_a_little(digits: Dataset) -> None:
-    varied, plain = Batches(digits, 32, seed=5), Batches(digits._replace(distort=lambda x, g: x), 32, seed=5)
-    assert torch.equal(varied[3].inputs, Batches(digits, 32, seed=5)[3].inputs)
-    change = (varied[3].inputs - plain[3].inputs).abs().mean()
+def test_training_digits_are_varied_a_little() -> None:
+    found = varied()[3].inputs
+    assert torch.equal(found, varied()[3].inputs)
+    change = (found - stream()[3].inputs).abs().mean()
     assert 0.01 < float(change) < 0.15
-    assert float(varied[3].inputs.min()) >= 0
-    assert float(varied[3].inputs.max()) <= 1
+    assert float(found.min()) >= 0
+    assert float(found.max()) <= 1
 
 
 def enlarged(digit: Tensor, side: int, box: int, top: int, left: int, mode: str = "nearest") -> Tensor:
@@ -97,11 +107,11 @@ def enlarged(digit: Tensor, side: int, box: int, top: int, left: int, mode: str 
     ],
 )
 def test_pictures_of_held_out_digits_are_as_readable_as_the_digits(
-    digits: Dataset, reader: SVC, side: int, box: int, top: int, left: int, mode: str
+    digits: tuple[Part, Part], reader: SVC, side: int, box: int, top: int, left: int, mode: str
 ) -> None:
-    truth = digits.held_out.labels.numpy()
-    seen = torch.stack([picture_to_input(enlarged(x, side, box, top, left, mode)) for x in digits.held_out.inputs])
-    accuracy = float((reader.predict(digits.held_out.inputs.numpy()) == truth).mean())
+    truth = digits[1].labels.numpy()
+    seen = torch.stack([picture_to_input(enlarged(x, side, box, top, left, mode)) for x in digits[1].inputs])
+    accuracy = float((reader.predict(digits[1].inputs.numpy()) == truth).mean())
     assert accuracy > 0.98
     assert float((reader.predict(seen.numpy()) == truth).mean()) > accuracy - 0.02
 
@@ -143,7 +153,7 @@ def test_any_size_with_ink_gives_64_numbers_from_0_to_1(shape: tuple[int, int]) 
 def test_fine_ink_far_apart_is_read_like_any_other() -> None:
     picture = torch.zeros(128, 128, dtype=torch.uint8)
     picture[0, 0] = picture[127, 127] = 255
-    seen = datasets.picture_to_input(picture)
+    seen = picture_to_input(picture)
     assert seen.isfinite().all() and 0 < float(seen.max()) <= 1
 
 

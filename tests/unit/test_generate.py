@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from core.contracts.errors import ComputeError
-from core.training.generate import Next, generate
+from core.training.asking import Piece, ask
+from core.training.tasks.text import Prompt
 from tests.unit.text_run import SMALL, Setup, text_run
 
 
@@ -16,14 +17,16 @@ def setup(tmp_path: Path) -> Setup:
     return Setup(text_run(SMALL), tmp_path)
 
 
-async def written(setup: Setup, prompt: bytes, length: int = 20, temperature: float = 0.7, seed: int = 1) -> list[Next]:
-    return [byte async for byte in generate(setup.trainer, prompt, length, temperature, seed)]
+async def written(
+    setup: Setup, prompt: bytes, length: int = 20, temperature: float = 0.7, seed: int = 1
+) -> list[Piece]:
+    return [byte async for byte in ask(setup.trainer, Prompt(prompt, length, temperature, seed))]
 
 
 async def test_the_seed_says_what_is_drawn_and_experts_of_every_layer_are_told(setup: Setup) -> None:
     async with setup.running():
         first, again, other = [await written(setup, b"The for statement", seed=seed) for seed in (1, 1, 2)]
-    texts = [bytes(step.byte for step in text) for text in (first, again, other)]
+    texts = [bytes(step.answer for step in text) for text in (first, again, other)]
     assert texts[0] == texts[1] != texts[2]
     assert len(texts[0]) == 20
     for step in first:
@@ -38,7 +41,7 @@ async def test_without_temperature_each_byte_is_the_likeliest_after_those_before
     """Also when the text has become longer than what the model sees at once."""
     async with setup.running():
         text = b"for x in range"
-        added = bytes(step.byte for step in await written(setup, text, 10, temperature=0.0))
+        added = bytes(step.answer for step in await written(setup, text, 10, temperature=0.0))
         for byte in added:
             outputs, _ = await setup.trainer.infer(torch.tensor([list(text[-16:])]))
             assert int(outputs[0, -1].argmax()) == byte
@@ -69,7 +72,7 @@ async def test_without_experts_it_says_so(setup: Setup) -> None:
 
 async def test_a_text_that_nobody_reads_on_is_left(setup: Setup) -> None:
     async with setup.running():
-        stream = generate(setup.trainer, b"import", 10_000, 0.7, 1)
+        stream = ask(setup.trainer, Prompt(b"import", 10_000, 0.7, 1))
         async with asyncio.timeout(20):
             await anext(stream)
             await stream.aclose()

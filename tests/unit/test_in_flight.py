@@ -100,10 +100,10 @@ async def held(in_flight: int, expected: int) -> tuple[Trainer, int]:
         for _ in range(1000):  # whoever else wanted to start could have
             await asyncio.sleep(0)
         taken = psutil.Process().memory_info().rss - before
-        assert trainer.in_flight == far.held == expected
+        assert trainer.window.in_flight == far.held == expected
         far.near.set()
         await until(lambda: trainer.step >= expected)
-    assert trainer.slowest_step_s is not None
+    assert trainer.timing.slowest_s is not None
     return trainer, taken
 
 
@@ -181,7 +181,7 @@ async def test_fewer_batches_are_on_the_way_while_the_peers_do_not_keep_up() -> 
         {LOCAL: runtime},
         LocalDirectory(experts),
         switch,
-        queue_s=lambda: max(0.0, 0.5 * (trainer.in_flight - limit[0])),
+        queue_s=lambda: max(0.0, 0.5 * (trainer.window.in_flight - limit[0])),
     )
     seen = list[int]()
     tasks = [asyncio.create_task(runtime.run()), asyncio.create_task(trainer.run())]
@@ -190,10 +190,10 @@ async def test_fewer_batches_are_on_the_way_while_the_peers_do_not_keep_up() -> 
         while trainer.step < 300:
             await asyncio.sleep(0)
             if trainer.step >= 60:
-                seen.append(trainer.in_flight)
+                seen.append(trainer.window.in_flight)
         assert 3 <= sum(seen) / len(seen) <= 5.5 and max(seen) <= 7
         limit[0] = 64
-        await until(lambda: trainer.in_flight >= 16)
+        await until(lambda: trainer.window.in_flight >= 16)
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

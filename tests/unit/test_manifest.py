@@ -16,11 +16,12 @@ from core.contracts.kinds import data as declared_data
 from core.contracts.kinds import declarations
 from core.contracts.kinds import experts as declared_experts
 from core.contracts.kinds import models as declared_models
+from core.contracts.kinds import tasks as declared_tasks
 from core.experts import kinds
 from core.experts.grid import Uid
 from core.experts.kinds.expert import build
-from core.training import datasets, models
-from core.training.models import registry
+from core.training import data, models, tasks, trunk
+from core.training.models.network import build as build_trunk
 from tests.workers import hearth
 
 
@@ -124,7 +125,9 @@ def test_what_may_never_end_is_not_read(tmp_path: Path) -> None:
 def test_what_a_manifest_may_name_is_what_there_is() -> None:
     for declared, done in ((declared_models, models), (declared_experts, kinds)):
         assert by_name.names(declared, "KIND") == by_name.names(done, "KIND") != []
-    assert set(by_name.names(declared_data, "KIND")) == set(datasets.DATASETS)
+    assert by_name.names(declared_data, "KIND") == by_name.names(data, "STREAM") != []
+    assert by_name.names(declared_tasks, "KIND") == by_name.names(tasks, "TASK") != []
+    assert by_name.names(trunk, "STRATEGY") == ["local"]  # what `Manifest.trunk` may say
 
 
 @pytest.mark.parametrize(
@@ -184,7 +187,7 @@ def test_what_an_expert_costs_is_known_without_torch(kind: str) -> None:
 def test_what_a_trunk_costs_is_known_without_torch(run: str) -> None:
     rules = manifest.load(run)
     kind, ends = declarations.model(rules.model.kind), declarations.data_set(rules.data).ends(rules.model)
-    network = registry.build(rules, ends.inputs, ends.classes)
+    network = build_trunk(rules, ends)
     assert sum(parameter.numel() for parameter in network.parameters()) == kind.numbers(rules.model, ends)
     rows, sequence = kind.rows(rules.model), run == "text"
     h = torch.zeros(3, ends.inputs, dtype=torch.int64 if sequence else torch.float32)

@@ -11,7 +11,7 @@ from core.contracts import manifest as manifests
 from core.contracts.errors import DataError, DataFolderError
 from core.contracts.manifest import Manifest
 from core.store import shards
-from tests.unit.text_run import text_run
+from tests.unit.text_run import text_run, texts
 
 OTHER_TEXT = b"".join(number.to_bytes(4, "big") for number in range(25_000))
 """No Python comes with it."""
@@ -39,7 +39,7 @@ def give(manifest: Manifest, folder: Path, text: bytes) -> None:
 
 def test_the_text_of_this_python_is_cut_and_put_together_again(here: Manifest, tmp_path: Path) -> None:
     assert len(shards.missing(here, tmp_path)) == len(here.shards) == shards.SHARDS
-    train, held_out = shards.read(here, tmp_path)
+    train, held_out = texts(here, tmp_path)
     assert train + held_out == shards.local_text()
     assert len(held_out) == here.shards[-1].size
     assert sorted(path.name for path in (tmp_path / "data").iterdir()) == sorted(s.sha256 for s in here.shards)
@@ -62,10 +62,10 @@ def test_a_damaged_shard_is_missing_and_made_again(here: Manifest, tmp_path: Pat
 
 def test_a_text_that_this_python_lacks_comes_from_others(elsewhere: Manifest, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"8 of 8 parts of the text of the run text are missing.*another text"):
-        shards.read(elsewhere, tmp_path)
+        texts(elsewhere, tmp_path)
     give(elsewhere, tmp_path, OTHER_TEXT)
     assert shards.missing(elsewhere, tmp_path) == []
-    assert b"".join(shards.read(elsewhere, tmp_path)) == OTHER_TEXT
+    assert b"".join(texts(elsewhere, tmp_path)) == OTHER_TEXT
 
 
 def test_only_the_shard_itself_is_accepted(elsewhere: Manifest, tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from core.swarm.fetching import BlobRead, ReadBlob
 from core.swarm.replication import Copies
 from tests.dht_peers import Peer, peers, until
 from tests.disks import disk
+from tests.unit.text_run import texts
 
 TEXTS = [b"It was not made by this Python. " * 40, b"Nor was this. " * 90]
 PARTS = tuple(Shard(hashlib.sha256(text).hexdigest(), len(text), text is TEXTS[1]) for text in TEXTS)
@@ -61,7 +62,7 @@ async def test_a_peer_with_another_text_fetches_the_runs_own(tmp_path: Path, run
             return not shards.missing(run, folder)
 
         await until(lambda: complete(taker, tmp_path / "two"), "the text")
-        assert shards.read(run, tmp_path / "two") == (TEXTS[0], TEXTS[1])
+        assert texts(run, tmp_path / "two") == (TEXTS[0], TEXTS[1])
         shutil.rmtree(tmp_path / "one" / shards.FOLDER)
         await until(lambda: complete(third, tmp_path / "three"), "the text from the second")
 
@@ -95,7 +96,7 @@ async def test_who_gives_other_bytes_than_the_hash_says_is_passed_over_and_struc
             return not shards.missing(run, tmp_path / "two")
 
         await until(complete, "the text from who has it")
-        assert shards.read(run, tmp_path / "two") == (TEXTS[0], TEXTS[1])
+        assert texts(run, tmp_path / "two") == (TEXTS[0], TEXTS[1])
 
 
 class Compute:

@@ -74,7 +74,6 @@ LONG_MODULES = {
     "core/pipe/calls.py",
     "core/runtime/runtime.py",
     "core/swarm/hosting.py",
-    "core/training/trainer.py",
     "core/worker/compute/supervisor.py",
     "core/worker/worker.py",
 }
@@ -126,9 +125,6 @@ UNNAMED_ARGUMENTS = {
     "core/swarm/outlook.py",
     "core/swarm/placement.py",
     "core/swarm/replication.py",
-    "core/training/models/registry.py",
-    "core/training/models/transformer_dmoe.py",
-    "core/training/trainer.py",
     "core/worker/compute/supervisor.py",
     "core/worker/compute/yields.py",
     "core/worker/devices.py",

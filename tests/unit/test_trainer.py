@@ -22,8 +22,8 @@ from core.experts.directory import LOCAL, LocalDirectory
 from core.runtime.backend import all_experts
 from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import Runtime
-from core.training import datasets
-from core.training.predict import predict
+from core.training.asking import Piece, ask
+from core.training.data import digits as handwritten
 from core.training.trainer import Trainer
 from tests.bench.throughput import PlainLoop
 from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
@@ -68,6 +68,12 @@ class Setup:
                 await asyncio.sleep(0.01)
 
 
+async def read(setup: Setup, image: Tensor) -> Piece:
+    """What the network reads in a picture."""
+    [piece] = [piece async for piece in ask(setup.trainer, image)]
+    return piece
+
+
 def picture(digit: Tensor) -> Tensor:
     """A held-out digit as a user would hand it in: large, somewhere in a picture."""
     image = functional.interpolate(digit.view(1, 1, 8, 8), size=(120, 120))[0, 0]
@@ -85,11 +91,10 @@ async def test_digits_are_read_with_95_per_cent_and_pictures_of_them_nearly_so(s
         assert setup.trainer.lost == 0
         assert setup.runtime.passes < setup.runtime.calls / 1.5, "batches in flight were not joined"
 
-        held_out = datasets.digits().held_out
+        held_out = handwritten.read()[1]
         right = 0
         for x, label in zip(held_out.inputs[:60], held_out.labels[:60].tolist(), strict=True):
-            probabilities, _, _ = await predict(setup.trainer, picture(x))
-            right += int(probabilities.argmax()) == label
+            right += int((await read(setup, picture(x))).answer.probabilities.argmax()) == label
         assert right >= 51
 
 
@@ -118,9 +123,9 @@ async def test_training_stops_with_the_switch_and_prediction_does_not() -> None:
         setup.switch.off()
         step, end = setup.trainer.step, setup.runtime.last_kernel_end
         experts = [backend.version for backend in setup.backends.values()]
-        seen_picture = picture(datasets.digits().held_out.inputs[0])
+        seen_picture = picture(handwritten.read()[1].inputs[0])
         for _ in range(5):
-            probabilities, seen, answers = await predict(setup.trainer, seen_picture)
+            (probabilities, seen), answers, _ = await read(setup, seen_picture)
         assert setup.trainer.step == step
         assert [backend.version for backend in setup.backends.values()] == experts
         assert setup.runtime.last_kernel_end == end
@@ -142,7 +147,7 @@ async def test_training_stops_with_the_switch_and_prediction_does_not() -> None:
 async def test_an_empty_picture_is_refused() -> None:
     setup = Setup(digits())
     with pytest.raises(PictureError, match="empty"):
-        await predict(setup.trainer, torch.zeros(64, 64, dtype=torch.uint8))
+        await read(setup, torch.zeros(64, 64, dtype=torch.uint8))
 
 
 async def test_without_experts_training_waits_and_begins_when_they_come() -> None:
@@ -155,8 +160,8 @@ async def test_without_experts_training_waits_and_begins_when_they_come() -> Non
         for _ in range(20):
             await asyncio.sleep(0)
         with pytest.raises(ComputeError, match="no active expert"):
-            await predict(setup.trainer, picture(torch.ones(64)))
-        assert setup.trainer.in_flight == setup.trainer.lost == setup.trainer.step == 0
+            await read(setup, picture(torch.ones(64)))
+        assert setup.trainer.window.in_flight == setup.trainer.lost == setup.trainer.step == 0
         for uid in experts:
             setup.directory.add(uid)
         await setup.until(lambda: setup.trainer.step >= 5)
@@ -175,7 +180,7 @@ async def test_training_goes_on_without_the_experts_that_vanish() -> None:
         gradients = [setup.backends[uid].samples + setup.backends[uid].pending for uid in gone]
         await setup.until(lambda: setup.trainer.step >= step + 20)
         assert [setup.backends[uid].samples + setup.backends[uid].pending for uid in gone] == gradients
-        _, _, answers = await predict(setup.trainer, picture(datasets.digits().held_out.inputs[0]))
+        _, answers, _ = await read(setup, picture(handwritten.read()[1].inputs[0]))
     assert all(answer.uid.split(".")[2] == "0" for answer in answers)
 
 
@@ -207,7 +212,7 @@ async def test_a_run_goes_on_where_it_was() -> None:
 
 async def evaluated(setup: Setup) -> CurvePoint:
     """The state as it is: nothing is trained while the held-out part is read."""
-    inputs, labels = datasets.digits().held_out
+    inputs, labels = handwritten.read()[1]
     logits, _ = await setup.trainer.infer(inputs)
     loss = float(functional.cross_entropy(logits, labels))
     accuracy = float((logits.argmax(1) == labels).float().mean())
@@ -226,8 +231,9 @@ from core.experts.directory import LOCAL, LocalDirectory
 from core.runtime.backend import all_experts
 from core.runtime.runtime import Runtime
 from core.runtime.kernel_gate import Switch
-from core.training import datasets
-from core.training.generate import generate
+from core.training.asking import ask
+from core.training.data.stream import open_stream
+from core.training.tasks.text import Prompt
 from core.training.trainer import Trainer
 from tests.unit.text_run import text_run
 
@@ -236,7 +242,7 @@ async def main():
     manifest, switch = text_run({}) if sys.argv[1] == "text" else manifests.load("digits"), Switch()
     experts = {backend.uid: backend for backend in all_experts(manifest)}
     runtime = Runtime(experts, switch)
-    data = datasets.load(manifest, Path(sys.argv[2]))
+    data = open_stream(manifest, Path(sys.argv[2]))
     trainer = Trainer(manifest, {LOCAL: runtime}, LocalDirectory(experts), switch, data)
     switch.on()
     tasks = [asyncio.create_task(runtime.run()), asyncio.create_task(trainer.run())]
@@ -245,7 +251,7 @@ async def main():
             await asyncio.sleep(0.01)
     await trainer.evaluate()
     if sys.argv[1] == "text":
-        assert len([step async for step in generate(trainer, b"x", 2, 0.7, 1)]) == 2
+        assert len([step async for step in ask(trainer, Prompt(b"x", 2, 0.7, 1))]) == 2
     for task in tasks:
         task.cancel()
 

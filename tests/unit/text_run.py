@@ -17,7 +17,7 @@ from core.runtime.backend import all_experts
 from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import Runtime
 from core.store import shards
-from core.training import datasets
+from core.training.data.stream import open_stream
 from core.training.trainer import Trainer
 
 SMALL: dict[str, Any] = {"layers": 2, "grid": (2, 3), "width": 16, "hidden": 12, "heads": 2, "sequence": 16}
@@ -34,6 +34,12 @@ def text_run(model: dict[str, Any], **training: float) -> Manifest:
     )
 
 
+def texts(manifest: Manifest, folder: Path) -> tuple[bytes, bytes]:
+    """The text to train on and the text that is held out."""
+    train, held_out = shards.open_text(manifest, folder)
+    return train.read(0, len(train)), held_out.read(0, len(held_out))
+
+
 class Setup:
     """A text run as the compute process holds it."""
 
@@ -42,7 +48,7 @@ class Setup:
         self.switch = Switch()
         self.runtime = Runtime(self.backends, self.switch)
         self.directory = LocalDirectory(self.backends)
-        self.data = datasets.load(manifest, folder)
+        self.data = open_stream(manifest, folder)
         self.curve: list[CurvePoint] = []
         self.trainer = Trainer(
             manifest, {LOCAL: self.runtime}, self.directory, self.switch, self.data, on_evaluated=self.curve.append

@@ -9,9 +9,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from core.contracts.errors import ManifestError
+from core.contracts.kinds.declarations import Ends
 from core.contracts.manifest import Manifest
 from core.experts.gating import Gate
-from core.training.models.kind import Kind, Network
+from core.training.models.network import Network
 
 DEVIATION = 0.5
 """Of the first embeddings."""
@@ -30,7 +31,13 @@ class Attention(nn.Module):
     """Complex [sequence, width of a head / 2], of length 1."""
 
     def __init__(self, width: int, heads: int, sequence: int) -> None:
-        """Args: width, a multiple of twice the heads; heads; tokens at most."""
+        """Attention as PyTorch's layers begin.
+
+        Args:
+            width: of a token, a multiple of twice the heads.
+            heads: that attend.
+            sequence: tokens at most.
+        """
         super().__init__()
         self.heads = heads
         self.norm = nn.LayerNorm(width)
@@ -54,21 +61,21 @@ class Attention(nn.Module):
         return torch.view_as_real(pairs * self.turns[: x.shape[-2]]).flatten(-2)
 
 
-def _build(manifest: Manifest, inputs: int, classes: int) -> Network:
+def _build(manifest: Manifest, ends: Ends) -> Network:
     model = manifest.model
     if model.heads is None or model.sequence is None or model.width % (2 * model.heads):
         raise ManifestError(
             f"The run {manifest.run} cannot be built: a {model.kind} needs `sequence`, and `heads` whose double "
             "divides `width`."
         )
-    if inputs != model.sequence:
-        raise ManifestError(f"The data {manifest.data} come in samples of {inputs}, not of {model.sequence}.")
-    embedding = nn.Embedding(classes, model.width)
+    if ends.inputs != model.sequence:
+        raise ManifestError(f"The data {manifest.data} come in samples of {ends.inputs}, not of {model.sequence}.")
+    embedding = nn.Embedding(ends.classes, model.width)
     nn.init.normal_(embedding.weight, std=DEVIATION)
     attention = [Attention(model.width, model.heads, model.sequence) for _ in range(model.layers)]
-    last = nn.Sequential(nn.LayerNorm(model.width), nn.Linear(model.width, classes))
+    last = nn.Sequential(nn.LayerNorm(model.width), nn.Linear(model.width, ends.classes))
     segments = [nn.Sequential(embedding, attention[0]), *attention[1:], last]
     return Network(segments, [Gate(model.width, model.grid) for _ in range(model.layers)])
 
 
-KIND = Kind(_build)
+KIND = _build

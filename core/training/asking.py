@@ -1,38 +1,49 @@
-"""What the network reads in a picture, and who took part."""
+"""How the network answers a question, one pass after the other, and who took part in each."""
 
 import asyncio
+import time
+from collections.abc import AsyncGenerator
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
 from core.contracts.control import Answer
 from core.contracts.errors import ComputeError
 from core.experts.layer import Passed
-from core.training import datasets
 from core.training.trainer import Trainer
 
 PATIENCE_S, RETRY_S = 5.0, 0.25
 
 
-async def predict(trainer: Trainer, picture: Tensor) -> tuple[Tensor, Tensor, list[Answer]]:
-    """What the network reads in a picture, also while the switch is off.
+class Piece(NamedTuple):
+    """What one pass through the network gave."""
+
+    answer: Any
+    """As the run's task decodes it (`core.training.tasks`)."""
+    experts: list[Answer]
+    """Each expert's part, by layer, best first."""
+    ms: float
+
+
+async def ask(trainer: Trainer, question: Any) -> AsyncGenerator[Piece, None]:
+    """Answer a question, also while the switch is off; others get their turn between any two kernels.
 
     Args:
-        trainer: of a network that reads pictures.
-        picture: uint8 [height, width], 0 = paper, 255 = ink.
-
-    Returns:
-        Probabilities [classes], what the network saw [8, 8] (0 to 1), and each expert's part.
+        trainer: of the network that is asked.
+        question: of the type that the run's task takes.
 
     Raises:
-        PictureError: the picture holds no ink.
         ComputeError: no expert answered.
+        HearthError: the question cannot be answered, and why.
     """
-    seen = datasets.picture_to_input(picture)
-    logits, experts = await asked(trainer, seen.unsqueeze(0))
-    return logits[0].softmax(0), seen.view(datasets.SIDE, datasets.SIDE), experts
+    exchange = trainer.task.encode(question, trainer.ends)
+    while (inputs := exchange.inputs) is not None:
+        start = time.monotonic()
+        outputs, experts = await _asked(trainer, inputs)
+        yield Piece(exchange.decode(outputs), experts, (time.monotonic() - start) * 1000)
 
 
-async def asked(trainer: Trainer, inputs: Tensor) -> tuple[Tensor, list[Answer]]:
+async def _asked(trainer: Trainer, inputs: Tensor) -> tuple[Tensor, list[Answer]]:
     """The network's outputs for `inputs` [n, ...], and the experts' part in the last row.
 
     A peer that was late is not asked for a moment, and may be the only one with experts of a layer: that is waited for.

@@ -1,0 +1,117 @@
+"""A run's text in windows of the model's sequence: what is to be told is every byte's next one.
+
+However long the text, little of it is in memory: shards are read when a window of them is due. A pass over a text of
+many shards takes them in an order of its own, some at a time, and shuffles the windows of those.
+"""
+
+import itertools
+from bisect import bisect_right
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from core.contracts.errors import DataError, ManifestError
+from core.contracts.kinds.data import text as declared
+from core.contracts.manifest import Manifest
+from core.store import shards
+from core.store.shards import Text
+from core.training.data.stream import Part, Stream
+
+HELD_OUT_WINDOWS = 64
+"""Of the held-out text, evenly spaced: an evaluation must take a second, not ten."""
+TOGETHER = 10
+"""Shards whose windows are shuffled together: of 1 MB each, their order takes 42 MB."""
+
+
+class TextStream(Stream):
+    """Windows that start anywhere in the text, each once a pass."""
+
+    def __init__(self, manifest: Manifest, folder: Path | None, shuffle: int) -> None:
+        """Prepare the text.
+
+        Args:
+            manifest: the run's.
+            folder: the run's, where its shards are.
+            shuffle: added to the run's seed for the order.
+
+        Raises:
+            ManifestError: the model has no sequence, or the text is too short for one.
+            DataError: shards of the text are missing.
+        """
+        if folder is None:
+            raise DataError("A run's text is in the run's folder, and none was named.")
+        self._text, held_out = shards.open_text(manifest, folder)
+        ends = declared.KIND.ends(manifest.model)
+        self._window = window = ends.inputs + 1
+        if window == 1 or min(len(self._text), len(held_out)) < window + HELD_OUT_WINDOWS:
+            raise ManifestError(f"The run {manifest.run} has no sequence, or a text that is too short for it.")
+        every = (len(held_out) - window) // (HELD_OUT_WINDOWS - 1)
+        unseen = self._part(held_out, [every * number for number in range(HELD_OUT_WINDOWS)])
+        training = manifest.training
+        windows = len(self._text) - window + 1
+        super().__init__(declared.KIND.task, ends, unseen, training.batch, training.seed + shuffle, windows)
+        self._pass = _Pass(-1, [], [0])
+        self._group, self._order = (-1, -1), torch.empty(0, dtype=torch.int32)
+
+    def _part(self, text: Text, starts: Sequence[int]) -> Part:
+        """The windows that start there."""
+        data = bytearray().join(text.read(start, self._window) for start in starts)
+        windows = torch.frombuffer(data, dtype=torch.uint8).view(len(starts), self._window).long()
+        return Part(windows[:, :-1], windows[:, 1:])
+
+    def _batch(self, number: int, epoch: int, first: int) -> Part:
+        if epoch != self._pass.epoch:
+            self._pass = self._begin(epoch)
+        starts: list[int] = []
+        while len(starts) < self.batch:
+            group = bisect_right(self._pass.begins, first + len(starts)) - 1
+            place = first + len(starts) - self._pass.begins[group]
+            starts += self._starts(epoch, group, place, self.batch - len(starts))
+        return self._part(self._text, starts)
+
+    def _begin(self, epoch: int) -> "_Pass":
+        """Which windows are shuffled together, and in which order they come."""
+        bounds = [min(start, self.samples) for start in self._text.starts]
+        spans = list(itertools.pairwise(bounds))
+        if len(spans) > TOGETHER:
+            order = torch.randperm(len(spans), generator=self._random("shards", epoch)).tolist()
+            spans = [spans[number] for number in order]
+        groups = [spans[start : start + TOGETHER] for start in range(0, len(spans), TOGETHER)]
+        sizes = [sum(stop - start for start, stop in group) for group in groups]
+        return _Pass(epoch, groups, list(itertools.accumulate(sizes, initial=0)))
+
+    def _starts(self, epoch: int, group: int, place: int, most: int) -> list[int]:
+        """Where the next windows of a group start in the text; fewer than `most` at the group's end."""
+        spans = self._pass.groups[group]
+        if (epoch, group) != self._group:
+            seed = epoch if len(self._pass.groups) == 1 else epoch * len(self._pass.groups) + group
+            size = self._pass.begins[group + 1] - self._pass.begins[group]
+            self._order = _shuffled(size, self._random("epoch", seed))
+            self._group = epoch, group
+        ends = list(itertools.accumulate(stop - start for start, stop in spans))
+        found = []
+        for offset in self._order[place : place + most].tolist():
+            span = bisect_right(ends, offset)
+            found.append(spans[span][1] - (ends[span] - offset))
+        return found
+
+
+class _Pass(NamedTuple):
+    """One pass over the text."""
+
+    epoch: int
+    groups: list[list[tuple[int, int]]]
+    """The windows that are shuffled together: from which start in the text up to which."""
+    begins: list[int]
+    """How many windows come before each group, and how many there are."""
+
+
+def _shuffled(count: int, generator: torch.Generator) -> Tensor:
+    """The numbers below `count` in random order, in half the memory that int64 takes; the order is the same."""
+    return torch.randperm(count, generator=generator, dtype=torch.int32)
+
+
+STREAM = TextStream

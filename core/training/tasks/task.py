@@ -1,0 +1,79 @@
+"""What a run's model is asked and judged by: encode what people give, judge outputs, decode what people get.
+
+A task is one file of this package; its `TASK` is found by the file's name. What must be known of it without torch is
+the file of the same name in `core.contracts.kinds.tasks`.
+"""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, Generic, TypeVar
+
+from torch import Tensor
+from torch.nn import functional
+
+from core.contracts import by_name
+from core.contracts.kinds.declarations import Ends, TaskKind
+from core.training import tasks
+
+Q = TypeVar("Q")
+A = TypeVar("A")
+
+
+class Exchange(ABC, Generic[A]):
+    """One question and its answers, one for each pass through the network."""
+
+    inputs: Tensor | None
+    """What goes through the network next, [1, ...]; None: everything is answered."""
+
+    @abstractmethod
+    def decode(self, outputs: Tensor) -> A:
+        """What people get for the last inputs; then `inputs` are the next ones.
+
+        Args:
+            outputs: the head's, [1, ..., classes].
+        """
+
+
+class Task(ABC, Generic[Q, A]):
+    """What a model is for. The judge is that of classes: cross-entropy, and whether the best one is right."""
+
+    declared: ClassVar[TaskKind]
+
+    @abstractmethod
+    def encode(self, question: Q, ends: Ends) -> Exchange[A]:
+        """Begin to answer what somebody gave.
+
+        Args:
+            question: of the task's own type.
+            ends: what the network takes and gives.
+
+        Raises:
+            HearthError: it cannot be answered, and why.
+        """
+
+    def losses(self, outputs: Tensor, labels: Tensor) -> Tensor:
+        """Loss of each row [rows], nats; training sums those of the rows that an expert answered.
+
+        Args:
+            outputs: the head's, [batch, ..., classes].
+            labels: [batch, ...].
+        """
+        return functional.cross_entropy(outputs.flatten(0, -2), labels.flatten(), reduction="none")
+
+    def right(self, outputs: Tensor, labels: Tensor) -> Tensor:
+        """Whether each row is told rightly, bool [rows]; their share is the accuracy.
+
+        Args:
+            outputs: the head's, [batch, ..., classes].
+            labels: [batch, ...].
+        """
+        return outputs.argmax(-1).flatten() == labels.flatten()
+
+
+def task_of(name: str) -> Task[Q, A]:
+    """The task of that name.
+
+    Raises:
+        ManifestError: there is none.
+    """
+    task: Task[Q, A] = by_name.named(tasks, "TASK", name, "task")
+    return task
