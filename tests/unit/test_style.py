@@ -83,6 +83,7 @@ LONG_FUNCTIONS = {
     "core/cli.py: _parser",
     "core/worker/compute/supervisor.py: __init__",
     "core/worker/worker.py: __init__",
+    "core/worker/worker.py: status",
 }
 """Likewise."""
 UNNAMED_ARGUMENTS = {
