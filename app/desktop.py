@@ -19,6 +19,7 @@ from app.language import mark, speak, told, tr
 from app.notifications import Notifier
 from app.pages.contribution.contribution_page import ContributionPage
 from app.pages.experts.experts_page import ExpertsPage
+from app.pages.help_page import HelpPage
 from app.pages.home.home_page import HomePage
 from app.pages.log_page import LogPage
 from app.pages.model.model_page import ModelPage
@@ -137,6 +138,7 @@ class Desktop(QObject):
             ExpertsPage(self.client),
             self.settings_page,
             self.log_page,
+            HelpPage(),
             TrustPage(self.client),
         ]
         self.window = MainWindow(pages, self.actions)

@@ -243,6 +243,9 @@ QPlainTextEdit, QTextEdit {{
     background: {c.sunken}; color: {c.text}; border: 1px solid {c.border}; border-radius: {RADIUS_CONTROL}px;
     selection-background-color: {c.ember_fill}; selection-color: {c.on_fill};
 }}
+QTextBrowser[page="true"] {{
+    background: {c.surface}; border-color: {c.border}; border-radius: {RADIUS_CARD}px;
+}}
 QPlainTextEdit[readOnly="false"] {{ border-color: {c.line}; }}
 QTreeView[table="true"] {{ background: transparent; border: none; color: {c.text}; outline: none; }}
 QTreeView[table="true"]::item {{ padding: 5px 6px; border-bottom: 1px solid {c.border}; }}
@@ -256,6 +259,7 @@ QMenu::item {{ padding: 8px 40px 8px 14px; border-radius: {RADIUS_CONTROL}px; }}
 QMenu::item:selected {{ background: {c.ember_soft}; color: {c.text}; }}
 QMenu::item:disabled {{ color: {c.text3}; }}
 QMenu::separator {{ height: 1px; background: {c.border}; margin: 6px 8px; }}
+QAbstractScrollArea::corner {{ background: transparent; border: none; }}
 QScrollBar:vertical {{ background: transparent; width: 8px; margin: 2px 1px; }}
 QScrollBar:horizontal {{ background: transparent; height: 8px; margin: 1px 2px; }}
 QScrollBar::handle {{ background: {c.line}; border-radius: 3px; min-height: 28px; min-width: 28px; }}

@@ -16,6 +16,8 @@ from core.contracts.control import State
 
 WIDTH, RAIL_WIDTH = 212, 64
 CHIP_HEIGHT = 66
+LEAST_HEIGHT = 28
+"""Of a page's row, in a low window with large text."""
 COUNT_GAP = 12
 STATE_WORD: dict[State, str] = {
     "contributing": mark("Contributing"),
@@ -61,8 +63,7 @@ class PageButton(QAbstractButton):
         self.setAutoExclusive(True)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.setFixedHeight(theme().px(36))
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
 
     def sizeHint(self) -> QSize:
         bold = QFontMetrics(theme().font("head"))
@@ -72,7 +73,7 @@ class PageButton(QAbstractButton):
         )
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(theme().px(36), theme().px(36))
+        return QSize(theme().px(36), theme().px(LEAST_HEIGHT))
 
     def set_count(self, count: str, meaning: str) -> None:
         """Show a figure at the end of the row; `meaning` says it to those who do not see it."""

@@ -2359,6 +2359,18 @@
       <source>Restart the window for {label}</source>
       <translation>Fenster neu starten für {label}</translation>
     </message>
+    <message>
+      <source>Help</source>
+      <translation>Hilfe</translation>
+    </message>
+    <message>
+      <source>How Hearth works and what you can do with it.</source>
+      <translation>Wie Hearth funktioniert und was du damit tun kannst (auf Englisch).</translation>
+    </message>
+    <message>
+      <source>Contents</source>
+      <translation>Inhalt</translation>
+    </message>
   </context>
   <context>
     <name>settings</name>

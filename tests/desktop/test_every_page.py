@@ -58,7 +58,7 @@ from tests.desktop.test_widgets import misfits
 from tests.workers import agreed
 
 SMALL, USUAL = (880, 600), (1280, 800)
-PAGES = ("home", "model", "contribution", "network", "experts", "settings", "log", "trust")
+PAGES = ("home", "model", "contribution", "network", "experts", "settings", "log", "help", "trust")
 PLACES = (*PAGES, "text", "why", *(f"first run {step}" for step in range(1, 7)))
 DEADLINE_S = 30.0
 TEXT = 4.5
