@@ -97,7 +97,7 @@ class PeerCrawl(NodeSpiderCrawl):  # type: ignore[misc]
         if self._complete(bool(uncontacted), waiting):
             self._done.set_result(None)
             return
-        for contact in uncontacted[: max(0, self.alpha - waiting)]:
+        for contact in uncontacted[: max(0, self._side_by_side() - waiting)]:
             self.nearest.mark_contacted(contact)
             self._pending[contact.id] = now
             self._ask(contact, self.node).add_done_callback(partial(self._take, contact))
@@ -107,6 +107,10 @@ class PeerCrawl(NodeSpiderCrawl):  # type: ignore[misc]
             return True
         best = list(self.nearest)[: self._settled]
         return len(best) == self._settled and all(contact.id in self._answered for contact in best)
+
+    def _side_by_side(self) -> int:
+        """Calls that may be under way."""
+        return int(self.alpha)
 
     def _take(self, contact: Contact, future: "asyncio.Future[Answer | None]") -> None:
         self._pending.pop(contact.id, None)
@@ -139,6 +143,9 @@ class ValueCrawl(PeerCrawl, ValueSpiderCrawl):  # type: ignore[misc]
         if len(self.values) >= QUORUM or (not more and not self._pending):
             return True
         return bool(self.values) and not more and not waiting
+
+    def _side_by_side(self) -> int:
+        return min(int(self.alpha), QUORUM - len(self.values))  # no more than can still count
 
     def _keep(self, answer: Answer) -> None:
         if answer.found is not None:

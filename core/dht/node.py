@@ -19,7 +19,7 @@ from core.dht import store as state
 from core.dht.clock import NetworkClock
 from core.dht.crawl import REPLICAS, PeerCrawl, ValueCrawl
 from core.dht.protocol import DHTProtocol
-from core.dht.reading import candidates, leave_genuine, newest
+from core.dht.reading import Readings, candidates, leave_genuine, newest
 from core.dht.records import MAX_LIFE_S, SKEW_S, Record, Verdict, key_digest, make
 from core.dht.routing import Contact, K
 from core.dht.store import KEY_SUBKEYS, RecordStore
@@ -80,6 +80,7 @@ class DHTNode(Server):  # type: ignore[misc]
         self._sequence = 0
         self._own: dict[tuple[str, str], tuple[Record, float]] = {}
         self._responsible: dict[bytes, tuple[float, list[Contact]]] = {}
+        self._readings = Readings()
         self._bootstrap: list[PeerId] = []
         self._upkeep: asyncio.Task[None] | None = None
 
@@ -274,23 +275,41 @@ class DHTNode(Server):  # type: ignore[misc]
     # Reading
 
     async def get(self, key: str) -> dict[str, Record]:
-        """What is stored under a key: for each subkey the newest valid record; the dead are left out."""
-        return (await self.get_many([key]))[key]
+        """What is stored under a key: for each subkey the newest valid record; the dead are left out.
+
+        Who asks again at once is told what was read, unless something came for the key here meanwhile.
+        """
+        now = self.clock.now()
+        known = self._readings.lately(key, self._raws(key, now))
+        if known is None:
+            return (await self.get_many([key]))[key]
+        return {subkey: record for subkey, record in newest(known).items() if record.expires > now}
 
     async def get_many(self, keys: Iterable[str], buried: bool = False) -> dict[str, dict[str, Record]]:
-        """`get` for many keys at once, in a few calls a peer; `buried`: with the tombstones of those that have left."""
+        """`get` for many keys at once as of now, in a few calls a peer.
+
+        Args:
+            keys: what to read.
+            buried: with the tombstones of those that have left.
+        """
         names = list(dict.fromkeys(keys))
         now = self.clock.now()
+        kept = {name: self._raws(name, now) for name in names}
         crawls = []
         for name in names:
-            digest = key_digest(name)
-            local = [record.raw for record in self.storage.of(digest, now)] or None
-            node = Node(digest)
-            crawls.append(ValueCrawl(node, self._near(node), self.protocol.call_find_value, local).find())
+            node = Node(key_digest(name))
+            crawls.append(ValueCrawl(node, self._near(node), self.protocol.call_find_value, kept[name] or None).find())
         answers = await asyncio.gather(*crawls)
         read = [candidates(name, values, now) for name, values in zip(names, answers, strict=True)]
-        await leave_genuine(read)
+        # what is kept here was checked when it came
+        await leave_genuine(read, {raw for name in names for raw in (*kept[name], *self._readings.genuine(name))})
+        for name, found in zip(names, read, strict=True):
+            self._readings.add(name, kept[name], found)
         return {name: newest(found, buried) for name, found in zip(names, read, strict=True)}
+
+    def _raws(self, key: str, now: float) -> list[bytes]:
+        """The records under a key that are kept here."""
+        return [record.raw for record in self.storage.of(key_digest(key), now)]
 
     async def find_suffixes(self, prefix: str) -> dict[str, float]:
         """Active subkeys of a key and when they expire (unix s), unsigned: check the leaf before relying on one."""

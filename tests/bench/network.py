@@ -21,8 +21,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from core.contracts.expert_calls import Direction, ExpertReply, ExpertRequest
-from core.contracts.net import PeerAddress
+from core.contracts.expert_calls import METHODS, Direction, ExpertReply, ExpertRequest
+from core.contracts.net import PeerAddress, of_run
 from core.identity import Identity, PeerId
 from core.net.addresses import parse_address
 from core.net.rpc import RpcNode
@@ -30,7 +30,7 @@ from tests.bench import anchor, server
 from tests.bench.anchor import memory, milliseconds
 from tests.bench.machine import progress
 from tests.bench.network_peer import RUN, Empty
-from tests.workers import DIGITS_CALLS, HERE, ROOT, RunningWorker, hearth, worker
+from tests.workers import HERE, ROOT, RunningWorker, hearth, worker
 
 WIDTH = 64
 UID = "digits.0.1.3"
@@ -122,14 +122,14 @@ async def _nops(server: PeerAddress, calls: int, transfers: int) -> dict[str, An
 async def _experts(running: RunningWorker, uid: str, calls: int) -> dict[str, Any]:
     server = parse_address(hearth(running.folder, "address").stdout.strip())
     inputs = array("f", [0.5] * WIDTH).tobytes()
-    request = ExpertRequest((uid,), (1,), (WIDTH,))
+    request, run_id = ExpertRequest((uid,), (1,), (WIDTH,)), running.status().run_id
     async with RpcNode(Identity.generate(), listen=(HERE,)) as node:
         node.learn(server)
 
         async def call(direction: Direction, payload: bytes = inputs) -> None:
             reply, answer = await node.call(
                 PeerId(server.peer),
-                DIGITS_CALLS[direction],
+                of_run(METHODS[direction], run_id),
                 request,
                 ExpertReply,
                 payload,

@@ -19,12 +19,12 @@ from kademlia.utils import digest as stock_digest
 from core.contracts.dht import FindNode, FindValue, Found, Nodes, Ping, Pong, Store, Stored, Values
 from core.contracts.errors import RecordError
 from core.contracts.net import PeerAddress
-from core.dht import node
+from core.dht import node, reading
 from core.dht.clock import NetworkClock
 from core.dht.crawl import REPLICAS
 from core.dht.node import DHTNode
 from core.dht.reading import candidates
-from core.dht.records import SKEW_S, Record, Verdict, key_digest, make, node_id
+from core.dht.records import SKEW_S, Record, Verdict, genuine, key_digest, make, node_id
 from core.dht.routing import Contact
 from core.identity import Identity
 from core.net.rpc import Context, RpcNode
@@ -56,6 +56,37 @@ async def test_what_one_stores_another_finds(pair: list[Peer]) -> None:
     found = (await b.dht.get("key"))[""]
     assert (found.value, found.peer) == (b"value", a.id)
     assert await b.dht.get("nothing") == {}
+
+
+async def test_a_record_that_was_read_is_told_again_until_another_one_comes(
+    pair: list[Peer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = pair
+    assert await a.dht.store("key", b"old", 60)
+    assert (await b.dht.get("key"))[""].value == b"old"
+    served = a.rpc.metrics()["dht.find_value"].served
+    for _ in range(5):
+        assert (await b.dht.get("key"))[""].value == b"old"
+    assert a.rpc.metrics()["dht.find_value"].served == served, "it was asked for again"
+    assert await a.dht.store("key", b"new", 60)
+    assert (await b.dht.get("key"))[""].value == b"new"
+
+
+async def test_a_signature_is_checked_once(pair: list[Peer], monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[Record] = []
+
+    def count(record: Record) -> bool:
+        checked.append(record)
+        return genuine(record)
+
+    monkeypatch.setattr(reading, "genuine", count)
+    a, b = pair
+    b.dht.serving = False
+    await b.dht.protocol.call_ping(next(iter(b.dht.protocol.router)))
+    assert await a.dht.store("key", b"value", 60)
+    for _ in range(3):
+        assert (await b.dht.get_many(["key"]))["key"][""].value == b"value"
+    assert len(checked) <= 2, "once where it is kept, once where it is read"
 
 
 async def test_alone_a_peer_keeps_its_records_itself() -> None:
