@@ -292,10 +292,8 @@ class DHTNode(Server):  # type: ignore[misc]
             keys: what to read.
             buried: with the tombstones of those that have left.
         """
-        names = list(dict.fromkeys(keys))
-        now = self.clock.now()
+        names, now, crawls = list(dict.fromkeys(keys)), self.clock.now(), []
         kept = {name: self._raws(name, now) for name in names}
-        crawls = []
         for name in names:
             node = Node(key_digest(name))
             crawls.append(ValueCrawl(node, self._near(node), self.protocol.call_find_value, kept[name] or None).find())
