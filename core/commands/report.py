@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from core.commands import common
 from core.contracts.errors import DataFolderError
+from core.contracts.kinds import declarations
 from core.store.data_folder import data_path
 
 if TYPE_CHECKING:
@@ -29,12 +30,11 @@ def status(options: argparse.Namespace) -> None:
 
 def describe(status: "Status") -> str:
     """A status in words."""
-    unit, unseen = (
-        ("samples", "unseen samples") if status.asks == "picture" else ("bytes", "the next byte of unseen text")
-    )
+    task = declarations.task(status.task)
+    unit, unseen = task.unit, "the next byte of unseen text" if task.in_tokens else "unseen samples"
     accuracy = "not measured yet" if status.accuracy is None else f"{status.accuracy:.1%} on {unseen}"
     loss = "-" if status.loss is None else f"{status.loss:.3f}"
-    if status.loss is not None and status.asks == "text":
+    if status.loss is not None and task.in_tokens:
         loss += f" ({status.loss / math.log(2):.2f} bits a byte)"
     memory = ", ".join(f"{process.name} {process.memory_mb:.0f} MB" for process in status.processes)
     rows = {

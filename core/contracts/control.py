@@ -209,7 +209,8 @@ class RunStatus(msgspec.Struct, frozen=True):
     """Of the time that this PC computes a run gets its share of all weights."""
     phase: Literal["absent", "starting", "stopped", "training", "stopping", "leaving"]
     """Of its compute process."""
-    asks: Literal["picture", "text"]
+    task: Text
+    """What the run's model is for (`core.contracts.kinds.tasks`)."""
     step: Count
     samples: Count
     samples_per_s: float
@@ -265,8 +266,8 @@ class Status(msgspec.Struct, frozen=True):
     data_dir: str
     time: Time
     """Unix time of this status."""
-    asks: Literal["picture", "text"] = "picture"
-    """What people give the run's model."""
+    task: Text = "picture"
+    """What the model of the run shown is for (`core.contracts.kinds.tasks`)."""
     slowest_step_s: float | None = None
     """The longest that a batch of the last minute took, from its first layer to the trunk's step."""
     blocked_s: float | None = None

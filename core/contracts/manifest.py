@@ -141,11 +141,6 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
         return declarations.task(declarations.data_set(self.data).task)
 
     @property
-    def asks(self) -> Literal["picture", "text"]:
-        """What people give the model: a picture to read, or a text to go on with."""
-        return "picture" if self.model.sequence is None else "text"
-
-    @property
     def flops(self) -> int:
         """Floating-point operations of a forward pass for each row of a DMoE layer, such as a token: trunk, gates and
         the k experts that are asked. Training takes three times as many, and a fourth time for what is recomputed.

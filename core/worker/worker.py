@@ -315,7 +315,7 @@ class Worker:
             attention=attention,
             data_dir=str(self.folder),
             time=time.time(),
-            asks=self.manifest.asks,
+            task=self.manifest.task.name,
             why=self.policy.why(),
             cpu=decision.cpu,
             gpu=decision.gpu,
@@ -338,7 +338,7 @@ class Worker:
             title=self.manifest.title,
             weight=1,
             phase=compute.phase,
-            asks=self.manifest.asks,
+            task=self.manifest.task.name,
             step=progress.step,
             samples=progress.samples,
             samples_per_s=compute.samples_per_s,
@@ -385,7 +385,7 @@ class Worker:
             QuestionError: it continues text instead.
             PictureError, ComputeError: as `ComputeSupervisor.predict`.
         """
-        if self.manifest.asks != "picture":
+        if self.manifest.task.takes != "picture":
             raise QuestionError(
                 f"The run {self.manifest.run} ({self.manifest.title}) continues text: hearth generate 'The for "
                 "statement'. The run digits reads pictures: hearth worker --run digits."
@@ -399,7 +399,7 @@ class Worker:
             QuestionError: the run's model reads pictures instead.
             ComputeError: as `ComputeSupervisor.generate`.
         """
-        if self.manifest.asks != "text":
+        if self.manifest.task.takes != "text":
             raise QuestionError(
                 f"The run {self.manifest.run} ({self.manifest.title}) reads pictures: hearth predict FILE.png. "
                 "The run text continues text: hearth worker --run text."
@@ -539,8 +539,7 @@ class Worker:
         self.ledger.tick()
 
     def _worked(self, device: str, work: Work) -> None:
-        text = self.manifest.asks == "text"
-        samples, tokens = (0, work.samples) if text else (work.samples, 0)
+        samples, tokens = (0, work.samples) if self.manifest.task.in_tokens else (work.samples, 0)
         calls = work.calls, work.peer_calls, work.rows, work.passes
         self.ledger.add(self.manifest.run_id, device, Amounts(samples, tokens, *calls, work.seconds))
 

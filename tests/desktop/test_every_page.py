@@ -182,7 +182,7 @@ class Screen:
         window.resize(*size)
         window.why.close_sheet()
         asks = "text" if place == "text" else "picture"
-        if self.desktop._last is not None and self.desktop._last.asks != asks:
+        if self.desktop._last is not None and self.desktop._last.task != asks:
             self.say(text_status() if asks == "text" else make_status(**FIGURES))
         window.open_page({"text": "model", "why": "home"}.get(place, place))
         page: QWidget = window.current_page()

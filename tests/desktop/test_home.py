@@ -263,7 +263,7 @@ def test_without_a_worker_nothing_runs_and_no_rate_looks_new(home: tuple[MainWin
 
 def test_the_speed_on_a_text_is_told_in_bytes_as_todays_text_is(home: tuple[MainWindow, HomePage, Actions]) -> None:
     window, page, _ = home
-    window.update_status(make_status(run="text", asks="text", samples_per_s=1403.0))
+    window.update_status(make_status(run="text", task="text", samples_per_s=1403.0))
     speeds = [text for text in texts(page) if text.endswith("trained per second")]
     assert speeds == ["1.4 kB of text trained per second"]
 

@@ -637,7 +637,7 @@ def test_no_plane_runs_through_the_words(
 
     monkeypatch.setattr(view_module, "datetime", Clock)
     speak("de")  # longer words
-    feed.status, feed.peers, feed.layer_count = make_status(run="text", asks="text"), 141, 3
+    feed.status, feed.peers, feed.layer_count = make_status(run="text", task="text"), 141, 3
     for number in range(3):
         feed.layers.append(Layer())
         feed.layers[number].take(make_grid(number))

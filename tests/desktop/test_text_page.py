@@ -39,7 +39,7 @@ def text_status(**changes: object) -> wire.Status:
         for column in range(4)
     ]
     title = "Python's reference"
-    return make_status(**{"run": "text", "run_title": title, "asks": "text", "layers": 3, "experts": experts} | changes)
+    return make_status(**{"run": "text", "run_title": title, "task": "text", "layers": 3, "experts": experts} | changes)
 
 
 def answers(*hosts: str) -> list[wire.Answer]:

@@ -62,7 +62,7 @@ def test_it_ends_when_the_client_hangs_up(paused: RunningWorker) -> None:
 
 
 def test_what_cannot_be_asked_is_explained(paused: RunningWorker, tmp_path: Path) -> None:
-    assert paused.status().asks == "text"
+    assert paused.status().task == "text"
     with ControlClient(paused.folder) as client, pytest.raises(QuestionError, match="continues text: hearth generate"):
         client.call("predict", {"width": 1, "height": 1, "pixels": b"x"}, dict)
     for wrong in (["--length", "0"], ["--temperature", "-1"], ["--length", "1000000"]):
@@ -71,7 +71,7 @@ def test_what_cannot_be_asked_is_explained(paused: RunningWorker, tmp_path: Path
     start_paused(tmp_path)
     with worker(tmp_path) as digits:
         done = hearth(tmp_path, "generate", "x")
-        assert digits.status().asks == "picture"
+        assert digits.status().task == "picture"
     assert done.returncode == QuestionError.exit_code and "hearth worker --run text" in done.stderr
 
 

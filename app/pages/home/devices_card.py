@@ -18,6 +18,7 @@ from app.window.focus_ring import order_page
 from app.worker.client import WorkerClient
 from core.contracts.control import DeviceStatus, Snapshot, Status
 from core.contracts.errors import HearthError
+from core.contracts.kinds import declarations
 
 UNKNOWN = mark("Shown as soon as the worker answers.")
 MIB = 1 << 20
@@ -117,7 +118,7 @@ class DevicesCard(StaleCard):
         client.settings.connect(self._take_settings)
 
     def update_status(self, status: Status) -> None:
-        if status.asks == "text":  # a sample is a byte, as in Today beside it
+        if declarations.task(status.task).in_tokens:  # a sample is a byte, as in Today beside it
             words = tr("{size} of text trained per second", size=data_size(status.samples_per_s))
         else:
             words = tr("{rate} samples trained per second", rate=rate(status.samples_per_s))

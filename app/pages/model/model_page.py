@@ -6,6 +6,7 @@ from app.pages.model.text_demo import TextDemo
 from app.window.page import Page
 from app.worker.client import WorkerClient
 from core.contracts.control import CurvePoint, Status
+from core.contracts.kinds import declarations
 
 SUBTITLES = {
     "picture": mark("The model is still in training: its answers can be wrong."),
@@ -22,16 +23,17 @@ class ModelPage(Page):
         self._demos: dict[str, DigitsDemo | TextDemo] = {"picture": self.digits, "text": self.text}
         for demo in self._demos.values():
             self.body.addWidget(demo, 1)
-        self._asks = "picture"
+        self._takes = "picture"
         self.text.hide()
 
     def update_status(self, status: Status) -> None:
-        if status.asks != self._asks:
-            self._asks = status.asks
-            self.subtitle.setText(tr(SUBTITLES[status.asks]))
-            for asks, demo in self._demos.items():
-                demo.setVisible(asks == status.asks)
-        self._demos[self._asks].update_status(status)
+        takes = declarations.task(status.task).takes
+        if takes != self._takes:
+            self._takes = takes
+            self.subtitle.setText(tr(SUBTITLES[takes]))
+            for taken, demo in self._demos.items():
+                demo.setVisible(taken == takes)
+        self._demos[takes].update_status(status)
 
     def update_curve(self, points: list[CurvePoint]) -> None:
         self.text.update_curve(points)

@@ -60,7 +60,9 @@ class TaskKind(NamedTuple):
 
     name: str
     unit: str
-    """What is counted as samples and judged: "picture", "byte"."""
+    """What is counted and judged: "samples", "bytes"."""
+    in_tokens: bool
+    """Whether that are parts of a text; else whole samples."""
     takes: str
     """What people give: "picture", "text"."""
     gives: str

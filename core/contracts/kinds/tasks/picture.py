@@ -2,4 +2,4 @@
 
 from core.contracts.kinds.declarations import TaskKind
 
-KIND = TaskKind("picture", unit="picture", takes="picture", gives="classes")
+KIND = TaskKind("picture", unit="samples", in_tokens=False, takes="picture", gives="classes")

@@ -2,4 +2,4 @@
 
 from core.contracts.kinds.declarations import TaskKind
 
-KIND = TaskKind("text", unit="byte", takes="text", gives="text")
+KIND = TaskKind("text", unit="bytes", in_tokens=True, takes="text", gives="text")
