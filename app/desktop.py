@@ -39,6 +39,7 @@ from app.worker.supervisor import Supervisor
 from core import consent, logs
 from core.contracts.control import Bye, CurvePoint, LogLine, Snapshot, State, Status
 from core.contracts.errors import HearthError
+from core.contracts.notices import plain
 
 logger = logging.getLogger(__name__)
 
@@ -226,12 +227,13 @@ class Desktop(QObject):
         self._last = status
         if self.supervisor.report.phase is Phase.LEAVING:
             status = msgspec.structs.replace(
-                status, state="leaving", reason=tr(LEAVING), until=tr(LEAVING_ENDS), start_now=False
+                status, state="leaving", reason=(plain(tr(LEAVING)),), until=(plain(tr(LEAVING_ENDS)),), start_now=False
             )
         self._drop_lost_work(status.step)
         self.window.update_status(status)
-        self.tray.show_state(status.state, status.reason, Pausable.of(status))
-        self.notifier.trouble([*([status.reason] if status.state == "attention" else []), *status.attention])
+        self.tray.show_state(status.state, told(status.reason), Pausable.of(status))
+        reasons = [told(status.reason)] if status.state == "attention" else []
+        self.notifier.trouble([*reasons, *map(told, status.attention)])
 
     def _drop_lost_work(self, step: int) -> None:
         """Compute may have gone on from an older checkpoint: what the curve shows after that is gone."""

@@ -20,7 +20,7 @@ from PySide6.QtGui import QGuiApplication
 from core.contracts import words
 from core.contracts.notices import CONTEXT, PLAIN, Language, Notice
 
-WINDOW, SETTINGS, WORKER = "window", "settings", CONTEXT
+WINDOW, SETTINGS, RUNS, WORKER = "window", "settings", "runs", CONTEXT
 """Contexts: the app's own texts, those that settings are declared with, the worker's sentences."""
 LANGUAGES = ("en", "de")
 BRITISH = QLocale(QLocale.Language.English, QLocale.Country.UnitedKingdom)
@@ -243,6 +243,11 @@ def tr(text: str, n: int | None = None, /, about: str = "", **values: Any) -> st
 def tr_setting(text: str) -> str:
     """A text that a setting is declared with in `core.contracts.settings`."""
     return _of(SETTINGS, text, None, "", {})
+
+
+def tr_run(title: str) -> str:
+    """The title of a run; those that come with Hearth are translated."""
+    return _of(RUNS, title, None, "", {})
 
 
 def _of(context: str, text: str, n: int | None, about: str, values: dict[str, Any]) -> str:

@@ -1,13 +1,13 @@
-"""The command line. Imports are inside of the commands (`core.commands`), as `hearth pause` must not wait for what it
-does not need."""
+"""The command line. Only the module of the command that was given is imported (`core.commands`): `hearth pause` must
+not wait for what it does not need."""
 
 import argparse
+import importlib
 import os
 import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
-from core.commands import control, model, network, report, running
 from core.contracts.errors import HearthError
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
@@ -24,7 +24,8 @@ def main(arguments: list[str] | None = None) -> int:
         return compute()
     options = _parser().parse_args(arguments)
     try:
-        return int(options.command(options) or 0)
+        module, _, function = options.command.partition(".")
+        return int(getattr(importlib.import_module(f"core.commands.{module}"), function)(options) or 0)
     except HearthError as error:
         print(f"hearth: {error}", file=sys.stderr)
         return error.exit_code
@@ -43,7 +44,7 @@ def _parser() -> argparse.ArgumentParser:
         "5 data folder, 6 port in use, 7 protocol, 8 picture, 9 compute, 10 checkpoint, 11 identity, 12 network, "
         "13 peer unreachable, 14 peer too late, 15 peer refused, 16 peer failed, 17 record, 18 data, 19 question.",
     )
-    parser.set_defaults(command=running.app)
+    parser.set_defaults(command="running.app")
     common = _Parser(add_help=False)
     common.add_argument("--data-dir", type=Path, default=argparse.SUPPRESS, help="folder of all of Hearth's data")
     parser.add_argument("--data-dir", type=Path, default=None, help="folder of all of Hearth's data")
@@ -51,12 +52,12 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and end")
 
-    def add(name: str, command: Any, help: str) -> argparse.ArgumentParser:
+    def add(name: str, command: str, help: str) -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=help, description=help, parents=[common])
         sub.set_defaults(command=command)
         return sub
 
-    worker = add("worker", running.worker, "Run the worker alone, without the app.")
+    worker = add("worker", "running.worker", "Run the worker alone, without the app.")
     worker.add_argument("--run", help="name of the run to train, or path of its manifest (.json)")
     worker.add_argument("--listen", metavar="ADDR", help="join peers; address and port for them, such as 0.0.0.0:4401")
     worker.add_argument(
@@ -64,52 +65,52 @@ def _parser() -> argparse.ArgumentParser:
     )
     worker.add_argument("--role", metavar="ROLES", help="join peers as host,train,backbone or some of these")
     worker.add_argument("--join", action="store_true", help="join peers as the app does, unless the settings say no")
-    status = add("status", report.status, "Show what the worker does and why.")
+    status = add("status", "report.status", "Show what the worker does and why.")
     status.add_argument("--json", action="store_true", help="all figures as one JSON document")
-    why = add("why", report.why, "Show why this PC is or is not computing: every rule with its live value.")
+    why = add("why", "why.show", "Show why this PC is or is not computing: every rule with its live value.")
     why.add_argument("--json", action="store_true", help="the same as one JSON document")
-    devices = add("devices", report.devices, "Show the processor and graphics processors: on or off, use, heat, power.")
+    devices = add("devices", "devices.show", "Show the processor and graphics processors: on or off, use, heat, power.")
     devices.add_argument("--json", action="store_true", help="the same as one JSON document")
-    stats = add("stats", report.stats, "Show what this PC contributed: today, in 7 days, ever; by run and by device.")
+    stats = add("stats", "stats.show", "Show what this PC contributed: today, in 7 days, ever; by run and by device.")
     stats.add_argument("--json", action="store_true", help="the same as one JSON document")
-    benchmark = add("benchmark", report.benchmark, "Show how fast this PC is, as measured at the first start.")
+    benchmark = add("benchmark", "benchmark.show", "Show how fast this PC is, as measured at the first start.")
     benchmark.add_argument("--again", action="store_true", help="measure anew, as soon as this PC may compute")
     benchmark.add_argument("--json", action="store_true", help="the same as one JSON document")
-    pause = add("pause", control.pause, "Stop computing at once.")
+    pause = add("pause", "control.pause", "Stop computing at once.")
     how = pause.add_mutually_exclusive_group()
     how.add_argument("--for", dest="seconds", type=_pause_duration, metavar="TIME", help="such as 30s, 15m, 1h or 2d")
     how.add_argument("--gpu", action="store_true", help="only the graphics processors, until you resume")
     start = add(
-        "start", control.start, "Compute now, although you are here, it is not the time or other programs are busy."
+        "start", "control.start", "Compute now, although you are here, it is not the time or other programs are busy."
     )
     start.add_argument(
         "--for", dest="seconds", type=_start_duration, default=3600.0, metavar="TIME", help="such as 30m or 2h (1h)"
     )
-    add("resume", control.resume, "Go on after a pause.")
-    add("quit", control.quit, "Save and end the worker and the app.")
-    predict = add("predict", model.predict, "Ask the model which digit a PNG shows.")
+    add("resume", "control.resume", "Go on after a pause.")
+    add("quit", "control.quit", "Save and end the worker and the app.")
+    predict = add("predict", "model.predict", "Ask the model which digit a PNG shows.")
     predict.add_argument("file", type=Path, metavar="FILE.png")
     predict.add_argument("--json", action="store_true", help="the whole answer as one JSON document")
-    generate = add("generate", model.generate, "Let the model go on with a text.")
+    generate = add("generate", "model.generate", "Let the model go on with a text.")
     generate.add_argument("prompt", metavar="TEXT", help="how the text begins")
     generate.add_argument("--length", type=int, default=200, help="bytes to add (200)")
     generate.add_argument("--temperature", type=float, default=0.7, help="0 always takes the likeliest byte (0.7)")
     generate.add_argument("--seed", type=int, help="the same one gives the same text while the model stays as it is")
     generate.add_argument("--json", action="store_true", help="a JSON document a byte, with the experts that answered")
-    peers = add("peers", network.peers, "Show this peer, how it is reached, and those it is connected to.")
+    peers = add("peers", "network.peers", "Show this peer, how it is reached, and those it is connected to.")
     peers.add_argument("--json", action="store_true", help="all figures as one JSON document")
-    add("address", network.address, "Print what another PC needs to reach this one (--bootstrap).")
-    add("doctor", network.doctor, "Check what a peer needs: port, outside address, NAT, other peers, clock, disk.")
-    dht = add("dht", network.dht, "Look into the distributed hash table.")
+    add("address", "network.address", "Print what another PC needs to reach this one (--bootstrap).")
+    add("doctor", "network.doctor", "Check what a peer needs: port, outside address, NAT, other peers, clock, disk.")
+    dht = add("dht", "network.dht", "Look into the distributed hash table.")
     dht.add_argument("what", choices=["get", "stats"])
     dht.add_argument("key", nargs="?", help="for get: such as digits.0.1.3, or the prefix digits.0.1.")
-    identity = add("identity", network.identity, "Back up or restore the key that names this PC.")
+    identity = add("identity", "network.identity", "Back up or restore the key that names this PC.")
     identity.add_argument("what", choices=["show", "export", "import"])
     about = "Show the experts at work on all screens, or in another program's window."
     screensaver = commands.add_parser("screensaver", help=about, add_help=False, prefix_chars="\0")
     screensaver.add_argument("words", nargs="*")  # desktops call theirs in ways of their own: it reads them itself
-    screensaver.set_defaults(command=running.screensaver)
-    log = add("log", report.log, "Show the worker's log.")
+    screensaver.set_defaults(command="running.screensaver")
+    log = add("log", "report.log", "Show the worker's log.")
     log.add_argument("-n", dest="lines", type=int, default=50, help="how many lines (50)")
     log.add_argument("-f", "--follow", action="store_true", help="go on as lines are written; end with Ctrl+C")
     return parser

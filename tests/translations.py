@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
-from app.language import LANGUAGES, PLACEHOLDER, SENTENCES, SETTINGS, WINDOW, WORKER, Message, read
+from app.language import LANGUAGES, PLACEHOLDER, RUNS, SENTENCES, SETTINGS, WINDOW, WORKER, Message, read
 from core.contracts.notices import CODE
 from core.contracts.settings import Settings
 
@@ -21,12 +21,11 @@ ROOT = Path(__file__).parents[1]
 TOLD = (
     "app/system/single_instance.py", "app/system/start_at_login.py", "app/worker",
     "core/compute/generation.py", "core/pipe/worker_end.py", "core/compute/prediction.py", "core/compute/process.py",
-    "core/compute/session.py", "core/control/doctor.py", "core/control/why.py", "core/identity.py",
-    "core/key_file.py", "core/contracts/manifest.py", "core/net/nat.py", "core/policy/rule_input.py",
-    "core/policy/decide.py", "core/policy/protection_rules.py", "core/policy/rules.py", "core/contracts/schedule.py",
-    "core/policy/signals", "core/contracts/words.py", "core/contracts/settings.py", "core/store/settings_file.py",
+    "core/compute/session.py", "core/control/doctor.py", "core/identity.py",
+    "core/key_file.py", "core/contracts/manifest.py", "core/net/nat.py",     "core/contracts/schedule.py",
+    "core/policy/signals", "core/contracts/settings.py", "core/store/settings_file.py",
     "core/worker/compute/accelerator.py", "core/policy/limits/system_limits.py", "core/policy/limits/cgroups.py",
-    "core/worker/devices.py", "core/store/quota.py", "core/policy/limits/memory.py", "core/worker/policy.py",
+    "core/store/quota.py", "core/policy/limits/memory.py", "core/worker/policy.py",
     "core/worker/compute/questions.py", "core/worker/compute/supervisor.py", "core/policy/limits/windows_job.py",
     "core/worker/worker.py",
 )  # fmt: skip
@@ -67,7 +66,7 @@ def sources() -> dict[Message, bool]:
     found |= {Message(WORKER, code): plural for code, plural in _english().items()}
     runs = files("resources").joinpath("runs").iterdir()
     titles = sorted(json.loads(run.read_text(encoding="utf-8"))["title"] for run in runs)
-    return found | {Message(WORKER, text): False for text in (*WORDS, *titles)}
+    return found | {Message(RUNS, title): False for title in titles} | {Message(WORKER, text): False for text in WORDS}
 
 
 def codes() -> set[str]:

@@ -19,6 +19,7 @@ from core.contracts.errors import NotRunning
 from core.contracts.expert_calls import METHODS
 from core.contracts.ledger import Amounts
 from core.contracts.net import of_run
+from core.contracts.notices import Sentences
 from core.control.client import ControlClient
 
 T = TypeVar("T")
@@ -38,6 +39,11 @@ def hearth(folder: Path, *arguments: str, seconds: float = PATIENCE_S) -> subpro
     """Run one command line to its end."""
     command = [sys.executable, "-m", "core", *arguments, "--data-dir", str(folder)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=seconds, check=False)
+
+
+def codes(said: Sentences) -> list[str]:
+    """What is told, as codes."""
+    return [one.code for one in said]
 
 
 def wait_until(condition: Callable[[], Any], what: str, seconds: float = PATIENCE_S) -> Any:

@@ -156,8 +156,8 @@ class SpeedTest(Step):
             self._show_words(
                 tr(
                     "It is measured as soon as this PC may compute. {reason} {until}",
-                    reason=self._status.reason,
-                    until=self._status.until,
+                    reason=told(self._status.reason),
+                    until=told(self._status.until),
                 ),
                 0.1,
             )

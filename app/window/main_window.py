@@ -10,7 +10,7 @@ from app import formats
 from app import theme as look
 from app.actions import Actions
 from app.icons import Icon
-from app.language import tr
+from app.language import told, tr, tr_run
 from app.theme import theme
 from app.tray.tray_icons import app_icon
 from app.widgets.basics import ElidedLabel, Label, Panel, set_tone
@@ -57,7 +57,7 @@ class Footer(QWidget):
         set_tone(self._link, "text2" if connected else "bad")
 
     def update_status(self, status: Status) -> None:
-        self._run.setText(tr("Run: {title} ({run})", title=status.run_title, run=status.run))
+        self._run.setText(tr("Run: {title} ({run})", title=tr_run(status.run_title), run=status.run))
         p95 = status.yields.p95_ms
         measured = status.yields.count >= MIN_YIELDS and p95 is not None
         self._yields.setText(tr("Yields in {p95} ms (p95)", p95=formats.number(p95 or 0.0)) if measured else "")
@@ -246,7 +246,7 @@ class MainWindow(QWidget):
     def update_status(self, status: Status) -> None:
         """Hand a new status to every page, the sidebar and the footer."""
         self._state, self._status = status.state, status
-        self.sidebar.chip.set_state(status.state, status.reason)
+        self.sidebar.chip.set_state(status.state, told(status.reason))
         self.footer.update_status(status)
         self.why.update_status(status)
         hosted = len(status.experts)

@@ -10,13 +10,14 @@ from app import theme as look
 from app.actions import Actions
 from app.formats import number
 from app.icons import Icon, StateGlyph
-from app.language import told, tr
+from app.language import phrase, told, tr
 from app.theme import theme
 from app.widgets.basics import Divider, Label, Notice, Panel, set_tone
 from app.widgets.buttons import Button
 from app.window.focus_ring import FocusRing
 from app.window.sheet import Sheet
 from app.window.sidebar import STATE_WORD
+from core.contracts import notices as wire
 from core.contracts.control import RuleStatus, Status, YieldStatus
 from core.control.why import FEW, FINE, PROMISE_MS, UNKNOWN, Why, promise, uses_gpus, verdict, why
 
@@ -55,7 +56,7 @@ class RuleRow(Panel):
 
     def __init__(self) -> None:
         super().__init__("surface", "", look.RADIUS_CONTROL)
-        self._shown: tuple[RuleStatus, str, bool] | None = None
+        self._shown: tuple[RuleStatus, wire.Notice, bool] | None = None
         grid = QGridLayout(self)
         grid.setContentsMargins(look.M, 6, look.M, 6)
         grid.setHorizontalSpacing(look.M)
@@ -74,30 +75,31 @@ class RuleRow(Panel):
         grid.addWidget(self._until, 1, 2, 1, 3)
         self.setMinimumHeight(theme().px(32))
 
-    def show_rule(self, rule: RuleStatus, says: str, decides: bool) -> None:
+    def show_rule(self, rule: RuleStatus, says: wire.Notice, decides: bool) -> None:
         """Show a rule.
 
         Args:
-            says: its verdict, as `core.control.why.verdict` words it.
+            says: its verdict (`core.control.why.verdict`).
             decides: it is the one that decides.
         """
         if (rule, says, decides) == self._shown:
             return
         self._shown = (rule, says, decides)
-        stops = says not in MARKS
-        self._mark.set(*MARKS.get(says, ("close", "warn")))
+        stops = says.code not in MARKS
+        self._mark.set(*MARKS.get(says.code, ("close", "warn")))
         self._icon.set(ICONS.get(rule.rule, "info"), "text2")
-        self._title.setText(rule.title)
-        self._live.setText(rule.live)
-        self._wants.setText(rule.wants)
-        says = told(says)
-        end = f"{says[:1].upper()}{says[1:]}. {rule.until}".strip()
+        title, live, wants, until = told(rule.title), phrase(rule.live), phrase(rule.wants), told(rule.until)
+        self._title.setText(title)
+        self._live.setText(live)
+        self._wants.setText(wants)
+        word = told(says)
+        end = f"{word[:1].upper()}{word[1:]}. {until}".strip()
         self._until.setText(end if stops else "")
         self._until.setVisible(stops)
         self.fill = "warn_soft" if decides else "surface"
         set_tone(self._live, "text" if not rule.unknown else "text2")
-        self.setAccessibleName(f"{rule.title}: {says}")
-        self.setAccessibleDescription(f"{rule.live}. {rule.wants}. {rule.until}".strip())
+        self.setAccessibleName(f"{title}: {word}")
+        self.setAccessibleDescription(f"{live}. {wants}. {until}".strip())
         self.update()
 
     @property
@@ -290,8 +292,8 @@ class WhyPanel(Sheet):
         self._word.setText(tr(STATE_WORD[answer.state]))
         self.start.setVisible(answer.start_now)
         self.resume.setVisible(answer.state == "paused")
-        self._reason.setText(answer.reason)
-        self._until.setText(answer.until)
+        self._reason.setText(told(answer.reason))
+        self._until.setText(told(answer.until))
         self._until.setVisible(bool(answer.until))
         while len(self.rows) < len(answer.rules):
             row = RuleRow()
@@ -307,7 +309,7 @@ class WhyPanel(Sheet):
         self.dots.set_yields(answer.yields)
         if self._was not in (None, answer.state):
             QAccessible.updateAccessibility(
-                QAccessibleAnnouncementEvent(self, f"{tr(STATE_WORD[answer.state])}. {answer.reason}")
+                QAccessibleAnnouncementEvent(self, f"{tr(STATE_WORD[answer.state])}. {told(answer.reason)}")
             )
         self._was = answer.state
 
@@ -315,11 +317,11 @@ class WhyPanel(Sheet):
 def _summary(answer: Why) -> str:
     """ "1 of 11 rules stops the work. Rules are read from top to bottom."."""
     gpus = uses_gpus(answer.rules)
-    stopping = sum(verdict(rule, gpus) not in MARKS for rule in answer.rules)
+    stopping = sum(verdict(rule, gpus).code not in MARKS for rule in answer.rules)
     many = len(answer.rules)
     if not many:
         return tr("The worker told no rules.")
-    unknown = sum(verdict(rule, gpus) == UNKNOWN for rule in answer.rules)
+    unknown = sum(verdict(rule, gpus).code == UNKNOWN for rule in answer.rules)
     if stopping:
         first = tr("{some} of %Ln rule(s) stop something.", many, some=number(stopping))
         if stopping == 1:

@@ -19,7 +19,6 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtNetwork import QAbstractSocket, QHostAddress, QNetworkProxy, QTcpSocket
 from shiboken6 import isValid
 
-from app.language import told
 from core.contracts import control as wire
 from core.contracts import ledger
 from core.contracts.errors import HearthError, NotRunning, ProtocolError
@@ -332,7 +331,7 @@ class WorkerClient(QObject):
         self._hello_timer.stop()
         self._dialling, self.is_connected = False, True
         self._silence_timer.start()
-        self.connected.emit(msgspec.structs.replace(snapshot, status=_told(snapshot.status)))
+        self.connected.emit(msgspec.structs.replace(snapshot, status=snapshot.status))
 
     def _take_event(self, name: str, data: Any) -> None:
         if not self.is_connected:
@@ -344,7 +343,7 @@ class WorkerClient(QObject):
                 asked.each(data)
             return
         signal: Any = getattr(self, name)
-        signal.emit(_told(data) if isinstance(data, wire.Status) else data)
+        signal.emit(data)
 
     def _finish(self, number: int, raw: msgspec.Raw | None = None, error: HearthError | None = None) -> None:
         asked = self._asked.pop(number, None)
@@ -382,7 +381,7 @@ class WorkerClient(QObject):
                 "status",
                 None,
                 wire.Status,
-                lambda status: self.status.emit(_told(status)),
+                self.status.emit,
                 failed=lambda error: self._drop(hung),
                 deadline_s=DEADLINE_S,
             )
@@ -414,21 +413,3 @@ class WorkerClient(QObject):
 
 def _as_error(info: wire.ErrorInfo | None) -> HearthError | None:
     return None if info is None else info.error()
-
-
-def _told(status: wire.Status) -> wire.Status:
-    """A status whose sentences are in the window's language; errors and log lines stay as the worker wrote them."""
-    change = msgspec.structs.replace
-    rules = [
-        change(rule, title=told(rule.title), live=told(rule.live), wants=told(rule.wants), until=told(rule.until))
-        for rule in status.why
-    ]
-    return change(
-        status,
-        reason=told(status.reason),
-        until=told(status.until),
-        run_title=told(status.run_title),
-        attention=[told(sentence) for sentence in status.attention],
-        devices=[change(device, why=told(device.why)) for device in status.devices],
-        why=rules,
-    )

@@ -3,7 +3,13 @@
 import argparse
 import time
 
+import filelock
+
 from core.commands import common
+from core.contracts.control import LOCK_FILE, Status
+from core.contracts.notices import english
+from core.contracts.words import clock, duration
+from core.control.why import gpu_is_paused
 from core.store.data_folder import data_path
 
 
@@ -15,16 +21,11 @@ def pause(options: argparse.Namespace) -> None:
     if options.seconds is None:
         print("Paused until you resume.")
         return
-    from core.contracts.words import clock, duration
-
     now = time.time()
     print(f"Paused for {duration(options.seconds)}, until {clock(now + options.seconds, now)}.")
 
 
 def _pause_gpu(options: argparse.Namespace) -> None:
-    from core.contracts.control import Status
-    from core.control.why import gpu_is_paused
-
     with common.client(options) as client:
         client.call("pause_gpu", {}, dict)
         paused = gpu_is_paused(client.call("status", {}, Status).why)
@@ -32,36 +33,26 @@ def _pause_gpu(options: argparse.Namespace) -> None:
 
 
 def start(options: argparse.Namespace) -> None:
-    from core.contracts.control import Status
-    from core.contracts.words import clock, duration
-
     with common.client(options) as client:
         client.call("start_now", {"seconds": options.seconds}, dict)
         status = client.call("status", {}, Status)
     now = time.time()
     print(f"Started for {duration(options.seconds)}, until {clock(now + options.seconds, now)}.")
     if not (status.cpu or status.gpu):
-        print(f"It does not compute yet: {status.reason} {status.until}")
+        print(f"It does not compute yet: {english(status.reason)} {english(status.until)}")
 
 
 def resume(options: argparse.Namespace) -> None:
-    from core.contracts.control import Status
-    from core.control.why import gpu_is_paused
-
     with common.client(options) as client:
         before = client.call("status", {}, Status)
         client.call("resume", {}, dict)
         now = client.call("status", {}, Status)
     done = "Resumed." if before.state == "paused" or gpu_is_paused(before.why) else "It was not paused."
-    print(f"{done} Now {now.state}: {now.reason} {now.until}".rstrip())
+    print(f"{done} Now {now.state}: {english(now.reason)} {english(now.until)}".rstrip())
 
 
 def quit(options: argparse.Namespace) -> None:
     """Returns when the worker has gone, so that scripts can rely on it."""
-    import filelock
-
-    from core.contracts.control import LOCK_FILE
-
     with common.client(options) as client:
         client.call("quit", {}, dict)
     print("Saving and ending.", flush=True)

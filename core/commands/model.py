@@ -5,8 +5,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from PIL import Image, ImageChops, UnidentifiedImageError
+
 from core.commands import common
+from core.contracts.control import PICTURE_SIDE, Continued, GenerateParams, Prediction
 from core.contracts.errors import PictureError, QuestionError
+from core.logs import printable
 
 PICTURE_BYTES = 20 << 20
 """A larger file is no picture of a digit."""
@@ -14,26 +19,19 @@ PICTURE_PIXELS = 50_000_000
 
 
 def predict(options: argparse.Namespace) -> None:
-    from core.contracts.control import Prediction
-
     with common.client(options) as client:
         answer = client.call("predict", read_picture(options.file), Prediction, 40.0)
     if options.json:
         common.print_json(answer)
         return
     digit = max(range(len(answer.probabilities)), key=lambda index: answer.probabilities[index])
-    accuracy = "" if answer.accuracy is None else f", {answer.accuracy:.1%} right on unseen digits"
+    accuracy = "" if answer.accuracy is None else f", {answer.accuracy:.1%} correct on unseen digits"
     article = "an" if digit == 8 else "a"
     print(f"Looks like {article} {digit}, {answer.probabilities[digit]:.1%} sure (step {answer.step:,}{accuracy}).")
 
 
 def generate(options: argparse.Namespace) -> None:
     """The text goes to stdout as it comes, what is to be said about it to stderr."""
-    import msgspec
-
-    from core.contracts.control import Continued, GenerateParams
-    from core.logs import printable
-
     begun = False
 
     def show(piece: dict[str, Any]) -> None:
@@ -52,7 +50,7 @@ def generate(options: argparse.Namespace) -> None:
     with common.client(options) as client:
         done = client.call("generate", params, Continued, 40.0, show)
     print("" if options.json else "\n", end="", flush=True)
-    unseen = "" if done.bits is None else f", {done.bits:.2f} bits a byte on unseen text"
+    unseen = "" if done.bits is None else f", {done.bits:.2f} bits per byte on unseen text"
     about = f"{done.bytes} bytes in {done.seconds:.1f} s, step {done.step:,}{unseen}, --seed {done.seed}"
     print(msgspec.json.encode(done).decode() if options.json else about, file=None if options.json else sys.stderr)
 
@@ -63,10 +61,6 @@ def read_picture(path: Path) -> dict[str, Any]:
     Raises:
         PictureError: missing, too large, or no PNG.
     """
-    from PIL import Image, ImageChops, UnidentifiedImageError
-
-    from core.contracts.control import PICTURE_SIDE
-
     Image.MAX_IMAGE_PIXELS = None  # the limit below is told in a sentence, and holds before anything is unpacked
     try:
         if path.stat().st_size > PICTURE_BYTES:

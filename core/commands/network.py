@@ -4,16 +4,18 @@ import argparse
 import sys
 import time
 
+import msgspec
+
 from core.commands import common
+from core.contracts.control import DhtRecord, DhtStatus, Finding, NetworkParams, NetworkStatus
+from core.contracts.errors import SettingsError
+from core.contracts.words import counted, duration
+from core.identity import Identity, peer_text
+from core.logs import printable
 from core.store.data_folder import data_folder, data_path
 
 
 def peers(options: argparse.Namespace) -> None:
-    import msgspec
-
-    from core.contracts.control import NetworkParams, NetworkStatus
-    from core.contracts.words import duration
-
     with common.client(options) as client:
         status = client.call("network", {}, NetworkStatus)
         peers = list(status.peers)
@@ -36,16 +38,12 @@ def peers(options: argparse.Namespace) -> None:
 
 
 def address(options: argparse.Namespace) -> None:
-    from core.contracts.control import NetworkStatus
-
     with common.client(options) as client:
         print(client.call("network", {}, NetworkStatus).address)
 
 
 def doctor(options: argparse.Namespace) -> int:
     """Exit code 1 if something should be done."""
-    from core.contracts.control import Finding
-
     with common.client(options) as client:
         findings = client.call("doctor", {}, list[Finding])
     for finding in findings:
@@ -57,11 +55,6 @@ def doctor(options: argparse.Namespace) -> int:
 
 
 def dht(options: argparse.Namespace) -> None:
-    from core.contracts.control import DhtRecord, DhtStatus
-    from core.contracts.errors import SettingsError
-    from core.contracts.words import counted, duration
-    from core.logs import printable
-
     with common.client(options) as client:
         if options.what == "stats":
             stats = client.call("dht_stats", {}, DhtStatus)
@@ -87,8 +80,6 @@ def dht(options: argparse.Namespace) -> None:
 
 
 def identity(options: argparse.Namespace) -> None:
-    from core.identity import Identity, peer_text
-
     if options.what == "import":
         folder = data_folder(options.data_dir)
         print("Type the 24 recovery words and press Enter:", file=sys.stderr)

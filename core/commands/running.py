@@ -3,9 +3,11 @@
 import argparse
 import contextlib
 import os
+import runpy
 import sys
 from pathlib import Path
 
+from core import consent
 from core.contracts.errors import DataFolderError
 from core.store.data_folder import data_folder
 
@@ -35,8 +37,6 @@ def screensaver(options: argparse.Namespace) -> int:
 
 def _run(package: str, options: argparse.Namespace, words: list[str]) -> None:
     """The app is a program of its own that knows the core; the core does not know the app. It ends this process."""
-    import runpy
-
     folder = [] if options.data_dir is None else ["--data-dir", str(options.data_dir)]
     sys.argv = ["hearth", *folder, *words]
     runpy.run_module(package, run_name="__main__", alter_sys=True)
@@ -59,6 +59,7 @@ def _has_display() -> bool:
 
 
 def worker(options: argparse.Namespace) -> int:
+    from core.commands import terminal  # the app starts through this module as well, and needs none of these
     from core.control.start import run_worker
 
     network = None
@@ -68,13 +69,11 @@ def worker(options: argparse.Namespace) -> int:
         network = parse_options(options.listen, options.bootstrap, options.role)
     folder = data_folder(options.data_dir)
     _consent(folder)
-    return run_worker(folder, options.run, network, options.join)
+    return run_worker(folder, options.run, network, options.join, terminal.show)
 
 
 def _consent(folder: Path) -> None:
     """Who starts a worker here by hand agrees to what it does, and is told so once."""
-    from core import consent
-
     if consent.read(folder) is None:
         print(CONSENT, file=sys.stderr)
         with contextlib.suppress(DataFolderError):  # the worker itself tells that the disk is full

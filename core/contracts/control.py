@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from core.contracts.errors import ERRORS_BY_CODE, HearthError, RecordError
-from core.contracts.notices import Notice
+from core.contracts.notices import Notice, Sentences, notice
 
 PROTOCOL = 2
 ADDRESS_FILE = "worker.json"
@@ -140,16 +140,19 @@ class RuleStatus(msgspec.Struct, frozen=True):
     """One row of "Why am I (not) running?" (`core.policy.inputs.Verdict`)."""
 
     rule: Text
-    title: Text
-    live: Text
-    """Its live value."""
-    wants: Text
-    """What the settings ask for."""
+    live: Notice
+    """Its live value, as a phrase."""
+    wants: Notice
+    """What the settings ask for, as a phrase."""
     stops: list[Literal["cpu", "gpu", "network"]] = []
-    until: Text = ""
+    until: Sentences = ()
     until_time: Time | None = None
     unknown: bool = False
     """Nothing measures it."""
+
+    @property
+    def title(self) -> Notice:
+        return notice(f"{self.rule}.title")
 
 
 class DeviceStatus(msgspec.Struct, frozen=True):
@@ -161,8 +164,8 @@ class DeviceStatus(msgspec.Struct, frozen=True):
     kind: Literal["cpu", "gpu"]
     on: bool
     """It may compute now."""
-    why: str
-    """A sentence: why it may not; empty if it may."""
+    why: Sentences
+    """Why it may not; empty if it may."""
     load: float | None = None
     """Share of its time that Hearth uses, 0 to 1."""
     others: float | None = None
@@ -227,10 +230,10 @@ class Status(msgspec.Struct, frozen=True):
     version: Text
     protocol: int
     state: State
-    reason: Text
-    """A sentence: why this state."""
-    until: Text
-    """A sentence: what ends it."""
+    reason: Sentences
+    """Why this state."""
+    until: Sentences
+    """What ends it."""
     until_time: Time | None
     """Unix time at which it ends by itself, if it does."""
     run: Text
@@ -255,14 +258,14 @@ class Status(msgspec.Struct, frozen=True):
     idle_only: bool
     idle_s: float | None
     """Seconds since the last input; None if it cannot be measured."""
-    idle_source: str
+    idle_source: str | Notice
     """Where `idle_s` comes from, or why it is unknown."""
     yields: YieldStatus
     checkpoint_step: int | None
     checkpoint_time: Time | None
     """Unix time of the newest checkpoint."""
-    attention: Annotated[list[Text], msgspec.Meta(max_length=MOST_RULES)]
-    """Sentences about what is wrong and what to do; empty when all is well."""
+    attention: Annotated[list[Notice], msgspec.Meta(max_length=MOST_RULES)]
+    """What is wrong and what to do; empty when all is well."""
     data_dir: str
     time: Time
     """Unix time of this status."""

@@ -43,7 +43,7 @@ class Notice(msgspec.Struct, frozen=True):
 
     code: Annotated[str, msgspec.Meta(pattern=CODE, max_length=64)]
     args: Annotated[
-        "dict[Name, Item | Notice | Annotated[list[Text | Notice], msgspec.Meta(max_length=MOST_LISTED)]]",
+        "dict[Name, Item | Notice | Annotated[list[Item | Notice], msgspec.Meta(max_length=MOST_LISTED)]]",
         msgspec.Meta(max_length=MOST_ARGS),
     ] = {}
 

@@ -5,8 +5,9 @@ import contextlib
 import logging
 import signal
 import sys
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import filelock
 
@@ -14,7 +15,6 @@ from core import key_file, logs
 from core.contracts.control import LOCK_FILE
 from core.contracts.errors import AlreadyRunning, DataFolderError
 from core.control.server import ControlServer
-from core.control.terminal import show
 from core.worker.worker import Worker
 
 if TYPE_CHECKING:
@@ -43,27 +43,48 @@ def lock(folder: Path) -> filelock.BaseFileLock:
     return owner
 
 
-def run_worker(folder: Path, run: str | None, network: "NetworkOptions | None" = None, join: bool = False) -> int:
+Screen = Callable[[Worker], Coroutine[Any, Any, None]]
+"""Draws the worker's status on the terminal until cancelled."""
+
+
+def run_worker(
+    folder: Path,
+    run: str | None,
+    network: "NetworkOptions | None" = None,
+    join: bool = False,
+    screen: Screen | None = None,
+) -> int:
     """Serve the data folder until asked to quit.
 
-    Args: data folder, run, network and whether to join as the settings say: see `Worker`.
+    Args:
+        folder: the data folder.
+        run: as `Worker` takes it.
+        network: likewise.
+        join: join peers as the settings say, likewise.
+        screen: shows the status where there is a terminal; log lines are shown without.
 
     Raises:
         HearthError: it cannot start, and nothing was changed; or the folder has been removed.
     """
     with lock(folder):
-        terminal = sys.stdout is not None and sys.stdout.isatty()  # None: started with stdout closed
-        ring = logs.start(folder, terminal=sys.stdout is not None and not terminal)
+        if sys.stdout is None or not sys.stdout.isatty():  # None: started with stdout closed
+            screen = None
+        ring = logs.start(folder, terminal=sys.stdout is not None and screen is None)
         try:
             key_file.ensure(folder)  # at the first start, also of a worker that is alone as yet
         except DataFolderError as error:
             log.warning("%s", error)  # it can compute without; who joins others is told again, and ends
-        asyncio.run(_serve(folder, run, ring, terminal, network, join))
+        asyncio.run(_serve(folder, run, ring, network, join, screen))
     return 0
 
 
 async def _serve(
-    folder: Path, run: str | None, ring: logs.Ring, terminal: bool, network: "NetworkOptions | None", join: bool
+    folder: Path,
+    run: str | None,
+    ring: logs.Ring,
+    network: "NetworkOptions | None",
+    join: bool,
+    screen: Screen | None,
 ) -> None:
     worker = Worker(folder, run, ring, network, join)
     loop = asyncio.get_running_loop()
@@ -76,9 +97,9 @@ async def _serve(
         except NotImplementedError:  # Windows
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(worker.quit))
     async with worker.joined(), ControlServer(worker, folder, worker.settings.control_port):
-        screen = asyncio.create_task(show(worker), name="terminal") if terminal else None
+        drawing = None if screen is None else asyncio.create_task(screen(worker), name="terminal")
         await worker.run()
-        if screen:
-            screen.cancel()
+        if drawing is not None:
+            drawing.cancel()
             with contextlib.suppress(asyncio.CancelledError, OSError):  # OSError: the terminal is gone
-                await screen
+                await drawing

@@ -4,8 +4,8 @@ import dataclasses
 
 from core.contracts import schedule
 from core.contracts.control import State
+from core.contracts.notices import Notice, Sentences, notice
 from core.contracts.settings import Settings
-from core.contracts.words import clock, countdown, counted, duration, sentence
 from core.policy.hysteresis import Held, number
 from core.policy.inputs import Compute, Machine, Usage, Verdict, Wishes
 from core.policy.protection_rules import chosen_device, uses_gpus
@@ -21,8 +21,8 @@ class Decision:
     """State, reason, what ends it; what may be used, and how much of it."""
 
     state: State
-    reason: str
-    until: str
+    reason: Sentences
+    until: Sentences
     until_time: float | None
     """Unix time, to come, at which it ends by itself, if it does."""
     train: bool
@@ -31,6 +31,8 @@ class Decision:
     gpu: bool
     start_now: bool
     """It does not compute, but would after "Start now"; a pause is ended by Resume."""
+    started: bool
+    """"Start now" is in force."""
     network: bool
     """Peers may be called and served. Pausing leaves it on: others find what this PC keeps."""
     rules: tuple[Verdict, ...]
@@ -84,6 +86,7 @@ def decide(
         cpu=cpu,
         gpu=gpu,
         start_now=startable and not (cpu or gpu),
+        started=case.wishes.start_now_until is not None,
         network=network,
         rules=rules,
         cpu_share=(settings.cpu_share_idle if case.away else settings.cpu_share_in_use) / 100,
@@ -93,7 +96,7 @@ def decide(
     )
 
 
-Told = tuple[State, str, str, float | None]
+Told = tuple[State, Sentences, Sentences, float | None]
 
 
 def _stopped(verdict: Verdict, off: Verdict | None, compute: Compute, now: float) -> Told:
@@ -102,60 +105,53 @@ def _stopped(verdict: Verdict, off: Verdict | None, compute: Compute, now: float
         return "limited", off.reason, off.until, off.until_time
     if verdict.state not in ("waiting", "yielding"):
         return verdict.state, verdict.reason, verdict.until, verdict.until_time
-    cause = "You are back." if verdict.rule == "user" else verdict.reason
+    cause = (notice("user.back"),) if verdict.rule == "user" else verdict.reason
     if compute.phase in ("training", "stopping"):
-        return "yielding", f"{cause} Compute is stopping.", "Ends in a moment. No work is lost.", None
+        return "yielding", (*cause, notice("compute.stopping")), (notice("compute.stops_soon"),), None
     if compute.phase in ("stopped", "leaving") and not compute.answering:
         free = compute.memory_free_time
-        until = "Its memory is being freed." if free is None else f"Its memory is free in {countdown(free - now)}."
-        return "yielding", f"{cause} Compute has stopped; no work is lost.", f"{until} {verdict.until}", free
+        until = notice("compute.freeing") if free is None else notice("compute.free_at", at=free)
+        return "yielding", (*cause, notice("compute.stopped")), (until, *verdict.until), free
     return verdict.state, verdict.reason, verdict.until, verdict.until_time
 
 
 def _computing(case: Case, off: Verdict | None) -> Told:
-    compute, now = case.compute, case.now
+    compute, soon = case.compute, (notice("compute.ready_soon"),)
     if compute.failure is not None and compute.phase in ("absent", "starting"):
         retry = compute.retry_time
-        until = "It is being started again." if retry is None else f"Tries again in {countdown(retry - now)}."
-        return "attention", sentence(compute.failure), until, retry
+        until = notice("compute.restarting") if retry is None else notice("compute.retry", at=retry)
+        return "attention", (compute.failure,), (until,), retry
     if compute.phase != "training":
-        return "preparing", "The network is being loaded.", "Ready in a few seconds.", None
+        return "preparing", (notice("compute.loading"),), soon, None
     if compute.measuring:
-        return "preparing", "Measuring how fast this PC is.", "Ready in a few seconds.", None
+        return "preparing", (notice("compute.measuring"),), soon, None
     if not compute.reachable:
         if off is not None:
-            return "limited", f"{off.reason} No expert of this run is here.", off.until, off.until_time
-        reason = "No expert of this run can be reached yet. Training begins as soon as a peer that hosts some is found."
-        return "preparing", reason, "Goes on by itself; another PC must take part as a host.", None
+            return "limited", (*off.reason, notice("run.none_here")), off.until, off.until_time
+        return "preparing", (notice("run.unreachable"),), (notice("run.begins"),), None
     reason, until, moment = _contributing(case)
     if off is not None:
-        reason = f"{reason} It works without other peers: {off.reason[0].lower()}{off.reason[1:]}"
-    return "contributing", reason, until, moment
+        reason = (*reason, notice("run.without_peers"), *off.reason)
+    return "contributing", reason, (until,), moment
 
 
-def _contributing(case: Case) -> tuple[str, str, float | None]:
-    compute, settings, now = case.compute, case.settings, case.now
-    hosts = f"This PC is training {counted(compute.experts, 'expert')}."
-    if not compute.experts:
-        hosts = "This PC trains through the experts of other peers."
-        if not compute.trains:
-            hosts = "This PC waits for its share of the experts, which it gets within a minute."
+def _contributing(case: Case) -> tuple[Sentences, Notice, float | None]:
+    compute, settings, idle = case.compute, case.settings, number(case.signals.idle_s)
+    if compute.experts:
+        work = [notice("run.training", n=compute.experts)]
+    else:
+        work = [notice("run.through_peers" if compute.trains else "run.waits")]
     if case.wishes.gpu_paused and uses_gpus(case):
-        hosts += " You paused the GPU."
+        work.append(notice("gpu_choice.reason"))
     end = case.wishes.start_now_until
     if end is not None:
-        until = f"Goes on whatever you do until {clock(end, now)}, or until you press Pause."
-        return f"You pressed Start now. {hosts}", until, end
-    end = schedule.parse(settings.compute_hours).next_change(now)
-    at = "" if end is None else clock(end, now)
+        return (notice("choice.you_started"), *work), notice("choice.keeps_running", end=end), end
+    end = schedule.parse(settings.compute_hours).next_change(case.now)
     if not settings.idle_only:
-        return hosts, f"Goes on until {at}, or until you press Pause." if at else "Goes on until you press Pause.", end
-    idle = number(case.signals.idle_s)
+        until = notice("run.until_pause") if end is None else notice("run.until_pause_at", at=end)
+        return tuple(work), until, end
     if idle is None:
-        until = "Goes on until you press Pause, since your return cannot be noticed."
-        if at:
-            until = f"Goes on until {at}, or until you press Pause, since your return cannot be noticed."
-        return f"{case.idle_obstacle} You chose to compute anyway. {hosts}", until, end
-    otherwise = f", otherwise at {at}" if at else ""
-    away = f"You have been away for {duration(case.idle_s or idle)}."
-    return f"{away} {hosts}", f"Stops as soon as you use the mouse or keyboard{otherwise}.", end
+        until = notice("run.until_blind") if end is None else notice("run.until_blind_at", at=end)
+        return (*case.idle_obstacle, notice("user.chose_anyway"), *work), until, end
+    until = notice("run.until_input") if end is None else notice("run.until_input_at", at=end)
+    return (notice("user.away_for", idle=case.idle_s or idle), *work), until, end

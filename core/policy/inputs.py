@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from core.contracts.control import PAUSE_S, START_NOW_S, State
+from core.contracts.notices import Notice, Sentences
 
 Phase = Literal["absent", "starting", "training", "stopping", "stopped", "leaving"]
 """Of the compute process: none, not ready yet, at work, told to stop, alive without work, saving and ending."""
@@ -45,7 +46,7 @@ class Compute:
 
     phase: Phase = "absent"
     experts: int = 0
-    failure: str | None = None
+    failure: Notice | None = None
     """Why it ended unasked."""
     retry_time: float | None = None
     """Unix time of its next start."""
@@ -77,8 +78,8 @@ class Usage:
     disk_full: bool = False
     """What Hearth needs on the disk is more than the user allows, and nothing of it can go."""
     own_memory_bytes: int = 0
-    memory_bound: str = ""
-    """What the system itself does to bound it, as part of a sentence."""
+    memory_bound: Notice | None = None
+    """What the system itself does to bound it."""
     kwh_month: float = 0.0
     heat_stop_cpu: bool = False
     """Resting is not enough to keep the CPU's temperature or power: it has to stop."""
@@ -104,21 +105,20 @@ class Verdict:
     """What one rule says: a row of "Why am I (not) running?"."""
 
     rule: str
-    """Short name: "battery", "heat_cpu"."""
-    title: str
-    live: str
+    """Short name: "battery", "heat_cpu"; its title is the notice "battery.title"."""
+    live: Notice
     """Its live value as a phrase: "On mains, 80% charged"."""
-    wants: str
-    """What the settings ask for: "Stops on battery"."""
+    wants: Notice
+    """What the settings ask for, as a phrase: "Stops on battery"."""
     stops: frozenset[Resource] = frozenset()
     """Empty: all is well with it."""
-    until: str = ""
-    """A sentence: what ends it, if it stops something."""
+    until: Sentences = ()
+    """What ends it, if it stops something."""
     until_time: float | None = None
     """Unix time at which it ends by itself, if it does."""
     unknown: bool = False
     """Its reading is unknown."""
     state: State = "limited"
     """What the PC is in, if this rule decides."""
-    reason: str = ""
-    """A sentence: why, if it stops something."""
+    reason: Sentences = ()
+    """Why, if it stops something."""

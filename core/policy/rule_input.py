@@ -3,8 +3,8 @@
 import dataclasses
 
 from core.contracts import schedule
+from core.contracts.notices import Notice, Sentences, notice, plain
 from core.contracts.settings import Settings
-from core.contracts.words import clock, countdown, listed, sentence
 from core.policy.hysteresis import Held, counts, names, number, running
 from core.policy.inputs import Compute, Machine, Resource, Usage, Verdict, Wishes
 from core.policy.signals.reading import Reading, Signals
@@ -40,13 +40,12 @@ class Case:
         return idle if seen is None else min(idle, seen)
 
     @property
-    def idle_obstacle(self) -> str:
-        """Sentences: why nobody can tell how long the user has been away."""
-        reading, words = self.signals.idle_s, "It cannot be measured how long you have been away."
-        if reading.value is not None or not reading.source:
-            return words
-        said = sentence(reading.source)
-        return said if "cannot be measured" in said else f"{words} {said}"
+    def idle_obstacle(self) -> Sentences:
+        """Why nobody can tell how long the user has been away."""
+        source, unmeasured = self.signals.idle_s.source, notice("user.unmeasured")
+        if not isinstance(source, Notice):
+            return (unmeasured,)
+        return (source,) if "what" in source.args else (unmeasured, source)  # some name it themselves
 
     @property
     def nobody(self) -> bool:
@@ -70,52 +69,63 @@ class Case:
     def stops(self, name: str) -> bool:
         return counts(name, self.signals, self.settings, self.held)
 
-    def gone(self, name: str, end: str) -> tuple[str, float | None]:
+    def gone(self, name: str, end: Notice) -> tuple[Sentences, float | None]:
         """What ends a condition: `end`, or a countdown if it is already gone."""
         moment = self.held.ends(name)
         if moment is None or moment <= self.now:
-            return end, None
-        return f"Goes on in {countdown(moment - self.now)} if it stays so.", moment
+            return (end,), None
+        return (notice("rule.again", at=moment),), moment
 
 
-def value_words(reading: Reading[object], words: str | None) -> tuple[str, bool]:
-    """A live value in words, and whether it is unknown: then the words of its source."""
-    return (reading.source.removesuffix(".") or "Unknown", True) if words is None else (words, False)
+def live_value(reading: Reading[object], live: Notice | None) -> tuple[Notice, bool]:
+    """A live value, and whether it is unknown: then what its source says instead."""
+    if live is not None:
+        return live, False
+    return reading.source if isinstance(reading.source, Notice) else notice("rule.unknown"), True
 
 
-def hours_rule(case: Case, rule: str, title: str, text: str, stops: frozenset[Resource], what: str) -> Verdict:
+def hours_rule(case: Case, rule: str, text: str, stops: frozenset[Resource]) -> Verdict:
+    """Times of the week outside of which something stops.
+
+    Args:
+        rule: its name.
+        text: the times, as `core.contracts.schedule` reads them.
+        stops: what stops.
+    """
     table = schedule.parse(text)
     on, change = table.on(case.now), table.next_change(case.now)
-    at = "" if change is None else clock(change, case.now)
-    live = "Any time"
-    if not table.always:
-        live = (f"On until {at}" if at else "On") if on else (f"Off until {at}" if at else "Off")
-    row = Verdict(rule, title, live, text or "Any time", until_time=None)
+    live = notice("hours.on" if on else "hours.off")
+    if table.always:
+        live = notice("hours.any")
+    elif change is not None:
+        live = notice("hours.on_until" if on else "hours.off_until", at=change)
+    row = Verdict(rule, live, plain(text) if text else notice("hours.any"))
     if on:
         return row
-    reason, until = (
-        f"It is not one of the times that you chose for {what}.",
-        f"Starts at {at}." if at else ("Starts when you choose other times in Settings."),
-    )
-    return dataclasses.replace(row, stops=stops, reason=reason, until=until, until_time=change)
+    until = notice("hours.never") if change is None else notice("hours.starts_at", at=change)
+    reason = notice(f"{rule}.outside")
+    return dataclasses.replace(row, stops=stops, reason=(reason,), until=(until,), until_time=change)
 
 
-def programs_rule(case: Case, rule: str, title: str, chosen: tuple[str, ...], stops: frozenset[Resource]) -> Verdict:
+def programs_rule(case: Case, rule: str, chosen: tuple[str, ...], stops: frozenset[Resource]) -> Verdict:
+    """Programs while which something stops.
+
+    Args:
+        rule: its name.
+        chosen: the programs, as the user wrote them.
+        stops: what stops.
+    """
     runs = running(case.signals, chosen)
-    live, unknown = "None chosen", False
+    live, unknown = notice("programs.none_chosen"), False
     if chosen:
-        known = None if case.signals.programs.value is None else f"{runs} runs" if runs else "None of them runs"
-        live, unknown = value_words(case.signals.programs, known)
-    named = listed(list(names(chosen).values()))
-    wants = f"Stops for {named}" if stops is COMPUTE else f"The GPU stops for {named}"
-    row = Verdict(rule, title, live, wants if chosen else "Stops for programs that you choose", unknown=unknown)
+        known = notice("programs.runs", program=runs) if runs else notice("programs.none_runs")
+        live, unknown = live_value(case.signals.programs, None if case.signals.programs.value is None else known)
+    named = list(names(chosen).values())
+    wants = notice(f"{rule}.wants", names=named) if chosen else notice("programs.wants_none")
+    row = Verdict(rule, live, wants, unknown=unknown)
     if not chosen or not case.stops(rule):
         return row
-    whole = "this PC" if stops is COMPUTE else "the GPU"
-    reason = (
-        f"{runs} runs, which is to have {whole} to itself."
-        if runs
-        else (f"A program that is to have {whole} to itself ran a moment ago.")
-    )
-    until, moment = case.gone(rule, f"Goes on when {runs} has ended.")
-    return dataclasses.replace(row, stops=stops, until=until, until_time=moment, state="yielding", reason=reason)
+    reason = notice(f"{rule}.reason", program=runs) if runs else notice(f"{rule}.gone")
+    end = notice("programs.until", program=runs) if runs else notice("programs.until_known")
+    until, moment = case.gone(rule, end)
+    return dataclasses.replace(row, stops=stops, until=until, until_time=moment, state="yielding", reason=(reason,))

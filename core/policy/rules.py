@@ -7,11 +7,11 @@ thermometer or a known kind of network is the usual case. Such a rule says that 
 import dataclasses
 from collections.abc import Callable
 
-from core.contracts.words import clock, countdown, duration
+from core.contracts.notices import notice
 from core.policy import protection_rules as limits
 from core.policy.hysteresis import number
 from core.policy.inputs import Verdict
-from core.policy.rule_input import COMPUTE, GPU, Case, hours_rule, programs_rule, value_words
+from core.policy.rule_input import COMPUTE, GPU, Case, hours_rule, live_value, programs_rule
 from core.policy.signals.reading import UNKNOWN, Reading
 
 LIFTED = frozenset({"user", "hours", "cpu_busy"})
@@ -21,148 +21,128 @@ and the clock; not what protects the PC (battery, heat, memory, disk), costs mon
 
 
 def choice(case: Case) -> Verdict:
-    wishes, now = case.wishes, case.now
-    row = Verdict("choice", "Your choice", "Not paused", "Pause and Start now go before all else")
+    wishes = case.wishes
+    row = Verdict("choice", notice("choice.none"), notice("choice.wants"))
+    stop = dataclasses.replace(row, stops=COMPUTE, state="paused")
     if wishes.quitting:
-        reason, until = "Hearth is quitting and saves its work.", "Ends when the checkpoint is saved."
-        return dataclasses.replace(row, live="Quitting", stops=COMPUTE, until=until, state="leaving", reason=reason)
+        live, reason, until = notice("choice.quitting"), notice("choice.saves"), notice("choice.saved")
+        return dataclasses.replace(stop, live=live, reason=(reason,), until=(until,), state="leaving")
+    if wishes.paused and wishes.paused_until is None:
+        live, reason, until = notice("choice.paused"), notice("choice.you_paused"), notice("choice.resume")
+        return dataclasses.replace(stop, live=live, reason=(reason,), until=(until,))
     if wishes.paused:
         end = wishes.paused_until
-        at = "" if end is None else f" until {clock(end, now)}"
-        until = (
-            "Resumes when you press Resume."
-            if end is None
-            else (f"Resumes at {clock(end, now)}, or when you press Resume.")
-        )
-        return dataclasses.replace(
-            row,
-            live=f"Paused{at}",
-            stops=COMPUTE,
-            until=until,
-            until_time=end,
-            state="paused",
-            reason=f"You paused it{at}.",
-        )
+        live, reason = notice("choice.paused_until", end=end), notice("choice.you_paused_until", end=end)
+        until = notice("choice.resume_at", end=end)
+        return dataclasses.replace(stop, live=live, reason=(reason,), until=(until,), until_time=end)
     if wishes.start_now_until is not None:
-        return dataclasses.replace(row, live=f"Start now, until {clock(wishes.start_now_until, now)}")
+        return dataclasses.replace(row, live=notice("choice.start_now", end=wishes.start_now_until))
     return row
 
 
 def role(case: Case) -> Verdict:
-    row = Verdict("role", "Role", "Computes", "Backbone peers do not compute")
+    row = Verdict("role", notice("role.computes"), notice("role.wants"))
     if case.machine.computes:
         return row
-    return dataclasses.replace(
-        row,
-        live="Backbone peer",
-        stops=COMPUTE,
-        until="Goes on until you quit.",
-        state="contributing",
-        reason="This PC is a backbone peer: it keeps the network together and does not compute.",
-    )
+    reason, until = notice("role.keeps"), notice("role.until")
+    live = notice("role.backbone")
+    return dataclasses.replace(row, live=live, stops=COMPUTE, until=(until,), state="contributing", reason=(reason,))
 
 
 def battery(case: Case) -> Verdict:
     power, settings = case.signals.power.value, case.settings
-    words = None
+    charge = None if power is None else number(Reading(power.charge, ""), 0, 1)
+    live = None
     if power is not None:
-        charge = number(Reading(power.charge, ""), 0, 1)
-        left = "" if charge is None else f", {charge:.0%} charged" if power.mains else f", {charge:.0%} left"
-        words = f"On mains{left}" if power.mains else f"On battery{left}"
-    live, unknown = value_words(case.signals.power, words)
-    limit = settings.battery_percent
-    wants = f"Stops on battery below {limit}%" if settings.on_battery else "Stops on battery"
-    row = Verdict("battery", "Power", live, wants, unknown=unknown)
+        live = notice("battery.mains" if power.mains else "battery.on")
+        if charge is not None:
+            live = notice("battery.mains_charge" if power.mains else "battery.on_charge", charge=charge)
+    live, unknown = live_value(case.signals.power, live)
+    below = notice("battery.wants_below", limit=settings.battery_percent / 100)
+    row = Verdict("battery", live, below if settings.on_battery else notice("battery.wants"), unknown=unknown)
     if not case.stops("battery"):
         return row
-    end = "Continues when you plug it in."
-    until, moment = case.gone("battery", end)
-    reason = (
-        f"This PC is on battery{live.removeprefix('On battery')}."
-        if power and not power.mains
-        else ("This PC was on battery a moment ago.")
-    )
-    return dataclasses.replace(row, stops=COMPUTE, until=until, until_time=moment, reason=reason)
+    until, moment = case.gone("battery", notice("battery.until"))
+    if power is None or power.mains:
+        reason = notice("battery.gone")
+    else:
+        reason = notice("battery.reason") if charge is None else notice("battery.reason_charge", charge=charge)
+    return dataclasses.replace(row, stops=COMPUTE, until=until, until_time=moment, reason=(reason,))
 
 
 def user(case: Case) -> Verdict:
-    idle, settings, now = case.idle_s, case.settings, case.now
-    known = number(case.signals.idle_s) is not None
-    locked = ", locked" if case.signals.locked.value else ""
-    live = case.idle_obstacle.removesuffix(".") if idle is None else f"{duration(idle)} since the last input{locked}"
-    wants = f"Needs {duration(settings.idle_threshold_s)}" if settings.idle_only else "Runs also while you are here"
+    idle, settings = case.idle_s, case.settings
+    live, unknown = live_value(case.signals.idle_s, None)
+    if idle is not None:
+        live = notice("user.idle_locked" if case.signals.locked.value else "user.idle", idle=idle)
+    wants = notice("user.wants", threshold=settings.idle_threshold_s) if settings.idle_only else notice("user.always")
     if settings.idle_only and idle is None and settings.idle_unknown == "run":
-        wants = "Computes anyway where it is unknown"
-    row = Verdict("user", "You are away", live, wants, unknown=not known)
-    if not settings.idle_only:
-        if not case.nobody:
-            return row
-        wants = "Runs as while you are away"
-        return dataclasses.replace(row, live="There is no desktop where you could be", wants=wants, unknown=False)
+        wants = notice("user.anyway")
+    row = Verdict("user", live, wants, unknown=unknown and number(case.signals.idle_s) is None)
+    if not settings.idle_only and case.nobody:
+        return Verdict("user", notice("user.nobody"), notice("user.as_away"))
     stop = dataclasses.replace(row, stops=COMPUTE, state="waiting")
+    if not settings.idle_only or (idle is None and settings.idle_unknown == "run"):
+        return row
+    if idle is None and case.signals.idle_s.source == UNKNOWN.source:  # the first answer is on its way
+        reason, until = notice("user.measuring"), notice("user.known_soon")
+        return dataclasses.replace(stop, state="preparing", reason=(reason,), until=(until,))
     if idle is None:
-        if settings.idle_unknown == "run":
-            return row
-        if case.signals.idle_s.source == UNKNOWN.source:  # the first answer is on its way
-            reason, until = "It is being measured how long you have been away.", "Known in a moment."
-            return dataclasses.replace(stop, state="preparing", reason=reason, until=until)
-        remedy = "Computes when you choose “Compute anyway” in Settings, or press Start now."
-        return dataclasses.replace(stop, state="attention", reason=case.idle_obstacle, until=remedy)
+        remedy = notice("user.remedy")
+        return dataclasses.replace(stop, state="attention", reason=case.idle_obstacle, until=(remedy,))
     if idle < settings.idle_threshold_s:
-        start = now + settings.idle_threshold_s - idle
-        reason, until = (
-            f"You used this PC {duration(idle)} ago.",
-            f"Starts in {countdown(start - now)} if you stay away.",
-        )
-        return dataclasses.replace(stop, reason=reason, until=until, until_time=start)
+        start = case.now + settings.idle_threshold_s - idle
+        reason, until = notice("user.used", idle=idle), notice("user.until", start=start)
+        return dataclasses.replace(stop, reason=(reason,), until=(until,), until_time=start)
     if case.stops("idle_unknown") and settings.idle_unknown == "wait":
-        until, moment = case.gone("idle_unknown", "Starts as soon as it is known for some seconds.")
-        reason = "A moment ago it could not be measured how long you have been away."
-        return dataclasses.replace(stop, reason=reason, until=until, until_time=moment)
+        ends, moment = case.gone("idle_unknown", notice("user.known"))
+        return dataclasses.replace(stop, reason=(notice("user.lost"),), until=ends, until_time=moment)
     return row
 
 
 def hours(case: Case) -> Verdict:
-    return hours_rule(case, "hours", "Schedule", case.settings.compute_hours, COMPUTE, "computing")
+    return hours_rule(case, "hours", case.settings.compute_hours, COMPUTE)
 
 
 def programs(case: Case) -> Verdict:
-    return programs_rule(case, "programs", "Exclusive programs", case.settings.exclusive_programs, COMPUTE)
+    return programs_rule(case, "programs", case.settings.exclusive_programs, COMPUTE)
 
 
 def game(case: Case) -> Verdict:
     settings, front = case.settings, case.signals.front.value
-    kinds = {"fullscreen": "A full screen", "presentation": "A presentation", "game": "A game"}
-    words = None
+    live = None
     if front is not None:
-        program = f" ({front.program})" if front.program else ""
-        words = f"{kinds[front.kind]}{program}" if front.kind in kinds else "None"
-    live, unknown = value_words(case.signals.front, words)
-    effect = {"all": "all", "gpu": "the GPU", "nothing": "nothing"}[settings.game_stops]
-    wants = f"Games stop {effect}" if settings.game_is == "game" else f"Games and full screens stop {effect}"
-    row = Verdict("game", "Games and full screen", live, wants, unknown=unknown)
+        live = notice("game.none")
+        if front.kind != "window":
+            live = (
+                notice(f"game.{front.kind}_of", program=front.program)
+                if front.program
+                else notice(f"game.{front.kind}")
+            )
+    live, unknown = live_value(case.signals.front, live)
+    row = Verdict("game", live, notice(f"game.wants_{settings.game_is}_{settings.game_stops}"), unknown=unknown)
     if settings.game_stops == "nothing" or not case.stops("game"):
         return row
-    until, moment = case.gone("game", "Goes on when it has left the screen.")
-    reason = f"{live} is in front." if moment is None and front else "A game or full screen was in front a moment ago."
+    until, moment = case.gone("game", notice("game.until"))
+    reason = notice("game.reason", what=live) if moment is None and front else notice("game.gone")
     stops = COMPUTE if settings.game_stops == "all" else GPU
-    return dataclasses.replace(row, stops=stops, until=until, until_time=moment, state="yielding", reason=reason)
+    return dataclasses.replace(row, stops=stops, until=until, until_time=moment, state="yielding", reason=(reason,))
 
 
 def cpu_busy(case: Case) -> Verdict:
     others, limit = number(case.signals.cpu_others, 0, 1), case.settings.busy_cpu_percent
-    live, unknown = value_words(case.signals.cpu_others, None if others is None else f"{others:.0%} of the processor")
-    wants = f"Stops above {limit}%" if limit else "Never stops for them"
-    row = Verdict("cpu_busy", "Other programs", live, wants, unknown=unknown)
+    live, unknown = live_value(
+        case.signals.cpu_others, None if others is None else notice("cpu_busy.live", share=others)
+    )
+    wants = notice("cpu_busy.wants", limit=limit / 100) if limit else notice("cpu_busy.wants_none")
+    row = Verdict("cpu_busy", live, wants, unknown=unknown)
     if not limit or not case.stops("cpu_busy"):
         return row
-    until, moment = case.gone("cpu_busy", "Goes on when they have been calm for 20 s.")
-    reason = (
-        f"Other programs use {others:.0%} of the processor."
-        if moment is None and others is not None
-        else ("Other programs were busy a moment ago.")
-    )
-    return dataclasses.replace(row, stops=COMPUTE, until=until, until_time=moment, state="yielding", reason=reason)
+    until, moment = case.gone("cpu_busy", notice("cpu_busy.until"))
+    reason = notice("cpu_busy.gone")
+    if moment is None and others is not None:
+        reason = notice("cpu_busy.reason", share=others)
+    return dataclasses.replace(row, stops=COMPUTE, until=until, until_time=moment, state="yielding", reason=(reason,))
 
 
 RULES: tuple[Callable[[Case], Verdict], ...] = (
@@ -185,9 +165,9 @@ def judge(case: Case) -> tuple[Verdict, ...]:
     end = case.wishes.start_now_until
     if end is None:
         return verdicts
-    wants = f"Lifted until {clock(end, case.now)}"
+    wants = notice("rule.lifted", end=end)
     return tuple(
-        dataclasses.replace(verdict, stops=frozenset(), until="", until_time=None, wants=wants)
+        dataclasses.replace(verdict, stops=frozenset(), until=(), until_time=None, wants=wants)
         if verdict.rule in LIFTED and verdict.stops
         else verdict
         for verdict in verdicts

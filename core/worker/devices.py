@@ -5,15 +5,13 @@ import time
 import msgspec
 
 from core.contracts.control import DeviceStatus
+from core.contracts.notices import Sentences, notice, plain
 from core.contracts.settings import Settings
 from core.hardware import processor
 from core.policy.decide import Decision
 from core.policy.energy import CPU
 from core.policy.signals.reading import Gpu, Signals
 from core.worker.compute.supervisor import ComputeSupervisor
-
-NO_GPUS = "The installed PyTorch computes on the processor only."
-NOT_KNOWN = "Whether it can be used shows when compute has been started."
 
 
 class Devices:
@@ -35,14 +33,14 @@ class Devices:
 
         Args: what is decided now, of which signals and settings; share of all cores that Hearth uses; who computes.
         """
-        stop = next((rule.reason for rule in decision.rules if "cpu" in rule.stops), "")
+        stop = next((rule.reason for rule in decision.rules if "cpu" in rule.stops), ())
         experts, used = len(compute.hosted.experts), compute.accelerator.device
         cpu = DeviceStatus(
             id=CPU,
             name=self._name,
             kind="cpu",
             on=decision.cpu,
-            why="" if decision.cpu else stop,
+            why=() if decision.cpu else stop,
             load=load,
             others=signals.cpu_others.value,
             celsius=signals.celsius.value,
@@ -56,24 +54,23 @@ class Devices:
         return [cpu, *(msgspec.structs.replace(gpu, **there) if gpu.id == used else gpu for gpu in gpus)]
 
 
-def _why_off(gpu: Gpu, decision: Decision, settings: Settings, compute: ComputeSupervisor) -> str:
-    """A sentence; empty: it is to compute."""
+def _why_off(gpu: Gpu, decision: Decision, settings: Settings, compute: ComputeSupervisor) -> Sentences:
+    """Empty: it is to compute."""
     accelerator = compute.accelerator
     if gpu.id in settings.gpus_off:
-        return "You switched it off in Settings."
+        return (notice("device.off"),)
     if not accelerator.present:
-        return NO_GPUS if compute.device else NOT_KNOWN
+        return (notice("device.torch_has_none" if compute.device else "device.not_known_yet"),)
     if gpu.id == decision.device:
-        return ""
+        return ()
     if failure := accelerator.failures(time.time()).get(gpu.id):
-        return failure.why
-    if stop := next((rule.reason for rule in decision.rules if "gpu" in rule.stops), ""):
+        return (plain(failure.why),)
+    if stop := next((rule.reason for rule in decision.rules if "gpu" in rule.stops), ()):
         return stop
-    which = "The processor is faster for this run" if decision.device == CPU else "Another graphics processor computes"
-    return f"{which}."
+    return (notice("device.cpu_is_faster" if decision.device == CPU else "device.other_gpu"),)
 
 
-def _gpu(gpu: Gpu, why: str) -> DeviceStatus:
+def _gpu(gpu: Gpu, why: Sentences) -> DeviceStatus:
     return DeviceStatus(
         id=gpu.id,
         name=gpu.name,

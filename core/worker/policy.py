@@ -7,7 +7,9 @@ from collections.abc import Callable, Collection
 import psutil
 
 from core.contracts.control import RuleStatus
+from core.contracts.notices import plain
 from core.contracts.settings import Settings, cores
+from core.contracts.words import sentence
 from core.policy.decide import Decision, decide
 from core.policy.hysteresis import Held, hold
 from core.policy.inputs import Compute, Machine, Resource, Usage, Wishes
@@ -117,9 +119,7 @@ class Policy:
     def why(self) -> list[RuleStatus]:
         """Every rule of the last decision, for those who ask why this PC is or is not running."""
         return [
-            RuleStatus(
-                one.rule, one.title, one.live, one.wants, sorted(one.stops), one.until, one.until_time, one.unknown
-            )
+            RuleStatus(one.rule, one.live, one.wants, sorted(one.stops), one.until, one.until_time, one.unknown)
             for one in self.decision.rules
         ]
 
@@ -137,7 +137,7 @@ class Policy:
         return Compute(
             compute.phase,
             len(compute.hosted.experts),
-            compute.failure,
+            None if compute.failure is None else plain(sentence(compute.failure)),
             compute.retry_time,
             compute.memory_free_time,
             compute.answering,

@@ -48,6 +48,7 @@ from core.contracts.errors import (
     QuestionError,
 )
 from core.contracts.ledger import Amounts, Yield
+from core.contracts.notices import english, plain
 from core.contracts.pipe import Generated, Measured, Work
 from core.contracts.settings import Settings
 from core.experts.grid import Grid
@@ -312,7 +313,7 @@ class Worker:
             yields=compute.yields.status(),
             checkpoint_step=progress.checkpoint_step,
             checkpoint_time=progress.checkpoint_time,
-            attention=attention,
+            attention=[plain(one) for one in attention],
             data_dir=str(self.folder),
             time=time.time(),
             task=self.manifest.task.name,
@@ -503,7 +504,7 @@ class Worker:
             self._caps.apply(decision, self.policy.signals, self.settings)
             before, self._told = self._told, decision
             if before is None or decision.state != before.state:
-                log.info("%s: %s %s", decision.state, decision.reason, decision.until)
+                log.info("%s: %s", decision.state, english((*decision.reason, *decision.until)))
                 self._publish(now)
             elif now - self._published >= PUBLISH_S:
                 self._publish(now)

@@ -3346,10 +3346,6 @@
       <translation>Eine Einstellung kann diesen Wert nicht haben: {0}.</translation>
     </message>
     <message>
-      <source>{0} and {1} more</source>
-      <translation>{0} und {1} weitere</translation>
-    </message>
-    <message>
       <source>Nobody has measured it yet; a connected backbone peer does.</source>
       <translation>Noch hat es niemand gemessen; ein verbundener Backbone-Peer tut es.</translation>
     </message>
@@ -3416,38 +3412,6 @@
     <message>
       <source>no address</source>
       <translation>keine Adresse</translation>
-    </message>
-    <message>
-      <source>The last time compute stopped {0} ms after it had to</source>
-      <translation>Das letzte Mal hielt das Rechnen {0} ms später an, als es musste</translation>
-    </message>
-    <message>
-      <source>{0} ({1}measured {2}; promised are {3} ms).</source>
-      <translation>{0} ({1}gemessen {2}; versprochen sind {3} ms).</translation>
-    </message>
-    <message>
-      <source>CPU</source>
-      <translation>CPU</translation>
-    </message>
-    <message>
-      <source>GPU</source>
-      <translation>GPU</translation>
-    </message>
-    <message>
-      <source>stops {0}</source>
-      <translation>hält an: {0}</translation>
-    </message>
-    <message>
-      <source>No stop has been measured yet; promised are {0} ms from your return to the last computation.</source>
-      <translation>Noch wurde kein Anhalten gemessen; versprochen sind {0} ms von deiner Rückkehr bis zur letzten Berechnung.</translation>
-    </message>
-    <message>
-      <source>{0} times</source>
-      <translation>{0}-mal</translation>
-    </message>
-    <message>
-      <source>p95 {0} ms, </source>
-      <translation>p95 {0} ms, </translation>
     </message>
     <message>
       <source>Word {0}, {1}, is not a recovery word.</source>
@@ -3574,138 +3538,6 @@
       <translation>Der Rechenprozess sandte ein {0}, das nicht für den Worker ist.</translation>
     </message>
     <message>
-      <source>This PC is training {0}.</source>
-      <translation>Dieser PC trainiert {0}.</translation>
-    </message>
-    <message>
-      <source>You have been away for {0}.</source>
-      <translation>Du bist seit {0} weg.</translation>
-    </message>
-    <message>
-      <source>You are back.</source>
-      <translation>Du bist zurück.</translation>
-    </message>
-    <message>
-      <source>No expert of this run can be reached yet.</source>
-      <translation>Noch ist kein Experte dieses Laufs erreichbar.</translation>
-    </message>
-    <message>
-      <source>Training begins as soon as a peer that hosts some is found.</source>
-      <translation>Das Training beginnt, sobald ein Peer gefunden ist, der welche beherbergt.</translation>
-    </message>
-    <message>
-      <source>It works without other peers: {0}</source>
-      <translation>Es geht auch ohne andere Peers: {0}</translation>
-    </message>
-    <message>
-      <source>This PC trains through the experts of other peers.</source>
-      <translation>Dieser PC trainiert mit den Experten anderer Peers.</translation>
-    </message>
-    <message>
-      <source>You paused the GPU.</source>
-      <translation>Du hast die GPU pausiert.</translation>
-    </message>
-    <message>
-      <source>Goes on whatever you do until {0}, or until you press Pause.</source>
-      <translation>Geht bis {0} weiter, was du auch tust, oder bis du „Pause“ drückst.</translation>
-    </message>
-    <message>
-      <source>Goes on until you press Pause, since your return cannot be noticed.</source>
-      <translation>Geht weiter, bis du „Pause“ drückst, denn deine Rückkehr lässt sich nicht bemerken.</translation>
-    </message>
-    <message>
-      <source>, otherwise at {0}</source>
-      <translation>, sonst um {0}</translation>
-    </message>
-    <message>
-      <source>Stops as soon as you use the mouse or keyboard{0}.</source>
-      <translation>Hält an, sobald du Maus oder Tastatur benutzt{0}.</translation>
-    </message>
-    <message>
-      <source>Compute is stopping.</source>
-      <translation>Das Rechnen hält an.</translation>
-    </message>
-    <message>
-      <source>Ends in a moment.</source>
-      <translation>Gleich vorbei.</translation>
-    </message>
-    <message>
-      <source>No work is lost.</source>
-      <translation>Keine Arbeit geht verloren.</translation>
-    </message>
-    <message>
-      <source>Its memory is being freed.</source>
-      <translation>Sein Speicher wird freigegeben.</translation>
-    </message>
-    <message>
-      <source>Its memory is free in {0}.</source>
-      <translation>Sein Speicher ist in {0} frei.</translation>
-    </message>
-    <message>
-      <source>Compute has stopped; no work is lost.</source>
-      <translation>Das Rechnen steht; keine Arbeit ist verloren.</translation>
-    </message>
-    <message>
-      <source>It is being started again.</source>
-      <translation>Es wird neu gestartet.</translation>
-    </message>
-    <message>
-      <source>Tries again in {0}.</source>
-      <translation>Nächster Versuch in {0}.</translation>
-    </message>
-    <message>
-      <source>The network is being loaded.</source>
-      <translation>Das Netz wird geladen.</translation>
-    </message>
-    <message>
-      <source>Ready in a few seconds.</source>
-      <translation>Fertig in ein paar Sekunden.</translation>
-    </message>
-    <message>
-      <source>Measuring how fast this PC is.</source>
-      <translation>Es wird gemessen, wie schnell dieser PC ist.</translation>
-    </message>
-    <message>
-      <source>Goes on by itself; another PC must take part as a host.</source>
-      <translation>Geht von selbst weiter; ein anderer PC muss als Gastgeber mitmachen.</translation>
-    </message>
-    <message>
-      <source>{0} expert</source>
-      <translation>{0} Experten</translation>
-    </message>
-    <message>
-      <source>{0} experts</source>
-      <translation>{0} Experten</translation>
-    </message>
-    <message>
-      <source>This PC waits for its share of the experts, which it gets within a minute.</source>
-      <translation>Dieser PC wartet auf seinen Anteil an Experten; er bekommt ihn binnen einer Minute.</translation>
-    </message>
-    <message>
-      <source>You pressed Start now.</source>
-      <translation>Du hast „Jetzt starten“ gedrückt.</translation>
-    </message>
-    <message>
-      <source>Goes on until {0}, or until you press Pause, since your return cannot be noticed.</source>
-      <translation>Geht bis {0} weiter oder bis du „Pause“ drückst, denn deine Rückkehr lässt sich nicht bemerken.</translation>
-    </message>
-    <message>
-      <source>You chose to compute anyway.</source>
-      <translation>Du wolltest trotzdem rechnen.</translation>
-    </message>
-    <message>
-      <source>No expert of this run is here.</source>
-      <translation>Kein Experte dieses Laufs ist hier.</translation>
-    </message>
-    <message>
-      <source>Goes on until {0}, or until you press Pause.</source>
-      <translation>Geht bis {0} weiter oder bis du „Pause“ drückst.</translation>
-    </message>
-    <message>
-      <source>Goes on until you press Pause.</source>
-      <translation>Geht weiter, bis du „Pause“ drückst.</translation>
-    </message>
-    <message>
       <source>systemd ends compute beyond {0} (a control group)</source>
       <translation>systemd beendet den Rechenprozess über {0} (eine Kontrollgruppe)</translation>
     </message>
@@ -3780,646 +3612,6 @@
     <message>
       <source>Windows does not put compute into a job.</source>
       <translation>Windows steckt den Rechenprozess nicht in einen Job.</translation>
-    </message>
-    <message>
-      <source>{0} is too hot or takes too much power{1}.</source>
-      <translation>{0} ist zu heiß oder braucht zu viel Leistung{1}.</translation>
-    </message>
-    <message>
-      <source>Hearth's files need all of the {0} of disk space that you allow.</source>
-      <translation>Die Dateien von Hearth brauchen die ganzen {0} Speicherplatz, die du erlaubst.</translation>
-    </message>
-    <message>
-      <source>The {0} kWh that you allow a month are used.</source>
-      <translation>Die {0} kWh, die du im Monat erlaubst, sind verbraucht.</translation>
-    </message>
-    <message>
-      <source>The {0} of traffic that you allow a month are used.</source>
-      <translation>Die {0} Datenverkehr, die du im Monat erlaubst, sind verbraucht.</translation>
-    </message>
-    <message>
-      <source>The GPU goes on when you have been away for {0}.</source>
-      <translation>Die GPU geht weiter, wenn du {0} weg warst.</translation>
-    </message>
-    <message>
-      <source>The GPU is yours while you are here.</source>
-      <translation>Die GPU gehört dir, während du da bist.</translation>
-    </message>
-    <message>
-      <source>Processor temperature</source>
-      <translation>Temperatur des Prozessors</translation>
-    </message>
-    <message>
-      <source>The processor</source>
-      <translation>Der Prozessor</translation>
-    </message>
-    <message>
-      <source>Goes on when it has cooled down.</source>
-      <translation>Geht weiter, wenn es abgekühlt ist.</translation>
-    </message>
-    <message>
-      <source>The system says that this PC is too hot.</source>
-      <translation>Das System sagt, dass dieser PC zu heiß ist.</translation>
-    </message>
-    <message>
-      <source>The system called this PC too hot a moment ago.</source>
-      <translation>Eben nannte das System diesen PC zu heiß.</translation>
-    </message>
-    <message>
-      <source>Goes on when {0} are free.</source>
-      <translation>Geht weiter, wenn {0} frei sind.</translation>
-    </message>
-    <message>
-      <source>Only {0} of {1} are free.</source>
-      <translation>Nur {0} {1} sind frei.</translation>
-    </message>
-    <message>
-      <source>There was too little free {0} a moment ago.</source>
-      <translation>Eben war zu wenig {0} frei.</translation>
-    </message>
-    <message>
-      <source>Free memory</source>
-      <translation>Freier Arbeitsspeicher</translation>
-    </message>
-    <message>
-      <source>Memory of Hearth</source>
-      <translation>Arbeitsspeicher von Hearth</translation>
-    </message>
-    <message>
-      <source>{0} used{1}</source>
-      <translation>{0} belegt{1}</translation>
-    </message>
-    <message>
-      <source>At most {0} while you are {1}</source>
-      <translation>Höchstens {0}, während du {1} bist</translation>
-    </message>
-    <message>
-      <source>Free disk space</source>
-      <translation>Freier Speicherplatz</translation>
-    </message>
-    <message>
-      <source>disk space</source>
-      <translation>Speicherplatz</translation>
-    </message>
-    <message>
-      <source>Disk space of Hearth</source>
-      <translation>Speicherplatz von Hearth</translation>
-    </message>
-    <message>
-      <source>{0} used</source>
-      <translation>{0} belegt</translation>
-    </message>
-    <message>
-      <source>At most {0}</source>
-      <translation>Höchstens {0}</translation>
-    </message>
-    <message>
-      <source>At most {0} kWh a month</source>
-      <translation>Höchstens {0} kWh im Monat</translation>
-    </message>
-    <message>
-      <source>No limit</source>
-      <translation>Keine Grenze</translation>
-    </message>
-    <message>
-      <source>{0} this month</source>
-      <translation>{0} in diesem Monat</translation>
-    </message>
-    <message>
-      <source>Network schedule</source>
-      <translation>Zeitplan des Netzwerks</translation>
-    </message>
-    <message>
-      <source>the network</source>
-      <translation>das Netzwerk</translation>
-    </message>
-    <message>
-      <source>Used also if metered</source>
-      <translation>Auch getaktete werden benutzt</translation>
-    </message>
-    <message>
-      <source>Stops on metered networks</source>
-      <translation>Hält in getakteten Netzwerken an</translation>
-    </message>
-    <message>
-      <source>Goes on when this PC is on another network.</source>
-      <translation>Geht weiter, wenn dieser PC in einem anderen Netzwerk ist.</translation>
-    </message>
-    <message>
-      <source>This network is metered.</source>
-      <translation>Dieses Netzwerk ist getaktet.</translation>
-    </message>
-    <message>
-      <source>The network was metered a moment ago.</source>
-      <translation>Eben war das Netzwerk noch getaktet.</translation>
-    </message>
-    <message>
-      <source>At most {0} a month</source>
-      <translation>Höchstens {0} im Monat</translation>
-    </message>
-    <message>
-      <source>Traffic</source>
-      <translation>Datenverkehr</translation>
-    </message>
-    <message>
-      <source>Your choice for the GPU</source>
-      <translation>Deine Wahl für die GPU</translation>
-    </message>
-    <message>
-      <source>Not paused</source>
-      <translation>Nicht pausiert</translation>
-    </message>
-    <message>
-      <source>Pause the GPU goes before its other rules</source>
-      <translation>„GPU pausieren“ hat Vorrang vor ihren anderen Regeln</translation>
-    </message>
-    <message>
-      <source>The GPU goes on when you press Resume.</source>
-      <translation>Die GPU macht weiter, wenn du auf „Fortsetzen“ drückst.</translation>
-    </message>
-    <message>
-      <source>Computes also while you are here</source>
-      <translation>Rechnet auch, während du da bist</translation>
-    </message>
-    <message>
-      <source>Only while you are away</source>
-      <translation>Nur während du weg bist</translation>
-    </message>
-    <message>
-      <source>Unknown, taken as {0}</source>
-      <translation>Unbekannt, gilt als {0}</translation>
-    </message>
-    <message>
-      <source>You are {0}</source>
-      <translation>Du bist {0}</translation>
-    </message>
-    <message>
-      <source>GPU while you are here</source>
-      <translation>GPU, während du da bist</translation>
-    </message>
-    <message>
-      <source>Programs with the GPU</source>
-      <translation>Programme mit der GPU</translation>
-    </message>
-    <message>
-      <source>No GPU tells its temperature</source>
-      <translation>Keine GPU nennt ihre Temperatur</translation>
-    </message>
-    <message>
-      <source>GPU temperature</source>
-      <translation>Temperatur der GPU</translation>
-    </message>
-    <message>
-      <source>The GPU</source>
-      <translation>Die GPU</translation>
-    </message>
-    <message>
-      <source>Stops above {0}%</source>
-      <translation>Hält über {0} % an</translation>
-    </message>
-    <message>
-      <source>Never stops for them</source>
-      <translation>Hält für sie nie an</translation>
-    </message>
-    <message>
-      <source>Other programs on the GPU</source>
-      <translation>Andere Programme auf der GPU</translation>
-    </message>
-    <message>
-      <source>The GPU goes on when they have been calm for 20 s.</source>
-      <translation>Die GPU geht weiter, wenn sie 20 s lang ruhig waren.</translation>
-    </message>
-    <message>
-      <source>Other programs use the GPU.</source>
-      <translation>Andere Programme benutzen die GPU.</translation>
-    </message>
-    <message>
-      <source>Other programs used the GPU a moment ago.</source>
-      <translation>Eben benutzten andere Programme die GPU.</translation>
-    </message>
-    <message>
-      <source>There is none to use</source>
-      <translation>Es ist keine zu benutzen</translation>
-    </message>
-    <message>
-      <source>Uses those that you have not switched off</source>
-      <translation>Benutzt die, die du nicht ausgeschaltet hast</translation>
-    </message>
-    <message>
-      <source>Hearth computes on the processor only</source>
-      <translation>Hearth rechnet nur auf dem Prozessor</translation>
-    </message>
-    <message>
-      <source>Graphics processors</source>
-      <translation>Grafikkarten</translation>
-    </message>
-    <message>
-      <source>Goes on with the new month, on {0}.</source>
-      <translation>Geht mit dem neuen Monat weiter, am {0}.</translation>
-    </message>
-    <message>
-      <source>Stays below {0}</source>
-      <translation>Bleibt unter {0}</translation>
-    </message>
-    <message>
-      <source>No target</source>
-      <translation>Kein Ziel</translation>
-    </message>
-    <message>
-      <source>Stops when the system calls it too hot</source>
-      <translation>Hält an, wenn das System ihn zu heiß nennt</translation>
-    </message>
-    <message>
-      <source>Too hot, as the system says</source>
-      <translation>Zu heiß, sagt das System</translation>
-    </message>
-    <message>
-      <source>Not too hot, as the system says</source>
-      <translation>Nicht zu heiß, sagt das System</translation>
-    </message>
-    <message>
-      <source>{0} free</source>
-      <translation>{0} frei</translation>
-    </message>
-    <message>
-      <source>Keeps {0} free</source>
-      <translation>Lässt {0} frei</translation>
-    </message>
-    <message>
-      <source>Keeps none</source>
-      <translation>Lässt nichts frei</translation>
-    </message>
-    <message>
-      <source>Goes on when you allow more in Settings.</source>
-      <translation>Geht weiter, wenn du in den Einstellungen mehr erlaubst.</translation>
-    </message>
-    <message>
-      <source>There is no desktop where you could be</source>
-      <translation>Es gibt keine Oberfläche, an der du sein könntest</translation>
-    </message>
-    <message>
-      <source>{0} of it</source>
-      <translation>{0} davon</translation>
-    </message>
-    <message>
-      <source>None found</source>
-      <translation>Keine gefunden</translation>
-    </message>
-    <message>
-      <source>You switched all graphics processors off.</source>
-      <translation>Du hast alle Grafikkarten ausgeschaltet.</translation>
-    </message>
-    <message>
-      <source>Goes on when you switch one on in Settings.</source>
-      <translation>Geht weiter, wenn du in den Einstellungen eine einschaltest.</translation>
-    </message>
-    <message>
-      <source>The graphics processor failed.</source>
-      <translation>Die Grafikkarte ist ausgefallen.</translation>
-    </message>
-    <message>
-      <source>It is tried again at {0}.</source>
-      <translation>Um {0} wird es wieder versucht.</translation>
-    </message>
-    <message>
-      <source>Metered</source>
-      <translation>Getaktet</translation>
-    </message>
-    <message>
-      <source>Not metered</source>
-      <translation>Nicht getaktet</translation>
-    </message>
-    <message>
-      <source> (off)</source>
-      <translation> (aus)</translation>
-    </message>
-    <message>
-      <source> (failed)</source>
-      <translation> (ausgefallen)</translation>
-    </message>
-    <message>
-      <source>Any time</source>
-      <translation>Jederzeit</translation>
-    </message>
-    <message>
-      <source>It is not one of the times that you chose for {0}.</source>
-      <translation>Jetzt ist keine der Zeiten, die du für {0} gewählt hast.</translation>
-    </message>
-    <message>
-      <source>None chosen</source>
-      <translation>Keine gewählt</translation>
-    </message>
-    <message>
-      <source>Stops for {0}</source>
-      <translation>Hält an für {0}</translation>
-    </message>
-    <message>
-      <source>The GPU stops for {0}</source>
-      <translation>Die GPU hält an für {0}</translation>
-    </message>
-    <message>
-      <source>this PC</source>
-      <translation>diesen PC</translation>
-    </message>
-    <message>
-      <source>the GPU</source>
-      <translation>die GPU</translation>
-    </message>
-    <message>
-      <source>{0} runs, which is to have {1} to itself.</source>
-      <translation>{0} läuft und soll {1} für sich haben.</translation>
-    </message>
-    <message>
-      <source>A program that is to have {0} to itself ran a moment ago.</source>
-      <translation>Eben lief noch ein Programm, das {0} für sich haben soll.</translation>
-    </message>
-    <message>
-      <source>Goes on when {0} has ended.</source>
-      <translation>Geht weiter, wenn {0} beendet ist.</translation>
-    </message>
-    <message>
-      <source>It cannot be measured how long you have been away.</source>
-      <translation>Es lässt sich nicht messen, wie lange du weg bist.</translation>
-    </message>
-    <message>
-      <source>Goes on in {0} if it stays so.</source>
-      <translation>Geht in {0} weiter, wenn es so bleibt.</translation>
-    </message>
-    <message>
-      <source>Starts at {0}.</source>
-      <translation>Startet um {0}.</translation>
-    </message>
-    <message>
-      <source>Starts when you choose other times in Settings.</source>
-      <translation>Startet, wenn du in den Einstellungen andere Zeiten wählst.</translation>
-    </message>
-    <message>
-      <source>Stops for programs that you choose</source>
-      <translation>Hält an für Programme, die du wählst</translation>
-    </message>
-    <message>
-      <source>Unknown</source>
-      <translation>Unbekannt</translation>
-    </message>
-    <message>
-      <source>On until {0}</source>
-      <translation>An bis {0}</translation>
-    </message>
-    <message>
-      <source>On</source>
-      <translation>An</translation>
-    </message>
-    <message>
-      <source>Off until {0}</source>
-      <translation>Aus bis {0}</translation>
-    </message>
-    <message>
-      <source>Off</source>
-      <translation>Aus</translation>
-    </message>
-    <message>
-      <source>{0} runs</source>
-      <translation>{0} läuft</translation>
-    </message>
-    <message>
-      <source>None of them runs</source>
-      <translation>Keines davon läuft</translation>
-    </message>
-    <message>
-      <source>Continues when you plug it in.</source>
-      <translation>Geht weiter, wenn du ihn an den Strom anschließt.</translation>
-    </message>
-    <message>
-      <source>Lifted until {0}</source>
-      <translation>Aufgehoben bis {0}</translation>
-    </message>
-    <message>
-      <source>Your choice</source>
-      <translation>Deine Wahl</translation>
-    </message>
-    <message>
-      <source>Pause and Start now go before all else</source>
-      <translation>„Pause“ und „Jetzt starten“ haben Vorrang</translation>
-    </message>
-    <message>
-      <source>Role</source>
-      <translation>Rolle</translation>
-    </message>
-    <message>
-      <source>Computes</source>
-      <translation>Rechnet</translation>
-    </message>
-    <message>
-      <source>Backbone peers do not compute</source>
-      <translation>Backbone-Peers rechnen nicht</translation>
-    </message>
-    <message>
-      <source>Stops on battery below {0}%</source>
-      <translation>Hält im Akkubetrieb unter {0} % an</translation>
-    </message>
-    <message>
-      <source>Stops on battery</source>
-      <translation>Hält im Akkubetrieb an</translation>
-    </message>
-    <message>
-      <source>Power</source>
-      <translation>Strom</translation>
-    </message>
-    <message>
-      <source>This PC is on battery{0}.</source>
-      <translation>Dieser PC läuft auf Akku{0}.</translation>
-    </message>
-    <message>
-      <source>This PC was on battery a moment ago.</source>
-      <translation>Eben lief dieser PC noch auf Akku.</translation>
-    </message>
-    <message>
-      <source>, locked</source>
-      <translation>, gesperrt</translation>
-    </message>
-    <message>
-      <source>{0} since the last input{1}</source>
-      <translation>{0} seit der letzten Eingabe{1}</translation>
-    </message>
-    <message>
-      <source>Needs {0}</source>
-      <translation>Braucht {0}</translation>
-    </message>
-    <message>
-      <source>Runs also while you are here</source>
-      <translation>Läuft auch, während du da bist</translation>
-    </message>
-    <message>
-      <source>Computes anyway where it is unknown</source>
-      <translation>Rechnet trotzdem, wo es unbekannt ist</translation>
-    </message>
-    <message>
-      <source>You are away</source>
-      <translation>Du bist weg</translation>
-    </message>
-    <message>
-      <source>Runs as while you are away</source>
-      <translation>Läuft, als wärst du weg</translation>
-    </message>
-    <message>
-      <source>Computes when you choose “Compute anyway” in Settings, or press Start now.</source>
-      <translation>Rechnet, wenn du in den Einstellungen „Trotzdem rechnen“ wählst oder „Jetzt starten“ drückst.</translation>
-    </message>
-    <message>
-      <source>A moment ago it could not be measured how long you have been away.</source>
-      <translation>Eben ließ sich nicht messen, wie lange du weg bist.</translation>
-    </message>
-    <message>
-      <source>Exclusive programs</source>
-      <translation>Bevorzugte Programme</translation>
-    </message>
-    <message>
-      <source>A full screen</source>
-      <translation>Ein Vollbild</translation>
-    </message>
-    <message>
-      <source>A presentation</source>
-      <translation>Eine Präsentation</translation>
-    </message>
-    <message>
-      <source>A game</source>
-      <translation>Ein Spiel</translation>
-    </message>
-    <message>
-      <source>Games stop {0}</source>
-      <translation>Spiele halten {0} an</translation>
-    </message>
-    <message>
-      <source>Games and full screens stop {0}</source>
-      <translation>Spiele und Vollbilder halten {0} an</translation>
-    </message>
-    <message>
-      <source>Games and full screen</source>
-      <translation>Spiele und Vollbild</translation>
-    </message>
-    <message>
-      <source>Goes on when it has left the screen.</source>
-      <translation>Geht weiter, wenn es nicht mehr auf dem Bildschirm ist.</translation>
-    </message>
-    <message>
-      <source>{0} is in front.</source>
-      <translation>{0} ist im Vordergrund.</translation>
-    </message>
-    <message>
-      <source>A game or full screen was in front a moment ago.</source>
-      <translation>Eben war noch ein Spiel oder Vollbild im Vordergrund.</translation>
-    </message>
-    <message>
-      <source>Other programs</source>
-      <translation>Andere Programme</translation>
-    </message>
-    <message>
-      <source>Goes on when they have been calm for 20 s.</source>
-      <translation>Geht weiter, wenn sie 20 s lang ruhig waren.</translation>
-    </message>
-    <message>
-      <source>Other programs use {0} of the processor.</source>
-      <translation>Andere Programme brauchen {0} des Prozessors.</translation>
-    </message>
-    <message>
-      <source>Other programs were busy a moment ago.</source>
-      <translation>Eben waren andere Programme noch beschäftigt.</translation>
-    </message>
-    <message>
-      <source>Hearth is quitting and saves its work.</source>
-      <translation>Hearth beendet sich und sichert seine Arbeit.</translation>
-    </message>
-    <message>
-      <source>Ends when the checkpoint is saved.</source>
-      <translation>Endet, wenn der Sicherungspunkt gespeichert ist.</translation>
-    </message>
-    <message>
-      <source> until {0}</source>
-      <translation> bis {0}</translation>
-    </message>
-    <message>
-      <source>Resumes when you press Resume.</source>
-      <translation>Geht weiter, wenn du „Fortsetzen“ drückst.</translation>
-    </message>
-    <message>
-      <source>Resumes at {0}, or when you press Resume.</source>
-      <translation>Geht um {0} weiter oder wenn du „Fortsetzen“ drückst.</translation>
-    </message>
-    <message>
-      <source>Backbone peer</source>
-      <translation>Backbone-Peer</translation>
-    </message>
-    <message>
-      <source>Goes on until you quit.</source>
-      <translation>Geht weiter, bis du Hearth beendest.</translation>
-    </message>
-    <message>
-      <source>This PC is a backbone peer: it keeps the network together and does not compute.</source>
-      <translation>Dieser PC ist ein Backbone-Peer: Er hält das Netz zusammen und rechnet nicht.</translation>
-    </message>
-    <message>
-      <source>On mains{0}</source>
-      <translation>Am Stromnetz{0}</translation>
-    </message>
-    <message>
-      <source>On battery{0}</source>
-      <translation>Auf Akku{0}</translation>
-    </message>
-    <message>
-      <source>You used this PC {0} ago.</source>
-      <translation>Du hast diesen PC vor {0} benutzt.</translation>
-    </message>
-    <message>
-      <source>Starts in {0} if you stay away.</source>
-      <translation>Startet in {0}, wenn du weg bleibst.</translation>
-    </message>
-    <message>
-      <source>Starts as soon as it is known for some seconds.</source>
-      <translation>Startet, sobald es einige Sekunden bekannt ist.</translation>
-    </message>
-    <message>
-      <source>None</source>
-      <translation>Keine</translation>
-    </message>
-    <message>
-      <source>{0} of the processor</source>
-      <translation>{0} des Prozessors</translation>
-    </message>
-    <message>
-      <source>Quitting</source>
-      <translation>Wird beendet</translation>
-    </message>
-    <message>
-      <source>Paused{0}</source>
-      <translation>Pausiert{0}</translation>
-    </message>
-    <message>
-      <source>You paused it{0}.</source>
-      <translation>Du hast pausiert{0}.</translation>
-    </message>
-    <message>
-      <source>Start now, until {0}</source>
-      <translation>Jetzt starten, bis {0}</translation>
-    </message>
-    <message>
-      <source>, {0} charged</source>
-      <translation>, {0} geladen</translation>
-    </message>
-    <message>
-      <source>, {0} left</source>
-      <translation>, noch {0}</translation>
-    </message>
-    <message>
-      <source>It is being measured how long you have been away.</source>
-      <translation>Es wird gemessen, wie lange du weg bist.</translation>
-    </message>
-    <message>
-      <source>Known in a moment.</source>
-      <translation>Gleich bekannt.</translation>
-    </message>
-    <message>
-      <source>On battery</source>
-      <translation>Auf Akku</translation>
     </message>
     <message>
       <source>This system has no function {0}.</source>
@@ -4536,6 +3728,10 @@
     <message>
       <source>logind says that the session will become idle in the future.</source>
       <translation>logind sagt, dass die Sitzung in der Zukunft ruhen wird.</translation>
+    </message>
+    <message>
+      <source>Metered</source>
+      <translation>Getaktet</translation>
     </message>
     <message>
       <source>NetworkManager does not know whether this network costs money.</source>
@@ -4692,78 +3888,6 @@
     <message>
       <source>The free space at {0} cannot be read: {1}.</source>
       <translation>Der freie Platz in {0} ist nicht lesbar: {1}.</translation>
-    </message>
-    <message>
-      <source>It has not been measured yet.</source>
-      <translation>Es wurde noch nicht gemessen.</translation>
-    </message>
-    <message>
-      <source>{0} cannot be measured: nothing answers.</source>
-      <translation>{0} – nicht messbar: Nichts antwortet.</translation>
-    </message>
-    <message>
-      <source>{0} cannot be measured: {1}.</source>
-      <translation>{0} – nicht messbar: {1}.</translation>
-    </message>
-    <message>
-      <source>{0} says something impossible: {1}.</source>
-      <translation>{0} meldet etwas Unmögliches: {1}.</translation>
-    </message>
-    <message>
-      <source>{0} cannot be measured on this system.</source>
-      <translation>{0} – auf diesem System nicht messbar.</translation>
-    </message>
-    <message>
-      <source>Idle time</source>
-      <translation>Die Leerlaufzeit</translation>
-    </message>
-    <message>
-      <source>The lock of the session</source>
-      <translation>Die Sperre der Sitzung</translation>
-    </message>
-    <message>
-      <source>What fills the screen</source>
-      <translation>Was den Bildschirm füllt</translation>
-    </message>
-    <message>
-      <source>Whether somebody can be at a screen</source>
-      <translation>Ob jemand an einem Bildschirm sein kann</translation>
-    </message>
-    <message>
-      <source>The power source</source>
-      <translation>Die Stromquelle</translation>
-    </message>
-    <message>
-      <source>Other programs' use of the processor</source>
-      <translation>Was andere Programme vom Prozessor brauchen</translation>
-    </message>
-    <message>
-      <source>The use of graphics processors</source>
-      <translation>Die Auslastung der Grafikkarten</translation>
-    </message>
-    <message>
-      <source>The processor's temperature</source>
-      <translation>Die Temperatur des Prozessors</translation>
-    </message>
-    <message>
-      <source>What the system itself says of heat</source>
-      <translation>Was das System selbst über Hitze sagt</translation>
-    </message>
-    <message>
-      <source>The processor's power</source>
-      <translation>Die Leistung des Prozessors</translation>
-    </message>
-    <message>
-      <source>The price of the network</source>
-      <translation>Der Preis des Netzwerks</translation>
-    </message>
-    <message>
-      <source>Other programs' use of the network</source>
-      <translation>Was andere Programme vom Netzwerk brauchen</translation>
-    </message>
-    <message>
-      <source>The list of running programs</source>
-      <translation>Die Liste der laufenden Programme</translation>
     </message>
     <message>
       <source>Windows does not know where the electricity comes from.</source>
@@ -4958,24 +4082,8 @@
       <translation>Frage einen anderen Peer.</translation>
     </message>
     <message>
-      <source>The installed PyTorch computes on the processor only.</source>
-      <translation>Das installierte PyTorch rechnet nur auf dem Prozessor.</translation>
-    </message>
-    <message>
-      <source>Whether it can be used shows when compute has been started.</source>
-      <translation>Ob sie sich benutzen lässt, zeigt sich, wenn das Rechnen gestartet ist.</translation>
-    </message>
-    <message>
-      <source>You switched it off in Settings.</source>
-      <translation>Du hast sie in den Einstellungen ausgeschaltet.</translation>
-    </message>
-    <message>
-      <source>The processor is faster for this run</source>
-      <translation>Der Prozessor ist für diesen Lauf schneller</translation>
-    </message>
-    <message>
-      <source>Another graphics processor computes</source>
-      <translation>Eine andere Grafikkarte rechnet</translation>
+      <source>disk space</source>
+      <translation>Speicherplatz</translation>
     </message>
     <message>
       <source>Nothing is paused.</source>
@@ -5030,6 +4138,150 @@
       <translation>Bis dahin arbeitet dieser PC allein.</translation>
     </message>
     <message>
+      <source>battery.gone</source>
+      <translation>Eben lief dieser PC noch auf Akku.</translation>
+    </message>
+    <message>
+      <source>battery.mains</source>
+      <translation>Am Stromnetz</translation>
+    </message>
+    <message>
+      <source>battery.mains_charge</source>
+      <translation>Am Stromnetz, {charge:percent} geladen</translation>
+    </message>
+    <message>
+      <source>battery.on</source>
+      <translation>Auf Akku</translation>
+    </message>
+    <message>
+      <source>battery.on_charge</source>
+      <translation>Auf Akku, noch {charge:percent}</translation>
+    </message>
+    <message>
+      <source>battery.reason</source>
+      <translation>Dieser PC läuft auf Akku.</translation>
+    </message>
+    <message>
+      <source>battery.reason_charge</source>
+      <translation>Dieser PC läuft auf Akku, noch {charge:percent}.</translation>
+    </message>
+    <message>
+      <source>battery.title</source>
+      <translation>Strom</translation>
+    </message>
+    <message>
+      <source>battery.until</source>
+      <translation>Geht weiter, wenn du ihn an den Strom anschließt.</translation>
+    </message>
+    <message>
+      <source>battery.wants</source>
+      <translation>Hält im Akkubetrieb an</translation>
+    </message>
+    <message>
+      <source>battery.wants_below</source>
+      <translation>Hält im Akkubetrieb unter {limit:percent} an</translation>
+    </message>
+    <message>
+      <source>choice.keeps_running</source>
+      <translation>Läuft bis {end:clock} weiter, auch während du diesen PC benutzt, oder bis du „Pause“ drückst.</translation>
+    </message>
+    <message>
+      <source>choice.none</source>
+      <translation>Nicht pausiert</translation>
+    </message>
+    <message>
+      <source>choice.paused</source>
+      <translation>Pausiert</translation>
+    </message>
+    <message>
+      <source>choice.paused_until</source>
+      <translation>Pausiert bis {end:clock}</translation>
+    </message>
+    <message>
+      <source>choice.quitting</source>
+      <translation>Wird beendet</translation>
+    </message>
+    <message>
+      <source>choice.resume</source>
+      <translation>Geht weiter, wenn du „Fortsetzen“ drückst.</translation>
+    </message>
+    <message>
+      <source>choice.resume_at</source>
+      <translation>Geht um {end:clock} weiter oder wenn du „Fortsetzen“ drückst.</translation>
+    </message>
+    <message>
+      <source>choice.saved</source>
+      <translation>Endet, wenn der Sicherungspunkt gespeichert ist.</translation>
+    </message>
+    <message>
+      <source>choice.saves</source>
+      <translation>Hearth beendet sich und sichert seine Arbeit.</translation>
+    </message>
+    <message>
+      <source>choice.start_now</source>
+      <translation>Jetzt starten, bis {end:clock}</translation>
+    </message>
+    <message>
+      <source>choice.title</source>
+      <translation>Deine Wahl</translation>
+    </message>
+    <message>
+      <source>choice.wants</source>
+      <translation>Deine Wahl hat Vorrang vor den anderen Regeln</translation>
+    </message>
+    <message>
+      <source>choice.you_paused</source>
+      <translation>Du hast Hearth pausiert.</translation>
+    </message>
+    <message>
+      <source>choice.you_paused_until</source>
+      <translation>Du hast Hearth bis {end:clock} pausiert.</translation>
+    </message>
+    <message>
+      <source>choice.you_started</source>
+      <translation>Du hast „Jetzt starten“ gedrückt.</translation>
+    </message>
+    <message>
+      <source>compute.free_at</source>
+      <translation>Sein Speicher ist in {at:countdown} frei.</translation>
+    </message>
+    <message>
+      <source>compute.freeing</source>
+      <translation>Sein Speicher wird freigegeben.</translation>
+    </message>
+    <message>
+      <source>compute.loading</source>
+      <translation>Das Netz wird geladen.</translation>
+    </message>
+    <message>
+      <source>compute.measuring</source>
+      <translation>Es wird gemessen, wie schnell dieser PC ist.</translation>
+    </message>
+    <message>
+      <source>compute.ready_soon</source>
+      <translation>Fertig in ein paar Sekunden.</translation>
+    </message>
+    <message>
+      <source>compute.restarting</source>
+      <translation>Es wird neu gestartet.</translation>
+    </message>
+    <message>
+      <source>compute.retry</source>
+      <translation>Nächster Versuch in {at:countdown}.</translation>
+    </message>
+    <message>
+      <source>compute.stopped</source>
+      <translation>Das Rechnen steht; keine Arbeit ist verloren.</translation>
+    </message>
+    <message>
+      <source>compute.stopping</source>
+      <translation>Das Rechnen hält an.</translation>
+    </message>
+    <message>
+      <source>compute.stops_soon</source>
+      <translation>Gleich vorbei. Keine Arbeit geht verloren.</translation>
+    </message>
+    <message>
       <source>control.other_version</source>
       <translation>Dieser Worker spricht Version {worker:digits} des Steuerprotokolls, du sprichst {client:digits}. Beende Hearth überall und starte es neu.</translation>
     </message>
@@ -5038,8 +4290,870 @@
       <translation>Das Token ist falsch: Es gehört zu einem anderen Worker. Starte Hearth neu.</translation>
     </message>
     <message>
+      <source>cpu_busy.gone</source>
+      <translation>Eben waren andere Programme noch beschäftigt.</translation>
+    </message>
+    <message>
+      <source>cpu_busy.live</source>
+      <translation>{share:percent} der CPU</translation>
+    </message>
+    <message>
+      <source>cpu_busy.reason</source>
+      <translation>Andere Programme brauchen {share:percent} der CPU.</translation>
+    </message>
+    <message>
+      <source>cpu_busy.title</source>
+      <translation>Andere Programme</translation>
+    </message>
+    <message>
+      <source>cpu_busy.until</source>
+      <translation>Geht weiter, wenn sie 20 s lang ruhig waren.</translation>
+    </message>
+    <message>
+      <source>cpu_busy.wants</source>
+      <translation>Hält über {limit:percent} an</translation>
+    </message>
+    <message>
+      <source>cpu_busy.wants_none</source>
+      <translation>Hält für sie nie an</translation>
+    </message>
+    <message>
+      <source>device.cpu_is_faster</source>
+      <translation>Die CPU ist für diesen Lauf schneller.</translation>
+    </message>
+    <message>
+      <source>device.not_known_yet</source>
+      <translation>Ob sie sich benutzen lässt, zeigt sich, wenn das Rechnen gestartet ist.</translation>
+    </message>
+    <message>
+      <source>device.off</source>
+      <translation>Du hast sie in den Einstellungen ausgeschaltet.</translation>
+    </message>
+    <message>
+      <source>device.other_gpu</source>
+      <translation>Eine andere Grafikkarte rechnet.</translation>
+    </message>
+    <message>
+      <source>device.torch_has_none</source>
+      <translation>Das installierte PyTorch rechnet nur auf der CPU.</translation>
+    </message>
+    <message>
+      <source>disk.gone</source>
+      <translation>Eben war zu wenig Speicherplatz frei.</translation>
+    </message>
+    <message>
+      <source>disk.reason</source>
+      <translation>Nur {free:size} Speicherplatz sind frei.</translation>
+    </message>
+    <message>
+      <source>disk.title</source>
+      <translation>Freier Speicherplatz</translation>
+    </message>
+    <message>
+      <source>energy.live</source>
+      <translation>{used:kwh} in diesem Monat</translation>
+    </message>
+    <message>
+      <source>energy.reason</source>
+      <translation>Die {most:count} kWh, die du im Monat erlaubst, sind verbraucht.</translation>
+    </message>
+    <message>
+      <source>energy.title</source>
+      <translation>Energie</translation>
+    </message>
+    <message>
+      <source>energy.wants</source>
+      <translation>Höchstens {most:count} kWh im Monat</translation>
+    </message>
+    <message>
+      <source>free.live</source>
+      <translation>{free:size} frei</translation>
+    </message>
+    <message>
+      <source>free.until</source>
+      <translation>Geht weiter, wenn {limit:size} frei sind.</translation>
+    </message>
+    <message>
+      <source>free.wants</source>
+      <translation>Lässt {limit:size} frei</translation>
+    </message>
+    <message>
+      <source>free.wants_none</source>
+      <translation>Lässt nichts frei</translation>
+    </message>
+    <message>
+      <source>game.fullscreen</source>
+      <translation>Ein Vollbild</translation>
+    </message>
+    <message>
+      <source>game.fullscreen_of</source>
+      <translation>Ein Vollbild ({program})</translation>
+    </message>
+    <message>
+      <source>game.game</source>
+      <translation>Ein Spiel</translation>
+    </message>
+    <message>
+      <source>game.game_of</source>
+      <translation>Ein Spiel ({program})</translation>
+    </message>
+    <message>
+      <source>game.gone</source>
+      <translation>Eben war noch ein Spiel oder Vollbild im Vordergrund.</translation>
+    </message>
+    <message>
+      <source>game.none</source>
+      <translation>Keine</translation>
+    </message>
+    <message>
+      <source>game.presentation</source>
+      <translation>Eine Präsentation</translation>
+    </message>
+    <message>
+      <source>game.presentation_of</source>
+      <translation>Eine Präsentation ({program})</translation>
+    </message>
+    <message>
+      <source>game.reason</source>
+      <translation>{what} ist im Vordergrund.</translation>
+    </message>
+    <message>
+      <source>game.title</source>
+      <translation>Spiele und Vollbild</translation>
+    </message>
+    <message>
+      <source>game.until</source>
+      <translation>Geht weiter, wenn es nicht mehr auf dem Bildschirm ist.</translation>
+    </message>
+    <message>
+      <source>game.wants_fullscreen_all</source>
+      <translation>Spiele und Vollbilder halten alles an</translation>
+    </message>
+    <message>
+      <source>game.wants_fullscreen_gpu</source>
+      <translation>Spiele und Vollbilder halten die GPU an</translation>
+    </message>
+    <message>
+      <source>game.wants_fullscreen_nothing</source>
+      <translation>Spiele und Vollbilder halten nichts an</translation>
+    </message>
+    <message>
+      <source>game.wants_game_all</source>
+      <translation>Spiele halten alles an</translation>
+    </message>
+    <message>
+      <source>game.wants_game_gpu</source>
+      <translation>Spiele halten die GPU an</translation>
+    </message>
+    <message>
+      <source>game.wants_game_nothing</source>
+      <translation>Spiele halten nichts an</translation>
+    </message>
+    <message>
+      <source>gpu.all_off</source>
+      <translation>Du hast alle Grafikkarten ausgeschaltet.</translation>
+    </message>
+    <message>
+      <source>gpu.failed</source>
+      <translation>Die Grafikkarte ist ausgefallen.</translation>
+    </message>
+    <message>
+      <source>gpu.found</source>
+      <translation>{names}</translation>
+    </message>
+    <message>
+      <source>gpu.none</source>
+      <translation>Keine gefunden</translation>
+    </message>
+    <message>
+      <source>gpu.one_failed</source>
+      <translation>{name} (ausgefallen)</translation>
+    </message>
+    <message>
+      <source>gpu.one_off</source>
+      <translation>{name} (aus)</translation>
+    </message>
+    <message>
+      <source>gpu.title</source>
+      <translation>Grafikkarten</translation>
+    </message>
+    <message>
+      <source>gpu.until_on</source>
+      <translation>Geht weiter, wenn du in den Einstellungen eine einschaltest.</translation>
+    </message>
+    <message>
+      <source>gpu.until_retry</source>
+      <translation>Um {at:clock} wird es wieder versucht.</translation>
+    </message>
+    <message>
+      <source>gpu.wants</source>
+      <translation>Benutzt die, die du nicht ausgeschaltet hast</translation>
+    </message>
+    <message>
+      <source>gpu.wants_cpu</source>
+      <translation>Hearth rechnet nur auf der CPU</translation>
+    </message>
+    <message>
+      <source>gpu.wants_none</source>
+      <translation>Es ist keine zu benutzen</translation>
+    </message>
+    <message>
+      <source>gpu_busy.gone</source>
+      <translation>Eben benutzten andere Programme die GPU.</translation>
+    </message>
+    <message>
+      <source>gpu_busy.live</source>
+      <translation>{shares:percent} davon</translation>
+    </message>
+    <message>
+      <source>gpu_busy.reason</source>
+      <translation>Andere Programme benutzen die GPU.</translation>
+    </message>
+    <message>
+      <source>gpu_busy.title</source>
+      <translation>Andere Programme auf der GPU</translation>
+    </message>
+    <message>
+      <source>gpu_busy.until</source>
+      <translation>Die GPU geht weiter, wenn sie 20 s lang ruhig waren.</translation>
+    </message>
+    <message>
+      <source>gpu_choice.reason</source>
+      <translation>Du hast die GPU pausiert.</translation>
+    </message>
+    <message>
+      <source>gpu_choice.title</source>
+      <translation>Deine Wahl für die GPU</translation>
+    </message>
+    <message>
+      <source>gpu_choice.until</source>
+      <translation>Die GPU macht weiter, wenn du auf „Fortsetzen“ drückst.</translation>
+    </message>
+    <message>
+      <source>gpu_choice.wants</source>
+      <translation>„GPU pausieren“ hat Vorrang vor ihren anderen Regeln</translation>
+    </message>
+    <message>
+      <source>gpu_programs.gone</source>
+      <translation>Eben lief noch ein Programm, das die GPU für sich haben soll.</translation>
+    </message>
+    <message>
+      <source>gpu_programs.reason</source>
+      <translation>{program} läuft und soll die GPU für sich haben.</translation>
+    </message>
+    <message>
+      <source>gpu_programs.title</source>
+      <translation>Programme mit der GPU</translation>
+    </message>
+    <message>
+      <source>gpu_programs.wants</source>
+      <translation>Die GPU hält an für {names}</translation>
+    </message>
+    <message>
+      <source>gpu_user.away</source>
+      <translation>Du bist weg</translation>
+    </message>
+    <message>
+      <source>gpu_user.here</source>
+      <translation>Du bist da</translation>
+    </message>
+    <message>
+      <source>gpu_user.reason</source>
+      <translation>Die GPU gehört dir, während du da bist.</translation>
+    </message>
+    <message>
+      <source>gpu_user.title</source>
+      <translation>GPU, während du da bist</translation>
+    </message>
+    <message>
+      <source>gpu_user.unknown_away</source>
+      <translation>Unbekannt, gilt als weg</translation>
+    </message>
+    <message>
+      <source>gpu_user.unknown_here</source>
+      <translation>Unbekannt, gilt als da</translation>
+    </message>
+    <message>
+      <source>gpu_user.until</source>
+      <translation>Die GPU geht weiter, wenn du {threshold:duration} weg warst.</translation>
+    </message>
+    <message>
+      <source>gpu_user.wants</source>
+      <translation>Nur während du weg bist</translation>
+    </message>
+    <message>
+      <source>gpu_user.wants_none</source>
+      <translation>Rechnet auch, während du da bist</translation>
+    </message>
+    <message>
+      <source>heat.live_both</source>
+      <translation>{celsius:whole} °C, {watts:whole} W</translation>
+    </message>
+    <message>
+      <source>heat.live_celsius</source>
+      <translation>{celsius:whole} °C</translation>
+    </message>
+    <message>
+      <source>heat.live_watts</source>
+      <translation>{watts:whole} W</translation>
+    </message>
+    <message>
+      <source>heat.until</source>
+      <translation>Geht weiter, wenn es abgekühlt ist.</translation>
+    </message>
+    <message>
+      <source>heat.wants_both</source>
+      <translation>Bleibt unter {celsius:whole} °C und {watts:whole} W</translation>
+    </message>
+    <message>
+      <source>heat.wants_celsius</source>
+      <translation>Bleibt unter {celsius:whole} °C</translation>
+    </message>
+    <message>
+      <source>heat.wants_none</source>
+      <translation>Kein Ziel</translation>
+    </message>
+    <message>
+      <source>heat.wants_watts</source>
+      <translation>Bleibt unter {watts:whole} W</translation>
+    </message>
+    <message>
+      <source>heat_cpu.pc_gone</source>
+      <translation>Eben nannte das System diesen PC zu heiß.</translation>
+    </message>
+    <message>
+      <source>heat_cpu.pc_hot</source>
+      <translation>Das System sagt, dass dieser PC zu heiß ist.</translation>
+    </message>
+    <message>
+      <source>heat_cpu.reason</source>
+      <translation>Die CPU ist zu heiß oder braucht zu viel Leistung.</translation>
+    </message>
+    <message>
+      <source>heat_cpu.reason_now</source>
+      <translation>Die CPU ist zu heiß oder braucht zu viel Leistung: {now}.</translation>
+    </message>
+    <message>
+      <source>heat_cpu.system_fine</source>
+      <translation>Nicht zu heiß, sagt das System</translation>
+    </message>
+    <message>
+      <source>heat_cpu.system_hot</source>
+      <translation>Zu heiß, sagt das System</translation>
+    </message>
+    <message>
+      <source>heat_cpu.title</source>
+      <translation>Temperatur der CPU</translation>
+    </message>
+    <message>
+      <source>heat_cpu.wants_system</source>
+      <translation>Hält an, wenn das System sie zu heiß nennt</translation>
+    </message>
+    <message>
+      <source>heat_gpu.no_source</source>
+      <translation>Keine GPU nennt ihre Temperatur</translation>
+    </message>
+    <message>
+      <source>heat_gpu.reason</source>
+      <translation>Die GPU ist zu heiß oder braucht zu viel Leistung.</translation>
+    </message>
+    <message>
+      <source>heat_gpu.reason_now</source>
+      <translation>Die GPU ist zu heiß oder braucht zu viel Leistung: {now}.</translation>
+    </message>
+    <message>
+      <source>heat_gpu.title</source>
+      <translation>Temperatur der GPU</translation>
+    </message>
+    <message>
+      <source>hours.any</source>
+      <translation>Jederzeit</translation>
+    </message>
+    <message>
+      <source>hours.never</source>
+      <translation>Startet, wenn du in den Einstellungen andere Zeiten wählst.</translation>
+    </message>
+    <message>
+      <source>hours.off</source>
+      <translation>Aus</translation>
+    </message>
+    <message>
+      <source>hours.off_until</source>
+      <translation>Aus bis {at:clock}</translation>
+    </message>
+    <message>
+      <source>hours.on</source>
+      <translation>An</translation>
+    </message>
+    <message>
+      <source>hours.on_until</source>
+      <translation>An bis {at:clock}</translation>
+    </message>
+    <message>
+      <source>hours.outside</source>
+      <translation>Jetzt ist keine der Zeiten, die du für das Rechnen gewählt hast.</translation>
+    </message>
+    <message>
+      <source>hours.starts_at</source>
+      <translation>Startet um {at:clock}.</translation>
+    </message>
+    <message>
+      <source>hours.title</source>
+      <translation>Zeitplan</translation>
+    </message>
+    <message>
       <source>list.more</source>
       <translation>{names} und {more:count} weitere</translation>
+    </message>
+    <message>
+      <source>memory.gone</source>
+      <translation>Eben war zu wenig Arbeitsspeicher frei.</translation>
+    </message>
+    <message>
+      <source>memory.reason</source>
+      <translation>Nur {free:size} Arbeitsspeicher sind frei.</translation>
+    </message>
+    <message>
+      <source>memory.title</source>
+      <translation>Freier Arbeitsspeicher</translation>
+    </message>
+    <message>
+      <source>metered.gone</source>
+      <translation>Eben war das Netzwerk noch getaktet.</translation>
+    </message>
+    <message>
+      <source>metered.no</source>
+      <translation>Nicht getaktet</translation>
+    </message>
+    <message>
+      <source>metered.pending</source>
+      <translation>Noch ist nicht bekannt, ob dieses Netzwerk getaktet ist.</translation>
+    </message>
+    <message>
+      <source>metered.reason</source>
+      <translation>Dieses Netzwerk ist getaktet.</translation>
+    </message>
+    <message>
+      <source>metered.title</source>
+      <translation>Netzwerk</translation>
+    </message>
+    <message>
+      <source>metered.until</source>
+      <translation>Geht weiter, wenn dieser PC in einem anderen Netzwerk ist.</translation>
+    </message>
+    <message>
+      <source>metered.wants</source>
+      <translation>Hält in getakteten Netzwerken an</translation>
+    </message>
+    <message>
+      <source>metered.wants_none</source>
+      <translation>Auch getaktete Netzwerke werden benutzt</translation>
+    </message>
+    <message>
+      <source>metered.yes</source>
+      <translation>Getaktet</translation>
+    </message>
+    <message>
+      <source>month.until</source>
+      <translation>Geht nächsten Monat weiter, am {end:date}.</translation>
+    </message>
+    <message>
+      <source>network_hours.outside</source>
+      <translation>Jetzt ist keine der Zeiten, die du für das Netzwerk gewählt hast.</translation>
+    </message>
+    <message>
+      <source>network_hours.title</source>
+      <translation>Zeitplan des Netzwerks</translation>
+    </message>
+    <message>
+      <source>own_disk.live</source>
+      <translation>{used:size} belegt</translation>
+    </message>
+    <message>
+      <source>own_disk.reason</source>
+      <translation>Die Dateien von Hearth brauchen die ganzen {most:size} Speicherplatz, die du erlaubst.</translation>
+    </message>
+    <message>
+      <source>own_disk.title</source>
+      <translation>Speicherplatz von Hearth</translation>
+    </message>
+    <message>
+      <source>own_disk.until</source>
+      <translation>Geht weiter, wenn du in den Einstellungen mehr erlaubst.</translation>
+    </message>
+    <message>
+      <source>own_disk.wants</source>
+      <translation>Höchstens {most:size}</translation>
+    </message>
+    <message>
+      <source>own_memory.live</source>
+      <translation>{used:size} belegt</translation>
+    </message>
+    <message>
+      <source>own_memory.live_bounded</source>
+      <translation>{used:size} belegt; {bound:phrase}</translation>
+    </message>
+    <message>
+      <source>own_memory.title</source>
+      <translation>Arbeitsspeicher von Hearth</translation>
+    </message>
+    <message>
+      <source>own_memory.wants_away</source>
+      <translation>Höchstens {most:size}, während du weg bist</translation>
+    </message>
+    <message>
+      <source>own_memory.wants_here</source>
+      <translation>Höchstens {most:size}, während du da bist</translation>
+    </message>
+    <message>
+      <source>programs.gone</source>
+      <translation>Eben lief noch ein Programm, das diesen PC für sich haben soll.</translation>
+    </message>
+    <message>
+      <source>programs.none_chosen</source>
+      <translation>Keine gewählt</translation>
+    </message>
+    <message>
+      <source>programs.none_runs</source>
+      <translation>Keines davon läuft</translation>
+    </message>
+    <message>
+      <source>programs.reason</source>
+      <translation>{program} läuft und soll diesen PC für sich haben.</translation>
+    </message>
+    <message>
+      <source>programs.runs</source>
+      <translation>{program} läuft</translation>
+    </message>
+    <message>
+      <source>programs.title</source>
+      <translation>Bevorzugte Programme</translation>
+    </message>
+    <message>
+      <source>programs.until</source>
+      <translation>Geht weiter, wenn {program} beendet ist.</translation>
+    </message>
+    <message>
+      <source>programs.until_known</source>
+      <translation>Geht weiter, wenn bekannt ist, dass es beendet ist.</translation>
+    </message>
+    <message>
+      <source>programs.wants</source>
+      <translation>Hält an für {names}</translation>
+    </message>
+    <message>
+      <source>programs.wants_none</source>
+      <translation>Hält an für Programme, die du wählst</translation>
+    </message>
+    <message numerus="yes">
+      <source>promise.kept</source>
+      <translation>
+        <numerusform>Das letzte Mal hielt das Rechnen {last:whole} ms später an, als es musste (einmal gemessen; Ziel: {target:count} ms).</numerusform>
+        <numerusform>Das letzte Mal hielt das Rechnen {last:whole} ms später an, als es musste ({n}-mal gemessen; Ziel: {target:count} ms).</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>promise.kept_p95</source>
+      <translation>Das letzte Mal hielt das Rechnen {last:whole} ms später an, als es musste (p95 {p95:whole} ms, {count}-mal gemessen; Ziel: {target:count} ms).</translation>
+    </message>
+    <message>
+      <source>promise.none</source>
+      <translation>Noch wurde kein Anhalten gemessen. Ziel: {target:count} ms von deiner Rückkehr bis zur letzten Berechnung.</translation>
+    </message>
+    <message>
+      <source>quota.live</source>
+      <translation>{used:traffic} in diesem Monat</translation>
+    </message>
+    <message>
+      <source>quota.reason</source>
+      <translation>Die {most:traffic} Datenverkehr, die du im Monat erlaubst, sind verbraucht.</translation>
+    </message>
+    <message>
+      <source>quota.title</source>
+      <translation>Datenverkehr</translation>
+    </message>
+    <message>
+      <source>quota.wants</source>
+      <translation>Höchstens {most:traffic} im Monat</translation>
+    </message>
+    <message>
+      <source>role.backbone</source>
+      <translation>Backbone-Peer</translation>
+    </message>
+    <message>
+      <source>role.computes</source>
+      <translation>Rechnet</translation>
+    </message>
+    <message>
+      <source>role.keeps</source>
+      <translation>Dieser PC ist ein Backbone-Peer: Er hält das Netz zusammen und rechnet nicht.</translation>
+    </message>
+    <message>
+      <source>role.title</source>
+      <translation>Rolle</translation>
+    </message>
+    <message>
+      <source>role.until</source>
+      <translation>Läuft, bis du Hearth beendest.</translation>
+    </message>
+    <message>
+      <source>role.wants</source>
+      <translation>Backbone-Peers rechnen nicht</translation>
+    </message>
+    <message>
+      <source>rule.again</source>
+      <translation>Geht in {at:countdown} weiter, wenn es so bleibt.</translation>
+    </message>
+    <message>
+      <source>rule.lifted</source>
+      <translation>Aufgehoben bis {end:clock}</translation>
+    </message>
+    <message>
+      <source>rule.no_limit</source>
+      <translation>Keine Grenze</translation>
+    </message>
+    <message>
+      <source>rule.unknown</source>
+      <translation>Unbekannt</translation>
+    </message>
+    <message>
+      <source>run.begins</source>
+      <translation>Beginnt von selbst; ein anderer PC muss als Gastgeber mitmachen.</translation>
+    </message>
+    <message>
+      <source>run.none_here</source>
+      <translation>Kein Experte dieses Laufs ist hier.</translation>
+    </message>
+    <message>
+      <source>run.through_peers</source>
+      <translation>Dieser PC trainiert mit den Experten anderer Peers.</translation>
+    </message>
+    <message numerus="yes">
+      <source>run.training</source>
+      <translation>
+        <numerusform>Dieser PC trainiert {n} Experten.</numerusform>
+        <numerusform>Dieser PC trainiert {n} Experten.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>run.unreachable</source>
+      <translation>Noch ist kein Experte dieses Laufs erreichbar. Das Training beginnt, sobald ein Peer gefunden ist, der welche beherbergt.</translation>
+    </message>
+    <message>
+      <source>run.until_blind</source>
+      <translation>Läuft, bis du „Pause“ drückst, denn deine Rückkehr lässt sich nicht bemerken.</translation>
+    </message>
+    <message>
+      <source>run.until_blind_at</source>
+      <translation>Läuft bis {at:clock} oder bis du „Pause“ drückst, denn deine Rückkehr lässt sich nicht bemerken.</translation>
+    </message>
+    <message>
+      <source>run.until_input</source>
+      <translation>Hält an, sobald du Maus oder Tastatur benutzt.</translation>
+    </message>
+    <message>
+      <source>run.until_input_at</source>
+      <translation>Hält an, sobald du Maus oder Tastatur benutzt, sonst um {at:clock}.</translation>
+    </message>
+    <message>
+      <source>run.until_pause</source>
+      <translation>Läuft, bis du „Pause“ drückst.</translation>
+    </message>
+    <message>
+      <source>run.until_pause_at</source>
+      <translation>Läuft bis {at:clock} oder bis du „Pause“ drückst.</translation>
+    </message>
+    <message>
+      <source>run.waits</source>
+      <translation>Dieser PC wartet auf seinen Anteil an Experten; er bekommt ihn binnen einer Minute.</translation>
+    </message>
+    <message>
+      <source>run.without_peers</source>
+      <translation>Es geht vorerst ohne andere Peers.</translation>
+    </message>
+    <message>
+      <source>signal.celsius</source>
+      <translation>Die Temperatur der CPU</translation>
+    </message>
+    <message>
+      <source>signal.cpu_others</source>
+      <translation>Was andere Programme von der CPU brauchen</translation>
+    </message>
+    <message>
+      <source>signal.desktop</source>
+      <translation>Ob jemand an einem Bildschirm sein kann</translation>
+    </message>
+    <message>
+      <source>signal.disk_free</source>
+      <translation>Der freie Speicherplatz</translation>
+    </message>
+    <message>
+      <source>signal.failed</source>
+      <translation>{what} – nicht messbar: {cause}.</translation>
+    </message>
+    <message>
+      <source>signal.front</source>
+      <translation>Was den Bildschirm füllt</translation>
+    </message>
+    <message>
+      <source>signal.gpus</source>
+      <translation>Die Auslastung der Grafikkarten</translation>
+    </message>
+    <message>
+      <source>signal.hot</source>
+      <translation>Was das System selbst über Hitze sagt</translation>
+    </message>
+    <message>
+      <source>signal.idle_s</source>
+      <translation>Die Leerlaufzeit</translation>
+    </message>
+    <message>
+      <source>signal.impossible</source>
+      <translation>{source} meldet etwas Unmögliches: {value}.</translation>
+    </message>
+    <message>
+      <source>signal.locked</source>
+      <translation>Die Sperre der Sitzung</translation>
+    </message>
+    <message>
+      <source>signal.memory_free</source>
+      <translation>Der freie Arbeitsspeicher</translation>
+    </message>
+    <message>
+      <source>signal.metered</source>
+      <translation>Der Preis des Netzwerks</translation>
+    </message>
+    <message>
+      <source>signal.network_others</source>
+      <translation>Was andere Programme vom Netzwerk brauchen</translation>
+    </message>
+    <message>
+      <source>signal.nowhere</source>
+      <translation>{what} – auf diesem System nicht messbar.</translation>
+    </message>
+    <message>
+      <source>signal.pending</source>
+      <translation>Es wurde noch nicht gemessen.</translation>
+    </message>
+    <message>
+      <source>signal.power</source>
+      <translation>Die Stromquelle</translation>
+    </message>
+    <message>
+      <source>signal.programs</source>
+      <translation>Die Liste der laufenden Programme</translation>
+    </message>
+    <message>
+      <source>signal.quiet</source>
+      <translation>{source} antwortet nicht.</translation>
+    </message>
+    <message>
+      <source>signal.silent</source>
+      <translation>{what} – nicht messbar: Nichts antwortet.</translation>
+    </message>
+    <message>
+      <source>signal.watts</source>
+      <translation>Die Leistung der CPU</translation>
+    </message>
+    <message>
+      <source>user.always</source>
+      <translation>Läuft auch, während du da bist</translation>
+    </message>
+    <message>
+      <source>user.anyway</source>
+      <translation>Rechnet trotzdem, wo es unbekannt ist</translation>
+    </message>
+    <message>
+      <source>user.as_away</source>
+      <translation>Läuft, als wärst du weg</translation>
+    </message>
+    <message>
+      <source>user.away_for</source>
+      <translation>Du bist seit {idle:duration} weg.</translation>
+    </message>
+    <message>
+      <source>user.back</source>
+      <translation>Du bist zurück.</translation>
+    </message>
+    <message>
+      <source>user.chose_anyway</source>
+      <translation>Du wolltest trotzdem rechnen.</translation>
+    </message>
+    <message>
+      <source>user.idle</source>
+      <translation>{idle:duration} seit der letzten Eingabe</translation>
+    </message>
+    <message>
+      <source>user.idle_locked</source>
+      <translation>{idle:duration} seit der letzten Eingabe, gesperrt</translation>
+    </message>
+    <message>
+      <source>user.known</source>
+      <translation>Startet, sobald es einige Sekunden bekannt ist.</translation>
+    </message>
+    <message>
+      <source>user.known_soon</source>
+      <translation>Gleich bekannt.</translation>
+    </message>
+    <message>
+      <source>user.lost</source>
+      <translation>Eben ließ sich nicht messen, wie lange du weg bist.</translation>
+    </message>
+    <message>
+      <source>user.measuring</source>
+      <translation>Es wird gemessen, wie lange du weg bist.</translation>
+    </message>
+    <message>
+      <source>user.nobody</source>
+      <translation>Es gibt keine Oberfläche, an der du sein könntest</translation>
+    </message>
+    <message>
+      <source>user.remedy</source>
+      <translation>Rechnet, wenn du in den Einstellungen „Trotzdem rechnen“ wählst oder „Jetzt starten“ drückst.</translation>
+    </message>
+    <message>
+      <source>user.title</source>
+      <translation>Du bist weg</translation>
+    </message>
+    <message>
+      <source>user.unmeasured</source>
+      <translation>Es lässt sich nicht messen, wie lange du weg bist.</translation>
+    </message>
+    <message>
+      <source>user.until</source>
+      <translation>Startet in {start:countdown}, wenn du weg bleibst.</translation>
+    </message>
+    <message>
+      <source>user.used</source>
+      <translation>Du hast diesen PC vor {idle:duration} benutzt.</translation>
+    </message>
+    <message>
+      <source>user.wants</source>
+      <translation>Braucht {threshold:duration}</translation>
+    </message>
+    <message>
+      <source>verdict.cpu</source>
+      <translation>CPU</translation>
+    </message>
+    <message>
+      <source>verdict.fine</source>
+      <translation>in Ordnung</translation>
+    </message>
+    <message>
+      <source>verdict.gpu</source>
+      <translation>GPU</translation>
+    </message>
+    <message>
+      <source>verdict.network</source>
+      <translation>Netzwerk</translation>
+    </message>
+    <message>
+      <source>verdict.stops</source>
+      <translation>hält an: {what}</translation>
+    </message>
+    <message>
+      <source>verdict.unknown</source>
+      <translation>nicht bekannt</translation>
     </message>
     <message>
       <source>a backbone peer</source>
@@ -5145,6 +5259,9 @@
       <source>A game ({0})</source>
       <translation>Ein Spiel ({0})</translation>
     </message>
+  </context>
+  <context>
+    <name>runs</name>
     <message>
       <source>Handwritten digits</source>
       <translation>Handschriftliche Ziffern</translation>

@@ -217,6 +217,150 @@
   <context>
     <name>worker</name>
     <message>
+      <source>battery.gone</source>
+      <translation>This PC was on battery a moment ago.</translation>
+    </message>
+    <message>
+      <source>battery.mains</source>
+      <translation>On mains</translation>
+    </message>
+    <message>
+      <source>battery.mains_charge</source>
+      <translation>On mains, {charge:percent} charged</translation>
+    </message>
+    <message>
+      <source>battery.on</source>
+      <translation>On battery</translation>
+    </message>
+    <message>
+      <source>battery.on_charge</source>
+      <translation>On battery, {charge:percent} left</translation>
+    </message>
+    <message>
+      <source>battery.reason</source>
+      <translation>This PC is on battery.</translation>
+    </message>
+    <message>
+      <source>battery.reason_charge</source>
+      <translation>This PC is on battery, {charge:percent} left.</translation>
+    </message>
+    <message>
+      <source>battery.title</source>
+      <translation>Power</translation>
+    </message>
+    <message>
+      <source>battery.until</source>
+      <translation>Runs again when you plug it in.</translation>
+    </message>
+    <message>
+      <source>battery.wants</source>
+      <translation>Stops on battery</translation>
+    </message>
+    <message>
+      <source>battery.wants_below</source>
+      <translation>Stops on battery below {limit:percent}</translation>
+    </message>
+    <message>
+      <source>choice.keeps_running</source>
+      <translation>Keeps running until {end:clock}, even while you use this PC, or until you press Pause.</translation>
+    </message>
+    <message>
+      <source>choice.none</source>
+      <translation>Not paused</translation>
+    </message>
+    <message>
+      <source>choice.paused</source>
+      <translation>Paused</translation>
+    </message>
+    <message>
+      <source>choice.paused_until</source>
+      <translation>Paused until {end:clock}</translation>
+    </message>
+    <message>
+      <source>choice.quitting</source>
+      <translation>Quitting</translation>
+    </message>
+    <message>
+      <source>choice.resume</source>
+      <translation>Runs again when you press Resume.</translation>
+    </message>
+    <message>
+      <source>choice.resume_at</source>
+      <translation>Runs again at {end:clock}, or when you press Resume.</translation>
+    </message>
+    <message>
+      <source>choice.saved</source>
+      <translation>Ends when the checkpoint is saved.</translation>
+    </message>
+    <message>
+      <source>choice.saves</source>
+      <translation>Hearth is quitting and saves its work.</translation>
+    </message>
+    <message>
+      <source>choice.start_now</source>
+      <translation>Start now, until {end:clock}</translation>
+    </message>
+    <message>
+      <source>choice.title</source>
+      <translation>Your choice</translation>
+    </message>
+    <message>
+      <source>choice.wants</source>
+      <translation>Your choice overrides the other rules</translation>
+    </message>
+    <message>
+      <source>choice.you_paused</source>
+      <translation>You paused Hearth.</translation>
+    </message>
+    <message>
+      <source>choice.you_paused_until</source>
+      <translation>You paused Hearth until {end:clock}.</translation>
+    </message>
+    <message>
+      <source>choice.you_started</source>
+      <translation>You pressed Start now.</translation>
+    </message>
+    <message>
+      <source>compute.free_at</source>
+      <translation>Its memory is free in {at:countdown}.</translation>
+    </message>
+    <message>
+      <source>compute.freeing</source>
+      <translation>Its memory is being freed.</translation>
+    </message>
+    <message>
+      <source>compute.loading</source>
+      <translation>The network is being loaded.</translation>
+    </message>
+    <message>
+      <source>compute.measuring</source>
+      <translation>Measuring how fast this PC is.</translation>
+    </message>
+    <message>
+      <source>compute.ready_soon</source>
+      <translation>Ready in a few seconds.</translation>
+    </message>
+    <message>
+      <source>compute.restarting</source>
+      <translation>It is being started again.</translation>
+    </message>
+    <message>
+      <source>compute.retry</source>
+      <translation>Tries again in {at:countdown}.</translation>
+    </message>
+    <message>
+      <source>compute.stopped</source>
+      <translation>Compute has stopped; no work is lost.</translation>
+    </message>
+    <message>
+      <source>compute.stopping</source>
+      <translation>Compute is stopping.</translation>
+    </message>
+    <message>
+      <source>compute.stops_soon</source>
+      <translation>Ends in a moment. No work is lost.</translation>
+    </message>
+    <message>
       <source>control.other_version</source>
       <translation>This worker speaks version {worker:digits} of the control protocol and you speak {client:digits}. Quit Hearth everywhere and start it again.</translation>
     </message>
@@ -225,8 +369,870 @@
       <translation>The token is wrong: it belongs to another worker. Start Hearth again.</translation>
     </message>
     <message>
+      <source>cpu_busy.gone</source>
+      <translation>Other programs were busy a moment ago.</translation>
+    </message>
+    <message>
+      <source>cpu_busy.live</source>
+      <translation>{share:percent} of the CPU</translation>
+    </message>
+    <message>
+      <source>cpu_busy.reason</source>
+      <translation>Other programs use {share:percent} of the CPU.</translation>
+    </message>
+    <message>
+      <source>cpu_busy.title</source>
+      <translation>Other programs</translation>
+    </message>
+    <message>
+      <source>cpu_busy.until</source>
+      <translation>Runs again when they have been quiet for 20 s.</translation>
+    </message>
+    <message>
+      <source>cpu_busy.wants</source>
+      <translation>Stops above {limit:percent}</translation>
+    </message>
+    <message>
+      <source>cpu_busy.wants_none</source>
+      <translation>Never stops for them</translation>
+    </message>
+    <message>
+      <source>device.cpu_is_faster</source>
+      <translation>The CPU is faster for this run.</translation>
+    </message>
+    <message>
+      <source>device.not_known_yet</source>
+      <translation>Whether it can be used shows when compute has been started.</translation>
+    </message>
+    <message>
+      <source>device.off</source>
+      <translation>You switched it off in Settings.</translation>
+    </message>
+    <message>
+      <source>device.other_gpu</source>
+      <translation>Another GPU computes.</translation>
+    </message>
+    <message>
+      <source>device.torch_has_none</source>
+      <translation>The installed PyTorch computes on the CPU only.</translation>
+    </message>
+    <message>
+      <source>disk.gone</source>
+      <translation>There was too little free disk space a moment ago.</translation>
+    </message>
+    <message>
+      <source>disk.reason</source>
+      <translation>Only {free:size} of disk space is free.</translation>
+    </message>
+    <message>
+      <source>disk.title</source>
+      <translation>Free disk space</translation>
+    </message>
+    <message>
+      <source>energy.live</source>
+      <translation>{used:kwh} this month</translation>
+    </message>
+    <message>
+      <source>energy.reason</source>
+      <translation>The {most:count} kWh that you allow a month are used.</translation>
+    </message>
+    <message>
+      <source>energy.title</source>
+      <translation>Energy</translation>
+    </message>
+    <message>
+      <source>energy.wants</source>
+      <translation>At most {most:count} kWh a month</translation>
+    </message>
+    <message>
+      <source>free.live</source>
+      <translation>{free:size} free</translation>
+    </message>
+    <message>
+      <source>free.until</source>
+      <translation>Runs again when {limit:size} are free.</translation>
+    </message>
+    <message>
+      <source>free.wants</source>
+      <translation>Keeps {limit:size} free</translation>
+    </message>
+    <message>
+      <source>free.wants_none</source>
+      <translation>Keeps none</translation>
+    </message>
+    <message>
+      <source>game.fullscreen</source>
+      <translation>A full screen</translation>
+    </message>
+    <message>
+      <source>game.fullscreen_of</source>
+      <translation>A full screen ({program})</translation>
+    </message>
+    <message>
+      <source>game.game</source>
+      <translation>A game</translation>
+    </message>
+    <message>
+      <source>game.game_of</source>
+      <translation>A game ({program})</translation>
+    </message>
+    <message>
+      <source>game.gone</source>
+      <translation>A game or full screen was in front a moment ago.</translation>
+    </message>
+    <message>
+      <source>game.none</source>
+      <translation>None</translation>
+    </message>
+    <message>
+      <source>game.presentation</source>
+      <translation>A presentation</translation>
+    </message>
+    <message>
+      <source>game.presentation_of</source>
+      <translation>A presentation ({program})</translation>
+    </message>
+    <message>
+      <source>game.reason</source>
+      <translation>{what} is in front.</translation>
+    </message>
+    <message>
+      <source>game.title</source>
+      <translation>Games and full screen</translation>
+    </message>
+    <message>
+      <source>game.until</source>
+      <translation>Runs again when it has left the screen.</translation>
+    </message>
+    <message>
+      <source>game.wants_fullscreen_all</source>
+      <translation>Games and full screens stop everything</translation>
+    </message>
+    <message>
+      <source>game.wants_fullscreen_gpu</source>
+      <translation>Games and full screens stop the GPU</translation>
+    </message>
+    <message>
+      <source>game.wants_fullscreen_nothing</source>
+      <translation>Games and full screens stop nothing</translation>
+    </message>
+    <message>
+      <source>game.wants_game_all</source>
+      <translation>Games stop everything</translation>
+    </message>
+    <message>
+      <source>game.wants_game_gpu</source>
+      <translation>Games stop the GPU</translation>
+    </message>
+    <message>
+      <source>game.wants_game_nothing</source>
+      <translation>Games stop nothing</translation>
+    </message>
+    <message>
+      <source>gpu.all_off</source>
+      <translation>You switched all GPUs off.</translation>
+    </message>
+    <message>
+      <source>gpu.failed</source>
+      <translation>The GPU failed.</translation>
+    </message>
+    <message>
+      <source>gpu.found</source>
+      <translation>{names}</translation>
+    </message>
+    <message>
+      <source>gpu.none</source>
+      <translation>None found</translation>
+    </message>
+    <message>
+      <source>gpu.one_failed</source>
+      <translation>{name} (failed)</translation>
+    </message>
+    <message>
+      <source>gpu.one_off</source>
+      <translation>{name} (off)</translation>
+    </message>
+    <message>
+      <source>gpu.title</source>
+      <translation>GPUs</translation>
+    </message>
+    <message>
+      <source>gpu.until_on</source>
+      <translation>Runs again when you switch one on in Settings.</translation>
+    </message>
+    <message>
+      <source>gpu.until_retry</source>
+      <translation>It is tried again at {at:clock}.</translation>
+    </message>
+    <message>
+      <source>gpu.wants</source>
+      <translation>Uses those that you have not switched off</translation>
+    </message>
+    <message>
+      <source>gpu.wants_cpu</source>
+      <translation>Hearth computes on the CPU only</translation>
+    </message>
+    <message>
+      <source>gpu.wants_none</source>
+      <translation>There is none to use</translation>
+    </message>
+    <message>
+      <source>gpu_busy.gone</source>
+      <translation>Other programs used the GPU a moment ago.</translation>
+    </message>
+    <message>
+      <source>gpu_busy.live</source>
+      <translation>{shares:percent} of it</translation>
+    </message>
+    <message>
+      <source>gpu_busy.reason</source>
+      <translation>Other programs use the GPU.</translation>
+    </message>
+    <message>
+      <source>gpu_busy.title</source>
+      <translation>Other programs on the GPU</translation>
+    </message>
+    <message>
+      <source>gpu_busy.until</source>
+      <translation>The GPU runs again when they have been quiet for 20 s.</translation>
+    </message>
+    <message>
+      <source>gpu_choice.reason</source>
+      <translation>You paused the GPU.</translation>
+    </message>
+    <message>
+      <source>gpu_choice.title</source>
+      <translation>Your choice for the GPU</translation>
+    </message>
+    <message>
+      <source>gpu_choice.until</source>
+      <translation>The GPU runs again when you press Resume.</translation>
+    </message>
+    <message>
+      <source>gpu_choice.wants</source>
+      <translation>Pause GPU overrides the GPU's other rules</translation>
+    </message>
+    <message>
+      <source>gpu_programs.gone</source>
+      <translation>A program that is to have the GPU to itself ran a moment ago.</translation>
+    </message>
+    <message>
+      <source>gpu_programs.reason</source>
+      <translation>{program} is running, which is to have the GPU to itself.</translation>
+    </message>
+    <message>
+      <source>gpu_programs.title</source>
+      <translation>Programs with the GPU</translation>
+    </message>
+    <message>
+      <source>gpu_programs.wants</source>
+      <translation>The GPU stops for {names}</translation>
+    </message>
+    <message>
+      <source>gpu_user.away</source>
+      <translation>You are away</translation>
+    </message>
+    <message>
+      <source>gpu_user.here</source>
+      <translation>You are here</translation>
+    </message>
+    <message>
+      <source>gpu_user.reason</source>
+      <translation>The GPU is yours while you are here.</translation>
+    </message>
+    <message>
+      <source>gpu_user.title</source>
+      <translation>GPU while you are here</translation>
+    </message>
+    <message>
+      <source>gpu_user.unknown_away</source>
+      <translation>Unknown, taken as away</translation>
+    </message>
+    <message>
+      <source>gpu_user.unknown_here</source>
+      <translation>Unknown, taken as here</translation>
+    </message>
+    <message>
+      <source>gpu_user.until</source>
+      <translation>The GPU runs again when you have been away for {threshold:duration}.</translation>
+    </message>
+    <message>
+      <source>gpu_user.wants</source>
+      <translation>Only while you are away</translation>
+    </message>
+    <message>
+      <source>gpu_user.wants_none</source>
+      <translation>Computes also while you are here</translation>
+    </message>
+    <message>
+      <source>heat.live_both</source>
+      <translation>{celsius:whole} °C, {watts:whole} W</translation>
+    </message>
+    <message>
+      <source>heat.live_celsius</source>
+      <translation>{celsius:whole} °C</translation>
+    </message>
+    <message>
+      <source>heat.live_watts</source>
+      <translation>{watts:whole} W</translation>
+    </message>
+    <message>
+      <source>heat.until</source>
+      <translation>Runs again when it has cooled down.</translation>
+    </message>
+    <message>
+      <source>heat.wants_both</source>
+      <translation>Stays below {celsius:whole} °C and {watts:whole} W</translation>
+    </message>
+    <message>
+      <source>heat.wants_celsius</source>
+      <translation>Stays below {celsius:whole} °C</translation>
+    </message>
+    <message>
+      <source>heat.wants_none</source>
+      <translation>No target</translation>
+    </message>
+    <message>
+      <source>heat.wants_watts</source>
+      <translation>Stays below {watts:whole} W</translation>
+    </message>
+    <message>
+      <source>heat_cpu.pc_gone</source>
+      <translation>The system called this PC too hot a moment ago.</translation>
+    </message>
+    <message>
+      <source>heat_cpu.pc_hot</source>
+      <translation>The system says that this PC is too hot.</translation>
+    </message>
+    <message>
+      <source>heat_cpu.reason</source>
+      <translation>The CPU is too hot or takes too much power.</translation>
+    </message>
+    <message>
+      <source>heat_cpu.reason_now</source>
+      <translation>The CPU is too hot or takes too much power: {now}.</translation>
+    </message>
+    <message>
+      <source>heat_cpu.system_fine</source>
+      <translation>Not too hot, according to the system</translation>
+    </message>
+    <message>
+      <source>heat_cpu.system_hot</source>
+      <translation>Too hot, according to the system</translation>
+    </message>
+    <message>
+      <source>heat_cpu.title</source>
+      <translation>CPU temperature</translation>
+    </message>
+    <message>
+      <source>heat_cpu.wants_system</source>
+      <translation>Stops when the system calls it too hot</translation>
+    </message>
+    <message>
+      <source>heat_gpu.no_source</source>
+      <translation>No GPU reports its temperature</translation>
+    </message>
+    <message>
+      <source>heat_gpu.reason</source>
+      <translation>The GPU is too hot or takes too much power.</translation>
+    </message>
+    <message>
+      <source>heat_gpu.reason_now</source>
+      <translation>The GPU is too hot or takes too much power: {now}.</translation>
+    </message>
+    <message>
+      <source>heat_gpu.title</source>
+      <translation>GPU temperature</translation>
+    </message>
+    <message>
+      <source>hours.any</source>
+      <translation>Any time</translation>
+    </message>
+    <message>
+      <source>hours.never</source>
+      <translation>Starts when you choose other times in Settings.</translation>
+    </message>
+    <message>
+      <source>hours.off</source>
+      <translation>Off</translation>
+    </message>
+    <message>
+      <source>hours.off_until</source>
+      <translation>Off until {at:clock}</translation>
+    </message>
+    <message>
+      <source>hours.on</source>
+      <translation>On</translation>
+    </message>
+    <message>
+      <source>hours.on_until</source>
+      <translation>On until {at:clock}</translation>
+    </message>
+    <message>
+      <source>hours.outside</source>
+      <translation>This isn't one of the times that you chose for computing.</translation>
+    </message>
+    <message>
+      <source>hours.starts_at</source>
+      <translation>Starts at {at:clock}.</translation>
+    </message>
+    <message>
+      <source>hours.title</source>
+      <translation>Schedule</translation>
+    </message>
+    <message>
       <source>list.more</source>
       <translation>{names} and {more:count} more</translation>
+    </message>
+    <message>
+      <source>memory.gone</source>
+      <translation>There was too little free memory a moment ago.</translation>
+    </message>
+    <message>
+      <source>memory.reason</source>
+      <translation>Only {free:size} of memory is free.</translation>
+    </message>
+    <message>
+      <source>memory.title</source>
+      <translation>Free memory</translation>
+    </message>
+    <message>
+      <source>metered.gone</source>
+      <translation>The network was metered a moment ago.</translation>
+    </message>
+    <message>
+      <source>metered.no</source>
+      <translation>Not metered</translation>
+    </message>
+    <message>
+      <source>metered.pending</source>
+      <translation>It is not known yet whether this network is metered.</translation>
+    </message>
+    <message>
+      <source>metered.reason</source>
+      <translation>This network is metered.</translation>
+    </message>
+    <message>
+      <source>metered.title</source>
+      <translation>Network</translation>
+    </message>
+    <message>
+      <source>metered.until</source>
+      <translation>Runs again when this PC is on another network.</translation>
+    </message>
+    <message>
+      <source>metered.wants</source>
+      <translation>Stops on metered networks</translation>
+    </message>
+    <message>
+      <source>metered.wants_none</source>
+      <translation>Metered networks are used too</translation>
+    </message>
+    <message>
+      <source>metered.yes</source>
+      <translation>Metered</translation>
+    </message>
+    <message>
+      <source>month.until</source>
+      <translation>Runs again next month, on {end:date}.</translation>
+    </message>
+    <message>
+      <source>network_hours.outside</source>
+      <translation>This isn't one of the times that you chose for the network.</translation>
+    </message>
+    <message>
+      <source>network_hours.title</source>
+      <translation>Network schedule</translation>
+    </message>
+    <message>
+      <source>own_disk.live</source>
+      <translation>{used:size} used</translation>
+    </message>
+    <message>
+      <source>own_disk.reason</source>
+      <translation>Hearth's files need all of the {most:size} of disk space that you allow.</translation>
+    </message>
+    <message>
+      <source>own_disk.title</source>
+      <translation>Disk space of Hearth</translation>
+    </message>
+    <message>
+      <source>own_disk.until</source>
+      <translation>Runs again when you allow more in Settings.</translation>
+    </message>
+    <message>
+      <source>own_disk.wants</source>
+      <translation>At most {most:size}</translation>
+    </message>
+    <message>
+      <source>own_memory.live</source>
+      <translation>{used:size} used</translation>
+    </message>
+    <message>
+      <source>own_memory.live_bounded</source>
+      <translation>{used:size} used; {bound:phrase}</translation>
+    </message>
+    <message>
+      <source>own_memory.title</source>
+      <translation>Memory of Hearth</translation>
+    </message>
+    <message>
+      <source>own_memory.wants_away</source>
+      <translation>At most {most:size} while you are away</translation>
+    </message>
+    <message>
+      <source>own_memory.wants_here</source>
+      <translation>At most {most:size} while you are here</translation>
+    </message>
+    <message>
+      <source>programs.gone</source>
+      <translation>A program that is to have this PC to itself ran a moment ago.</translation>
+    </message>
+    <message>
+      <source>programs.none_chosen</source>
+      <translation>None chosen</translation>
+    </message>
+    <message>
+      <source>programs.none_runs</source>
+      <translation>None of them is running</translation>
+    </message>
+    <message>
+      <source>programs.reason</source>
+      <translation>{program} is running, which is to have this PC to itself.</translation>
+    </message>
+    <message>
+      <source>programs.runs</source>
+      <translation>{program} is running</translation>
+    </message>
+    <message>
+      <source>programs.title</source>
+      <translation>Exclusive programs</translation>
+    </message>
+    <message>
+      <source>programs.until</source>
+      <translation>Runs again when {program} has ended.</translation>
+    </message>
+    <message>
+      <source>programs.until_known</source>
+      <translation>Runs again when it is known to have ended.</translation>
+    </message>
+    <message>
+      <source>programs.wants</source>
+      <translation>Stops for {names}</translation>
+    </message>
+    <message>
+      <source>programs.wants_none</source>
+      <translation>Stops for programs that you choose</translation>
+    </message>
+    <message numerus="yes">
+      <source>promise.kept</source>
+      <translation>
+        <numerusform>The last time, compute stopped {last:whole} ms after it had to (measured once; target: {target:count} ms).</numerusform>
+        <numerusform>The last time, compute stopped {last:whole} ms after it had to (measured {n} times; target: {target:count} ms).</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>promise.kept_p95</source>
+      <translation>The last time, compute stopped {last:whole} ms after it had to (p95 {p95:whole} ms, measured {count} times; target: {target:count} ms).</translation>
+    </message>
+    <message>
+      <source>promise.none</source>
+      <translation>No stop has been measured yet. Target: {target:count} ms from your return to the last computation.</translation>
+    </message>
+    <message>
+      <source>quota.live</source>
+      <translation>{used:traffic} this month</translation>
+    </message>
+    <message>
+      <source>quota.reason</source>
+      <translation>The {most:traffic} of traffic that you allow a month are used.</translation>
+    </message>
+    <message>
+      <source>quota.title</source>
+      <translation>Traffic</translation>
+    </message>
+    <message>
+      <source>quota.wants</source>
+      <translation>At most {most:traffic} a month</translation>
+    </message>
+    <message>
+      <source>role.backbone</source>
+      <translation>Backbone peer</translation>
+    </message>
+    <message>
+      <source>role.computes</source>
+      <translation>Computes</translation>
+    </message>
+    <message>
+      <source>role.keeps</source>
+      <translation>This PC is a backbone peer: it keeps the network together and does not compute.</translation>
+    </message>
+    <message>
+      <source>role.title</source>
+      <translation>Role</translation>
+    </message>
+    <message>
+      <source>role.until</source>
+      <translation>Runs until you quit.</translation>
+    </message>
+    <message>
+      <source>role.wants</source>
+      <translation>Backbone peers do not compute</translation>
+    </message>
+    <message>
+      <source>rule.again</source>
+      <translation>Runs again in {at:countdown} if it stays so.</translation>
+    </message>
+    <message>
+      <source>rule.lifted</source>
+      <translation>Lifted until {end:clock}</translation>
+    </message>
+    <message>
+      <source>rule.no_limit</source>
+      <translation>No limit</translation>
+    </message>
+    <message>
+      <source>rule.unknown</source>
+      <translation>Unknown</translation>
+    </message>
+    <message>
+      <source>run.begins</source>
+      <translation>Begins by itself; another PC must take part as a host.</translation>
+    </message>
+    <message>
+      <source>run.none_here</source>
+      <translation>No expert of this run is here.</translation>
+    </message>
+    <message>
+      <source>run.through_peers</source>
+      <translation>This PC trains through the experts of other peers.</translation>
+    </message>
+    <message numerus="yes">
+      <source>run.training</source>
+      <translation>
+        <numerusform>This PC is training {n} expert.</numerusform>
+        <numerusform>This PC is training {n} experts.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>run.unreachable</source>
+      <translation>No expert of this run can be reached yet. Training begins as soon as a peer that hosts some is found.</translation>
+    </message>
+    <message>
+      <source>run.until_blind</source>
+      <translation>Runs until you press Pause, since your return cannot be noticed.</translation>
+    </message>
+    <message>
+      <source>run.until_blind_at</source>
+      <translation>Runs until {at:clock}, or until you press Pause, since your return cannot be noticed.</translation>
+    </message>
+    <message>
+      <source>run.until_input</source>
+      <translation>Stops as soon as you use the mouse or keyboard.</translation>
+    </message>
+    <message>
+      <source>run.until_input_at</source>
+      <translation>Stops as soon as you use the mouse or keyboard, otherwise at {at:clock}.</translation>
+    </message>
+    <message>
+      <source>run.until_pause</source>
+      <translation>Runs until you press Pause.</translation>
+    </message>
+    <message>
+      <source>run.until_pause_at</source>
+      <translation>Runs until {at:clock}, or until you press Pause.</translation>
+    </message>
+    <message>
+      <source>run.waits</source>
+      <translation>This PC waits for its share of the experts, which it gets within a minute.</translation>
+    </message>
+    <message>
+      <source>run.without_peers</source>
+      <translation>It works without other peers for now.</translation>
+    </message>
+    <message>
+      <source>signal.celsius</source>
+      <translation>The CPU's temperature</translation>
+    </message>
+    <message>
+      <source>signal.cpu_others</source>
+      <translation>Other programs' use of the CPU</translation>
+    </message>
+    <message>
+      <source>signal.desktop</source>
+      <translation>Whether somebody can be at a screen</translation>
+    </message>
+    <message>
+      <source>signal.disk_free</source>
+      <translation>Free disk space</translation>
+    </message>
+    <message>
+      <source>signal.failed</source>
+      <translation>{what} cannot be measured: {cause}.</translation>
+    </message>
+    <message>
+      <source>signal.front</source>
+      <translation>What fills the screen</translation>
+    </message>
+    <message>
+      <source>signal.gpus</source>
+      <translation>The use of GPUs</translation>
+    </message>
+    <message>
+      <source>signal.hot</source>
+      <translation>What the system itself says of heat</translation>
+    </message>
+    <message>
+      <source>signal.idle_s</source>
+      <translation>Idle time</translation>
+    </message>
+    <message>
+      <source>signal.impossible</source>
+      <translation>{source} says something impossible: {value}.</translation>
+    </message>
+    <message>
+      <source>signal.locked</source>
+      <translation>The lock of the session</translation>
+    </message>
+    <message>
+      <source>signal.memory_free</source>
+      <translation>Free memory</translation>
+    </message>
+    <message>
+      <source>signal.metered</source>
+      <translation>The price of the network</translation>
+    </message>
+    <message>
+      <source>signal.network_others</source>
+      <translation>Other programs' use of the network</translation>
+    </message>
+    <message>
+      <source>signal.nowhere</source>
+      <translation>{what} cannot be measured on this system.</translation>
+    </message>
+    <message>
+      <source>signal.pending</source>
+      <translation>It has not been measured yet.</translation>
+    </message>
+    <message>
+      <source>signal.power</source>
+      <translation>The power source</translation>
+    </message>
+    <message>
+      <source>signal.programs</source>
+      <translation>The list of running programs</translation>
+    </message>
+    <message>
+      <source>signal.quiet</source>
+      <translation>{source} does not answer.</translation>
+    </message>
+    <message>
+      <source>signal.silent</source>
+      <translation>{what} cannot be measured: nothing answers.</translation>
+    </message>
+    <message>
+      <source>signal.watts</source>
+      <translation>The CPU's power</translation>
+    </message>
+    <message>
+      <source>user.always</source>
+      <translation>Runs also while you are here</translation>
+    </message>
+    <message>
+      <source>user.anyway</source>
+      <translation>Computes anyway where it is unknown</translation>
+    </message>
+    <message>
+      <source>user.as_away</source>
+      <translation>Runs as while you are away</translation>
+    </message>
+    <message>
+      <source>user.away_for</source>
+      <translation>You have been away for {idle:duration}.</translation>
+    </message>
+    <message>
+      <source>user.back</source>
+      <translation>You are back.</translation>
+    </message>
+    <message>
+      <source>user.chose_anyway</source>
+      <translation>You chose to compute anyway.</translation>
+    </message>
+    <message>
+      <source>user.idle</source>
+      <translation>{idle:duration} since the last input</translation>
+    </message>
+    <message>
+      <source>user.idle_locked</source>
+      <translation>{idle:duration} since the last input, locked</translation>
+    </message>
+    <message>
+      <source>user.known</source>
+      <translation>Starts as soon as it is known for some seconds.</translation>
+    </message>
+    <message>
+      <source>user.known_soon</source>
+      <translation>Known in a moment.</translation>
+    </message>
+    <message>
+      <source>user.lost</source>
+      <translation>A moment ago it could not be measured how long you have been away.</translation>
+    </message>
+    <message>
+      <source>user.measuring</source>
+      <translation>Measuring how long you have been away.</translation>
+    </message>
+    <message>
+      <source>user.nobody</source>
+      <translation>There is no desktop where you could be</translation>
+    </message>
+    <message>
+      <source>user.remedy</source>
+      <translation>Computes when you choose “Compute anyway” in Settings, or press Start now.</translation>
+    </message>
+    <message>
+      <source>user.title</source>
+      <translation>You are away</translation>
+    </message>
+    <message>
+      <source>user.unmeasured</source>
+      <translation>It cannot be measured how long you have been away.</translation>
+    </message>
+    <message>
+      <source>user.until</source>
+      <translation>Starts in {start:countdown} if you stay away.</translation>
+    </message>
+    <message>
+      <source>user.used</source>
+      <translation>You used this PC {idle:duration} ago.</translation>
+    </message>
+    <message>
+      <source>user.wants</source>
+      <translation>Needs {threshold:duration}</translation>
+    </message>
+    <message>
+      <source>verdict.cpu</source>
+      <translation>CPU</translation>
+    </message>
+    <message>
+      <source>verdict.fine</source>
+      <translation>fine</translation>
+    </message>
+    <message>
+      <source>verdict.gpu</source>
+      <translation>GPU</translation>
+    </message>
+    <message>
+      <source>verdict.network</source>
+      <translation>network</translation>
+    </message>
+    <message>
+      <source>verdict.stops</source>
+      <translation>stops {what}</translation>
+    </message>
+    <message>
+      <source>verdict.unknown</source>
+      <translation>not known</translation>
     </message>
   </context>
 </TS>

@@ -51,13 +51,18 @@ def qtbot(qapp: QApplication, request: pytest.FixtureRequest) -> Iterator[QtBot]
 
 
 def make_status(**changes: Any) -> wire.Status:
-    """A status as a healthy worker sends it."""
+    """A status as a healthy worker sends it; texts stand for notices that are shown as they are."""
+    for name in ("reason", "until"):
+        if isinstance(changes.get(name), str):
+            changes[name] = (plain(changes[name]),)
+    if "attention" in changes:
+        changes["attention"] = [plain(one) if isinstance(one, str) else one for one in changes["attention"]]
     status = wire.Status(
         version="0.1.0",
         protocol=wire.PROTOCOL,
         state="contributing",
-        reason="Training runs on 1 thread.",
-        until="Stops when you pause it.",
+        reason=(plain("Training runs on 1 thread."),),
+        until=(plain("Stops when you pause it."),),
         until_time=None,
         run="digits",
         run_title="Handwritten digits",
@@ -93,7 +98,7 @@ def make_status(**changes: Any) -> wire.Status:
                 "Some Processor",
                 "cpu",
                 True,
-                "",
+                (),
                 load=0.48,
                 celsius=58.0,
                 watts=31.0,

@@ -38,7 +38,7 @@ from tests.desktop.test_widgets import SIZES, misfits
 from tests.zones import unix, zone
 
 CARD = "NVIDIA GeForce RTX 3060"
-DEVICES = [DeviceStatus("cpu", "A processor", "cpu", True, ""), DeviceStatus("GPU-1", CARD, "gpu", True, "")]
+DEVICES = [DeviceStatus("cpu", "A processor", "cpu", True, ()), DeviceStatus("GPU-1", CARD, "gpu", True, ())]
 
 
 @pytest.fixture(scope="module")

@@ -34,7 +34,7 @@ from app import language
 from app.colors import contrast
 from app.desktop import Desktop
 from app.first_run.first_run import FirstRun
-from app.language import BRITISH, PLACEHOLDER, WORKER, Catalogue, Message, speak
+from app.language import BRITISH, WORKER, Catalogue, Message, speak
 from app.pages.model.digit_canvas import Canvas
 from app.system.single_instance import Instance
 from app.theme import theme
@@ -44,6 +44,7 @@ from app.window.sidebar import PageButton
 from app.worker.supervisor import supervise
 from core.community.reading import read_only
 from core.contracts import control as wire
+from core.contracts.notices import PLACE, notice
 from core.contracts.settings import Settings
 from core.policy.decide import decide
 from core.policy.hysteresis import Held
@@ -86,7 +87,7 @@ VARIANTS = {
 
 def longer(text: str) -> str:
     """In brackets, and with 30% more characters."""
-    words = PLACEHOLDER.sub("", text).replace("%Ln", "").replace("\n", " ").strip()
+    words = PLACE.sub("", text).replace("%Ln", "").replace("\n", " ").strip()
     return f"{OPEN}{text} {words[: max(1, round(0.3 * len(text)) - 2)].strip()}{CLOSE}"
 
 
@@ -234,23 +235,23 @@ def rules() -> list[wire.RuleStatus]:
     settings = Settings(idle_only=True, exclusive_programs=("blender",), compute_hours="mo-fr 18:00-08:00")
     decision = decide(Signals(), settings, Wishes(), Compute(), Usage(), Held(), time.time())
     return [
-        wire.RuleStatus(one.rule, one.title, one.live, one.wants, sorted(one.stops), one.until, None, one.unknown)
+        wire.RuleStatus(one.rule, one.live, one.wants, sorted(one.stops), one.until, None, one.unknown)
         for one in decision.rules
     ]
 
 
 USED = wire.EnergyUse(0.41, 0.2, 0.12, 0.14)
 FIGURES = {
-    "reason": "You used this PC 24 s ago.",
-    "until": "Starts in 4:36 if you stay away.",
+    "reason": (notice("user.used", idle=24),),
+    "until": (notice("user.until", start=time.time() + 276),),
     "state": "waiting",
     "start_now": True,
     "why": rules(),
     "energy": wire.EnergyStatus(USED, USED),
     "devices": [
         *make_status().devices,
-        wire.DeviceStatus("GPU-1", "Radeon RX 7600", "gpu", True, "", 0.71, 0.0, 61.0, 84.0, 8 * 10**9, experts=4),
-        wire.DeviceStatus("GPU-2", "Radeon RX 550", "gpu", False, "You used this PC 24 s ago."),
+        wire.DeviceStatus("GPU-1", "Radeon RX 7600", "gpu", True, (), 0.71, 0.0, 61.0, 84.0, 8 * 10**9, experts=4),
+        wire.DeviceStatus("GPU-2", "Radeon RX 550", "gpu", False, (notice("user.used", idle=24),)),
     ],
     "yields": wire.YieldStatus(37, 62.0, 118.0, [40.0, 62.0, 118.0]),
 }

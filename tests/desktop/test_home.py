@@ -135,7 +135,7 @@ def test_figures_are_those_of_the_status(home: tuple[MainWindow, HomePage, Actio
 
 
 CARD = DeviceStatus(
-    "GPU-1", "Some Card", "gpu", True, "", load=0.71, celsius=61.0, watts=84.0, memory_bytes=8 * 10**9, experts=4
+    "GPU-1", "Some Card", "gpu", True, (), load=0.71, celsius=61.0, watts=84.0, memory_bytes=8 * 10**9, experts=4
 )
 
 

@@ -16,7 +16,7 @@ from app.language import locale, speak
 from app.window.view_settings import view_settings
 from app.worker.supervision import Phase
 from core.contracts import control as wire
-from core.contracts.notices import plain
+from core.contracts.notices import notice, plain
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_desktop import Start, has_tray, start  # noqa: F401 - fixtures
 
@@ -32,7 +32,7 @@ def texts(widget: object) -> list[str]:
 
 
 def test_another_language_is_spoken_from_the_next_start_on(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:  # noqa: F811
-    status = make_status(reason="This PC is training 3 experts.", until="Goes on until you press Pause.")
+    status = make_status(reason=(notice("run.training", n=3),), until=(notice("run.until_pause"),))
     desktop = start()
     language = desktop.settings_page.rows["language"]
     desktop.window.open_page("settings")

@@ -15,16 +15,21 @@ from app.window.main_window import MainWindow
 from app.window.page import Page
 from app.worker.client import WorkerClient
 from core.contracts.control import RuleStatus, YieldStatus
+from core.contracts.notices import notice, plain
 from tests.desktop.conftest import make_status
 from tests.desktop.test_widgets import misfits
 
 RULES = [
-    RuleStatus("choice", "Your choice", "Not paused", "Pause and Start now go before all else"),
-    RuleStatus("battery", "Power", "Unknown: no battery is told", "Stops on battery", unknown=True),
+    RuleStatus("choice", notice("choice.none"), notice("choice.wants")),
+    RuleStatus("battery", plain("Unknown: no battery is told"), notice("battery.wants"), unknown=True),
     RuleStatus(
-        "user", "You are away", "Last input 2 min 50 s ago", "Needs 5 min", ["cpu"], "Starts in 2:10 if you stay away."
+        "user",
+        plain("Last input 2 min 50 s ago"),
+        notice("user.wants", threshold=300),
+        ["cpu"],
+        (plain("Starts in 2:10 if you stay away."),),
     ),
-    RuleStatus("game", "Games and full screen", "None", "Stops the GPU", ["gpu"]),
+    RuleStatus("game", notice("game.none"), plain("Stops the GPU"), ["gpu"]),
 ]
 
 

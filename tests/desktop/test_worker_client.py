@@ -20,7 +20,7 @@ from app.worker import client as worker_client
 from app.worker.client import WorkerClient
 from core.contracts import control as wire
 from core.contracts.errors import HearthError, NotRunning, PictureError
-from core.contracts.notices import plain
+from core.contracts.notices import Notice, plain
 from core.control.client import ControlClient
 from tests.desktop.conftest import ToyWorker, make_prediction, make_status
 
@@ -181,8 +181,8 @@ def test_a_malformed_line_ends_the_connection(qtbot: QtBot, client: WorkerClient
         {"experts": [wire.ExpertStatus("digits", 1, 1)]},
         {"time": 1e300},
         {"time": -1e18},
-        {"reason": "x" * 100_000},
-        {"why": [wire.RuleStatus("battery", "Battery", "88%", "60%")] * 2000},
+        {"reason": (Notice("plain", {"text": "x" * 100_000}),)},
+        {"why": [wire.RuleStatus("battery", plain("88%"), plain("60%"))] * 2000},
         {"yields": wire.YieldStatus(1, 1.0, 1.0, [1.0] * 50_000)},
     ],
 )

@@ -114,7 +114,7 @@ def test_a_killed_compute_process_is_started_again_and_goes_on(trained: RunningW
     compute = trained.compute()
     assert compute is not None
     compute.kill()
-    trained.until(lambda status: status.state == "attention" and "signal 9" in status.reason, "the reason")
+    trained.until(lambda status: status.state == "attention" and "signal 9" in str(status.reason[0]), "the reason")
     after = trained.until(training, "training")
     assert after.checkpoint_step is not None and after.step >= (before.checkpoint_step or 0)
     assert after.accuracy is None or after.accuracy > 0.9
@@ -224,7 +224,7 @@ def test_a_damaged_checkpoint_is_told_and_the_one_before_it_used(tmp_path: Path)
     with worker(tmp_path) as second:
         status = second.until(lambda status: status.attention, "a sentence")
         second.until(training, "training")
-        assert "checkpoint" in status.attention[0].lower()
+        assert "checkpoint" in str(status.attention[0]).lower()
         assert status.step >= one
 
 
@@ -235,7 +235,7 @@ def test_checkpoints_that_cannot_be_written_are_told_and_training_goes_on(tmp_pa
         running.until(training, "training")
         running.call("pause")
         status = running.until(lambda status: status.attention, "a sentence")
-        assert "not saved" in status.attention[0] and status.checkpoint_step is None
+        assert "not saved" in str(status.attention[0]) and status.checkpoint_step is None
         running.call("resume")
         running.until(lambda now: training(now) and now.step > status.step, "training")
         (tmp_path / "runs" / DIGITS / "checkpoints").unlink()
@@ -251,4 +251,4 @@ def test_a_compute_process_that_is_killed_while_it_saves_is_not_blamed_on_the_di
         assert compute is not None
         compute.kill()
         (told,) = running.until(lambda status: status.attention, "a word about it").attention
-        assert told == "Compute ended before all that it trained was saved; it goes on from its last checkpoint."
+        assert str(told) == "Compute ended before all that it trained was saved; it goes on from its last checkpoint."

@@ -10,8 +10,9 @@ import pytest
 
 from core.contracts.control import Status
 from core.contracts.ledger import Amounts
+from core.contracts.notices import english
 from tests.swarm.jumping_clock import VARIABLE
-from tests.workers import RunningWorker, contributed, worker
+from tests.workers import RunningWorker, codes, contributed, worker
 
 PROGRAM = "tests.swarm.jumping_clock"
 
@@ -62,7 +63,7 @@ def test_schedule_pause_start_now_and_month_follow_the_clock(tmp_path: Path, clo
 
         clock.set(21)
         evening = waits_for(running, "hours")
-        assert "Starts at" in evening.until and evening.until_time is not None
+        assert codes(evening.until) == ["hours.starts_at"] and evening.until_time is not None
         clock.set(11)
         running.until(trains, "training before noon")
 
@@ -85,7 +86,7 @@ def test_schedule_pause_start_now_and_month_follow_the_clock(tmp_path: Path, clo
 
         running.call("set_settings", {"changes": {"energy_budget_kwh": 5}})
         spent = waits_for(running, "energy")
-        assert "1 April" in spent.until
+        assert "1 April" in english(spent.until)
         clock.set(12, month=4)
         running.until(trains, "training in the new month")
         clock.set(12)

@@ -22,6 +22,7 @@ import pytest
 from core.contracts.control import ADDRESS_FILE, MAX_LINE, PROTOCOL, Address, Hello, Snapshot
 from core.contracts.errors import HearthError, ManifestError, NotRunning, PictureError, ProtocolError, SettingsError
 from core.contracts.ledger import Amounts
+from core.contracts.notices import notice
 from core.control.client import ControlClient
 from tests.workers import DIGITS, PATIENCE_S, ROOT, RunningWorker, contributed, hearth, start_paused, wait_until, worker
 
@@ -92,7 +93,11 @@ def test_a_month_whose_energy_is_used_computes_no_more(tmp_path: Path) -> None:
     contributed(tmp_path, Amounts(kwh=2.03, kwh_measured=1.0))
     with worker(tmp_path) as running:
         status = running.status()
-        assert status.state == "limited" and "2 kWh" in status.reason and running.compute() is None
+        assert (
+            status.state == "limited"
+            and status.reason == (notice("energy.reason", most=2),)
+            and running.compute() is None
+        )
         assert "about 2.03 kWh this month" in hearth(tmp_path, "status").stdout
         assert "preparing" not in hearth(tmp_path, "log").stdout
         running.call("set_settings", {"changes": {"energy_budget_kwh": 5}})
@@ -209,12 +214,12 @@ def test_a_damaged_file_is_told_until_the_user_has_chosen_anew(tmp_path: Path) -
     (tmp_path / "wishes.json").write_text('{"paused": 7}')
     (tmp_path / "ledger.db").write_text("[]")
     with worker(tmp_path) as running:
-        words = " ".join(running.status().attention)
+        words = " ".join(map(str, running.status().attention))
         assert "wishes.json could not be read" in words and "Nothing is paused." in words
         assert "ledger.bad-" in words and "counted from zero" in words
         assert "Nothing is paused." in hearth(tmp_path, "status").stdout
         running.call("pause", {"seconds": None})
-        assert "wishes" not in " ".join(running.status().attention)
+        assert "wishes" not in " ".join(map(str, running.status().attention))
 
 
 def test_an_impossible_end_of_a_pause_means_until_resumed(tmp_path: Path) -> None:
@@ -293,7 +298,7 @@ def test_unreadable_settings_are_reported_and_kept(tmp_path: Path) -> None:
     start_paused(tmp_path)
     (tmp_path / "settings.json").write_text("{")
     with worker(tmp_path) as running:
-        (sentence,) = running.status().attention
+        (sentence,) = map(str, running.status().attention)
         assert "settings.bad-" in sentence
 
 
@@ -321,7 +326,7 @@ def test_a_manifest_that_has_gone_does_not_keep_the_worker_from_starting(tmp_pat
     start_paused(tmp_path)
     (tmp_path / "settings.json").write_text(json.dumps({"version": 2, "run": str(tmp_path / "gone.json")}))
     with worker(tmp_path) as running:
-        (sentence,) = running.status().attention
+        (sentence,) = map(str, running.status().attention)
         assert "gone.json cannot be read" in sentence and "Choose a run in Settings" in sentence
         assert running.status().run == "digits"
         running.call("set_settings", {"changes": {"theme": "dark"}})  # no other choice suffers from it

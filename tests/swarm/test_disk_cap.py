@@ -14,6 +14,7 @@ import pytest
 from core.contracts import manifest
 from core.contracts.control import Status
 from core.contracts.errors import DataFolderError
+from core.contracts.notices import Notice, notice
 from core.store.checkpoint_files import newest_states
 from core.store.part_header import read_metadata
 from tests.disks import used
@@ -89,7 +90,7 @@ def versions(folder: Path) -> dict[str, int]:
     return {part: blob.version for part, blob in states.items() if part != "trunk"}
 
 
-def rule(status: Status) -> tuple[str, bool]:
+def rule(status: Status) -> tuple[Notice, bool]:
     """Live value of the rule about the disk space, and whether it stops compute."""
     (row,) = [row for row in status.why if row.rule == "own_disk"]
     return row.live, "cpu" in row.stops
@@ -100,7 +101,7 @@ def saves(running: RunningWorker, count: int) -> Status:
     for _ in range(count):
         last = running.status().checkpoint_time
         status = running.until(lambda status: status.checkpoint_time != last, "a checkpoint")  # noqa: B023
-        assert not any("not saved" in text for text in status.attention), status.attention
+        assert not any("not saved" in str(text) for text in status.attention), status.attention
     return status
 
 
@@ -108,7 +109,7 @@ def test_a_new_worker_trains_as_many_experts_as_their_states_have_room(tmp_path:
     folder = allowed(tmp_path / "data", 64)
     with worker(folder, "--run", run, program=PROGRAM) as running, watched(folder) as watch:
         running.until(
-            lambda status: any(f"Only {len(status.experts)} experts" in text for text in status.attention),
+            lambda status: any(f"Only {len(status.experts)} experts" in str(text) for text in status.attention),
             "fewer experts",
         )
         wait_until(lambda: min(versions(folder).values(), default=0) > 0, "states of these")
@@ -123,7 +124,9 @@ def test_a_new_worker_trains_as_many_experts_as_their_states_have_room(tmp_path:
         saves(running, 2)
         now = versions(folder)
         assert all(now[uid] >= version for uid, version in few.items())
-        running.until(lambda status: not any("Only" in text for text in status.attention), "the end of the sentence")
+        running.until(
+            lambda status: not any("Only" in str(text) for text in status.attention), "the end of the sentence"
+        )
         assert 1.5 * MOST * STATE_MB * MB < watch.most <= 256 * MB + PAGE
 
         running.call("set_settings", {"changes": {"checkpoints_disk_mb": 192}})  # a checkpoint, and no two
@@ -135,14 +138,14 @@ def test_a_new_worker_trains_as_many_experts_as_their_states_have_room(tmp_path:
 
         running.call("set_settings", {"changes": {"checkpoints_disk_mb": 64}})  # less than the newest states take
         status = running.until(lambda status: rule(status)[1], "no more room")
-        assert status.reason == "Hearth's files need all of the 64 MB of disk space that you allow."
+        assert status.reason == (notice("own_disk.reason", most=64 * MB),)
         running.until(lambda status: not status.samples_per_s, "the end of training")
         before = used(folder)
         wait_until(lambda: running.compute() is None, "the end of compute")
         assert watch.most <= 192 * MB + PAGE and used(folder) <= before + 8 * MB
         last = versions(folder)
         assert all(last[uid] >= version for uid, version in now.items())
-        assert not any("before all" in text or "not saved" in text for text in running.status().attention)
+        assert not any("before all" in str(text) or "not saved" in str(text) for text in running.status().attention)
 
         running.call("set_settings", {"changes": {"checkpoints_disk_mb": 256}})
         running.until(lambda status: status.samples_per_s and not rule(status)[1], "training again")
@@ -188,15 +191,17 @@ def test_a_disk_that_refuses_while_it_saves_costs_no_state_and_is_told(
         checkpoints = tmp_path / "data" / "runs" / DIGITS / "checkpoints"
         wait_until(lambda: len(newest_states(checkpoints)) > MOST, "states of most")
         refused.write_text(str(int(errno.ENOSPC)))
-        status = running.until(lambda status: any("Free some space" in text for text in status.attention), "the news")
+        status = running.until(
+            lambda status: any("Free some space" in str(text) for text in status.attention), "the news"
+        )
         kept = newest_states(checkpoints)
         running.until(lambda now: now.step > status.step + 20, "training all the same")
         refused.write_text(str(int(errno.EROFS)))
-        running.until(lambda status: any("right to write" in text for text in status.attention), "the other news")
+        running.until(lambda status: any("right to write" in str(text) for text in status.attention), "the other news")
         with pytest.raises(DataFolderError, match="written"):
             running.call("set_settings", {"changes": {"checkpoints_disk_mb": 300}})
         assert newest_states(checkpoints) == kept
         refused.unlink()
-        running.until(lambda status: not any("not saved" in text for text in status.attention), "that it is saved")
+        running.until(lambda status: not any("not saved" in str(text) for text in status.attention), "that it is saved")
         saves(running, 1)
         assert running.status().checkpoint_step > status.step  # type: ignore[operator]

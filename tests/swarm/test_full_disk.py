@@ -31,7 +31,9 @@ def test_a_full_disk_is_told_and_forgotten_when_there_is_room(tmp_path: Path) ->
         limit(running, TINY)
         running.call("pause")  # saves
         full = running.until(lambda status: status.attention, "a sentence about the disk")
-        assert any("was not saved" in text and "Free some space" in text for text in full.attention), full.attention
+        assert any("was not saved" in text and "Free some space" in text for text in map(str, full.attention)), (
+            full.attention
+        )
         running.call("resume")
         before = running.until(training, "training without a checkpoint").step
         running.until(lambda status: status.step > before, "more training")

@@ -6,7 +6,7 @@ import pytest
 
 from core.contracts.control import DeviceStatus, Status
 from tests.swarm.fake_gpu import FOLDER, ID, NAME
-from tests.workers import RunningWorker, hearth, worker
+from tests.workers import RunningWorker, codes, hearth, worker
 
 
 def gpu(status: Status) -> DeviceStatus:
@@ -34,7 +34,7 @@ def test_the_gpu_computes_while_it_may_and_the_processor_otherwise_or_when_it_fa
         compute, yields = running.compute(), there.yields.count
         running.call("set_settings", {"changes": {"gpus_off": [ID]}})
         here = running.until(lambda status: status.device != NAME, "leaving the GPU")
-        assert not gpu(here).on and gpu(here).why == "You switched it off in Settings."
+        assert not gpu(here).on and codes(gpu(here).why) == ["device.off"]
         assert here.yields.count == yields + 1 and here.yields.last_ms is not None
         here = trains_on(running, here.device)
         assert here.state == "contributing" and not here.gpu and here.step >= there.step
@@ -46,7 +46,7 @@ def test_the_gpu_computes_while_it_may_and_the_processor_otherwise_or_when_it_fa
         here = running.until(lambda status: status.device != NAME, "leaving the GPU")
         assert here.yields.count == yields + 1 and not here.gpu
         here = trains_on(running, here.device)
-        assert here.state == "contributing" and "You paused the GPU." in here.reason
+        assert here.state == "contributing" and "gpu_choice.reason" in codes(here.reason)
         assert hearth(running.folder, "resume").stdout.startswith("Resumed. Now contributing")
         trains_on(running, NAME)
 
@@ -57,8 +57,8 @@ def test_the_gpu_computes_while_it_may_and_the_processor_otherwise_or_when_it_fa
         assert running.compute() == compute, "it was started again to change the device"
 
         (tmp_path / "broken").touch()
-        failed = running.until(lambda status: any("failed" in text for text in status.attention), "the failure")
-        (told,) = (text for text in failed.attention if "failed" in text)
+        failed = running.until(lambda status: any("failed" in str(text) for text in status.attention), "the failure")
+        (told,) = (str(text) for text in failed.attention if "failed" in str(text))
         assert told.startswith("The graphics processor failed: CUDA error: unspecified launch failure.")
         assert "The processor computes instead until" in told
         here = running.until(lambda status: status.device not in (NAME, "") and status.samples_per_s > 0, "the CPU")

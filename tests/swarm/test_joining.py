@@ -88,7 +88,7 @@ def test_a_key_that_cannot_be_used_keeps_nobody_from_training(tmp_path: Path) ->
     (folder / key_file.FILE).chmod(0o600)
     with worker(folder, "--join") as alone:
         status = alone.until(whole, "training")
-        assert any("works alone" in note for note in status.attention), status.attention
+        assert any("works alone" in str(note) for note in status.attention), status.attention
 
 
 def test_a_port_that_another_program_has_by_now_is_left_to_it() -> None:

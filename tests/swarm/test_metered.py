@@ -12,7 +12,7 @@ from core.community.reading import read_only
 from core.contracts.control import NetworkStatus
 from core.policy.signals.linux import network as manager
 from tests.desktop.private_bus import Service, bus
-from tests.workers import RunningWorker, start_paused, wait_until, worker
+from tests.workers import RunningWorker, codes, start_paused, wait_until, worker
 
 YES, NO = 1, 2
 HERE = ("--listen", "127.0.0.1:0")
@@ -52,11 +52,13 @@ def test_a_metered_network_is_used_only_by_who_wants_that(tmp_path: Path, networ
             network_manager.changed(manager.MANAGER)
             off = careful.until(lambda status: not status.network, "the end of the network")
             row = next(rule for rule in off.why if rule.rule == "metered")
-            assert row.stops == ["network"] and row.live == "Metered"
-            assert row.until == "Goes on when this PC is on another network."
+            assert row.stops == ["network"] and row.live.code == "metered.yes"
+            assert codes(row.until) == ["metered.until"]
             wait_until(lambda: all(peer.peer != me for peer in network(anyway).peers), "one without the other")
             assert not network(careful).peers
-            anyway.until(lambda status: any(rule.live == "Metered" for rule in status.why), "the other to know it too")
+            anyway.until(
+                lambda status: any(rule.live.code == "metered.yes" for rule in status.why), "the other to know it too"
+            )
             assert anyway.status().network
             careful.call("set_settings", {"changes": {"on_metered": True}})
             wait_until(lambda: any(peer.peer == me for peer in network(anyway).peers), "the two to meet again")
@@ -65,9 +67,11 @@ def test_a_metered_network_is_used_only_by_who_wants_that(tmp_path: Path, networ
         before = moved(tmp_path / "careful")
         assert before > 10_000
         with worker(tmp_path / "careful", *HERE, "--bootstrap", told) as careful:  # it is metered from the start
-            careful.until(lambda status: any(rule.live == "Metered" for rule in status.why), "the price to be known")
+            careful.until(
+                lambda status: any(rule.live.code == "metered.yes" for rule in status.why), "the price to be known"
+            )
             assert not careful.status().network and not network(careful).peers
             careful.call("resume")  # it trains by itself: the other, paused, hosts nothing anyway
             alone = careful.until(lambda status: status.samples_per_s > 0, "training without the network")
-            assert alone.state == "contributing" and "It works without other peers" in alone.reason
+            assert alone.state == "contributing" and "run.without_peers" in codes(alone.reason)
         assert moved(tmp_path / "careful") == before

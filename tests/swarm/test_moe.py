@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from core.contracts.control import Status
-from tests.workers import RunningWorker, hearth, worker
+from tests.workers import RunningWorker, codes, hearth, worker
 
 HERE = "127.0.0.1:0"
 BLOCKED_S = 2.0
@@ -31,11 +31,11 @@ def backbone(tmp_path: Path) -> Iterator[list[str]]:
 
 def test_a_peer_without_experts_waits_for_a_host_and_trains_through_it(tmp_path: Path, backbone: list[str]) -> None:
     with worker(tmp_path / "trainer", "--role", "train", *backbone) as trainer:
-        waiting = trainer.until(lambda s: "No expert" in s.reason, "patience")
+        waiting = trainer.until(lambda s: codes(s.reason) == ["run.unreachable"], "patience")
         assert waiting.state == "preparing" and waiting.experts == []
         with worker(tmp_path / "host", "--role", "host", *backbone) as host:
             learnt = trainer.until(lambda s: (s.accuracy or 0.0) > 0.7, "training through the host")
-            assert learnt.state == "contributing" and "other peers" in learnt.reason
+            assert learnt.state == "contributing" and "run.through_peers" in codes(learnt.reason)
             assert host.until(lambda s: sum(e.updates for e in s.experts) > 100, "experts that learn").step == 0
 
 

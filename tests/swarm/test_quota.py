@@ -15,6 +15,7 @@ import torch
 from core.community.reading import read_only
 from core.contracts.control import Status
 from core.contracts.ledger import Amounts
+from core.contracts.notices import notice
 from core.runtime.part_files import Part, pack
 from tests.swarm.namespaces import ROOT, Host, Internet, impossible
 from tests.swarm.nat_workers import PORT, WorkerPeer
@@ -69,8 +70,8 @@ def test_a_month_whose_traffic_is_used_moves_no_more(internet: Internet, tmp_pat
     moved = counted(b.host)
     assert 0.8 * QUOTA < USED + moved < QUOTA + BEYOND
     row = next(rule for rule in status(b).why if rule.rule == "quota")
-    assert row.live.startswith("2") and row.live.endswith(" MB this month") and row.wants == "At most 2 MB a month"
-    assert row.stops == ["network"] and row.until.startswith("Goes on with the new month, on 1 ")
+    assert row.live.code == "quota.live" and row.wants == notice("quota.wants", most=2_000_000)
+    assert row.stops == ["network"] and row.until == (notice("month.until", end=row.until_time),)
     end = time.localtime(row.until_time)
     assert (end.tm_mday, end.tm_hour, end.tm_min) == (1, 0, 0) and end.tm_mon != time.localtime().tm_mon
     a.until_path(b, None, 20)

@@ -8,10 +8,11 @@ import pytest
 
 from core import cli
 from core.commands import common
+from core.commands.devices import describe
 from core.community.ledger import Ledger
 from core.contracts.control import DeviceStatus, DhtRecord, DhtStatus, Finding, NetworkStatus, PeerStatus, RuleStatus
 from core.contracts.ledger import Amounts
-from core.control.devices import describe
+from core.contracts.notices import Sentences, plain
 from core.control.doctor import examine
 
 LONELY = NetworkStatus("ab" * 32, "ab@127.0.0.1:1", "unknown", "not measured yet", "unknown", [], ["host"], [], 0)
@@ -82,19 +83,23 @@ def test_clocks_are_ahead_or_behind(said: Any, offset: float, words: str) -> Non
 
 class State(msgspec.Struct):
     state: str
-    reason: str
-    until: str = ""
+    reason: Sentences
+    until: Sentences = ()
     why: tuple[RuleStatus, ...] = ()
 
 
 def test_resume_says_what_comes_of_it(said: Any) -> None:
-    busy = State("yielding", "Other programs use 99%.", "Goes on when they are calm.")
+    busy = State("yielding", (plain("Others are busy."),), (plain("Ends when they are not."),))
     _, text = said("resume", status=[busy, busy], resume=[{}])
-    assert text == "It was not paused. Now yielding: Other programs use 99%. Goes on when they are calm.\n"
-    _, text = said("resume", status=[State("paused", "You paused."), State("starting", "It loads.")], resume=[{}])
+    assert text == "It was not paused. Now yielding: Others are busy. Ends when they are not.\n"
+    _, text = said(
+        "resume",
+        status=[State("paused", (plain("You paused."),)), State("starting", (plain("It loads."),))],
+        resume=[{}],
+    )
     assert text == "Resumed. Now starting: It loads.\n"
-    gpu = State("contributing", "It trains.", why=(RuleStatus("gpu_choice", "", "", "", ["gpu"]),))
-    _, text = said("resume", status=[gpu, State("contributing", "It trains.")], resume=[{}])
+    gpu = State("contributing", (plain("It trains."),), why=(RuleStatus("gpu_choice", plain(""), plain(""), ["gpu"]),))
+    _, text = said("resume", status=[gpu, State("contributing", (plain("It trains."),))], resume=[{}])
     assert text.startswith("Resumed. Now contributing")
 
 
@@ -109,7 +114,7 @@ def test_shares_of_a_processor_are_no_more_than_all_of_it() -> None:
         devices: list[DeviceStatus]
         energy: None = None
 
-    cpu = DeviceStatus("cpu", "Processor", "cpu", True, "", load=0.12, others=0.99)
+    cpu = DeviceStatus("cpu", "Processor", "cpu", True, (), load=0.12, others=0.99)
     assert "12% used by Hearth, 88% by other programs" in describe(Of([cpu]))  # type: ignore[arg-type]
 
 

@@ -5,6 +5,7 @@ from typing import Any, get_args
 
 import pytest
 
+from core.contracts.notices import Notice, english, notice, plain
 from core.contracts.settings import Settings
 from core.contracts.words import countdown, duration, listed, size
 from core.policy.decide import Decision, decide
@@ -12,12 +13,12 @@ from core.policy.hysteresis import Held, hold
 from core.policy.inputs import Compute, Machine, Phase, Usage, Wishes
 from core.policy.signals.reading import UNKNOWN as NOT_YET
 from core.policy.signals.reading import Front, Gpu, Power, Reading, Signals
+from tests.workers import codes
 
 NOW = 1_800_000_000.0
 IDLE_ONLY = Settings(idle_only=True, idle_threshold_s=300)
 TRAINING = Compute("training", experts=32)
-UNKNOWN = "No desktop tells it."
-OBSTACLE = "It cannot be measured how long you have been away."
+UNKNOWN = plain("No desktop tells it.")
 GPUS = (Gpu("GPU-1", "RTX 4070", celsius=66.0, watts=120.0), Gpu("GPU-2", "GTX 1080"))
 
 
@@ -38,7 +39,7 @@ def signals(idle: float | None = 1000.0, **values: Any) -> Signals:
         "programs": frozenset({"bash"}),
     }
     told = {**calm, **values}.items()
-    readings = {name: Reading(value, f"No {name} here." if value is None else "test") for name, value in told}
+    readings = {name: Reading(value, plain(f"No {name} here.") if value is None else "test") for name, value in told}
     return Signals(idle_s=Reading(idle, "XScreenSaver" if idle is not None else UNKNOWN), **readings)
 
 
@@ -60,13 +61,13 @@ def choose(
 def test_it_trains_whatever_the_user_does_unless_told_otherwise() -> None:
     decision = choose(signals(2.0), Settings())
     assert (decision.train, decision.state) == (True, "contributing")
-    assert "32 experts" in decision.reason
+    assert decision.reason == (notice("run.training", n=32),)
 
 
 def test_idle_only_waits_for_the_threshold_and_says_for_how_long() -> None:
     decision = choose(signals(170.0), compute=Compute())
     assert (decision.train, decision.state, decision.until_time) == (False, "waiting", NOW + 130)
-    assert decision.until == "Starts in 2:10 if you stay away."
+    assert decision.until == (notice("user.until", start=NOW + 130),)
     assert choose(signals(300.0)).train
 
 
@@ -74,29 +75,29 @@ def test_idle_only_waits_for_the_threshold_and_says_for_how_long() -> None:
 def test_the_users_return_is_yielding_until_the_memory_is_free(phase: Phase) -> None:
     decision = choose(signals(2.0), compute=Compute(phase))
     assert (decision.train, decision.state) == (False, "yielding")
-    assert decision.reason.startswith("You are back.")
+    assert codes(decision.reason)[0] == "user.back"
     assert choose(signals(2.0), compute=Compute("absent")).state == "waiting"
 
 
 def test_unknown_idle_time_follows_the_users_choice_and_is_shown() -> None:
     waits = choose(signals(None), compute=Compute())
-    assert (waits.train, waits.state, waits.reason) == (False, "attention", f"{OBSTACLE} {UNKNOWN}")
+    assert (waits.train, waits.state, waits.reason) == (False, "attention", (notice("user.unmeasured"), UNKNOWN))
     runs = choose(signals(None), dataclasses.replace(IDLE_ONLY, idle_unknown="run"))
     assert runs.train and UNKNOWN in runs.reason
     begins = choose(dataclasses.replace(signals(), idle_s=dataclasses.replace(NOT_YET, age_s=0.2)), IDLE_ONLY)
-    assert (begins.train, begins.state) == (False, "preparing") and "is being measured" in begins.reason
+    assert (begins.train, begins.state) == (False, "preparing") and codes(begins.reason) == ["user.measuring"]
     for decision in (waits, runs):
         assert next(rule for rule in decision.rules if rule.rule == "user").unknown
 
 
 def test_the_first_start_measures_this_pc() -> None:
     decision = choose(compute=Compute("training", measuring=True))
-    assert (decision.train, decision.state) == (True, "preparing") and "Measuring" in decision.reason
+    assert (decision.train, decision.state) == (True, "preparing") and codes(decision.reason) == ["compute.measuring"]
 
 
 def test_until_idle_time_is_first_measured_it_waits_for_that() -> None:
     decision = choose(Signals(), compute=Compute())
-    assert (decision.train, decision.state, decision.until) == (False, "preparing", "Known in a moment.")
+    assert (decision.train, decision.state) == (False, "preparing") and codes(decision.until) == ["user.known_soon"]
 
 
 def test_who_was_just_here_is_not_away_because_nothing_can_tell_any_more() -> None:
@@ -109,7 +110,7 @@ def test_who_was_just_here_is_not_away_because_nothing_can_tell_any_more() -> No
 def test_a_source_that_forgets_the_last_input_makes_nobody_be_away() -> None:
     held = hold(signals(0.0), IDLE_ONLY, Held(), NOW)
     decision = choose(signals(5000.0), held=held, now=NOW + 10, compute=Compute())
-    assert (decision.train, decision.until) == (False, "Starts in 4:50 if you stay away.")
+    assert (decision.train, decision.until) == (False, (notice("user.until", start=NOW + 300),))
     assert choose(signals(5000.0), held=held, now=NOW + 300).train
 
 
@@ -134,15 +135,15 @@ def test_start_now_lifts_the_idle_rule_for_its_time() -> None:
 
 
 def test_a_crash_says_why_and_when_it_is_tried_again() -> None:
-    decision = choose(compute=Compute("absent", failure="Compute was killed.", retry_time=NOW + 4))
-    told = (decision.state, decision.reason, decision.until)
-    assert told == ("attention", "Compute was killed.", "Tries again in 0:04.")
+    decision = choose(compute=Compute("absent", failure=plain("Compute was killed."), retry_time=NOW + 4))
+    assert (decision.state, decision.reason) == ("attention", (plain("Compute was killed."),))
+    assert decision.until == (notice("compute.retry", at=NOW + 4),)
     assert decision.train  # it is to be started again
 
 
 def test_a_host_without_experts_says_that_it_waits_for_some() -> None:
     decision = choose(settings=Settings(), compute=Compute("training", experts=0, trains=False))
-    assert decision.state == "contributing" and "waits for its share" in decision.reason
+    assert decision.state == "contributing" and codes(decision.reason) == ["run.waits"]
 
 
 def test_a_backbone_peer_does_not_compute_and_says_so() -> None:
@@ -151,31 +152,35 @@ def test_a_backbone_peer_does_not_compute_and_says_so() -> None:
     assert choose(signals(metered=True), computes=False, networked=True).state == "limited"
 
 
-STOPPED: list[tuple[str, dict[str, Any], dict[str, Any], str, str, str]] = [
-    ("battery", {}, {"power": Power(False, 0.64)}, "limited", "This PC is on battery, 64% left.", "plug it in"),
-    ("battery", {"on_battery": True}, {"power": Power(False, 0.59)}, "limited", "on battery, 59% left", "plug it in"),
-    ("battery", {"on_battery": True}, {"power": Power(False)}, "limited", "This PC is on battery.", "plug it in"),
-    ("hours", {"compute_hours": "0:00-0:01"}, {}, "limited", "not one of the times", "Starts at"),
+STOPPED: list[tuple[str, dict[str, Any], dict[str, Any], str, Notice, str]] = [
+    ("battery", {}, {"power": Power(False, 0.64)}, "limited",
+     notice("battery.reason_charge", charge=0.64), "battery.until"),
+    ("battery", {"on_battery": True}, {"power": Power(False, 0.59)}, "limited",
+     notice("battery.reason_charge", charge=0.59), "battery.until"),
+    ("battery", {"on_battery": True}, {"power": Power(False)}, "limited", notice("battery.reason"), "battery.until"),
+    ("hours", {"compute_hours": "0:00-0:01"}, {}, "limited", notice("hours.outside"), "hours.starts_at"),
     ("programs", {"exclusive_programs": ("Blender.exe",)}, {"programs": frozenset({"blender"})}, "yielding",
-     "Blender.exe runs", "has ended"),
-    ("game", {}, {"front": Front("game", "doom")}, "yielding", "A game (doom) is in front.", "left the screen"),
-    ("game", {}, {"front": Front("fullscreen")}, "yielding", "A full screen is in front.", "left the screen"),
-    ("memory", {}, {"memory_free": 300 << 20}, "limited", "Only 300 MB of memory are free.", "768 MB"),
-    ("disk", {}, {"disk_free": 300 << 20}, "limited", "Only 300 MB of disk space are free.", "1.1 GB"),
+     notice("programs.reason", program="Blender.exe"), "programs.until"),
+    ("game", {}, {"front": Front("game", "doom")}, "yielding",
+     notice("game.reason", what=notice("game.game_of", program="doom")), "game.until"),
+    ("game", {}, {"front": Front("fullscreen")}, "yielding",
+     notice("game.reason", what=notice("game.fullscreen")), "game.until"),
+    ("memory", {}, {"memory_free": 300 << 20}, "limited", notice("memory.reason", free=300 << 20), "free.until"),
+    ("disk", {}, {"disk_free": 300 << 20}, "limited", notice("disk.reason", free=300 << 20), "free.until"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("rule", "chosen", "measured", "state", "reason", "until"), STOPPED)
 def test_each_rule_stops_compute_and_says_what_ends_it(
-    rule: str, chosen: dict[str, Any], measured: dict[str, Any], state: str, reason: str, until: str
+    rule: str, chosen: dict[str, Any], measured: dict[str, Any], state: str, reason: Notice, until: str
 ) -> None:
     decision = choose(signals(**measured), Settings(**chosen), compute=Compute())
     assert (decision.train, decision.state, decision.network) == (False, state, True)
-    assert reason in decision.reason and until in decision.until
+    assert decision.reason == (reason,) and codes(decision.until) == [until]
     assert [verdict.rule for verdict in decision.rules if "cpu" in verdict.stops] == [rule]
     if state == "yielding":
         yielding = choose(signals(**measured), Settings(**chosen), compute=TRAINING)
-        assert yielding.state == "yielding" and reason.rstrip(".") in yielding.reason
+        assert yielding.state == "yielding" and yielding.reason == (reason, notice("compute.stopping"))
 
 
 ALLOWED: list[tuple[dict[str, Any], dict[str, Any]]] = [
@@ -199,7 +204,7 @@ def test_what_the_settings_allow_goes_on(chosen: dict[str, Any], measured: dict[
 
 def test_a_rule_without_a_reading_says_so() -> None:
     rules = {rule.rule: rule for rule in choose(signals(power=None, gpus=None)).rules}
-    assert rules["battery"].unknown and rules["battery"].live == "No power here"
+    assert rules["battery"].unknown and rules["battery"].live == plain("No power here.")
     assert rules["gpu"].unknown and not rules["memory"].unknown
 
 
@@ -210,8 +215,8 @@ def test_busy_programs_count_after_3_s_and_until_20_s_after_their_end() -> None:
         held = hold(signals(cpu_others=share), settings, held, NOW + second)
         seen.append(choose(signals(cpu_others=share), settings, held=held, now=NOW + second, compute=Compute()))
     assert [decision.train for decision in seen] == [True] * 3 + [False] * 27 + [True] * 10
-    assert seen[5].reason == "Other programs use 60% of the processor."
-    assert seen[15].until == "Goes on in 0:15 if it stays so." and seen[15].until_time == NOW + 30
+    assert seen[5].reason == (notice("cpu_busy.reason", share=0.6),)
+    assert seen[15].until == (notice("rule.again", at=NOW + 30),) and seen[15].until_time == NOW + 30
 
 
 def test_use_up_what_a_month_allows_and_the_next_one_is_waited_for() -> None:
@@ -220,16 +225,16 @@ def test_use_up_what_a_month_allows_and_the_next_one_is_waited_for() -> None:
     assert spent.until_time is not None and spent.until_time > NOW
     traffic = choose(settings=Settings(quota_mb=1000), network_bytes_month=10**9, networked=True)
     assert (traffic.train, traffic.network) == (True, False)
-    assert "It works without other peers: the 1 GB of traffic" in traffic.reason
+    assert traffic.reason[1:] == (notice("run.without_peers"), notice("quota.reason", most=10**9))
 
 
 def test_the_network_is_judged_apart() -> None:
     on_phone = choose(signals(metered=True), networked=True)
     assert (on_phone.train, on_phone.network, on_phone.state) == (True, False, "contributing")
     alone = choose(signals(metered=True))
-    assert not alone.network and "peers" not in alone.reason
+    assert not alone.network and codes(alone.reason) == ["user.away_for", "run.training"]
     lost = choose(signals(metered=True), compute=Compute("training", reachable=False), networked=True)
-    assert lost.state == "limited" and lost.reason.startswith("This network is metered.")
+    assert lost.state == "limited" and codes(lost.reason) == ["metered.reason", "run.none_here"]
     assert not choose(settings=Settings(network_hours="0:00-0:01")).network
     assert choose(signals(metered=True), Settings(on_metered=True)).network
     assert choose(wishes=Wishes(paused=True)).network  # others may still fetch what is kept here
@@ -267,7 +272,8 @@ def test_the_gpu_gives_way_to_other_programs_that_use_it() -> None:
         assert decision.cpu and decision.gpu == (second < 3)
     assert decision.device == "cpu"
     (rule,) = (rule for rule in decision.rules if rule.rule == "gpu_busy")
-    assert (rule.live, rule.wants) == ("60%, 90% of it", "Stops above 25%") and rule.stops == {"gpu"}
+    assert rule.live == notice("gpu_busy.live", shares=[0.6, 0.9]) and rule.stops == {"gpu"}
+    assert rule.wants == notice("cpu_busy.wants", limit=0.25)
     for load, chosen in ((cards(0.2, 0.9), Settings()), (cards(None, 0.9), Settings())):
         assert not hold(load, chosen, Held(), NOW + 9).on("gpu_busy")
     assert choose(cards(0.6, 0.9), Settings(busy_cpu_percent=0), held=held, uses_gpus=True).gpu
@@ -302,8 +308,8 @@ def test_a_gpu_that_failed_is_left_alone_and_tried_again() -> None:
     decision = choose(cards(0.0, 0.0), Settings(), compute=failed, uses_gpus=True)
     assert (decision.cpu, decision.gpu, decision.device) == (True, False, "cpu")
     (rule,) = (rule for rule in decision.rules if rule.rule == "gpu")
-    assert rule.live == "A (failed), B (failed)" and rule.reason == "The graphics processor failed."
-    assert rule.until_time == NOW + 60 and rule.until.startswith("It is tried again at ")
+    assert english(rule.live) == "A (failed), B (failed)" and codes(rule.reason) == ["gpu.failed"]
+    assert rule.until_time == NOW + 60 and rule.until == (notice("gpu.until_retry", at=NOW + 60),)
 
 
 def test_heat_stops_the_device_that_is_hot() -> None:
@@ -311,7 +317,9 @@ def test_heat_stops_the_device_that_is_hot() -> None:
     decision = choose(both, heat_stop_cpu=True, uses_gpus=True)
     assert (decision.cpu, decision.gpu, decision.train) == (False, True, True)
     decision = choose(both, heat_stop_cpu=True)
-    assert (decision.train, decision.state) == (False, "limited") and "51 °C" in decision.reason
+    assert (decision.train, decision.state) == (False, "limited") and decision.reason[0].args["now"] == notice(
+        "heat.live_both", celsius=51.0, watts=30.0
+    )
     decision = choose(both, heat_stop_gpu=True, uses_gpus=True)
     assert (decision.cpu, decision.gpu) == (True, False)
     assert choose(both, Settings(cpu_celsius=0), heat_stop_cpu=True).train
@@ -320,25 +328,26 @@ def test_heat_stops_the_device_that_is_hot() -> None:
 def test_a_mac_that_says_it_is_too_hot_rests_until_it_was_cool_for_a_minute() -> None:
     hot, cool = signals(celsius=None, watts=None, hot=True), signals(celsius=None, watts=None, hot=False)
     decision = choose(hot, compute=Compute())
-    assert (decision.state, decision.reason) == ("limited", "The system says that this PC is too hot.")
+    assert decision.state == "limited" and codes(decision.reason) == ["heat_cpu.pc_hot"]
     held = hold(hot, Settings(), Held(), NOW)
     for second in (1, 30, 61):
         held = hold(cool, Settings(), held, NOW + second)
         assert choose(cool, held=held, now=NOW + second).train == (second == 61)
     row = next(rule for rule in choose(cool).rules if rule.rule == "heat_cpu")
-    assert row.live == "Not too hot, as the system says" and "85" not in row.wants and not row.unknown
+    assert row.live == notice("heat_cpu.system_fine") and not row.unknown
+    assert row.wants == notice("heat_cpu.wants_system")
     assert choose(hot, Settings(cpu_celsius=0)).train
 
 
 def test_graphics_processors_that_hearth_does_not_use_are_listed_and_judged_no_further() -> None:
     def told(gpus: tuple[Gpu, ...] | None, chosen: Settings = IDLE_ONLY, **more: Any) -> dict[str, tuple[str, str]]:
         rules = choose(signals(2.0, gpus=gpus), chosen, **more).rules
-        return {rule.rule: (rule.live, rule.wants) for rule in rules if "gpu" in rule.rule}
+        return {rule.rule: (english(rule.live), english(rule.wants)) for rule in rules if "gpu" in rule.rule}
 
-    listed, unused = "RTX 4070, GTX 1080", "Hearth computes on the processor only"
+    listed, unused = "RTX 4070, GTX 1080", "Hearth computes on the CPU only"
     assert told(GPUS) == {"gpu": (listed, unused)} and told(()) == {"gpu": ("None found", unused)}
     assert told((), uses_gpus=True) == {"gpu": ("None found", "There is none to use")}
-    broken = {"gpu": ("No gpus here", "Uses those that you have not switched off")}
+    broken = {"gpu": ("No gpus here.", "Uses those that you have not switched off")}
     assert told(None, uses_gpus=True) == broken
     assert told(GPUS, uses_gpus=True).keys() == {
         "gpu_choice", "gpu_user", "gpu_programs", "gpu_busy", "heat_gpu", "gpu"
@@ -351,11 +360,11 @@ def test_who_pauses_the_gpu_only_goes_on_with_the_processor() -> None:
     paused, chosen = Wishes(gpu_paused=True), Settings(gpu_in_use=True)
     decision = choose(signals(400.0, gpus=GPUS), chosen, paused, uses_gpus=True)
     assert (decision.state, decision.cpu, decision.gpu, decision.device) == ("contributing", True, False, "cpu")
-    assert "You paused the GPU." in decision.reason
+    assert notice("gpu_choice.reason") in decision.reason
     row = next(rule for rule in decision.rules if rule.rule == "gpu_choice")
-    assert (row.live, row.stops, row.until) == ("Paused", frozenset({"gpu"}), "The GPU goes on when you press Resume.")
+    assert row.live == notice("choice.paused") and row.stops == {"gpu"} and codes(row.until) == ["gpu_choice.until"]
     assert choose(signals(400.0, gpus=GPUS), chosen, uses_gpus=True).gpu
-    assert "GPU" not in choose(signals(400.0), chosen, paused).reason, "none is used here"
+    assert codes(choose(signals(400.0), chosen, paused).reason) == ["run.training"], "none is used here"
 
 
 def test_start_now_lifts_neither_what_protects_the_pc_nor_what_was_chosen_by_name() -> None:
@@ -367,7 +376,7 @@ def test_start_now_lifts_neither_what_protects_the_pc_nor_what_was_chosen_by_nam
         assert not choose(signals(2.0, **measured), settings, wishes).train
     assert not choose(signals(2.0), settings, wishes, heat_stop_cpu=True).train
     rules = {rule.rule: rule for rule in choose(signals(2.0), settings, wishes).rules}
-    assert not rules["user"].stops and rules["user"].wants.startswith("Lifted until")
+    assert not rules["user"].stops and rules["user"].wants == notice("rule.lifted", end=NOW + 600)
 
 
 def test_start_now_is_offered_where_it_would_start_anything() -> None:
@@ -400,20 +409,23 @@ def test_what_may_be_used_depends_on_who_is_here() -> None:
     assert choose(settings=Settings(), cores=8).threads == 4
     unknown = choose(signals(None), Settings(idle_unknown="run"), memory_bytes=1000)
     assert unknown.memory_bytes == 500
-    told = choose(signals(2.0), memory_bytes=8 << 30, own_memory_bytes=460 << 20, memory_bound="the kernel sees to it")
+    told = choose(
+        signals(2.0), memory_bytes=8 << 30, own_memory_bytes=460 << 20, memory_bound=plain("the kernel sees to it")
+    )
     row = next(rule for rule in told.rules if rule.rule == "own_memory")
-    assert (row.live, row.wants) == ("460 MB used; the kernel sees to it", "At most 2.0 GB while you are here")
+    assert english(row.live) == "460 MB used; the kernel sees to it"
+    assert row.wants == notice("own_memory.wants_here", most=2 << 30)
     assert not row.stops
 
 
-def test_files_that_need_more_disk_space_than_is_allowed_stop_compute_with_a_sentence() -> None:
+def test_files_that_need_more_disk_space_than_is_allowed_stop_compute_and_say_so() -> None:
     settings = Settings(checkpoints_disk_mb=2048)
     fine = choose(settings=settings, disk_bytes=300 << 20)
     row = next(rule for rule in fine.rules if rule.rule == "own_disk")
-    assert (row.live, row.wants, row.stops) == ("300 MB used", "At most 2.0 GB", frozenset())
+    assert row.live == notice("own_disk.live", used=300 << 20) and not row.stops
     full = choose(settings=settings, disk_bytes=2100 << 20, disk_full=True)
-    assert not full.cpu and full.reason == "Hearth's files need all of the 2.0 GB of disk space that you allow."
-    assert full.until == "Goes on when you allow more in Settings."
+    assert not full.cpu and full.reason == (notice("own_disk.reason", most=2 << 30),)
+    assert codes(full.until) == ["own_disk.until"]
 
 
 def test_a_server_without_a_desktop_gives_what_is_allowed_while_nobody_is_here() -> None:
@@ -421,7 +433,7 @@ def test_a_server_without_a_desktop_gives_what_is_allowed_while_nobody_is_here()
         server = choose(signals(idle, desktop=False, gpus=GPUS), Settings(), memory_bytes=1000, uses_gpus=True)
         assert (server.cpu_share, server.memory_bytes, server.gpu) == (1.0, 500, True)
         row = next(rule for rule in server.rules if rule.rule == "user")
-        assert "no desktop" in row.live and not row.unknown
+        assert row.live == notice("user.nobody") and not row.unknown
     for desktop in (True, None):
         assert choose(signals(None, desktop=desktop), Settings()).cpu_share == 0.5
     waits = choose(signals(None, desktop=False), compute=Compute())  # idle only: the user's choice counts
@@ -430,14 +442,14 @@ def test_a_server_without_a_desktop_gives_what_is_allowed_while_nobody_is_here()
 
 def test_the_end_of_the_schedule_is_told_while_it_computes() -> None:
     decision = choose(settings=dataclasses.replace(IDLE_ONLY, compute_hours="0:01-24:00"))
-    assert decision.train and "otherwise at" in decision.until and decision.until_time is not None
+    assert decision.train and codes(decision.until) == ["run.until_input_at"] and decision.until_time is not None
 
 
 def test_conditions_that_come_and_go_are_held() -> None:
     plugged, unplugged = signals(), signals(power=Power(False, 0.5))
     held = hold(unplugged, Settings(), Held(), NOW)
     wobbly = choose(plugged, Settings(), held=held, now=NOW + 1, compute=Compute())
-    assert (wobbly.train, wobbly.reason) == (False, "This PC was on battery a moment ago.")
+    assert (wobbly.train, wobbly.reason) == (False, (notice("battery.gone"),))
     held = hold(plugged, Settings(), held, NOW + 1)
     assert choose(plugged, Settings(), held=held, now=NOW + 11).train
     held = hold(signals(memory_free=500 << 20), Settings(), Held(), NOW)

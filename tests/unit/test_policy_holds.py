@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from core.contracts import schedule
 from core.contracts.control import State
+from core.contracts.notices import english
 from core.contracts.settings import Settings
 from core.policy.decide import Decision, decide
 from core.policy.hysteresis import CONDITIONS, Held, hold
@@ -160,15 +161,19 @@ def forbidden(
 
 def check_words(decision: Decision) -> None:
     assert decision.state in get_args(State)
-    for text in (decision.reason, decision.until):
+    for said in (*decision.reason, *decision.until):
+        text = english(said, NOW)
         assert text.endswith(".") and len(text) > 3 and "None" not in text and "nan" not in text and "inf" not in text
+        assert "{" not in text, "an argument is missing"
     assert decision.until_time is None or decision.until_time > NOW
     assert len({rule.rule for rule in decision.rules}) == len(decision.rules)
     for rule in decision.rules:
-        assert rule.title and rule.live and rule.wants
+        for phrase in (rule.live, rule.wants):
+            shown = english(phrase, NOW)
+            assert shown and "{" not in shown and shown != phrase.code, phrase
         assert bool(rule.stops) == bool(rule.until)
         if rule.stops:
-            assert rule.reason.endswith(".") and rule.until.endswith(".")
+            assert rule.reason and rule.until
 
 
 @settings(max_examples=400, deadline=None)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from core.contracts.notices import notice, plain
 from core.policy.signals.reading import Front, Gpu, Power, Reading, SourceError
 from core.policy.signals.watch import Watch
 
@@ -131,7 +132,7 @@ def test_idle_time_grows_by_its_age_and_carries_its_source(world: World) -> None
     watch = world.watches(idle_s=[Device("Mutter", 7.0)])
     world.time.advance(0.5)
     assert watch.read().idle_s == Reading(7.5, "Mutter", 0.5)
-    assert watch.read().locked == Reading(None, "The lock of the session cannot be measured on this system.", 0.5)
+    assert watch.read().locked == Reading(None, notice("signal.nowhere", what=notice("signal.locked")), 0.5)
 
 
 def test_the_first_source_that_answers_is_used_and_better_ones_are_tried_again(world: World) -> None:
@@ -150,7 +151,7 @@ def test_the_first_source_that_answers_is_used_and_better_ones_are_tried_again(w
 def test_when_all_fail_the_most_telling_sentence_is_kept_and_all_are_tried_again(world: World) -> None:
     first, second = Device("X", OSError(2, "no such thing")), Device("logind", SourceError("logind refused."))
     world.watches(idle_s=[first, second])
-    assert world.idle.value is None and world.idle.source == "logind refused."
+    assert world.idle.value is None and world.idle.source == plain("logind refused.")
     second.value = 4.0
     world.time.advance(9.0)
     assert world.idle.value is None
@@ -197,7 +198,7 @@ def test_nonsense_is_unknown_and_never_believed(world: World, signal: str, value
     watch = world.watches_all({signal: [Device("Liar", value)]})
     reading: Reading[Any] = getattr(watch.read(), signal)
     assert reading.value is None
-    assert reading.source.startswith("Liar says something impossible")
+    assert str(reading.source).startswith("Liar says something impossible")
 
 
 def test_a_source_that_hangs_is_unknown_at_its_limit_and_the_next_takes_over(world: World) -> None:
@@ -209,7 +210,7 @@ def test_a_source_that_hangs_is_unknown_at_its_limit_and_the_next_takes_over(wor
     world.time.advance(4.0, threads=0)
     assert world.idle == Reading(10.0, "Wayland", 5.0)
     world.time.advance(0.1, threads=0)
-    assert world.idle.value is None and world.idle.source == "Wayland does not answer."
+    assert world.idle.value is None and world.idle.source == notice("signal.quiet", source="Wayland")
     world.time.advance(1.0, threads=0)  # now the call takes too long as well
     world.watch.read()
     world.time.settle(1)
@@ -218,7 +219,7 @@ def test_a_source_that_hangs_is_unknown_at_its_limit_and_the_next_takes_over(wor
     first.released.set()  # it comes back much later: closed by the thread that it held, then used again
     for _ in range(61):
         world.time.advance(1.0)
-    assert world.idle.source == "Wayland"
+    assert str(world.idle.source) == "Wayland"
     assert (first.opened, first.closed) == (2, 1)
 
 
@@ -229,7 +230,7 @@ def test_a_source_that_hangs_while_it_is_opened_keeps_one_thread_and_no_more(wor
     before = threading.active_count()
     world.watches(threads=0, idle_s=[stuck, fine])
     assert stuck.entered.wait(10)
-    assert world.idle.source == "It has not been measured yet."
+    assert world.idle.source == notice("signal.pending")
     world.time.advance(5.1, threads=0)
     world.watch.read()
     world.time.settle(1)

@@ -6,14 +6,16 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from core.commands.why import panel
 from core.contracts.control import RuleStatus, YieldStatus
-from core.control.why import Why, panel
+from core.contracts.notices import plain
+from core.control.why import Why
 
 
 def printed(*rules: RuleStatus) -> str:
     decides = next((rule.rule for rule in rules if "cpu" in rule.stops), None)
     answer = Why(
-        "yielding", "A game is in front.", "Goes on when it has left the screen.", None,
+        "yielding", (plain("A game is in front."),), (plain("Runs again when it has left the screen."),), None,
         decides is None, False, False, True, list(rules), decides, YieldStatus(0, None, None), 0.0,
     )  # fmt: skip
     text = io.StringIO()
@@ -22,7 +24,7 @@ def printed(*rules: RuleStatus) -> str:
 
 
 def rule(name: str, *stops: Any) -> RuleStatus:
-    return RuleStatus(name, name, "now", "wanted", list(stops), "Goes on." if stops else "", None, False)
+    return RuleStatus(name, plain("now"), plain("wanted"), list(stops), (plain("Soon."),) if stops else ())
 
 
 @pytest.mark.parametrize(
@@ -36,5 +38,5 @@ def rule(name: str, *stops: Any) -> RuleStatus:
 def test_a_gpu_is_named_only_where_one_is_used(rules: list[RuleStatus], allowed: str, verdict: str) -> None:
     text = printed(*rules)
     assert f"Allowed now: {allowed}" in text
-    (row,) = [line.rstrip() + "\n" for line in text.splitlines() if "game" in line and "wanted" in line]
+    (row,) = [line.rstrip() + "\n" for line in text.splitlines() if "Games" in line and "wanted" in line]
     assert row.endswith(verdict)

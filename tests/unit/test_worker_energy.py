@@ -10,6 +10,7 @@ import pytest
 from core.community.ledger import Ledger
 from core.contracts import manifest
 from core.contracts.control import DeviceStatus, EnergyStatus, ExpertStatus
+from core.contracts.notices import notice, plain
 from core.contracts.pipe import Placed, SetDevice
 from core.contracts.settings import Settings
 from core.policy.decide import decide
@@ -100,11 +101,11 @@ async def test_every_device_says_why_it_is_used_or_not(tmp_path: Path) -> None:
         assert (cpu.load, cpu.experts, cpu.memory_bytes) == (0.25, 32, 16 << 30)
         assert bool(cpu.why) == paused
         assert (first.name, first.on, first.celsius, first.memory_bytes) == ("Card A", False, 44.0, 8 << 30)
-        assert "processor only" in first.why and "switched it off" in second.why
+        assert first.why == (notice("device.torch_has_none"),) and second.why == (notice("device.off"),)
         assert second.celsius is None and second.watts is None
     compute.accelerator.present = True
     _, first, second = status()
-    assert "yours while you are here" in first.why and not first.on
+    assert first.why == (notice("gpu_user.reason"),) and not first.on
     settings = Settings(gpus_off=("GPU-2",), gpu_in_use=True)
     _, first, second = status()
     assert first.on and not first.why and not second.on
@@ -116,4 +117,4 @@ async def test_every_device_says_why_it_is_used_or_not(tmp_path: Path) -> None:
     compute.accelerator.ended("Compute was killed (signal 6, SIGABRT).")
     cpu, first, _ = status(failed={"GPU-1": 1.9e9})
     assert (cpu.experts, first.experts, first.on) == (32, 0, False)
-    assert first.why == "Compute was killed (signal 6, SIGABRT)."
+    assert first.why == (plain("Compute was killed (signal 6, SIGABRT)."),)

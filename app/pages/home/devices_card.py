@@ -185,7 +185,7 @@ class DevicesCard(StaleCard):
 def _words(device: DeviceStatus, status: Status) -> str:
     """What it does; or why it does nothing."""
     if not device.on and device.why:
-        return device.why
+        return told(device.why)
     experts = tr("%Ln expert(s)", device.experts)
     return f"{experts}, {tr('%Ln thread(s)', status.threads)}" if device.kind == "cpu" else experts
 

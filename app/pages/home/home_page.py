@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 from app import theme as look
 from app.actions import Actions
 from app.formats import clock, number, percent, short
-from app.language import mark, tr
+from app.language import mark, told, tr
 from app.pages.home.devices_card import DevicesCard
 from app.pages.home.network_card import NetworkCard
 from app.pages.home.state_card import StateCard
@@ -111,7 +111,7 @@ class HomePage(Page):
         self._status = status
         self.state_card.update_status(status)
         attention = status.attention if status.state != "attention" else status.attention[1:]
-        self._notice.set_text(" ".join(attention))
+        self._notice.set_text(told(attention))
         self._waiting = True
         if self.isVisible() and not (same_state and self._later.isActive()):
             self._refresh()

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from app import theme as look
 from app.actions import Actions
 from app.icons import StateGlyph
-from app.language import mark, tr
+from app.language import mark, told, tr
 from app.theme import theme
 from app.widgets.basics import Label, Panel
 from app.widgets.buttons import Button
@@ -116,7 +116,7 @@ class StateCard(Panel):
         self.fire.setVisible(room >= self.fire.minimumSizeHint().width())
 
     def update_status(self, status: Status) -> None:
-        self.show_state(status.state, status.reason, status.until, start_now=status.start_now)
+        self.show_state(status.state, told(status.reason), told(status.until), start_now=status.start_now)
         self._ask(status.cpu or status.gpu)
         self.pause.pausable = Pausable.of(status)
         self.fire.add(status.time, status.calls_per_s)

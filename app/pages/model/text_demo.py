@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from app import theme as look
 from app.formats import number, rate
-from app.language import mark, tr
+from app.language import mark, tr, tr_run
 from app.pages.model.answering_hosts import Hosts
 from app.pages.model.answers_by_byte import AnswersByByteCard, heading
 from app.pages.model.answers_card import AnswersCard
@@ -225,9 +225,9 @@ class TextDemo(QWidget):
         if self._awaited or status is None:
             self._about.setText(self._awaited)
         elif status.step == 0:
-            self._about.setText(f"{status.run_title}, {tr('step {step}', step=0)}. {tr(UNTAUGHT)}")
+            self._about.setText(f"{tr_run(status.run_title)}, {tr('step {step}', step=0)}. {tr(UNTAUGHT)}")
         else:
-            about = f"{status.run_title}, {tr('step {step}', step=number(status.step))}"
+            about = f"{tr_run(status.run_title)}, {tr('step {step}', step=number(status.step))}"
             if self._bits is not None:
                 about = f"{about}; {tr('{bits} bits a byte on unseen text', bits=number(self._bits, 2))}"
             self._about.setText(f"{about}.")

@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QWidget
 
 from app.formats import tip
-from app.language import mark, told, tr, tr_setting
+from app.language import mark, tr, tr_run, tr_setting
 from app.theme import theme
 from app.widgets.buttons import Segmented, Switch
 from app.widgets.inputs import Choice, DecimalField, DurationField, NumberField
@@ -168,7 +168,7 @@ class RunControl(Control):
         self.choice.setFixedWidth(theme().px(TEXT_WIDTH))
         super().__init__(self.choice)
         for run in manifests.built_in_runs():
-            self.choice.addItem(told(manifests.load(run).title), run)
+            self.choice.addItem(tr_run(manifests.load(run).title), run)
         self.choice.addItem(tr("From a manifest's file…"), None)
         self.choice.activated.connect(self._activated)
         self._value = str(self.choice.itemData(0))

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from core.contracts.notices import english, notice, plain
 from core.contracts.pipe import SavedPart
 from core.contracts.settings import Settings
 from core.policy import heat, ramp
@@ -76,7 +77,7 @@ class Caps:
             disk_bytes=self._disk.used,
             disk_full=self._disk.full,
             own_memory_bytes=self._memory.used,
-            memory_bound=self._memory.bounds.words,
+            memory_bound=plain(self._memory.bounds.words) if self._memory.bounds.words else None,
             heat_stop_cpu=any(self._heats[name].stop for name in ("cpu", "cpu power") if name in self._heats),
             heat_stop_gpu=any(self._heats[name].stop for name in ("gpu", "gpu power") if name in self._heats),
         )
@@ -92,10 +93,10 @@ class Caps:
         self._keep_disk(settings.checkpoints_disk_mb << 20, now)
         self._awake.hold(settings.keep_awake and decision.train)
         if self._network is not None:
-            off = next((rule.reason for rule in decision.rules if "network" in rule.stops), "")
+            off = next((rule.reason for rule in decision.rules if "network" in rule.stops), ())
             if not settings.on_metered and signals.metered.source == UNKNOWN.source:
-                off = off or "It is not known yet whether this network is metered."
-            self._network.allow(off)
+                off = off or (notice("metered.pending"),)
+            self._network.allow(english(off))
             last = brake(settings.quota_mb * 10**6 - self._month) if settings.quota_mb else 0.0
             up, down = (
                 min(filter(None, (1000.0 * chosen, last)), default=0.0)
@@ -134,7 +135,7 @@ class Caps:
 
     def _share(self, decision: Decision, signals: Signals, settings: Settings, now: float) -> None:
         """How much of the time may be computed: what the settings allow, as far as heat does, risen since a yield."""
-        gradual = settings.idle_only and "Start now" not in decision.reason
+        gradual = settings.idle_only and not decision.started
         self._ramp = ramp.follow(self._ramp, decision.train, gradual, now)
         if now - self._controlled >= CONTROL_S:
             self._controlled = now

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from core.contracts.errors import HearthError
+from core.contracts.notices import Notice, notice
 
 Value = TypeVar("Value", covariant=True)
 
@@ -19,14 +20,14 @@ class Reading(Generic[Value]):
 
     value: Value | None
     """None: unknown."""
-    source: str
-    """What measured it, or a sentence that says why nothing can."""
+    source: str | Notice
+    """What measured it, or why nothing can."""
     age_s: float = 0.0
     """Seconds since it was measured."""
 
 
 class SourceError(HearthError):
-    """A source cannot measure, now or ever; the sentence says why."""
+    """A source cannot measure, now or ever; the notice says why."""
 
 
 class Source(Protocol[Value]):
@@ -96,7 +97,7 @@ class Gpu:
     watts: float | None = None
 
 
-UNKNOWN: Reading[Any] = Reading(None, "It has not been measured yet.")
+UNKNOWN: Reading[Any] = Reading(None, notice("signal.pending"))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
+from core.contracts.notices import Notice, notice
 from core.policy.signals import plausible
 from core.policy.signals.reading import UNKNOWN, Open, Reading, Source, SourceError
 
@@ -31,7 +32,8 @@ less than the shortest time that the settings can call away (5 s)."""
 GAP_S = 0.02
 """Between two readings of one signal, however often its source says that something happened."""
 
-Notice = Callable[[], None]
+Wake = Callable[[], None]
+"""Called when something happened that cannot wait."""
 
 
 class Clock(Protocol):
@@ -57,14 +59,18 @@ class RealClock:
 class Rule:
     """How one signal is watched."""
 
-    what: str
-    """As sentences name it, with a plural or singular that fits "cannot be measured"."""
+    name: str
+    """Of the field of `Signals`; the notice "signal.idle_s" names it to people."""
     period_s: float
     check: plausible.Check
     matters: Callable[[Any, Any], bool] | None = None
     """Whether to decide anew at once when the value went from the first to the second; None: never."""
     hurries: bool = False
     """Whether the user's return is seen in it."""
+
+    @property
+    def said(self) -> Notice:
+        return notice(f"signal.{self.name}")
 
     @property
     def limit_s(self) -> float:
@@ -82,8 +88,8 @@ class Slot:
     lets go of it. What a thread writes and others read is one reference each, or under `_lock`.
     """
 
-    def __init__(self, rule: Rule, opens: Sequence[Open[Any]], notice: Notice, clock: Clock) -> None:
-        self._rule, self._opens, self._notice, self._clock = rule, opens, notice, clock
+    def __init__(self, rule: Rule, opens: Sequence[Open[Any]], wake: Wake, clock: Clock) -> None:
+        self._rule, self._opens, self._tell, self._clock = rule, opens, wake, clock
         self._wake = threading.Event()
         self._lock = threading.Lock()
         self._turn = 0
@@ -93,13 +99,13 @@ class Slot:
         self._stuck: dict[int, int] = {}
         """Sources that hang, each with the number of the thread that it holds."""
         self._failed: dict[int, float] = {}
-        self._why: dict[int, tuple[int, str]] = {}
-        """Of each source that failed: how telling its sentence is, and the sentence."""
+        self._why: dict[int, tuple[int, Notice]] = {}
+        """Of each source that failed: how telling its notice is, and the notice."""
         self._last: tuple[Reading[Any], float] = (UNKNOWN, clock.now())
         if opens:
             self._start()
         else:
-            self._last = (Reading(None, f"{rule.what} cannot be measured on this system."), clock.now())
+            self._last = (Reading(None, notice("signal.nowhere", what=rule.said)), clock.now())
 
     # from any thread
 
@@ -111,7 +117,7 @@ class Slot:
         age = max(0.0, now - at)
         if age > self._rule.limit_s:
             if reading.value is not None:
-                return Reading(None, f"{reading.source} does not answer.", age)
+                return Reading(None, notice("signal.quiet", source=reading.source), age)
             if reading is UNKNOWN:
                 return Reading(None, self._silence(), age)
         return dataclasses.replace(reading, age_s=age)
@@ -129,8 +135,8 @@ class Slot:
             self._turn += 1
         self._wake.set()
 
-    def _silence(self) -> str:
-        return f"{self._rule.what} cannot be measured: nothing answers."
+    def _silence(self) -> Notice:
+        return notice("signal.silent", what=self._rule.said)
 
     def _leave_behind(self, now: float) -> None:
         """If the source that is being asked hangs, another thread goes on without it."""
@@ -144,11 +150,11 @@ class Slot:
             self._stuck[index], self._why[index] = self._turn, (3, self._silence())
             self._calling = None
             self._turn += 1
-        log.info("%s: source %d hangs; it is left behind.", self._rule.what, index)
+        log.info("%s: source %d hangs; it is left behind.", self._rule.name, index)
         self._start()
 
     def _start(self) -> None:
-        threading.Thread(target=self._run, args=(self._turn,), name=f"watch {self._rule.what}", daemon=True).start()
+        threading.Thread(target=self._run, args=(self._turn,), name=f"watch {self._rule.name}", daemon=True).start()
 
     # in the thread
 
@@ -222,11 +228,11 @@ class Slot:
         """
         name, value = self._ask(turn, index, lambda: (str(source.name)[: plausible.NAME_CHARACTERS], source.read()))
         if not self._rule.check(value):
-            raise SourceError(f"{name} says something impossible: {repr(value)[:80]}.")
+            raise SourceError(notice("signal.impossible", source=name, value=repr(value)[:80]))
         before = self._last[0].value
         self._last = (Reading(value, name), self._clock.now())
         if self._rule.matters is not None and (before is None or self._rule.matters(before, value)):
-            self._notice()
+            self._tell()
 
     def _set_unknown(self) -> None:
         before = self._last[0]
@@ -235,13 +241,16 @@ class Slot:
         if self._last[0].source != before.source:
             log.info("%s", self._last[0].source)
         if self._rule.matters is not None and before.value is not None:
-            self._notice()
+            self._tell()
 
     def _note(self, index: int, error: BaseException, opened: bool) -> None:
         """Remember why a source failed: what it says itself, and one that was there before, tells most."""
-        said = str(error).strip() or type(error).__name__
-        sentence = said if isinstance(error, SourceError) else f"{self._rule.what} cannot be measured: {said[:200]}."
-        self._why[index] = (2 * opened + isinstance(error, SourceError), sentence)
+        if isinstance(error, SourceError):
+            said = error.notice
+        else:
+            cause = str(error).strip() or type(error).__name__
+            said = notice("signal.failed", what=self._rule.said, cause=cause[:200])
+        self._why[index] = (2 * opened + isinstance(error, SourceError), said)
         self._failed[index] = self._clock.now()
 
     def _due(self, index: int, after_s: float) -> bool:

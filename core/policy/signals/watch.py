@@ -8,7 +8,7 @@ from typing import Any
 
 from core.policy.signals import hardware, nvml, plausible, portable
 from core.policy.signals.reading import Open, Power, Signals
-from core.policy.signals.slot import PRESENT_S, Clock, Notice, RealClock, Rule, Slot
+from core.policy.signals.slot import PRESENT_S, Clock, RealClock, Rule, Slot, Wake
 
 
 def _differs(before: Any, after: Any) -> bool:
@@ -24,21 +24,21 @@ def _plugged(before: Power, after: Power) -> bool:
 
 
 RULES: dict[str, Rule] = {
-    "idle_s": Rule("Idle time", 1.0, plausible.idle_s, _came_back, hurries=True),
-    "locked": Rule("The lock of the session", 2.0, plausible.flag, _differs),
-    "front": Rule("What fills the screen", 2.0, plausible.front, _differs),
-    "desktop": Rule("Whether somebody can be at a screen", 10.0, plausible.flag, _differs),
-    "power": Rule("The power source", 5.0, plausible.power, _plugged),
-    "cpu_others": Rule("Other programs' use of the processor", 1.0, plausible.share),
-    "memory_free": Rule("Free memory", 2.0, plausible.amount),
-    "disk_free": Rule("Free disk space", 10.0, plausible.amount),
-    "gpus": Rule("The use of graphics processors", 2.0, plausible.gpus),
-    "celsius": Rule("The processor's temperature", 2.0, plausible.celsius),
-    "hot": Rule("What the system itself says of heat", 5.0, plausible.flag, _differs),
-    "watts": Rule("The processor's power", 5.0, plausible.watts),
-    "metered": Rule("The price of the network", 10.0, plausible.flag, _differs),
-    "network_others": Rule("Other programs' use of the network", 2.0, plausible.rate),
-    "programs": Rule("The list of running programs", 10.0, plausible.programs),
+    "idle_s": Rule("idle_s", 1.0, plausible.idle_s, _came_back, hurries=True),
+    "locked": Rule("locked", 2.0, plausible.flag, _differs),
+    "front": Rule("front", 2.0, plausible.front, _differs),
+    "desktop": Rule("desktop", 10.0, plausible.flag, _differs),
+    "power": Rule("power", 5.0, plausible.power, _plugged),
+    "cpu_others": Rule("cpu_others", 1.0, plausible.share),
+    "memory_free": Rule("memory_free", 2.0, plausible.amount),
+    "disk_free": Rule("disk_free", 10.0, plausible.amount),
+    "gpus": Rule("gpus", 2.0, plausible.gpus),
+    "celsius": Rule("celsius", 2.0, plausible.celsius),
+    "hot": Rule("hot", 5.0, plausible.flag, _differs),
+    "watts": Rule("watts", 5.0, plausible.watts),
+    "metered": Rule("metered", 10.0, plausible.flag, _differs),
+    "network_others": Rule("network_others", 2.0, plausible.rate),
+    "programs": Rule("programs", 10.0, plausible.programs),
 }
 
 
@@ -46,7 +46,7 @@ class Watch:
     """All signals of this PC.
 
     Args:
-        notice: called, from any thread, when a reading changed so that deciding anew cannot wait.
+        wake: called, from any thread, when a reading changed so that deciding anew cannot wait.
         folder: where `disk_free` is measured.
         pids: of Hearth's own processes; their children count as Hearth's too.
         counters: bytes (in, out) that Hearth itself moved so far.
@@ -56,7 +56,7 @@ class Watch:
 
     def __init__(
         self,
-        notice: Notice,
+        wake: Wake,
         folder: Path,
         pids: Callable[[], Collection[int]],
         counters: Callable[[], tuple[int, int]],
@@ -66,7 +66,7 @@ class Watch:
         if sources is None:
             sources = system_sources(folder, pids, counters)
         time_ = clock or RealClock()
-        self._slots = {name: Slot(rule, sources.get(name, ()), notice, time_) for name, rule in RULES.items()}
+        self._slots = {name: Slot(rule, sources.get(name, ()), wake, time_) for name, rule in RULES.items()}
 
     def read(self) -> Signals:
         """Everything as known now. Never blocks; `idle_s` grows by its age between two measurements."""
@@ -86,9 +86,9 @@ class Watch:
             slot.close()
 
 
-def watched(name: str, notice: Notice) -> Slot:
+def watched(name: str, wake: Wake) -> Slot:
     """One signal of this system's desktop alone, for a program that needs no other; to be closed."""
-    return Slot(RULES[name], _desktop().get(name, ()), notice, RealClock())
+    return Slot(RULES[name], _desktop().get(name, ()), wake, RealClock())
 
 
 def system_sources(

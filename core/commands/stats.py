@@ -1,19 +1,31 @@
 """`hearth stats`: what this PC contributed, from its worker or, while none runs, from the ledger's file."""
 
+import argparse
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from rich.console import RenderableType
+from rich.table import Table
+
+from core.commands import common
+from core.community.reading import read_only
 from core.contracts.errors import NotRunning
 from core.contracts.ledger import Amounts, Totals
 from core.contracts.words import counted, duration, electricity, traffic
 from core.control.client import ControlClient
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
+from core.store.data_folder import data_path
 
 NOTHING = Amounts()
+
+
+def show(options: argparse.Namespace) -> None:
+    """Works also while no worker runs."""
+    answer = totals(data_path(options.data_dir))
+    if options.json:
+        common.print_json(answer)
+    else:
+        common.print_rich(table(answer))
 
 
 def totals(folder: Path) -> Totals:
@@ -27,15 +39,11 @@ def totals(folder: Path) -> Totals:
         with ControlClient(folder) as client:
             return client.call("totals", {}, Totals)
     except NotRunning:  # or it hangs, but the file is there
-        from core.community.reading import read_only
-
         return read_only(folder).totals(time.time())
 
 
-def table(answer: Totals) -> "RenderableType":
+def table(answer: Totals) -> RenderableType:
     """All there is, then by run and by device; what is nothing anywhere is not shown."""
-    from rich.table import Table
-
     if answer.since is None:
         return "Nothing yet. Figures appear within a minute after this PC has begun to compute."
     local = time.localtime(answer.since)
@@ -68,7 +76,7 @@ def _rows(amounts: list[Amounts]) -> list[list[str]]:
         ("Bytes of text trained", lambda a: a.tokens, lambda a: f"{a.tokens:,}"),
         ("Expert calls served", lambda a: a.calls, lambda a: f"{a.calls:,}"),
         ("  of other peers", lambda a: a.peer_calls, lambda a: f"{a.peer_calls:,}"),
-        ("Time of computing", lambda a: a.seconds, lambda a: duration(a.seconds)),
+        ("Compute time", lambda a: a.seconds, lambda a: duration(a.seconds)),
         ("Received from peers", lambda a: a.bytes_in, lambda a: traffic(a.bytes_in)),
         ("Sent to peers", lambda a: a.bytes_out, lambda a: traffic(a.bytes_out)),
         ("Electricity", lambda a: a.kwh, _electricity),

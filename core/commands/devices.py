@@ -1,7 +1,20 @@
 """`hearth devices`: what computes, how hot it is, and what it uses."""
 
+import argparse
+
+from core.commands import common
 from core.contracts.control import DeviceStatus, EnergyStatus, EnergyUse, Status
+from core.contracts.notices import english
 from core.contracts.words import counted, electricity
+
+
+def show(options: argparse.Namespace) -> None:
+    with common.client(options) as client:
+        status = client.call("status", {}, Status)
+    if options.json:
+        common.print_json({"devices": status.devices, "energy": status.energy})
+    else:
+        print(describe(status))
 
 
 def describe(status: Status) -> str:
@@ -26,7 +39,7 @@ def _device(device: DeviceStatus) -> list[str]:
     if device.experts:
         parts.append(counted(device.experts, "expert"))
     word = "on" if device.on else "off"
-    why = f" {device.why}" if device.why else ""
+    why = f" {english(device.why)}" if device.why else ""
     return [f"{device.name} ({device.id}): {word}.{why}", f"  {', '.join(parts)}"]
 
 

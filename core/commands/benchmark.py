@@ -1,13 +1,29 @@
 """`hearth benchmark`: what this PC can do for its run, waiting for it while it is being measured."""
 
+import argparse
+import sys
 import time
 
+from core.commands import common
 from core.contracts.control import BenchmarkStatus, Status
+from core.contracts.notices import english
+from core.contracts.words import clock, counted, size
 from core.control.client import ControlClient
 
 PATIENCE_S = 60.0
 """For a measurement that has begun; under a low share of the processor's time it takes longer."""
 POLL_S = 0.2
+
+
+def show(options: argparse.Namespace) -> None:
+    with common.client(options) as client:
+        answer, note = ask(client, options.again)
+    if not options.json:
+        print(describe(answer, note))
+        return
+    common.print_json(answer)
+    if note:
+        print(note, file=sys.stderr)
 
 
 def ask(client: ControlClient, again: bool) -> tuple[BenchmarkStatus, str]:
@@ -20,9 +36,12 @@ def ask(client: ControlClient, again: bool) -> tuple[BenchmarkStatus, str]:
     while answer.time is None or (again and answer.time == before.time):
         status = client.call("status", {}, Status)
         if not status.cpu:
-            return answer, f"It is measured as soon as this PC may compute. {status.reason} {status.until}"
+            return (
+                answer,
+                f"It is measured as soon as this PC may compute. {english(status.reason)} {english(status.until)}",
+            )
         if time.monotonic() > deadline:
-            return answer, f"It is still being measured. {status.reason} {status.until}"
+            return answer, f"It is still being measured. {english((*status.reason, *status.until))}"
         time.sleep(POLL_S)
         answer = client.call("benchmark", {}, BenchmarkStatus)
     return answer, ""
@@ -30,8 +49,6 @@ def ask(client: ControlClient, again: bool) -> tuple[BenchmarkStatus, str]:
 
 def describe(answer: BenchmarkStatus, note: str) -> str:
     """The figures in words."""
-    from core.contracts.words import clock, counted, size
-
     measured = "not measured yet"
     if answer.time is not None:
         days = (time.time() - answer.time) / 86_400

@@ -2,7 +2,12 @@
 
 import asyncio
 
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+
 from core.contracts.control import Status
+from core.contracts.notices import english
 from core.contracts.words import counted
 from core.worker.worker import Worker
 
@@ -12,15 +17,14 @@ STYLES = {"contributing": "bold green", "attention": "bold red", "paused": "bold
 
 async def show(worker: Worker) -> None:
     """Draw the worker's state, figures and last log lines in place until cancelled."""
-    from rich.console import Console, Group
-    from rich.live import Live
-    from rich.text import Text
 
     def picture() -> Group:
         status = worker.status()
-        state = Text.assemble((status.state, STYLES.get(status.state, "bold")), f"  {status.reason} {status.until}")
+        state = Text.assemble(
+            (status.state, STYLES.get(status.state, "bold")), f"  {english(status.reason)} {english(status.until)}"
+        )
         rows = [state, Text(figures(status))]
-        rows += [Text(f"Attention: {text}", style="red") for text in status.attention]
+        rows += [Text(f"Attention: {said}", style="red") for said in status.attention]
         rows += [Text(f"{line.part}: {line.text}", style="dim") for line in worker.recent_log(3)]
         return Group(*rows)
 

@@ -1,0 +1,49 @@
+"""`hearth why`: every rule with its live value, and the measured promise."""
+
+import argparse
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from core.commands import common
+from core.contracts.control import Status
+from core.contracts.notices import english
+from core.control.why import FINE, UNKNOWN, Why, promise, uses_gpus, verdict, why
+
+MARKS = {FINE: ("✓", ""), UNKNOWN: ("?", "dim")}
+"""Sign and style of a verdict; one that stops something gets the cross."""
+
+
+def show(options: argparse.Namespace) -> None:
+    with common.client(options) as client:
+        answer = why(client.call("status", {}, Status))
+    if options.json:
+        common.print_json(answer)
+    else:
+        common.print_rich(panel(answer))
+
+
+def panel(answer: Why) -> RenderableType:
+    """The rule that decides comes first; then all in their order, also those that pass."""
+
+    running = answer.cpu or answer.gpu
+    head = Text(f"Why am I {'' if running else 'not '}running?", style="bold")
+    state = Text(f"{answer.state.capitalize()}. {english(answer.reason)} {english(answer.until)}")
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in ("", "Rule", "Now", "By your settings", "Verdict"):
+        table.add_column(name, overflow="fold")
+    rules = sorted(answer.rules, key=lambda rule: rule.rule != answer.decides)
+    gpus = uses_gpus(rules)
+    for rule in rules:
+        says = verdict(rule, gpus)
+        mark, style = MARKS.get(says.code, ("✗", "yellow"))
+        table.add_row(
+            mark, *(english.phrase(said) for said in (rule.title, rule.live, rule.wants, says)),
+            style="bold yellow" if rule.rule == answer.decides else style,
+        )  # fmt: skip
+    uses = {"CPU": answer.cpu} | ({"GPU": answer.gpu} if gpus else {}) | {"network": answer.network}
+    line = ", ".join(f"{name} {'on' if on else 'off'}" for name, on in uses.items())
+    return Group(
+        head, state, Text(f"Allowed now: {line}."), Text(), table, Text(), Text(english(promise(answer.yields)))
+    )
