@@ -930,6 +930,18 @@
       <translation>in dieser Zelle wird kein Experte beherbergt</translation>
     </message>
     <message>
+      <source>Help</source>
+      <translation>Hilfe</translation>
+    </message>
+    <message>
+      <source>How Hearth works and what you can do with it.</source>
+      <translation>Wie Hearth funktioniert und was du damit tun kannst (auf Englisch).</translation>
+    </message>
+    <message>
+      <source>Contents</source>
+      <translation>Inhalt</translation>
+    </message>
+    <message>
       <source>App</source>
       <translation>App</translation>
     </message>
@@ -1768,6 +1780,30 @@
       <translation>Hearth startet im Infobereich, ohne sein Fenster zu öffnen. Dein System merkt sich das; dort lässt es sich auch ändern.</translation>
     </message>
     <message>
+      <source>Pending restart: the worker reads it when it starts.</source>
+      <translation>Neustart steht aus: Der Worker liest es beim Start.</translation>
+    </message>
+    <message>
+      <source>Restart the worker</source>
+      <translation>Worker neu starten</translation>
+    </message>
+    <message>
+      <source>Restart the worker for {label}</source>
+      <translation>Worker neu starten für {label}</translation>
+    </message>
+    <message>
+      <source>Pending restart: the window reads it when it starts. The worker keeps running meanwhile.</source>
+      <translation>Neustart steht aus: Das Fenster liest es beim Start. Der Worker läuft währenddessen weiter.</translation>
+    </message>
+    <message>
+      <source>Restart the window</source>
+      <translation>Fenster neu starten</translation>
+    </message>
+    <message>
+      <source>Restart the window for {label}</source>
+      <translation>Fenster neu starten für {label}</translation>
+    </message>
+    <message>
       <source>Reset</source>
       <translation>Zurücksetzen</translation>
     </message>
@@ -2335,42 +2371,6 @@
       <source>{first} and {second}</source>
       <translation>{first} und {second}</translation>
     </message>
-    <message>
-      <source>Pending restart: the worker reads it when it starts.</source>
-      <translation>Neustart steht aus: Der Worker liest es beim Start.</translation>
-    </message>
-    <message>
-      <source>Restart the worker</source>
-      <translation>Worker neu starten</translation>
-    </message>
-    <message>
-      <source>Restart the worker for {label}</source>
-      <translation>Worker neu starten für {label}</translation>
-    </message>
-    <message>
-      <source>Pending restart: the window reads it when it starts. The worker keeps running meanwhile.</source>
-      <translation>Neustart steht aus: Das Fenster liest es beim Start. Der Worker läuft währenddessen weiter.</translation>
-    </message>
-    <message>
-      <source>Restart the window</source>
-      <translation>Fenster neu starten</translation>
-    </message>
-    <message>
-      <source>Restart the window for {label}</source>
-      <translation>Fenster neu starten für {label}</translation>
-    </message>
-    <message>
-      <source>Help</source>
-      <translation>Hilfe</translation>
-    </message>
-    <message>
-      <source>How Hearth works and what you can do with it.</source>
-      <translation>Wie Hearth funktioniert und was du damit tun kannst (auf Englisch).</translation>
-    </message>
-    <message>
-      <source>Contents</source>
-      <translation>Inhalt</translation>
-    </message>
   </context>
   <context>
     <name>settings</name>
@@ -2891,6 +2891,10 @@
       <translation>„System“ folgt der Sprache deiner Oberfläche.</translation>
     </message>
     <message>
+      <source>Applies after a restart of the window.</source>
+      <translation>Gilt nach einem Neustart des Fensters.</translation>
+    </message>
+    <message>
       <source>English</source>
       <translation>English</translation>
     </message>
@@ -2977,10 +2981,6 @@
     <message>
       <source>Any free one</source>
       <translation>Ein freier</translation>
-    </message>
-    <message>
-      <source>Applies after a restart of the window.</source>
-      <translation>Gilt nach einem Neustart des Fensters.</translation>
     </message>
   </context>
   <context>

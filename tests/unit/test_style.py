@@ -32,16 +32,8 @@ LATER_IMPORTS = {
     # A command or a process loads only what it needs: `test_no_process_imports_what_it_must_not`.
     "core/cli.py": 4,
     "core/compute/process.py": 1,
-    "core/commands/common.py": 2,
-    "core/commands/control.py": 9,
-    "core/commands/model.py": 6,
-    "core/commands/network.py": 10,
-    "core/commands/report.py": 10,
+    "core/commands/common.py": 1,
     "core/commands/running.py": 5,
-    "core/control/benchmark.py": 1,
-    "core/control/stats.py": 2,
-    "core/control/terminal.py": 3,
-    "core/control/why.py": 3,
     "app/__main__.py": 1,
     # A worker that is alone loads nothing of the network.
     "core/worker/worker.py": 5,
@@ -53,10 +45,7 @@ LATER_IMPORTS = {
 """Imports inside functions, by module, each group with its reason. Only ever lower a number."""
 TYPES_ONLY = {
     "core/commands/common.py": 1,
-    "core/commands/report.py": 1,
     "core/control/start.py": 1,
-    "core/control/stats.py": 1,
-    "core/control/why.py": 1,
     "core/net/relayed.py": 1,
     "core/policy/limits/enforce.py": 1,
     "core/policy/limits/memory.py": 1,
