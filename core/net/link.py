@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -23,6 +23,23 @@ _decode = msgspec.msgpack.Decoder(Header).decode
 _READ = 64 * limits.KIB
 
 Payload = bytes | bytearray | memoryview
+Parts = Sequence[Payload]
+"""A payload in the pieces in which it came or is to be sent, so that nobody has to join them."""
+
+
+def parts_of(payload: Payload | Parts) -> Parts:
+    """A payload in parts."""
+    return (payload,) if isinstance(payload, bytes | bytearray | memoryview) else payload
+
+
+def size_of(payload: Payload | Parts) -> int:
+    """Bytes of a payload."""
+    return len(payload) if isinstance(payload, bytes | bytearray | memoryview) else sum(map(len, payload))
+
+
+def joined(parts: Parts) -> bytes:
+    """A payload in one piece."""
+    return parts[0] if len(parts) == 1 and isinstance(parts[0], bytes) else b"".join(parts)
 
 
 class Violation(Exception):
@@ -49,7 +66,7 @@ class Owner(Protocol):
     async def reserve(self, peer: PeerId, size: int) -> Callable[[], None]:
         """Reserve memory for a payload that is still to come; returns what gives it back."""
 
-    def deliver(self, link: "Link", header: Header, payload: bytes, release: Callable[[], None]) -> float:
+    def deliver(self, link: "Link", header: Header, payload: Parts, release: Callable[[], None]) -> float:
         """Take a whole frame. Returns the seconds to wait before the next is read. Raises Violation."""
 
     def lost(self, link: "Link") -> None:
@@ -83,7 +100,7 @@ class Link:
         self.address = address
         self.since = self.heard = self.used = time.monotonic()
         self.since_unix = time.time()
-        self.waiting: dict[int, asyncio.Future[tuple[Answer, bytes]]] = {}
+        self.waiting: dict[int, asyncio.Future[tuple[Answer, Parts]]] = {}
         self.serving: dict[int, asyncio.Future[Any]] = {}
         self.cancelled: set[int] = set()
         """Calls cancelled before they arrived: a Cancel may overtake a large Call."""
@@ -131,17 +148,17 @@ class Link:
         """Whether a small frame can be queued without waiting."""
         return self._queued <= limits.OUTGOING
 
-    def post(self, header: Header, payload: Payload = b"") -> None:
+    def post(self, header: Header, payload: Payload | Parts = b"") -> None:
         """Queue a small frame; the writer sends all that are queued at once."""
         data = _encode(header)
-        frame = b"".join((PREFIX.pack(len(data), len(payload)), data, payload))
+        frame = b"".join((PREFIX.pack(len(data), size_of(payload)), data, *parts_of(payload)))
         (self._first if isinstance(header, Ping | Pong | Cancel) else self._queue).append(frame)
         self._queued += len(frame)
         if self._queued > limits.OUTGOING:
             self._room.clear()
         self._wake.set()
 
-    async def send(self, header: Header, payload: Payload = b"") -> None:
+    async def send(self, header: Header, payload: Payload | Parts = b"") -> None:
         """Send a frame, small or large; waits while the peer reads too slowly, or the user's limit holds it back.
 
         Raises:
@@ -151,7 +168,7 @@ class Link:
         if self.closed_because is not None:
             raise PeerUnreachable(self.closed_because)
         body = len(header.body) if isinstance(header, Call | Answer) else 0
-        if body + len(payload) > limits.SMALL:
+        if body + size_of(payload) > limits.SMALL:
             await self._send_large(header, payload)
             return
         while not self.roomy:
@@ -160,21 +177,21 @@ class Link:
                 raise PeerUnreachable(self.closed_because)
         self.post(header, payload)
 
-    async def _send_large(self, header: Header, payload: Payload) -> None:
-        data = _encode(header)
-        view = memoryview(payload).cast("B")
-        if (seconds := self._shaper.too_slow(len(view))) is not None:
-            raise CallRefused(f"{len(view)} bytes would take {seconds:.0f} s at your upload limit. See Settings.")
+    async def _send_large(self, header: Header, payload: Payload | Parts) -> None:
+        data, size = _encode(header), size_of(payload)
+        if (seconds := self._shaper.too_slow(size)) is not None:
+            raise CallRefused(f"{size} bytes would take {seconds:.0f} s at your upload limit. See Settings.")
         async with self._lanes_free, self._shaper.large(self.peer):
             lane = self._lanes.pop() if self._lanes else await self.connection.open()
             try:
                 chunk = self._shaper.upload.chunk
-                first = max(0, chunk - len(data))
-                await self._shaper.sent(self.peer, len(data) + first)
-                await lane.write(b"".join((PREFIX.pack(len(data), len(view)), data, view[:first])))
-                for start in range(first, len(view), chunk):
-                    await self._shaper.sent(self.peer, chunk)
-                    await lane.write(view[start : start + chunk])
+                await self._shaper.sent(self.peer, len(data))
+                await lane.write(PREFIX.pack(len(data), size) + data)
+                for part in parts_of(payload):
+                    view = memoryview(part).cast("B")
+                    for start in range(0, len(view), chunk):
+                        await self._shaper.sent(self.peer, min(chunk, len(view) - start))
+                        await lane.write(view[start : start + chunk])
             except PeerUnreachable:
                 if self.closed_because is not None or self.connection.closed:
                     raise
@@ -266,7 +283,7 @@ class Link:
             payload = data[begin : begin + size]
             try:
                 self._owner.admit(self, header, 0)
-                pause = self._owner.deliver(self, header, payload, nothing)
+                pause = self._owner.deliver(self, header, (payload,), nothing)
             except Refusal:
                 pause = 0.0
             if pause > 0:
@@ -275,24 +292,25 @@ class Link:
         self._owner.admit(self, header, size)
         release = await self._owner.reserve(self.peer, size)
         try:
-            payload = await self._payload(stream, data[begin:], size)
+            parts = await self._payload(stream, memoryview(data)[begin:], size)
         except BaseException:
             release()
             raise
-        pause = self._owner.deliver(self, header, payload, release)
+        pause = self._owner.deliver(self, header, parts, release)
         if pause > 0:
             await asyncio.sleep(min(pause, limits.THROTTLE_S))
         return b""
 
-    async def _payload(self, stream: ReceiveStream, begun: bytes, size: int) -> bytes:
-        parts, missing = [begun], size - len(begun)
+    async def _payload(self, stream: ReceiveStream, begun: memoryview, size: int) -> Parts:
+        parts: list[Payload] = [begun] if begun else []
+        missing = size - len(begun)
         while missing:
             parts.append(await self._rest(stream, min(self._shaper.download.chunk, missing), size))
             missing -= len(parts[-1])
             if self._shaper.download.rate:
                 await self._shaper.received(len(parts[-1]), large=True)
         self._frame_deadlines.pop(stream, None)
-        return b"".join(parts)
+        return parts
 
     async def _rest(self, stream: ReceiveStream, size: int, frame_size: int) -> bytes:
         """The next `size` bytes of a frame that has begun; `tend` sees to it that they come in time."""

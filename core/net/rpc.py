@@ -15,7 +15,7 @@ from core.identity import Identity, PeerId
 from core.net import limits
 from core.net.endpoint import ANYWHERE, Endpoint
 from core.net.limits import Bans
-from core.net.link import Link, Payload, Refusal
+from core.net.link import Link, Parts, Payload, Refusal, joined, size_of
 from core.net.metrics import Meter, MethodMetrics
 from core.net.pool import Connector, Pool
 from core.net.service import Context, Cost, Handler, Result, Service
@@ -23,7 +23,7 @@ from core.net.shaping import Shaper
 
 log = logging.getLogger(__name__)
 
-RequestT = TypeVar("RequestT", bound=msgspec.Struct)
+RequestT = TypeVar("RequestT", bound=msgspec.Struct | msgspec.Raw)
 ReplyT = TypeVar("ReplyT", bound=msgspec.Struct)
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -135,7 +135,7 @@ class RpcNode:
         self,
         name: str,
         request: type[RequestT],
-        handler: Callable[[RequestT, bytes, Context], Awaitable[Result] | Result],
+        handler: Callable[[RequestT, Any, Context], Awaitable[Result] | Result],
         *,
         max_payload: int = 0,
         cost: Cost = 1.0,
@@ -144,12 +144,14 @@ class RpcNode:
 
         Args:
             name: what callers name it, as "dht.find".
-            request: the type of its request; others are refused before the handler sees them.
+            request: the type of its request; others are refused before the handler sees them. `msgspec.Raw`: the
+                handler passes on what it is given, undecoded, and the payload in parts (`Parts`) as they came.
             handler: see `Handler`. A HearthError it raises travels to the caller as RemoteFault with its code.
             max_payload: the largest payload it takes, in bytes.
             cost: how many calls one of these counts for in the caller's quota, or a function of the request.
         """
-        self._service.register(name, request, handler, max_payload, cost, self._meter(name))
+        decode = None if request is msgspec.Raw else msgspec.msgpack.Decoder(request).decode
+        self._service.register(name, decode, handler, max_payload, cost, self._meter(name))
 
     # --- calling others
 
@@ -174,42 +176,51 @@ class RpcNode:
             CallRefused: the peer declined: too busy, over a limit, unknown method, wrong types.
             RemoteFault: the peer's handler failed; `fault` says how.
         """
+        body, parts = await self.call_undecoded(
+            peer, name, msgspec.Raw(_encode(request)), payload, deadline_s=deadline_s
+        )
+        try:
+            return self._decoder(reply)(body), joined(parts)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            self._meter(name).failed()
+            self.strike(peer, 2.0)
+            text = f"Peer {peer.hex()[:8]} answered {name} with wrong types: {error}. Its version may differ."
+            raise RemoteFault("bad_reply", text) from error
+
+    async def call_undecoded(
+        self, peer: PeerId, name: str, request: msgspec.Raw, payload: Payload | Parts, *, deadline_s: float
+    ) -> tuple[msgspec.Raw, Parts]:
+        """As `call`, for who passes on what is asked and answered: neither is decoded here, and no payload joined."""
         meter = self._meter(name)
         began = time.monotonic()
         try:
             async with asyncio.timeout(deadline_s):
                 link = self.pool.links.get(peer) or await self.pool.link(peer)
                 answer, data, sent = await self._ask(link, name, request, payload, began + deadline_s)
-                result = self._decoder(reply)(answer.body)
         except TimeoutError as error:
             meter.failed()
             raise CallTimeout(f"Peer {peer.hex()[:8]} did not answer {name} within {deadline_s:.1f} s.") from error
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            meter.failed()
-            self.strike(peer, 2.0)
-            text = f"Peer {peer.hex()[:8]} answered {name} with wrong types: {error}. Its version may differ."
-            raise RemoteFault("bad_reply", text) from error
         except HearthError:
             meter.failed()
             raise
-        meter.called(time.monotonic() - began, sent, len(answer.body) + len(data))
-        return result, data
+        meter.called(time.monotonic() - began, sent, len(answer.body) + size_of(data))
+        return answer.body, data
 
     async def _ask(
-        self, link: Link, name: str, request: msgspec.Struct, payload: Payload, deadline: float
-    ) -> tuple[Answer, bytes, int]:
+        self, link: Link, name: str, body: msgspec.Raw, payload: Payload | Parts, deadline: float
+    ) -> tuple[Answer, Parts, int]:
         """The answer, its payload, and how many bytes were sent."""
-        body = _encode(request)
-        if len(body) > limits.MAX_BODY or len(payload) > limits.MAX_PAYLOAD:
-            raise CallRefused(f"{name}: a call of {len(body)} + {len(payload)} bytes is over the limit. Split it.")
+        size = size_of(payload)
+        if len(body) > limits.MAX_BODY or size > limits.MAX_PAYLOAD:
+            raise CallRefused(f"{name}: a call of {len(body)} + {size} bytes is over the limit. Split it.")
         async with link.slots:
             number = link.new_id()
-            future: asyncio.Future[tuple[Answer, bytes]] = asyncio.get_running_loop().create_future()
+            future: asyncio.Future[tuple[Answer, Parts]] = asyncio.get_running_loop().create_future()
             link.waiting[number] = future
             link.used = now = time.monotonic()
             try:
-                await link.send(Call(number, name, max(1, int((deadline - now) * 1000)), msgspec.Raw(body)), payload)
-                return *await future, len(body) + len(payload)
+                await link.send(Call(number, name, max(1, int((deadline - now) * 1000)), body), payload)
+                return *await future, len(body) + size
             except asyncio.CancelledError:
                 if link.closed_because is None:
                     link.post(Cancel(number))
@@ -324,7 +335,7 @@ class RpcNode:
         """See link.Owner."""
         return await self._service.reserve(peer, size)
 
-    def deliver(self, link: Link, header: Header, payload: bytes, release: Callable[[], None]) -> float:
+    def deliver(self, link: Link, header: Header, payload: Parts, release: Callable[[], None]) -> float:
         """See link.Owner."""
         if isinstance(header, Call):
             return self._service.serve(link, header, payload, release)
@@ -344,7 +355,7 @@ class RpcNode:
                 link.cancelled.add(header.id)
         elif isinstance(header, Ping) and link.roomy:
             link.post(Pong())
-        return self._service.spend(link.peer, limits.FRAME_COST, len(payload))
+        return self._service.spend(link.peer, limits.FRAME_COST, size_of(payload))
 
     def lost(self, link: Link) -> None:
         """See link.Owner."""

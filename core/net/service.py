@@ -14,7 +14,7 @@ from core.contracts.net import INTERNAL, TIMED_OUT, Answer, Call, Fault
 from core.identity import PeerId
 from core.net import limits
 from core.net.limits import TokenBucket
-from core.net.link import Link, Payload, Refusal, Violation
+from core.net.link import Link, Parts, Payload, Refusal, Violation, joined, size_of
 from core.net.memory import Memory
 from core.net.metrics import Meter
 
@@ -32,9 +32,10 @@ class Context(NamedTuple):
     """time.monotonic() of this process."""
 
 
-Result = msgspec.Struct | tuple[msgspec.Struct, Payload]
-Handler = Callable[[Any, bytes, Context], Awaitable[Result] | Result]
-"""Takes request, payload and context; gives the reply, or the reply and its payload.
+Result = msgspec.Struct | tuple[msgspec.Struct | msgspec.Raw, Payload | Parts]
+Handler = Callable[[Any, Any, Context], Awaitable[Result] | Result]
+"""Takes request, payload (`bytes`; `Parts` if the request is passed on undecoded) and context; gives the reply, or the
+reply and its payload.
 
 A plain function is run at once, without a task: best for what neither waits nor computes for long. It may also give a
 Future of what others work on, which is cancelled if nobody waits for it any more.
@@ -47,7 +48,8 @@ Cost = float | Callable[[Any], float]
 class Method(NamedTuple):
     """A registered method."""
 
-    decode: Callable[[msgspec.Raw], Any]
+    decode: Callable[[msgspec.Raw], Any] | None
+    """None: what comes is passed on undecoded."""
     handler: Handler
     waits: bool
     """Whether the handler is a coroutine function."""
@@ -84,11 +86,16 @@ class Service:
         self._memory = Memory(limits.RECEIVING, limits.RECEIVING_BY_PEER)
 
     def register(
-        self, name: str, request: type[msgspec.Struct], handler: Handler, max_payload: int, cost: Cost, meter: Meter
+        self,
+        name: str,
+        decode: Callable[[msgspec.Raw], Any] | None,
+        handler: Handler,
+        max_payload: int,
+        cost: Cost,
+        meter: Meter,
     ) -> None:
         """See RpcNode.register."""
         waits = inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(type(handler).__call__)
-        decode = msgspec.msgpack.Decoder(request).decode
         price = cost if callable(cost) else lambda _: cost
         self._methods[name] = Method(decode, handler, waits, max_payload, price, meter)
 
@@ -126,7 +133,7 @@ class Service:
 
     # --- running
 
-    def serve(self, link: Link, call: Call, payload: bytes, release: Callable[[], None]) -> float:
+    def serve(self, link: Link, call: Call, parts: Parts, release: Callable[[], None]) -> float:
         """Run a call that was admitted. Returns the seconds to pause before reading more from the peer.
 
         Raises:
@@ -139,12 +146,13 @@ class Service:
         if call.id in link.cancelled:
             link.cancelled.discard(call.id)
             release()
-            return self.spend(link.peer, 1.0, len(payload))
-        request = self._request(link, call, method, payload)
-        pause = self.spend(link.peer, 1.0 if request is None else method.cost(request), len(payload))
+            return self.spend(link.peer, 1.0, size_of(parts))
+        request = self._request(link, call, method, parts)
+        pause = self.spend(link.peer, 1.0 if request is None else method.cost(request), size_of(parts))
         if request is None:
             release()
             return pause
+        payload = parts if method.decode is None else joined(parts)
         context = Context(link.peer, link.address, time.monotonic() + call.deadline_ms / 1000)
         ready: Result | None = None
         if not method.waits and link.roomy:
@@ -165,7 +173,7 @@ class Service:
         call: Call,
         method: Method,
         request: Any,
-        payload: bytes,
+        payload: Payload | Parts,
         context: Context,
         ready: Result | None,
         release: Callable[[], None],
@@ -180,12 +188,12 @@ class Service:
 
         task.add_done_callback(ended)
 
-    def _request(self, link: Link, call: Call, method: Method, payload: bytes) -> Any:
+    def _request(self, link: Link, call: Call, method: Method, parts: Parts) -> Any:
         """The decoded request, or None if it was refused."""
         try:
-            if len(payload) > method.max_payload:  # a small one came with its header
+            if size_of(parts) > method.max_payload:  # a small one came with its header
                 raise msgspec.ValidationError(f"the payload is over {method.max_payload} bytes")
-            return method.decode(call.body)
+            return call.body if method.decode is None else method.decode(call.body)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             method.meter.refused()
             link.post(Fault(call.id, "bad_request", f"{call.method}: {error}"[:500]))
@@ -193,7 +201,7 @@ class Service:
             return None
 
     def _run_now(
-        self, link: Link, call: Call, method: Method, request: Any, payload: bytes, context: Context
+        self, link: Link, call: Call, method: Method, request: Any, payload: Payload | Parts, context: Context
     ) -> Result | asyncio.Future[Result] | None:
         """Run a plain function and queue its answer. One that is large or still to come is returned instead."""
         began = time.monotonic()
@@ -205,7 +213,7 @@ class Service:
         if isinstance(result, asyncio.Future):
             return result
         assert not isinstance(result, Awaitable)
-        return self._post(link, call, method, result, began, len(payload))
+        return self._post(link, call, method, result, began, size_of(payload))
 
     def _post(self, link: Link, call: Call, method: Method, result: Result, began: float, size: int) -> Result | None:
         """Queue an answer. A large one is returned instead, as it has to wait."""
@@ -214,11 +222,11 @@ class Service:
         except Exception as error:
             link.post(_failed(call, method, error))
             return None
-        if len(answer.body) + len(data) > limits.SMALL:
+        if len(answer.body) + size_of(data) > limits.SMALL:
             return result
         link.post(answer, data)
         link.used = time.monotonic()
-        method.meter.served(link.used - began, len(call.body) + size, len(answer.body) + len(data))
+        method.meter.served(link.used - began, len(call.body) + size, len(answer.body) + size_of(data))
         return None
 
     def _wait(
@@ -227,7 +235,7 @@ class Service:
         call: Call,
         method: Method,
         future: asyncio.Future[Result],
-        payload: bytes,
+        payload: Payload | Parts,
         context: Context,
         release: Callable[[], None],
     ) -> None:
@@ -247,7 +255,7 @@ class Service:
             if not future.cancelled():
                 error = future.exception()
                 if error is None:
-                    ready = self._post(link, call, method, future.result(), began, len(payload))
+                    ready = self._post(link, call, method, future.result(), began, size_of(payload))
                 elif isinstance(error, Exception):
                     link.post(_failed(call, method, error))
             if ready is None:
@@ -264,7 +272,7 @@ class Service:
         call: Call,
         method: Method,
         request: Any,
-        payload: bytes,
+        payload: Payload | Parts,
         context: Context,
         ready: Result | None,
     ) -> None:
@@ -280,7 +288,7 @@ class Service:
                 except Exception as error:
                     await link.send(_failed(call, method, error))
                 else:
-                    received, sent = len(call.body) + len(payload), len(answer.body) + len(data)
+                    received, sent = len(call.body) + size_of(payload), len(answer.body) + size_of(data)
                     method.meter.served(time.monotonic() - began, received, sent)
                     await link.send(answer, data)
         except TimeoutError:
@@ -292,13 +300,12 @@ class Service:
             link.post(_failed(call, method, error))
 
 
-def _answer(call: Call, result: Result) -> tuple[Answer, Payload]:
+def _answer(call: Call, result: Result) -> tuple[Answer, Payload | Parts]:
     reply, data = result if isinstance(result, tuple) else (result, b"")
     body = _encode(reply)
-    if len(body) > limits.MAX_BODY or len(data) > limits.MAX_PAYLOAD:
-        text = (
-            f"The answer to {call.method} has {len(body)} + {len(data)} bytes, which is over the limit. Ask for less."
-        )
+    size = size_of(data)
+    if len(body) > limits.MAX_BODY or size > limits.MAX_PAYLOAD:
+        text = f"The answer to {call.method} has {len(body)} + {size} bytes, which is over the limit. Ask for less."
         raise RemoteFault("too_large", text)
     return Answer(call.id, msgspec.Raw(body)), data
 
