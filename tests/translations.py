@@ -23,7 +23,7 @@ TOLD = (
     "core/compute/generation.py", "core/pipe/worker_end.py", "core/compute/prediction.py", "core/compute/process.py",
     "core/compute/session.py", "core/control/doctor.py", "core/identity.py",
     "core/key_file.py", "core/contracts/manifest.py", "core/net/nat.py",     "core/contracts/schedule.py",
-    "core/policy/signals", "core/contracts/settings.py", "core/store/settings_file.py",
+"core/contracts/settings.py", "core/store/settings_file.py",
     "core/worker/compute/accelerator.py", "core/policy/limits/system_limits.py", "core/policy/limits/cgroups.py",
     "core/store/quota.py", "core/policy/limits/memory.py", "core/worker/policy.py",
     "core/worker/compute/questions.py", "core/worker/compute/supervisor.py", "core/policy/limits/windows_job.py",

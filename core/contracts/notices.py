@@ -180,7 +180,10 @@ def _sentences() -> dict[str, tuple[str, ...]]:
 
 
 def _find(code: str, number: int | None) -> str | None:
-    forms = _sentences().get(code)
+    try:
+        forms = _sentences().get(code)
+    except (OSError, ImportError):  # the file has gone, or may not be read: a text is needed all the same
+        return None
     return None if forms is None else forms[0 if number == 1 else -1]
 
 

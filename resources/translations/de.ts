@@ -3614,314 +3614,6 @@
       <translation>Windows steckt den Rechenprozess nicht in einen Job.</translation>
     </message>
     <message>
-      <source>This system has no function {0}.</source>
-      <translation>Dieses System hat keine Funktion {0}.</translation>
-    </message>
-    <message>
-      <source>This PC tells no program how hot its processor is.</source>
-      <translation>Dieser PC sagt keinem Programm, wie heiß sein Prozessor ist.</translation>
-    </message>
-    <message>
-      <source>The sensor {0} tells no temperature.</source>
-      <translation>Der Sensor {0} nennt keine Temperatur.</translation>
-    </message>
-    <message>
-      <source>This PC's processor does not tell how much power it takes.</source>
-      <translation>Der Prozessor dieses PCs sagt nicht, wie viel Leistung er braucht.</translation>
-    </message>
-    <message>
-      <source>Only the administrator may read how much power the processor takes.</source>
-      <translation>Nur der Administrator darf lesen, wie viel Leistung der Prozessor braucht.</translation>
-    </message>
-    <message>
-      <source>The bus</source>
-      <translation>Der Bus</translation>
-    </message>
-    <message>
-      <source>{0} refuses: {1}</source>
-      <translation>{0} lehnt ab: {1}</translation>
-    </message>
-    <message>
-      <source>The connection is closed.</source>
-      <translation>Die Verbindung ist geschlossen.</translation>
-    </message>
-    <message>
-      <source>{0} is not running.</source>
-      <translation>{0} läuft nicht.</translation>
-    </message>
-    <message>
-      <source>{0} does not offer this here.</source>
-      <translation>{0} bietet das hier nicht.</translation>
-    </message>
-    <message>
-      <source>This session has no D-Bus.</source>
-      <translation>Diese Sitzung hat keinen D-Bus.</translation>
-    </message>
-    <message>
-      <source>The address of the {0} bus is not usable.</source>
-      <translation>Die Adresse des {0}-Busses ist nicht zu gebrauchen.</translation>
-    </message>
-    <message>
-      <source>{0} answers {1} with something else than it should.</source>
-      <translation>{0} antwortet auf {1} mit etwas anderem, als es soll.</translation>
-    </message>
-    <message>
-      <source>{0} gives {1} another type than it should.</source>
-      <translation>{0} gibt {1} einen anderen Typ, als es soll.</translation>
-    </message>
-    <message>
-      <source>The {0} bus is gone.</source>
-      <translation>Der {0}-Bus ist weg.</translation>
-    </message>
-    <message>
-      <source>There is no {0} bus.</source>
-      <translation>Es gibt keinen {0}-Bus.</translation>
-    </message>
-    <message>
-      <source>The {0} bus does not answer ({1}).</source>
-      <translation>Der {0}-Bus antwortet nicht ({1}).</translation>
-    </message>
-    <message>
-      <source>The {0} bus does not answer.</source>
-      <translation>Der {0}-Bus antwortet nicht.</translation>
-    </message>
-    <message>
-      <source>The {0} bus sent nonsense ({1}).</source>
-      <translation>Der {0}-Bus sandte Unsinn ({1}).</translation>
-    </message>
-    <message>
-      <source>The {0} bus sent a message of more than {1} MiB.</source>
-      <translation>Der {0}-Bus sandte eine Nachricht von mehr als {1} MiB.</translation>
-    </message>
-    <message>
-      <source>{0} does not answer.</source>
-      <translation>{0} antwortet nicht.</translation>
-    </message>
-    <message>
-      <source>This Wayland desktop does not tell what fills the screen.</source>
-      <translation>Diese Wayland-Oberfläche sagt nicht, was den Bildschirm füllt.</translation>
-    </message>
-    <message>
-      <source>GNOME's session manager</source>
-      <translation>GNOMEs Sitzungsverwaltung</translation>
-    </message>
-    <message>
-      <source>KDE's power manager</source>
-      <translation>KDEs Energieverwaltung</translation>
-    </message>
-    <message>
-      <source>the desktop</source>
-      <translation>die Oberfläche</translation>
-    </message>
-    <message>
-      <source>What fills the screen cannot be measured: the desktop does not tell it.</source>
-      <translation>Was den Bildschirm füllt, lässt sich nicht messen: Die Oberfläche sagt es nicht.</translation>
-    </message>
-    <message>
-      <source>What fills the screen is unknown: {0}.</source>
-      <translation>Was den Bildschirm füllt, ist unbekannt: {0}.</translation>
-    </message>
-    <message>
-      <source>This desktop does not tell logind whether it is idle.</source>
-      <translation>Diese Oberfläche sagt logind nicht, ob sie ruht.</translation>
-    </message>
-    <message>
-      <source>logind says that the session will become idle in the future.</source>
-      <translation>logind sagt, dass die Sitzung in der Zukunft ruhen wird.</translation>
-    </message>
-    <message>
-      <source>Metered</source>
-      <translation>Getaktet</translation>
-    </message>
-    <message>
-      <source>NetworkManager does not know whether this network costs money.</source>
-      <translation>NetworkManager weiß nicht, ob dieses Netzwerk Geld kostet.</translation>
-    </message>
-    <message>
-      <source>the kernel's power supplies</source>
-      <translation>die Stromquellen des Kernels</translation>
-    </message>
-    <message>
-      <source>The kernel does not say whether the battery is being used.</source>
-      <translation>Der Kernel sagt nicht, ob der Akku benutzt wird.</translation>
-    </message>
-    <message>
-      <source>UPower says that the battery has an impossible charge.</source>
-      <translation>UPower sagt, dass der Akku eine unmögliche Ladung hat.</translation>
-    </message>
-    <message>
-      <source>The kernel's power supplies cannot be read.</source>
-      <translation>Die Stromquellen des Kernels sind nicht lesbar.</translation>
-    </message>
-    <message>
-      <source>The kernel tells nothing of power supplies.</source>
-      <translation>Der Kernel sagt nichts über Stromquellen.</translation>
-    </message>
-    <message>
-      <source>GNOME's screensaver</source>
-      <translation>GNOMEs Bildschirmschoner</translation>
-    </message>
-    <message>
-      <source>The screensaver</source>
-      <translation>Der Bildschirmschoner</translation>
-    </message>
-    <message>
-      <source>the kernel's list of screens</source>
-      <translation>die Bildschirmliste des Kernels</translation>
-    </message>
-    <message>
-      <source>This session is not Wayland.</source>
-      <translation>Diese Sitzung ist nicht Wayland.</translation>
-    </message>
-    <message>
-      <source>The Wayland compositor cannot be found: XDG_RUNTIME_DIR is not set.</source>
-      <translation>Der Wayland-Compositor ist nicht zu finden: XDG_RUNTIME_DIR ist nicht gesetzt.</translation>
-    </message>
-    <message>
-      <source>an event is cut short</source>
-      <translation>ein Ereignis ist abgeschnitten</translation>
-    </message>
-    <message>
-      <source>it makes too many objects</source>
-      <translation>er macht zu viele Objekte</translation>
-    </message>
-    <message>
-      <source>The Wayland compositor is gone.</source>
-      <translation>Der Wayland-Compositor ist weg.</translation>
-    </message>
-    <message>
-      <source>it refuses: {0}</source>
-      <translation>er lehnt ab: {0}</translation>
-    </message>
-    <message>
-      <source>The Wayland compositor does not answer ({0}).</source>
-      <translation>Der Wayland-Compositor antwortet nicht ({0}).</translation>
-    </message>
-    <message>
-      <source>The Wayland compositor does not answer.</source>
-      <translation>Der Wayland-Compositor antwortet nicht.</translation>
-    </message>
-    <message>
-      <source>The Wayland compositor sent nonsense ({0}).</source>
-      <translation>Der Wayland-Compositor sandte Unsinn ({0}).</translation>
-    </message>
-    <message>
-      <source>an event has an impossible size</source>
-      <translation>ein Ereignis hat eine unmögliche Größe</translation>
-    </message>
-    <message>
-      <source>This Wayland desktop does not tell idle time.</source>
-      <translation>Diese Wayland-Oberfläche nennt keine Leerlaufzeit.</translation>
-    </message>
-    <message>
-      <source>This session is not X11.</source>
-      <translation>Diese Sitzung ist nicht X11.</translation>
-    </message>
-    <message>
-      <source>There is no desktop session.</source>
-      <translation>Es gibt keine Sitzung mit Oberfläche.</translation>
-    </message>
-    <message>
-      <source>The X server has no XScreenSaver extension.</source>
-      <translation>Der X-Server hat keine XScreenSaver-Erweiterung.</translation>
-    </message>
-    <message>
-      <source>What fills the screen cannot be measured: the window manager does not tell it.</source>
-      <translation>Was den Bildschirm füllt, lässt sich nicht messen: Die Fensterverwaltung sagt es nicht.</translation>
-    </message>
-    <message>
-      <source>Apple's chip</source>
-      <translation>Apples Chip</translation>
-    </message>
-    <message>
-      <source>macOS does not tell when this Mac was last used.</source>
-      <translation>macOS sagt nicht, wann dieser Mac zuletzt benutzt wurde.</translation>
-    </message>
-    <message>
-      <source>macOS does not tell whether this Mac is too hot.</source>
-      <translation>macOS sagt nicht, ob dieser Mac zu heiß ist.</translation>
-    </message>
-    <message>
-      <source>macOS does not know whether this Mac is too hot.</source>
-      <translation>macOS weiß nicht, ob dieser Mac zu heiß ist.</translation>
-    </message>
-    <message>
-      <source>This Mac has no processor of Apple's.</source>
-      <translation>Dieser Mac hat keinen Prozessor von Apple.</translation>
-    </message>
-    <message>
-      <source>Apple GPU</source>
-      <translation>Apple-GPU</translation>
-    </message>
-    <message>
-      <source>Hearth runs outside of a desktop session.</source>
-      <translation>Hearth läuft außerhalb einer Sitzung mit Oberfläche.</translation>
-    </message>
-    <message>
-      <source>macOS does not tell where the electricity comes from.</source>
-      <translation>macOS sagt nicht, woher der Strom kommt.</translation>
-    </message>
-    <message>
-      <source>macOS does not know where the electricity comes from.</source>
-      <translation>macOS weiß nicht, woher der Strom kommt.</translation>
-    </message>
-    <message>
-      <source>NVIDIA's driver is broken: {0}.</source>
-      <translation>NVIDIAs Treiber ist defekt: {0}.</translation>
-    </message>
-    <message>
-      <source>NVIDIA's driver does not work: {0}.</source>
-      <translation>NVIDIAs Treiber arbeitet nicht: {0}.</translation>
-    </message>
-    <message>
-      <source>NVIDIA GPU</source>
-      <translation>NVIDIA-GPU</translation>
-    </message>
-    <message>
-      <source>The file system</source>
-      <translation>Das Dateisystem</translation>
-    </message>
-    <message>
-      <source>The system</source>
-      <translation>Das System</translation>
-    </message>
-    <message>
-      <source>The free space at {0} cannot be read: {1}.</source>
-      <translation>Der freie Platz in {0} ist nicht lesbar: {1}.</translation>
-    </message>
-    <message>
-      <source>Windows does not know where the electricity comes from.</source>
-      <translation>Windows weiß nicht, woher der Strom kommt.</translation>
-    </message>
-    <message>
-      <source>Windows does not tell when this PC was last used.</source>
-      <translation>Windows sagt nicht, wann dieser PC zuletzt benutzt wurde.</translation>
-    </message>
-    <message>
-      <source>Windows does not tell whether the session is locked.</source>
-      <translation>Windows sagt nicht, ob die Sitzung gesperrt ist.</translation>
-    </message>
-    <message>
-      <source>Windows does not know whether the session is locked.</source>
-      <translation>Windows weiß nicht, ob die Sitzung gesperrt ist.</translation>
-    </message>
-    <message>
-      <source>Windows does not tell where the electricity comes from.</source>
-      <translation>Windows sagt nicht, woher der Strom kommt.</translation>
-    </message>
-    <message>
-      <source>Windows does not tell what the network costs.</source>
-      <translation>Windows sagt nicht, was das Netzwerk kostet.</translation>
-    </message>
-    <message>
-      <source>Windows does not know what the network costs.</source>
-      <translation>Windows weiß nicht, was das Netzwerk kostet.</translation>
-    </message>
-    <message>
-      <source>Windows tells too little about the session.</source>
-      <translation>Windows sagt zu wenig über die Sitzung.</translation>
-    </message>
-    <message>
       <source>Only {0} experts are trained here: the states of more do not fit into the {1} of disk space that you allow Hearth.</source>
       <translation>Nur {0} Experten werden hier trainiert: Die Stände von mehr passen nicht in die {1} Speicherplatz, die du Hearth erlaubst.</translation>
     </message>
@@ -4182,6 +3874,66 @@
       <translation>Hält im Akkubetrieb unter {limit:percent} an</translation>
     </message>
     <message>
+      <source>bus.bad_address</source>
+      <translation>Die Adresse des {bus}-Busses ist nicht zu gebrauchen.</translation>
+    </message>
+    <message>
+      <source>bus.gone</source>
+      <translation>Der {bus}-Bus ist weg.</translation>
+    </message>
+    <message>
+      <source>bus.missing</source>
+      <translation>Es gibt keinen {bus}-Bus.</translation>
+    </message>
+    <message>
+      <source>bus.none</source>
+      <translation>Diese Sitzung hat keinen D-Bus.</translation>
+    </message>
+    <message>
+      <source>bus.nonsense</source>
+      <translation>Der {bus}-Bus sandte Unsinn ({why}).</translation>
+    </message>
+    <message>
+      <source>bus.not_offered</source>
+      <translation>{service} bietet das hier nicht.</translation>
+    </message>
+    <message>
+      <source>bus.not_running</source>
+      <translation>{service} läuft nicht.</translation>
+    </message>
+    <message>
+      <source>bus.odd_answer</source>
+      <translation>{service} antwortet auf {method} mit etwas anderem, als es soll.</translation>
+    </message>
+    <message>
+      <source>bus.odd_type</source>
+      <translation>{service} gibt {property} einen anderen Typ, als es soll.</translation>
+    </message>
+    <message>
+      <source>bus.refuses</source>
+      <translation>{service} lehnt ab: {why}</translation>
+    </message>
+    <message>
+      <source>bus.silent</source>
+      <translation>Der {bus}-Bus antwortet nicht.</translation>
+    </message>
+    <message>
+      <source>bus.too_long</source>
+      <translation>Der {bus}-Bus sandte eine Nachricht von mehr als {most} MiB.</translation>
+    </message>
+    <message>
+      <source>bus.unreachable</source>
+      <translation>Der {bus}-Bus antwortet nicht ({why}).</translation>
+    </message>
+    <message>
+      <source>celsius.none</source>
+      <translation>Dieser PC sagt keinem Programm, wie heiß sein Prozessor ist.</translation>
+    </message>
+    <message>
+      <source>celsius.sensor_silent</source>
+      <translation>Der Sensor {sensor} nennt keine Temperatur.</translation>
+    </message>
+    <message>
       <source>choice.keeps_running</source>
       <translation>Läuft bis {end:clock} weiter, auch während du diesen PC benutzt, oder bis du „Pause“ drückst.</translation>
     </message>
@@ -4318,6 +4070,14 @@
       <translation>Hält für sie nie an</translation>
     </message>
     <message>
+      <source>desktop.none</source>
+      <translation>Es gibt keine Sitzung mit Oberfläche.</translation>
+    </message>
+    <message>
+      <source>desktop.outside</source>
+      <translation>Hearth läuft außerhalb einer Sitzung mit Oberfläche.</translation>
+    </message>
+    <message>
       <source>device.cpu_is_faster</source>
       <translation>Die CPU ist für diesen Lauf schneller.</translation>
     </message>
@@ -4350,6 +4110,10 @@
       <translation>Freier Speicherplatz</translation>
     </message>
     <message>
+      <source>disk.unreadable</source>
+      <translation>Der freie Platz in {folder} ist nicht lesbar: {why}.</translation>
+    </message>
+    <message>
       <source>energy.live</source>
       <translation>{used:kwh} in diesem Monat</translation>
     </message>
@@ -4380,6 +4144,22 @@
     <message>
       <source>free.wants_none</source>
       <translation>Lässt nichts frei</translation>
+    </message>
+    <message>
+      <source>front.desktop_silent</source>
+      <translation>Was den Bildschirm füllt, lässt sich nicht messen: Die Oberfläche sagt es nicht.</translation>
+    </message>
+    <message>
+      <source>front.unknown</source>
+      <translation>Was den Bildschirm füllt, ist unbekannt: {why}.</translation>
+    </message>
+    <message>
+      <source>front.wayland_hidden</source>
+      <translation>Diese Wayland-Oberfläche sagt nicht, was den Bildschirm füllt.</translation>
+    </message>
+    <message>
+      <source>front.window_manager_silent</source>
+      <translation>Was den Bildschirm füllt, lässt sich nicht messen: Die Fensterverwaltung sagt es nicht.</translation>
     </message>
     <message>
       <source>game.fullscreen</source>
@@ -4586,6 +4366,18 @@
       <translation>Rechnet auch, während du da bist</translation>
     </message>
     <message>
+      <source>gpus.no_apple_chip</source>
+      <translation>Dieser Mac hat keinen Prozessor von Apple.</translation>
+    </message>
+    <message>
+      <source>gpus.nvidia_broken</source>
+      <translation>NVIDIAs Treiber ist defekt: {why}.</translation>
+    </message>
+    <message>
+      <source>gpus.nvidia_fails</source>
+      <translation>NVIDIAs Treiber arbeitet nicht: {why}.</translation>
+    </message>
+    <message>
       <source>heat.live_both</source>
       <translation>{celsius:whole} °C, {watts:whole} W</translation>
     </message>
@@ -4666,6 +4458,14 @@
       <translation>Temperatur der GPU</translation>
     </message>
     <message>
+      <source>hot.macos_not_told</source>
+      <translation>macOS sagt nicht, ob dieser Mac zu heiß ist.</translation>
+    </message>
+    <message>
+      <source>hot.macos_unknown</source>
+      <translation>macOS weiß nicht, ob dieser Mac zu heiß ist.</translation>
+    </message>
+    <message>
       <source>hours.any</source>
       <translation>Jederzeit</translation>
     </message>
@@ -4702,8 +4502,44 @@
       <translation>Zeitplan</translation>
     </message>
     <message>
+      <source>idle.logind_future</source>
+      <translation>logind sagt, dass die Sitzung in der Zukunft ruhen wird.</translation>
+    </message>
+    <message>
+      <source>idle.logind_not_told</source>
+      <translation>Diese Oberfläche sagt logind nicht, ob sie ruht.</translation>
+    </message>
+    <message>
+      <source>idle.macos_not_told</source>
+      <translation>macOS sagt nicht, wann dieser Mac zuletzt benutzt wurde.</translation>
+    </message>
+    <message>
+      <source>idle.no_xscreensaver</source>
+      <translation>Der X-Server hat keine XScreenSaver-Erweiterung.</translation>
+    </message>
+    <message>
+      <source>idle.wayland_not_told</source>
+      <translation>Diese Wayland-Oberfläche nennt keine Leerlaufzeit.</translation>
+    </message>
+    <message>
+      <source>idle.windows_not_told</source>
+      <translation>Windows sagt nicht, wann dieser PC zuletzt benutzt wurde.</translation>
+    </message>
+    <message>
       <source>list.more</source>
       <translation>{names} und {more:count} weitere</translation>
+    </message>
+    <message>
+      <source>locked.windows_not_told</source>
+      <translation>Windows sagt nicht, ob die Sitzung gesperrt ist.</translation>
+    </message>
+    <message>
+      <source>locked.windows_too_little</source>
+      <translation>Windows sagt zu wenig über die Sitzung.</translation>
+    </message>
+    <message>
+      <source>locked.windows_unknown</source>
+      <translation>Windows weiß nicht, ob die Sitzung gesperrt ist.</translation>
     </message>
     <message>
       <source>memory.gone</source>
@@ -4720,6 +4556,10 @@
     <message>
       <source>metered.gone</source>
       <translation>Eben war das Netzwerk noch getaktet.</translation>
+    </message>
+    <message>
+      <source>metered.network_manager_unknown</source>
+      <translation>NetworkManager weiß nicht, ob dieses Netzwerk Geld kostet.</translation>
     </message>
     <message>
       <source>metered.no</source>
@@ -4748,6 +4588,14 @@
     <message>
       <source>metered.wants_none</source>
       <translation>Auch getaktete Netzwerke werden benutzt</translation>
+    </message>
+    <message>
+      <source>metered.windows_not_told</source>
+      <translation>Windows sagt nicht, was das Netzwerk kostet.</translation>
+    </message>
+    <message>
+      <source>metered.windows_unknown</source>
+      <translation>Windows weiß nicht, was das Netzwerk kostet.</translation>
     </message>
     <message>
       <source>metered.yes</source>
@@ -4804,6 +4652,38 @@
     <message>
       <source>own_memory.wants_here</source>
       <translation>Höchstens {most:size}, während du da bist</translation>
+    </message>
+    <message>
+      <source>power.kernel_none</source>
+      <translation>Der Kernel sagt nichts über Stromquellen.</translation>
+    </message>
+    <message>
+      <source>power.kernel_unknown</source>
+      <translation>Der Kernel sagt nicht, ob der Akku benutzt wird.</translation>
+    </message>
+    <message>
+      <source>power.kernel_unreadable</source>
+      <translation>Die Stromquellen des Kernels sind nicht lesbar.</translation>
+    </message>
+    <message>
+      <source>power.macos_not_told</source>
+      <translation>macOS sagt nicht, woher der Strom kommt.</translation>
+    </message>
+    <message>
+      <source>power.macos_unknown</source>
+      <translation>macOS weiß nicht, woher der Strom kommt.</translation>
+    </message>
+    <message>
+      <source>power.upower_odd</source>
+      <translation>UPower sagt, dass der Akku eine unmögliche Ladung hat.</translation>
+    </message>
+    <message>
+      <source>power.windows_not_told</source>
+      <translation>Windows sagt nicht, woher der Strom kommt.</translation>
+    </message>
+    <message>
+      <source>power.windows_unknown</source>
+      <translation>Windows weiß nicht, woher der Strom kommt.</translation>
     </message>
     <message>
       <source>programs.gone</source>
@@ -5056,6 +4936,14 @@
       <translation>Die Leistung der CPU</translation>
     </message>
     <message>
+      <source>source.closed</source>
+      <translation>Die Verbindung ist geschlossen.</translation>
+    </message>
+    <message>
+      <source>source.no_function</source>
+      <translation>Dieses System hat keine Funktion {name}.</translation>
+    </message>
+    <message>
       <source>user.always</source>
       <translation>Läuft auch, während du da bist</translation>
     </message>
@@ -5154,6 +5042,42 @@
     <message>
       <source>verdict.unknown</source>
       <translation>nicht bekannt</translation>
+    </message>
+    <message>
+      <source>watts.forbidden</source>
+      <translation>Nur der Administrator darf lesen, wie viel Leistung der Prozessor braucht.</translation>
+    </message>
+    <message>
+      <source>watts.none</source>
+      <translation>Der Prozessor dieses PCs sagt nicht, wie viel Leistung er braucht.</translation>
+    </message>
+    <message>
+      <source>wayland.gone</source>
+      <translation>Der Wayland-Compositor ist weg.</translation>
+    </message>
+    <message>
+      <source>wayland.none</source>
+      <translation>Diese Sitzung ist nicht Wayland.</translation>
+    </message>
+    <message>
+      <source>wayland.nonsense</source>
+      <translation>Der Wayland-Compositor sandte Unsinn ({why}).</translation>
+    </message>
+    <message>
+      <source>wayland.not_found</source>
+      <translation>Der Wayland-Compositor ist nicht zu finden: XDG_RUNTIME_DIR ist nicht gesetzt.</translation>
+    </message>
+    <message>
+      <source>wayland.silent</source>
+      <translation>Der Wayland-Compositor antwortet nicht.</translation>
+    </message>
+    <message>
+      <source>wayland.unreachable</source>
+      <translation>Der Wayland-Compositor antwortet nicht ({why}).</translation>
+    </message>
+    <message>
+      <source>x11.none</source>
+      <translation>Diese Sitzung ist nicht X11.</translation>
     </message>
     <message>
       <source>a backbone peer</source>

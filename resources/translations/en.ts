@@ -261,6 +261,66 @@
       <translation>Stops on battery below {limit:percent}</translation>
     </message>
     <message>
+      <source>bus.bad_address</source>
+      <translation>The address of the {bus} bus is not usable.</translation>
+    </message>
+    <message>
+      <source>bus.gone</source>
+      <translation>The {bus} bus is gone.</translation>
+    </message>
+    <message>
+      <source>bus.missing</source>
+      <translation>There is no {bus} bus.</translation>
+    </message>
+    <message>
+      <source>bus.none</source>
+      <translation>This session has no D-Bus.</translation>
+    </message>
+    <message>
+      <source>bus.nonsense</source>
+      <translation>The {bus} bus sent nonsense ({why}).</translation>
+    </message>
+    <message>
+      <source>bus.not_offered</source>
+      <translation>{service} does not offer this here.</translation>
+    </message>
+    <message>
+      <source>bus.not_running</source>
+      <translation>{service} is not running.</translation>
+    </message>
+    <message>
+      <source>bus.odd_answer</source>
+      <translation>{service} answers {method} with something else than it should.</translation>
+    </message>
+    <message>
+      <source>bus.odd_type</source>
+      <translation>{service} gives {property} another type than it should.</translation>
+    </message>
+    <message>
+      <source>bus.refuses</source>
+      <translation>{service} refuses: {why}</translation>
+    </message>
+    <message>
+      <source>bus.silent</source>
+      <translation>The {bus} bus does not answer.</translation>
+    </message>
+    <message>
+      <source>bus.too_long</source>
+      <translation>The {bus} bus sent a message of more than {most} MiB.</translation>
+    </message>
+    <message>
+      <source>bus.unreachable</source>
+      <translation>The {bus} bus does not answer ({why}).</translation>
+    </message>
+    <message>
+      <source>celsius.none</source>
+      <translation>This PC tells no program how hot its processor is.</translation>
+    </message>
+    <message>
+      <source>celsius.sensor_silent</source>
+      <translation>The sensor {sensor} tells no temperature.</translation>
+    </message>
+    <message>
       <source>choice.keeps_running</source>
       <translation>Keeps running until {end:clock}, even while you use this PC, or until you press Pause.</translation>
     </message>
@@ -397,6 +457,14 @@
       <translation>Never stops for them</translation>
     </message>
     <message>
+      <source>desktop.none</source>
+      <translation>There is no desktop session.</translation>
+    </message>
+    <message>
+      <source>desktop.outside</source>
+      <translation>Hearth runs outside of a desktop session.</translation>
+    </message>
+    <message>
       <source>device.cpu_is_faster</source>
       <translation>The CPU is faster for this run.</translation>
     </message>
@@ -429,6 +497,10 @@
       <translation>Free disk space</translation>
     </message>
     <message>
+      <source>disk.unreadable</source>
+      <translation>The free space at {folder} cannot be read: {why}.</translation>
+    </message>
+    <message>
       <source>energy.live</source>
       <translation>{used:kwh} this month</translation>
     </message>
@@ -459,6 +531,22 @@
     <message>
       <source>free.wants_none</source>
       <translation>Keeps none</translation>
+    </message>
+    <message>
+      <source>front.desktop_silent</source>
+      <translation>What fills the screen cannot be measured: the desktop does not tell it.</translation>
+    </message>
+    <message>
+      <source>front.unknown</source>
+      <translation>What fills the screen is unknown: {why}.</translation>
+    </message>
+    <message>
+      <source>front.wayland_hidden</source>
+      <translation>This Wayland desktop does not tell what fills the screen.</translation>
+    </message>
+    <message>
+      <source>front.window_manager_silent</source>
+      <translation>What fills the screen cannot be measured: the window manager does not tell it.</translation>
     </message>
     <message>
       <source>game.fullscreen</source>
@@ -665,6 +753,18 @@
       <translation>Computes also while you are here</translation>
     </message>
     <message>
+      <source>gpus.no_apple_chip</source>
+      <translation>This Mac has no processor of Apple's.</translation>
+    </message>
+    <message>
+      <source>gpus.nvidia_broken</source>
+      <translation>NVIDIA's driver is broken: {why}.</translation>
+    </message>
+    <message>
+      <source>gpus.nvidia_fails</source>
+      <translation>NVIDIA's driver does not work: {why}.</translation>
+    </message>
+    <message>
       <source>heat.live_both</source>
       <translation>{celsius:whole} °C, {watts:whole} W</translation>
     </message>
@@ -745,6 +845,14 @@
       <translation>GPU temperature</translation>
     </message>
     <message>
+      <source>hot.macos_not_told</source>
+      <translation>macOS does not tell whether this Mac is too hot.</translation>
+    </message>
+    <message>
+      <source>hot.macos_unknown</source>
+      <translation>macOS does not know whether this Mac is too hot.</translation>
+    </message>
+    <message>
       <source>hours.any</source>
       <translation>Any time</translation>
     </message>
@@ -781,8 +889,44 @@
       <translation>Schedule</translation>
     </message>
     <message>
+      <source>idle.logind_future</source>
+      <translation>logind says that the session will become idle in the future.</translation>
+    </message>
+    <message>
+      <source>idle.logind_not_told</source>
+      <translation>This desktop does not tell logind whether it is idle.</translation>
+    </message>
+    <message>
+      <source>idle.macos_not_told</source>
+      <translation>macOS does not tell when this Mac was last used.</translation>
+    </message>
+    <message>
+      <source>idle.no_xscreensaver</source>
+      <translation>The X server has no XScreenSaver extension.</translation>
+    </message>
+    <message>
+      <source>idle.wayland_not_told</source>
+      <translation>This Wayland desktop does not tell idle time.</translation>
+    </message>
+    <message>
+      <source>idle.windows_not_told</source>
+      <translation>Windows does not tell when this PC was last used.</translation>
+    </message>
+    <message>
       <source>list.more</source>
       <translation>{names} and {more:count} more</translation>
+    </message>
+    <message>
+      <source>locked.windows_not_told</source>
+      <translation>Windows does not tell whether the session is locked.</translation>
+    </message>
+    <message>
+      <source>locked.windows_too_little</source>
+      <translation>Windows tells too little about the session.</translation>
+    </message>
+    <message>
+      <source>locked.windows_unknown</source>
+      <translation>Windows does not know whether the session is locked.</translation>
     </message>
     <message>
       <source>memory.gone</source>
@@ -799,6 +943,10 @@
     <message>
       <source>metered.gone</source>
       <translation>The network was metered a moment ago.</translation>
+    </message>
+    <message>
+      <source>metered.network_manager_unknown</source>
+      <translation>NetworkManager does not know whether this network costs money.</translation>
     </message>
     <message>
       <source>metered.no</source>
@@ -827,6 +975,14 @@
     <message>
       <source>metered.wants_none</source>
       <translation>Metered networks are used too</translation>
+    </message>
+    <message>
+      <source>metered.windows_not_told</source>
+      <translation>Windows does not tell what the network costs.</translation>
+    </message>
+    <message>
+      <source>metered.windows_unknown</source>
+      <translation>Windows does not know what the network costs.</translation>
     </message>
     <message>
       <source>metered.yes</source>
@@ -883,6 +1039,38 @@
     <message>
       <source>own_memory.wants_here</source>
       <translation>At most {most:size} while you are here</translation>
+    </message>
+    <message>
+      <source>power.kernel_none</source>
+      <translation>The kernel tells nothing of power supplies.</translation>
+    </message>
+    <message>
+      <source>power.kernel_unknown</source>
+      <translation>The kernel does not say whether the battery is being used.</translation>
+    </message>
+    <message>
+      <source>power.kernel_unreadable</source>
+      <translation>The kernel's power supplies cannot be read.</translation>
+    </message>
+    <message>
+      <source>power.macos_not_told</source>
+      <translation>macOS does not tell where the electricity comes from.</translation>
+    </message>
+    <message>
+      <source>power.macos_unknown</source>
+      <translation>macOS does not know where the electricity comes from.</translation>
+    </message>
+    <message>
+      <source>power.upower_odd</source>
+      <translation>UPower says that the battery has an impossible charge.</translation>
+    </message>
+    <message>
+      <source>power.windows_not_told</source>
+      <translation>Windows does not tell where the electricity comes from.</translation>
+    </message>
+    <message>
+      <source>power.windows_unknown</source>
+      <translation>Windows does not know where the electricity comes from.</translation>
     </message>
     <message>
       <source>programs.gone</source>
@@ -1135,6 +1323,14 @@
       <translation>The CPU's power</translation>
     </message>
     <message>
+      <source>source.closed</source>
+      <translation>The connection is closed.</translation>
+    </message>
+    <message>
+      <source>source.no_function</source>
+      <translation>This system has no function {name}.</translation>
+    </message>
+    <message>
       <source>user.always</source>
       <translation>Runs also while you are here</translation>
     </message>
@@ -1233,6 +1429,42 @@
     <message>
       <source>verdict.unknown</source>
       <translation>not known</translation>
+    </message>
+    <message>
+      <source>watts.forbidden</source>
+      <translation>Only the administrator may read how much power the processor takes.</translation>
+    </message>
+    <message>
+      <source>watts.none</source>
+      <translation>This PC's processor does not tell how much power it takes.</translation>
+    </message>
+    <message>
+      <source>wayland.gone</source>
+      <translation>The Wayland compositor is gone.</translation>
+    </message>
+    <message>
+      <source>wayland.none</source>
+      <translation>This session is not Wayland.</translation>
+    </message>
+    <message>
+      <source>wayland.nonsense</source>
+      <translation>The Wayland compositor sent nonsense ({why}).</translation>
+    </message>
+    <message>
+      <source>wayland.not_found</source>
+      <translation>The Wayland compositor cannot be found: XDG_RUNTIME_DIR is not set.</translation>
+    </message>
+    <message>
+      <source>wayland.silent</source>
+      <translation>The Wayland compositor does not answer.</translation>
+    </message>
+    <message>
+      <source>wayland.unreachable</source>
+      <translation>The Wayland compositor does not answer ({why}).</translation>
+    </message>
+    <message>
+      <source>x11.none</source>
+      <translation>This session is not X11.</translation>
     </message>
   </context>
 </TS>

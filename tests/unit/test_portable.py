@@ -243,4 +243,4 @@ def test_watts_that_only_the_administrator_may_read(tmp_path: Path, monkeypatch:
     done = subprocess.run(
         [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, timeout=30, check=False
     )
-    assert "SourceError: Only the administrator may read" in done.stderr
+    assert "SourceError: watts.forbidden" in done.stderr  # who has dropped all rights cannot read the sentence

@@ -8,6 +8,7 @@ import ctypes
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from core.contracts.notices import notice
 from core.policy.signals.reading import SourceError
 
 Function = Callable[..., Any]
@@ -38,7 +39,7 @@ class Table:
             try:
                 found = getattr(self._library(library), function)
             except (OSError, AttributeError):
-                raise SourceError(f"This system has no function {name}.") from None
+                raise SourceError(notice("source.no_function", name=name)) from None
             found.restype, *found.argtypes = self._signatures[name]
             self._found[name] = found
         return self._found[name]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from core.contracts.notices import notice
 from core.policy.signals.reading import Open, SourceError
 
 SYS_CLASS = Path("/sys/class")
@@ -27,7 +28,7 @@ def sources() -> dict[str, list[Open[Any]]]:
     """By the names of `Signals`."""
     if sys.platform != "linux":
         return {}
-    return {"celsius": [lambda notice: Temperature()], "watts": [lambda notice: Rapl()]}
+    return {"celsius": [lambda wake: Temperature()], "watts": [lambda wake: Rapl()]}
 
 
 def _text(file: Path) -> str:
@@ -47,13 +48,13 @@ class Temperature:
         chip, self._files = _hwmon(root) or _zones(root)
         self.name = chip
         if not self._files:
-            raise SourceError("This PC tells no program how hot its processor is.")
+            raise SourceError(notice("celsius.none"))
 
     def read(self) -> float:
         """Degrees Celsius."""
         found = [celsius for file in self._files if (celsius := _celsius(file)) is not None]
         if not found:
-            raise SourceError(f"The sensor {self.name} tells no temperature.")
+            raise SourceError(notice("celsius.sensor_silent", sensor=self.name))
         return max(found)
 
     def close(self) -> None:
@@ -118,7 +119,7 @@ class Rapl:
         self._now = now
         self._zones = {zone: int(_text(zone / "max_energy_range_uj") or 0) for zone in _domains(root / "powercap")}
         if not self._zones:
-            raise SourceError("This PC's processor does not tell how much power it takes.")
+            raise SourceError(notice("watts.none"))
         self._at, self._before = now(), self._sample()
         self._watts = 0.0
         sleep(FIRST_S)
@@ -128,7 +129,7 @@ class Rapl:
         try:
             return {zone: int((zone / "energy_uj").read_bytes()) for zone in self._zones}
         except PermissionError:
-            raise SourceError("Only the administrator may read how much power the processor takes.") from None
+            raise SourceError(notice("watts.forbidden")) from None
 
     def read(self) -> float:
         """Mean since the last call."""

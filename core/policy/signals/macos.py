@@ -9,6 +9,7 @@ import math
 import platform
 from typing import Any
 
+from core.contracts.notices import notice
 from core.policy.signals.foreign import Table
 from core.policy.signals.macos_api import I32, U32, U64, Core, Rect, system
 from core.policy.signals.reading import OWN, Front, Gpu, Open, Power, SourceError
@@ -18,12 +19,12 @@ def sources(table: Table | None = None) -> dict[str, list[Open[Any]]]:
     """By the fields of `Signals`."""
     find = table or system()
     return {
-        "idle_s": [lambda notice: Idle(find)],
-        "locked": [lambda notice: SessionLock(find)],
-        "front": [lambda notice: InFront(find)],
-        "power": [lambda notice: PowerSource(find)],
-        "hot": [lambda notice: Pressure(find)],
-        "gpus": [lambda notice: AppleGpu()],
+        "idle_s": [lambda wake: Idle(find)],
+        "locked": [lambda wake: SessionLock(find)],
+        "front": [lambda wake: InFront(find)],
+        "power": [lambda wake: PowerSource(find)],
+        "hot": [lambda wake: Pressure(find)],
+        "gpus": [lambda wake: AppleGpu()],
     }
 
 
@@ -49,7 +50,7 @@ class Idle(_Source):
     def read(self) -> float:
         found = [seconds for seconds in (self._devices(), self._events()) if seconds is not None]
         if not found:
-            raise SourceError("macOS does not tell when this Mac was last used.")
+            raise SourceError(notice("idle.macos_not_told"))
         return min(found)
 
     def _devices(self) -> float | None:
@@ -83,7 +84,7 @@ class SessionLock(_Source):
         core = self._core
         with core.owned(self._find("CoreGraphics.CGSessionCopyCurrentDictionary")()) as session:
             if session is None:
-                raise SourceError("Hearth runs outside of a desktop session.")
+                raise SourceError(notice("desktop.outside"))
             shown = core.flag(core.get(session, "kCGSSessionOnConsoleKey"))
             return bool(core.flag(core.get(session, "CGSSessionScreenIsLocked"))) or shown is False
 
@@ -106,7 +107,7 @@ class InFront(_Source):
         listed = self._find("CoreGraphics.CGWindowListCopyWindowInfo")(ON_SCREEN | NO_DESKTOP, 0)
         with core.owned(listed):
             if listed is None:
-                raise SourceError("Hearth runs outside of a desktop session.")
+                raise SourceError(notice("desktop.outside"))
             windows = list(core.items(listed))
             menu_bar = any(self._layer(window) == MENU_BAR_LAYER for window in windows)
             for window in windows:
@@ -146,10 +147,10 @@ class PowerSource(_Source):
         find, core = self._find, self._core
         with core.owned(find("IOKit.IOPSCopyPowerSourcesInfo")()) as info:
             if info is None:
-                raise SourceError("macOS does not tell where the electricity comes from.")
+                raise SourceError(notice("power.macos_not_told"))
             source = core.text(find("IOKit.IOPSGetProvidingPowerSourceType")(info))
             if source not in ("AC Power", "Battery Power", "UPS Power"):
-                raise SourceError("macOS does not know where the electricity comes from.")
+                raise SourceError(notice("power.macos_unknown"))
             with core.owned(find("IOKit.IOPSCopyPowerSourcesList")(info)) as listed:
                 described = (find("IOKit.IOPSGetPowerSourceDescription")(info, each) for each in core.items(listed))
                 charges = [charge for each in described if (charge := self._charge(each)) is not None]
@@ -177,12 +178,12 @@ class Pressure:
         self._find = find
         self._token = I32()
         if find("System.notify_register_check")(PRESSURE, ctypes.byref(self._token)):
-            raise SourceError("macOS does not tell whether this Mac is too hot.")
+            raise SourceError(notice("hot.macos_not_told"))
 
     def read(self) -> bool:
         level = U64()
         if self._find("System.notify_get_state")(self._token.value, ctypes.byref(level)) or level.value > SLEEPING:
-            raise SourceError("macOS does not know whether this Mac is too hot.")
+            raise SourceError(notice("hot.macos_unknown"))
         return level.value >= HEAVY
 
     def close(self) -> None:
@@ -197,7 +198,7 @@ class AppleGpu:
 
     def __init__(self) -> None:
         if platform.machine() != "arm64":
-            raise SourceError("This Mac has no processor of Apple's.")
+            raise SourceError(notice("gpus.no_apple_chip"))
 
     def read(self) -> tuple[Gpu, ...]:
         return (Gpu("mps", "Apple GPU"),)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, TypeVar
 
+from core.contracts.notices import notice
 from core.policy.signals.plausible import without_nonsense
 from core.policy.signals.reading import Gpu, Open, SourceError
 
@@ -27,7 +28,7 @@ T = TypeVar("T")
 
 def sources(pids: Callable[[], Collection[int]]) -> dict[str, list[Open[Any]]]:
     """By the names of `Signals`."""
-    return {"gpus": [lambda notice: Nvml(pids)]}
+    return {"gpus": [lambda wake: Nvml(pids)]}
 
 
 def load() -> bool:
@@ -49,7 +50,7 @@ def load() -> bool:
     except OSError as error:
         if "cannot open shared object file: No such file" in str(error):
             return False
-        raise SourceError(f"NVIDIA's driver is broken: {error}.") from None
+        raise SourceError(notice("gpus.nvidia_broken", why=str(error))) from None
     return False
 
 
@@ -140,7 +141,7 @@ class Nvml:
         except pynvml.NVMLError as error:
             if error.value in (pynvml.NVML_ERROR_DRIVER_NOT_LOADED, pynvml.NVML_ERROR_GPU_NOT_FOUND):
                 return  # a driver without a card: perhaps it will be plugged in
-            raise SourceError(f"NVIDIA's driver does not work: {error}.") from None
+            raise SourceError(notice("gpus.nvidia_fails", why=str(error))) from None
         if self._handles:
             self._due = float("inf")
 

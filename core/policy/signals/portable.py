@@ -13,6 +13,7 @@ from typing import Any
 
 import psutil
 
+from core.contracts.notices import notice
 from core.policy.signals.processes import Own, names
 from core.policy.signals.reading import Open, SourceError
 
@@ -34,11 +35,11 @@ def sources(
 ) -> dict[str, list[Open[Any]]]:
     """The sources that are alike everywhere, by the names of `Signals`."""
     return {
-        "cpu_others": [lambda notice: CpuOthers(pids)],
-        "memory_free": [lambda notice: MemoryFree()],
-        "disk_free": [lambda notice: DiskFree(folder)],
-        "network_others": [lambda notice: NetworkOthers(counters)],
-        "programs": [lambda notice: Programs()],
+        "cpu_others": [lambda wake: CpuOthers(pids)],
+        "memory_free": [lambda wake: MemoryFree()],
+        "disk_free": [lambda wake: DiskFree(folder)],
+        "network_others": [lambda wake: NetworkOthers(counters)],
+        "programs": [lambda wake: Programs()],
     }
 
 
@@ -112,7 +113,7 @@ class DiskFree:
         try:
             return shutil.disk_usage(self._folder).free
         except OSError as error:
-            raise SourceError(f"The free space at {self._folder} cannot be read: {error.strerror}.") from None
+            raise SourceError(notice("disk.unreadable", folder=str(self._folder), why=str(error.strerror))) from None
 
     def close(self) -> None:
         pass

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+from core.contracts.notices import notice
 from core.policy.signals.foreign import Table
 from core.policy.signals.reading import OWN, Front, Open, Power, SourceError
 from core.policy.signals.windows_api import (
@@ -32,11 +33,11 @@ def sources(table: Table | None = None) -> dict[str, list[Open[Any]]]:
     """By the fields of `Signals`."""
     find = table or system()
     return {
-        "idle_s": [lambda notice: Idle(find)],
-        "locked": [lambda notice: SessionLock(find), lambda notice: InputDesktop(find)],
-        "front": [lambda notice: InFront(find)],
-        "power": [lambda notice: PowerSource(find)],
-        "metered": [lambda notice: NetworkCost(find)],
+        "idle_s": [lambda wake: Idle(find)],
+        "locked": [lambda wake: SessionLock(find), lambda wake: InputDesktop(find)],
+        "front": [lambda wake: InFront(find)],
+        "power": [lambda wake: PowerSource(find)],
+        "metered": [lambda wake: NetworkCost(find)],
     }
 
 
@@ -62,7 +63,7 @@ class Idle(_Stateless):
     def read(self) -> float:
         last = LastInput(cbSize=ctypes.sizeof(LastInput))
         if not self._find("user32.GetLastInputInfo")(ctypes.byref(last)):
-            raise SourceError("Windows does not tell when this PC was last used.")
+            raise SourceError(notice("idle.windows_not_told"))
         ticks: int = (self._find("kernel32.GetTickCount")() - last.dwTime) % WRAP  # both count milliseconds in 32 bits
         if ticks > WRAP - AHEAD_MS:
             ticks = 0
@@ -140,16 +141,16 @@ class SessionLock(_Stateless):
             None, CURRENT_SESSION, SESSION_INFO_EX, ctypes.byref(buffer), ctypes.byref(size)
         )
         if not ok or not buffer.value:
-            raise SourceError("Windows does not tell whether the session is locked.")
+            raise SourceError(notice("locked.windows_not_told"))
         try:
             if size.value < ctypes.sizeof(Session):
-                raise SourceError("Windows tells too little about the session.")
+                raise SourceError(notice("locked.windows_too_little"))
             session = Session.from_address(buffer.value)
             level, flags = session.Level, session.Data.SessionFlags
         finally:
             self._find("wtsapi32.WTSFreeMemory")(buffer)
         if level != 1 or flags not in (LOCKED, UNLOCKED):
-            raise SourceError("Windows does not know whether the session is locked.")
+            raise SourceError(notice("locked.windows_unknown"))
         return bool(flags == LOCKED)
 
 
@@ -248,7 +249,7 @@ class PowerSource(_Stateless):
     def read(self) -> Power:
         status = PowerStatus()
         if not self._find("kernel32.GetSystemPowerStatus")(ctypes.byref(status)):
-            raise SourceError("Windows does not tell where the electricity comes from.")
+            raise SourceError(notice("power.windows_not_told"))
         flag = 0 if status.BatteryFlag == UNKNOWN_BYTE else status.BatteryFlag
         known = status.BatteryLifePercent <= 100 and not flag & NO_BATTERY
         charge = status.BatteryLifePercent / 100 if known else None
@@ -257,7 +258,7 @@ class PowerSource(_Stateless):
             return Power(status.ACLineStatus == ONLINE or bool(flag & NO_BATTERY), charge)
         if flag & (CHARGING | NO_BATTERY):
             return Power(True, charge)
-        raise SourceError("Windows does not know where the electricity comes from.")
+        raise SourceError(notice("power.windows_unknown"))
 
 
 NETWORK_LIST_MANAGER = "DCB00C01-570F-4A9B-8D69-199FDBA5723B"
@@ -295,7 +296,7 @@ class NetworkCost:
         if made < 0 or not self._manager.value:
             self._manager.value = None
             self.close()
-            raise SourceError("Windows does not tell what the network costs.")
+            raise SourceError(notice("metered.windows_not_told"))
 
     def _method(self, place: int, *types: Any) -> Callable[..., Any]:
         """A method of the object: its first word points to the table of its methods."""
@@ -307,7 +308,7 @@ class NetworkCost:
         cost = DWORD()
         result = self._method(GET_COST, LONG, POINTER, OUT, POINTER)(self._manager, ctypes.byref(cost), None)
         if result < 0 or cost.value == COSTS_UNKNOWN:
-            raise SourceError("Windows does not know what the network costs.")
+            raise SourceError(notice("metered.windows_unknown"))
         return bool(cost.value & COSTS_MONEY)
 
     def close(self) -> None:

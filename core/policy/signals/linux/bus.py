@@ -19,6 +19,7 @@ from jeepney import DBusAddress, HeaderFields, Message, MessageFlag, MessageType
 from jeepney.bus import get_connectable_addresses
 from jeepney.io.blocking import prep_socket
 
+from core.contracts.notices import Notice, notice
 from core.policy.signals.reading import SourceError
 
 CALL_S = 1.0
@@ -69,11 +70,11 @@ def address(which: Which) -> str:
         if not said and usual.exists():
             return str(usual)
         if not said:
-            raise SourceError("This session has no D-Bus.")
+            raise SourceError(notice("bus.none"))
     try:
         return next(get_connectable_addresses(said))  # type: ignore[no-any-return]
     except (RuntimeError, ValueError, KeyError):
-        raise SourceError(f"The address of the {which} bus is not usable.") from None
+        raise SourceError(notice("bus.bad_address", bus=which)) from None
 
 
 class Bus:
@@ -88,14 +89,14 @@ class Bus:
         try:
             self._socket = prep_socket(address(which), timeout=CALL_S)
         except FileNotFoundError:
-            raise SourceError(f"There is no {which} bus.") from None
+            raise SourceError(notice("bus.missing", bus=which)) from None
         except (OSError, ValueError) as error:
-            raise SourceError(f"The {which} bus does not answer ({_short(error)}).") from None
+            raise SourceError(notice("bus.unreachable", bus=which, why=_short(error))) from None
         seconds, rest = divmod(CALL_S, 1)
         limit = struct.pack("ll", int(seconds), int(rest * 1e6))
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
         self._serial = 0
-        self._ended = ""
+        self._ended: Notice | None = None
         self._replies: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         self._listeners: list[tuple[tuple[str, str, str], Callable[[tuple[Any, ...]], None]]] = []
         threading.Thread(target=self._receive, name=f"{which} bus", daemon=True).start()
@@ -117,7 +118,7 @@ class Bus:
         if reply.header.message_type is MessageType.error:
             raise _refusal(target.label, str(fields.get(HeaderFields.error_name)), reply.body)
         if fields.get(HeaderFields.signature, "") != returns:
-            raise SourceError(f"{target.label} answers {method} with something else than it should.")
+            raise SourceError(notice("bus.odd_answer", service=target.label, method=method))
         return tuple(reply.body)
 
     def get(self, target: Object, name: str, signature: str) -> Any:
@@ -125,7 +126,7 @@ class Bus:
         properties = target.at(target.path, _PROPERTIES)
         found, value = self.call(properties, "Get", "ss", (target.interface, name), returns="v")[0]
         if found != signature:
-            raise SourceError(f"{target.label} gives {name} another type than it should.")
+            raise SourceError(notice("bus.odd_type", service=target.label, property=name))
         return value
 
     def listen(self, target: Object, signal: str, told: Callable[[tuple[Any, ...]], None]) -> None:
@@ -137,13 +138,13 @@ class Bus:
         )
         self.call(_BUS, "AddMatch", "s", (rule,))
 
-    def listen_to_properties(self, target: Object, notice: Callable[[], None]) -> None:
-        """Call `notice` whenever a property of the object changes."""
-        self.listen(target.at(target.path, _PROPERTIES), "PropertiesChanged", lambda args: notice())
+    def listen_to_properties(self, target: Object, wake: Callable[[], None]) -> None:
+        """Call `wake` whenever a property of the object changes."""
+        self.listen(target.at(target.path, _PROPERTIES), "PropertiesChanged", lambda args: wake())
 
     def close(self) -> None:
         """Never waits, never raises."""
-        self._ended = self._ended or "The connection is closed."
+        self._ended = self._ended or notice("source.closed")
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)  # the receiving thread wakes, and closes it
 
@@ -156,12 +157,12 @@ class Bus:
             self._socket.sendall(message.serialise(serial=self._serial))
         except OSError:
             self.close()
-            raise SourceError(f"The {self._which} bus does not answer.") from None
+            raise SourceError(notice("bus.silent", bus=self._which)) from None
         while True:
             try:
                 reply = self._replies.get(timeout=max(0.0, deadline - time.monotonic()))
             except queue.Empty:
-                raise SourceError(f"{label} does not answer.") from None
+                raise SourceError(notice("signal.quiet", source=label)) from None
             if reply is None:
                 raise SourceError(self._ended)
             if reply.header.fields.get(HeaderFields.reply_serial) == self._serial:
@@ -175,11 +176,11 @@ class Bus:
             while chunk := self._socket.recv(CHUNK_BYTES):
                 if self._take(parser, chunk):
                     time.sleep(FLOOD_S)
-            self._ended = self._ended or f"The {self._which} bus is gone."
+            self._ended = self._ended or notice("bus.gone", bus=self._which)
         except SourceError as error:
-            self._ended = self._ended or str(error)
+            self._ended = self._ended or error.notice
         except Exception as error:  # what jeepney raises for damaged messages is not documented
-            self._ended = self._ended or f"The {self._which} bus sent nonsense ({_short(error)})."
+            self._ended = self._ended or notice("bus.nonsense", bus=self._which, why=_short(error))
         self._replies.put(None)
         self._socket.close()
 
@@ -189,7 +190,7 @@ class Bus:
         events = False
         while True:
             if parser.buf.bytes_buffered >= 16 and parser.bytes_desired() > MESSAGE_BYTES:
-                raise SourceError(f"The {self._which} bus sent a message of more than {MESSAGE_BYTES >> 20} MiB.")
+                raise SourceError(notice("bus.too_long", bus=self._which, most=MESSAGE_BYTES >> 20))
             message = parser.get_next_message()
             if message is None:
                 return events
@@ -222,8 +223,8 @@ def _short(error: BaseException) -> str:
 def _refusal(label: str, name: str, body: Any) -> SourceError:
     kind = name.rpartition(".")[2]
     if kind in _ABSENT:
-        return AbsentError(f"{label} is not running.")
+        return AbsentError(notice("bus.not_running", service=label))
     if kind in _STRANGE:
-        return SourceError(f"{label} does not offer this here.")
+        return SourceError(notice("bus.not_offered", service=label))
     said = next((part for part in body or () if isinstance(part, str)), kind)
-    return SourceError(f"{label} refuses: {said[:100]}")
+    return SourceError(notice("bus.refuses", service=label, why=said[:100]))

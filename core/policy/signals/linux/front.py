@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+from core.contracts.notices import Notice, notice
 from core.policy.signals.linux.bus import AbsentError, Bus, Object, opened
 from core.policy.signals.linux.logind import MANAGER
 from core.policy.signals.reading import OWN, Front, SourceError
@@ -29,7 +30,7 @@ _INHIBITED = ((SESSION_MANAGER, "IsInhibited", 8), (POWERDEVIL, "HasInhibition",
 """Whom to ask for what: 8 is becoming idle, 4 is changing the screen."""
 RETRY_S = 10.0
 NAME_CHARACTERS = 100
-HIDDEN = "This Wayland desktop does not tell what fills the screen."
+HIDDEN = notice("front.wayland_hidden")
 _RANK = ("game", "fullscreen", "presentation", "window")
 
 
@@ -58,9 +59,9 @@ class FrontSource:
         others: know of games and presentations.
     """
 
-    def __init__(self, window: OpenPart, others: list[OpenPart], notice: Callable[[], None]) -> None:
-        self._window = _Kept(window, notice)
-        self._others = [_Kept(part, notice) for part in others]
+    def __init__(self, window: OpenPart, others: list[OpenPart], wake: Callable[[], None]) -> None:
+        self._window = _Kept(window, wake)
+        self._others = [_Kept(part, wake) for part in others]
 
     @property
     def name(self) -> str:
@@ -70,7 +71,7 @@ class FrontSource:
         found = [front for part in (self._window, *self._others) if (front := part.look()) is not None]
         if found:
             return min(found, key=lambda front: _RANK.index(front.kind))
-        raise SourceError(self._window.why or "What fills the screen cannot be measured: the desktop does not tell it.")
+        raise SourceError(self._window.why or notice("front.desktop_silent"))
 
     def close(self) -> None:
         for part in (self._window, *self._others):
@@ -80,27 +81,27 @@ class FrontSource:
 class _Kept:
     """A part, opened again some time after it failed."""
 
-    def __init__(self, make: OpenPart, notice: Callable[[], None]) -> None:
-        self._make, self._notice = make, notice
+    def __init__(self, make: OpenPart, wake: Callable[[], None]) -> None:
+        self._make, self._wake = make, wake
         self._part: Part | None = None
         self._rest_until = 0.0
-        self.why = ""
-        """Why it cannot tell, as a sentence; empty if it can."""
+        self.why: Notice | None = None
+        """Why it cannot tell; None if it can."""
 
     def look(self) -> Front | None:
         if time.monotonic() < self._rest_until:
             return None
         try:
             if self._part is None:
-                self._part = self._make(self._notice)
+                self._part = self._make(self._wake)
             front = self._part.look()
         except Exception as error:  # Xlib's errors have no root of their own
-            said = str(error).strip() or type(error).__name__
-            self.why = said if isinstance(error, SourceError) else f"What fills the screen is unknown: {said[:200]}."
+            why = str(error).strip() or type(error).__name__
+            self.why = error.notice if isinstance(error, SourceError) else notice("front.unknown", why=why[:200])
             self._rest_until = time.monotonic() + RETRY_S
             self.close()
             return None
-        self.why = ""
+        self.why = None
         return front
 
     def close(self) -> None:
@@ -112,9 +113,9 @@ class _Kept:
 class GameMode:
     """Feral's GameMode, which games ask for while they run."""
 
-    def __init__(self, notice: Callable[[], None]) -> None:
+    def __init__(self, wake: Callable[[], None]) -> None:
         with opened("session") as self._bus:
-            self._bus.listen_to_properties(GAME_MODE, notice)
+            self._bus.listen_to_properties(GAME_MODE, wake)
 
     def look(self) -> Front | None:
         try:
@@ -133,7 +134,7 @@ class GameMode:
 class SessionInhibitors:
     """Programs that keep the desktop from turning the screen off: films, presentations, calls."""
 
-    def __init__(self, notice: Callable[[], None]) -> None:
+    def __init__(self, wake: Callable[[], None]) -> None:
         self._bus = Bus("session")
 
     def look(self) -> Front | None:
@@ -150,7 +151,7 @@ class SessionInhibitors:
 class LogindInhibitors:
     """Programs that keep logind from thinking that the session is idle."""
 
-    def __init__(self, notice: Callable[[], None]) -> None:
+    def __init__(self, wake: Callable[[], None]) -> None:
         self._bus = Bus("system")
 
     def look(self) -> Front | None:

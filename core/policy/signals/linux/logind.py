@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable
 
+from core.contracts.notices import notice
 from core.policy.signals.linux.bus import Bus, Object, opened
 from core.policy.signals.reading import SourceError
 
@@ -33,22 +34,22 @@ class LogindIdle:
 
     name = "logind"
 
-    def __init__(self, notice: Callable[[], None]) -> None:
+    def __init__(self, wake: Callable[[], None]) -> None:
         with opened("system") as self._bus:
             self._session = own_session(self._bus)
             self._on_a_desktop = self._bus.get(self._session, "Type", "s") in DESKTOPS
-            self._bus.listen_to_properties(self._session, notice)
+            self._bus.listen_to_properties(self._session, wake)
 
     def read(self) -> float:
         idle = self._bus.get(self._session, "IdleHint", "b")
         since_us = self._bus.get(self._session, "IdleSinceHintMonotonic", "t")
         if not since_us and (idle or self._on_a_desktop):
-            raise SourceError("This desktop does not tell logind whether it is idle.")
+            raise SourceError(notice("idle.logind_not_told"))
         if not idle:
             return 0.0
         seconds: float = time.monotonic() - since_us / 1e6
         if seconds < 0:
-            raise SourceError("logind says that the session will become idle in the future.")
+            raise SourceError(notice("idle.logind_future"))
         return seconds
 
     def hurry(self, computing: bool) -> bool:
@@ -64,10 +65,10 @@ class LogindLock:
 
     name = "logind"
 
-    def __init__(self, notice: Callable[[], None]) -> None:
+    def __init__(self, wake: Callable[[], None]) -> None:
         with opened("system") as self._bus:
             self._session = own_session(self._bus)
-            self._bus.listen_to_properties(self._session, notice)
+            self._bus.listen_to_properties(self._session, wake)
 
     def read(self) -> bool:
         return bool(self._bus.get(self._session, "LockedHint", "b"))

@@ -17,8 +17,8 @@ class Mutter:
 
     name = "Mutter"
 
-    def __init__(self, notice: Callable[[], None]) -> None:
-        self._notice = notice
+    def __init__(self, wake: Callable[[], None]) -> None:
+        self._wake = wake
         self._watch: int | None = None
         with opened("session") as self._bus:
             self._bus.listen(MONITOR, "WatchFired", self._fired)
@@ -43,4 +43,4 @@ class Mutter:
     def _fired(self, args: tuple[Any, ...]) -> None:
         if args == (self._watch,):
             self._watch = None
-            self._notice()
+            self._wake()

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from core.contracts.notices import notice
 from core.policy.signals.linux.bus import Object, opened
 from core.policy.signals.reading import SourceError
 
@@ -20,14 +21,14 @@ class NetworkManager:
 
     name = "NetworkManager"
 
-    def __init__(self, notice: Callable[[], None]) -> None:
+    def __init__(self, wake: Callable[[], None]) -> None:
         with opened("system") as self._bus:
-            self._bus.listen_to_properties(MANAGER, notice)
+            self._bus.listen_to_properties(MANAGER, wake)
 
     def read(self) -> bool:
         said = self._bus.get(MANAGER, "Metered", "u")
         if said not in _METERED:
-            raise SourceError("NetworkManager does not know whether this network costs money.")
+            raise SourceError(notice("metered.network_manager_unknown"))
         return _METERED[said]
 
     def close(self) -> None:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 
+from core.contracts.notices import notice
 from core.policy.signals.linux.bus import Object, opened
 from core.policy.signals.reading import Open, Power, SourceError
 
@@ -23,9 +24,9 @@ class UPower:
 
     name = "UPower"
 
-    def __init__(self, notice: Callable[[], None]) -> None:
+    def __init__(self, wake: Callable[[], None]) -> None:
         with opened("system") as self._bus:
-            self._bus.listen_to_properties(UPOWER, notice)
+            self._bus.listen_to_properties(UPOWER, wake)
 
     def read(self) -> Power:
         on_battery = self._bus.get(UPOWER, "OnBattery", "b")
@@ -33,7 +34,7 @@ class UPower:
             return Power(mains=not on_battery)
         percent = self._bus.get(DISPLAY, "Percentage", "d")
         if not (math.isfinite(percent) and 0 <= percent <= 100):
-            raise SourceError("UPower says that the battery has an impossible charge.")
+            raise SourceError(notice("power.upower_odd"))
         return Power(mains=not on_battery, charge=percent / 100)
 
     def close(self) -> None:
@@ -56,7 +57,7 @@ class PowerSupplies:
         try:
             supplies = sorted(self._folder.iterdir())[:MAX_SUPPLIES]
         except OSError:
-            raise SourceError("The kernel tells nothing of power supplies.") from None
+            raise SourceError(notice("power.kernel_none")) from None
         cables, batteries, damaged = [], [], 0
         for supply in supplies:
             kind = _text(supply / "type")
@@ -69,7 +70,7 @@ class PowerSupplies:
             elif (online := _text(supply / "online")) in ("0", "1", "2"):
                 cables.append(online != "0")
         if damaged and not cables and not batteries:
-            raise SourceError("The kernel's power supplies cannot be read.")
+            raise SourceError(notice("power.kernel_unreadable"))
         return Power(_mains(cables, batteries), _charge(batteries))
 
     def close(self) -> None:
@@ -82,7 +83,7 @@ def _mains(cables: list[bool], batteries: list[Path]) -> bool:
         return any(cables)
     states = [_text(battery / "status") for battery in batteries]
     if batteries and not any(states):
-        raise SourceError("The kernel does not say whether the battery is being used.")
+        raise SourceError(notice("power.kernel_unknown"))
     return "Discharging" not in states
 
 
@@ -120,4 +121,4 @@ def _text(path: Path) -> str:
 
 
 def power_supplies(folder: Path = SUPPLIES) -> Open[Power]:
-    return lambda notice: PowerSupplies(folder)
+    return lambda wake: PowerSupplies(folder)

@@ -14,11 +14,11 @@ FREEDESKTOP = Object(
 class ScreenSaver:
     """Locked while the screensaver is on."""
 
-    def __init__(self, saver: Object, notice: Callable[[], None]) -> None:
+    def __init__(self, saver: Object, wake: Callable[[], None]) -> None:
         self.name = saver.label
         self._saver = saver
         with opened("session") as self._bus:
-            self._bus.listen(saver, "ActiveChanged", lambda args: notice())
+            self._bus.listen(saver, "ActiveChanged", lambda args: wake())
 
     def read(self) -> bool:
         return bool(self._bus.call(self._saver, "GetActive", returns="b")[0])
@@ -28,4 +28,4 @@ class ScreenSaver:
 
 
 def saver(which: Object) -> Open[bool]:
-    return lambda notice: ScreenSaver(which, notice)
+    return lambda wake: ScreenSaver(which, wake)

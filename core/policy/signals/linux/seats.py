@@ -25,10 +25,10 @@ class LogindSeats:
 
     name = "logind"
 
-    def __init__(self, notice: Callable[[], None]) -> None:
+    def __init__(self, wake: Callable[[], None]) -> None:
         with opened("system") as self._bus:
-            self._bus.listen(MANAGER, "SessionNew", lambda args: notice())
-            self._bus.listen(MANAGER, "SessionRemoved", lambda args: notice())
+            self._bus.listen(MANAGER, "SessionNew", lambda args: wake())
+            self._bus.listen(MANAGER, "SessionRemoved", lambda args: wake())
 
     def read(self) -> bool:
         if _shown():
@@ -57,7 +57,7 @@ class Screens:
 
     name = "the kernel's list of screens"
 
-    def __init__(self, notice: Callable[[], None]) -> None:
+    def __init__(self, wake: Callable[[], None]) -> None:
         pass
 
     def read(self) -> bool:

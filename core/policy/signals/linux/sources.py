@@ -31,27 +31,27 @@ def sources() -> dict[str, list[Open[Any]]]:
 # Xlib is 60 modules: they are loaded only where there is an X session.
 
 
-def _x_screen_saver(notice: Callable[[], None]) -> Source[float]:
+def _x_screen_saver(wake: Callable[[], None]) -> Source[float]:
     from core.policy.signals.linux.x11 import XScreenSaver
 
-    return XScreenSaver(notice)
+    return XScreenSaver(wake)
 
 
-def _x_window(notice: Callable[[], None]) -> Part:
+def _x_window(wake: Callable[[], None]) -> Part:
     from core.policy.signals.linux.x11_front import XWindow
 
-    return XWindow(notice)
+    return XWindow(wake)
 
 
-def _wayland_window(notice: Callable[[], None]) -> Part:
+def _wayland_window(wake: Callable[[], None]) -> Part:
     try:
-        return WaylandWindow(notice)
+        return WaylandWindow(wake)
     except SourceError:
         from core.policy.signals.linux.x11_front import XwaylandWindow
 
-        return XwaylandWindow(notice)
+        return XwaylandWindow(wake)
 
 
-def _front(notice: Callable[[], None]) -> Source[Front]:
+def _front(wake: Callable[[], None]) -> Source[Front]:
     window = _wayland_window if os.environ.get("WAYLAND_DISPLAY") else _x_window
-    return FrontSource(window, [GameMode, SessionInhibitors, LogindInhibitors], notice)
+    return FrontSource(window, [GameMode, SessionInhibitors, LogindInhibitors], wake)

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+from core.contracts.notices import Notice, notice
 from core.policy.signals.reading import SourceError
 
 CALL_S = 1.0
@@ -80,8 +81,8 @@ class Wayland:
         self._handlers: dict[int, Handler] = {DISPLAY: self._on_display, REGISTRY: self._on_registry}
         self._free: list[int] = []
         self._next = REGISTRY + 1
-        self.ended = ""
-        """Why the connection has ended, as a sentence; empty while it lives."""
+        self.ended: Notice | None = None
+        """Why the connection has ended; None while it lives."""
         self._done = threading.Event()
         self._socket = _connect()
         threading.Thread(target=self._receive, name="wayland", daemon=True).start()
@@ -98,7 +99,7 @@ class Wayland:
         try:
             self._socket.sendall(HEADER.pack(target, (HEADER.size + len(arguments)) << 16 | opcode) + arguments)
         except OSError:
-            self.ended = self.ended or "The Wayland compositor does not answer."
+            self.ended = self.ended or notice("wayland.silent")
             self.close()
             raise SourceError(self.ended) from None
 
@@ -142,11 +143,11 @@ class Wayland:
         self._done = done = threading.Event()
         self.request(DISPLAY, 0, uint(self.new(lambda opcode, arguments: done.set())))
         if not done.wait(CALL_S) or self.ended:
-            raise SourceError(self.ended or "The Wayland compositor does not answer.")
+            raise SourceError(self.ended or notice("wayland.silent"))
 
     def close(self) -> None:
         """Never waits, never raises."""
-        self.ended = self.ended or "The connection is closed."
+        self.ended = self.ended or notice("source.closed")
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)  # the receiving thread wakes, and closes it
 
@@ -157,11 +158,11 @@ class Wayland:
         try:
             while chunk := self._socket.recv(1 << 16):
                 data = self._take(data + chunk)
-            self.ended = self.ended or "The Wayland compositor is gone."
+            self.ended = self.ended or notice("wayland.gone")
         except ConnectionError:
-            self.ended = self.ended or "The Wayland compositor is gone."
+            self.ended = self.ended or notice("wayland.gone")
         except Exception as error:
-            self.ended = self.ended or f"The Wayland compositor sent nonsense ({str(error)[:100]})."
+            self.ended = self.ended or notice("wayland.nonsense", why=str(error)[:100])
         self._done.set()
         self._socket.close()
 
@@ -203,16 +204,16 @@ class Wayland:
 def _connect() -> socket.socket:
     display, folder = os.environ.get("WAYLAND_DISPLAY"), os.environ.get("XDG_RUNTIME_DIR")
     if not display:
-        raise SourceError("This session is not Wayland.")
+        raise SourceError(notice("wayland.none"))
     if not folder and not Path(display).is_absolute():
-        raise SourceError("The Wayland compositor cannot be found: XDG_RUNTIME_DIR is not set.")
+        raise SourceError(notice("wayland.not_found"))
     connection = socket.socket(socket.AF_UNIX)
     connection.settimeout(CALL_S)
     try:
         connection.connect(str(Path(folder or "/", display)))
     except OSError as error:
         connection.close()
-        raise SourceError(f"The Wayland compositor does not answer ({str(error)[:100]}).") from None
+        raise SourceError(notice("wayland.unreachable", why=str(error)[:100])) from None
     connection.settimeout(None)
     seconds, rest = divmod(CALL_S, 1)
     limit = struct.pack("ll", int(seconds), int(rest * 1e6))

@@ -19,7 +19,7 @@ ACTIVATED, FULLSCREEN = 2, 3
 class WaylandWindow:
     """The active window: does it fill the screen, and whose is it?"""
 
-    def __init__(self, notice: Callable[[], None]) -> None:
+    def __init__(self, wake: Callable[[], None]) -> None:
         self._windows: dict[int, _Window] = {}
         self._closed: list[int] = []
         self._wayland = Wayland()

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 
+from core.contracts.notices import notice
 from core.policy.signals.linux.wayland import Arguments, Wayland, uint
 from core.policy.signals.reading import SourceError
 
@@ -18,15 +19,15 @@ class WaylandIdle:
 
     name = "Wayland"
 
-    def __init__(self, notice: Callable[[], None]) -> None:
-        self._notice = notice
+    def __init__(self, wake: Callable[[], None]) -> None:
+        self._wake = wake
         self._since: float | None = None
         """When the last input was, by the monotonic clock; None while somebody is here."""
         self._wayland = Wayland()
         try:
             version = self._wayland.version(NOTIFIER)
             if not (version and self._wayland.version(SEAT)):
-                raise SourceError("This Wayland desktop does not tell idle time.")
+                raise SourceError(notice("idle.wayland_not_told"))
             notifier = self._wayland.bind(NOTIFIER, min(version, 2), _ignore)
             seat = self._wayland.bind(SEAT, 1, _ignore)
             # A film keeps the screen on, but nobody touches the PC: version 2 can tell.
@@ -55,7 +56,7 @@ class WaylandIdle:
             self._since = time.monotonic() - TIMEOUT_S
         elif opcode == RESUMED:
             self._since = None
-            self._notice()
+            self._wake()
 
 
 def _ignore(opcode: int, arguments: Arguments) -> None:

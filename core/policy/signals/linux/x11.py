@@ -14,6 +14,7 @@ from typing import Any
 from Xlib import display
 from Xlib.ext import screensaver
 
+from core.contracts.notices import notice
 from core.policy.signals.linux.x11_sync import ask_for_returns
 from core.policy.signals.reading import SourceError
 
@@ -28,9 +29,9 @@ def open_display() -> Any:
         SourceError: the session is not X11. The errors of Xlib pass.
     """
     if os.environ.get("WAYLAND_DISPLAY") or os.environ.get("XDG_SESSION_TYPE", "x11") not in ("x11", "tty", ""):
-        raise SourceError("This session is not X11.")
+        raise SourceError(notice("x11.none"))
     if not os.environ.get("DISPLAY"):
-        raise SourceError("There is no desktop session.")
+        raise SourceError(notice("desktop.none"))
     return display.Display()
 
 
@@ -39,13 +40,13 @@ class XScreenSaver:
 
     name = "XScreenSaver"
 
-    def __init__(self, notice: Callable[[], None]) -> None:
+    def __init__(self, wake: Callable[[], None]) -> None:
         self._display = open_display()
         try:
             if not self._display.has_extension(screensaver.extname):
-                raise SourceError("The X server has no XScreenSaver extension.")
+                raise SourceError(notice("idle.no_xscreensaver"))
             self._root = self._display.screen().root
-            self._touches = _Touches(notice)
+            self._touches = _Touches(wake)
         except BaseException:
             self._display.close()
             raise
@@ -66,8 +67,8 @@ class XScreenSaver:
 class _Touches:
     """Tells the first touch after a pause, on a connection and a thread of its own."""
 
-    def __init__(self, notice: Callable[[], None]) -> None:
-        self._notice = notice
+    def __init__(self, wake: Callable[[], None]) -> None:
+        self._wake = wake
         self._display = open_display()
         self._event = ask_for_returns(self._display, int(AWAY_S * 1000))
         self.works = self._event is not None
@@ -84,7 +85,7 @@ class _Touches:
         try:
             while True:
                 if self._display.next_event().type == self._event:
-                    self._notice()
+                    self._wake()
         except Exception:  # Xlib raises what it likes when the server is gone; who asks for the idle time sees it too
             self.works = False
         with contextlib.suppress(Exception):

@@ -8,6 +8,7 @@ from typing import Any
 
 from Xlib import X, display, error
 
+from core.contracts.notices import notice
 from core.policy.signals.linux.front import HIDDEN, covering, program_of
 from core.policy.signals.linux.x11 import open_display
 from core.policy.signals.reading import Front, SourceError
@@ -23,7 +24,7 @@ class XWindow:
         connection: to the X server; to that of an X11 session if None.
     """
 
-    def __init__(self, notice: Callable[[], None], connection: Any = None) -> None:
+    def __init__(self, wake: Callable[[], None], connection: Any = None) -> None:
         self._display = connection or open_display()
         names = ("_NET_SUPPORTED", "_NET_ACTIVE_WINDOW", "_NET_WM_STATE", "_NET_WM_STATE_FULLSCREEN", "_NET_WM_PID")
         self._atoms = {name: self._display.intern_atom(name) for name in names}
@@ -36,7 +37,7 @@ class XWindow:
         """None: no window of the X server is active."""
         active = self._property(self._root, "_NET_ACTIVE_WINDOW")
         if active is None and self._property(self._root, "_NET_SUPPORTED") is None:
-            raise SourceError("What fills the screen cannot be measured: the window manager does not tell it.")
+            raise SourceError(notice("front.window_manager_silent"))
         if not active or not active[0]:
             return None
         window = self._display.create_resource_object("window", active[0])
@@ -68,11 +69,11 @@ class XWindow:
 class XwaylandWindow:
     """On Wayland desktops that hide their windows (GNOME, KDE): an X program in front, as most games are."""
 
-    def __init__(self, notice: Callable[[], None]) -> None:
+    def __init__(self, wake: Callable[[], None]) -> None:
         # Connecting would start Xwayland, and a connection keeps it: neither for a look.
         if not os.environ.get("DISPLAY") or not _xwayland_runs():
             raise SourceError(HIDDEN)
-        self._window = XWindow(notice, display.Display())
+        self._window = XWindow(wake, display.Display())
 
     def look(self) -> Front:
         front = self._window.active()
