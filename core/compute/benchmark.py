@@ -75,7 +75,13 @@ class Benchmark:
     """The figures of one run on this PC."""
 
     def __init__(self, folder: Path, manifest: Manifest, switch: Switch) -> None:
-        """Read what was measured earlier, if it still holds. Args: the run's folder, the run, when kernels may run."""
+        """Read what was measured earlier, if it still holds.
+
+        Args:
+            folder: the run's.
+            manifest: the run's.
+            switch: says when kernels may run, and where.
+        """
         self._path, self._manifest, self._switch = folder / FILE, manifest, switch
         self.subject = _subject(manifest)
         self._file = _load(self._path, self.subject)

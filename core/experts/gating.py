@@ -11,7 +11,12 @@ class Gate(nn.Module):
     """g(x, f) = sum_i g_i(x)[u_i]: d linear heads, kept as one linear map with all heads' outputs side by side."""
 
     def __init__(self, width: int, shape: Sequence[int]) -> None:
-        """Args: width of the input, cells M_0 .. M_{d-1} of the grid."""
+        """A gate as PyTorch's linear maps begin.
+
+        Args:
+            width: of the input.
+            shape: cells M_0 .. M_{d-1} of the grid.
+        """
         super().__init__()
         self.shape = tuple(shape)
         self.heads = nn.Linear(width, sum(self.shape))

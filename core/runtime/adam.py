@@ -41,9 +41,15 @@ class Adam:
     def __init__(
         self, module: nn.Module, rate: float, training: Training, share: float = 1.0, vector: Tensor | None = None
     ) -> None:
-        """Args: module, learning rate, rules of the run (warm-up, decay and clip), the share of the run's samples that
-        the module sees, by which warm-up and decay come earlier, and the vector that its parameters are views of, if
-        they are."""
+        """No step was taken yet.
+
+        Args:
+            module: whose parameters are changed.
+            rate: the greatest learning rate.
+            training: the run's warm-up, decay and clip.
+            share: of the run's samples that the module sees, by which warm-up and decay come earlier.
+            vector: [all parameters], that they are views of; None: they are not yet.
+        """
         self._names = [name for name, _ in module.named_parameters()]
         self.parameters = list(module.parameters())
         self._rate, self._clip = rate, training.clip
@@ -171,7 +177,9 @@ class State(NamedTuple):
 def read_state(state: dict[str, Tensor], parameters: Mapping[str, Tensor]) -> State:
     """What `Adam.state` gave, checked. It takes long if the module is large; may be called from any thread.
 
-    Args: the copy; the module's parameters by name, of which only shapes and types matter.
+    Args:
+        state: the copy.
+        parameters: the module's, by name; only shapes and types matter.
 
     Raises:
         CheckpointError: it does not fit, as `Adam.load_state`.

@@ -18,7 +18,7 @@ from core.experts.kinds.expert import Expert
 from core.experts.products import Factors, Numbered
 from core.runtime.adam import SLICE, Adam, State, read_state
 from core.runtime.device import CPU, Device, lacks_memory
-from core.runtime.gradient_guard import Conduct
+from core.runtime.gradient_guard import GradientGuard
 from core.runtime.movable import Carry, Movable
 from core.runtime.threads import crew
 
@@ -65,7 +65,7 @@ class ExpertBackend(Movable):
         self.gathered = torch.zeros(0)
         """Sum of the pending gradients by the weights, flat: zeros while there are none, or nothing at all."""
         self.max_staleness = training.max_staleness
-        self.conduct = Conduct()
+        self.guard = GradientGuard()
         self.rows_per_pass = MAX_ROWS
         """Fewer where a device had no room for more."""
 

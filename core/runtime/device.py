@@ -70,7 +70,14 @@ class Cuda(Device):
     """An NVIDIA card (or AMD's, in a build of torch for those)."""
 
     def __init__(self, id_: str) -> None:
-        """Args: NVML's name."""
+        """A card that is there.
+
+        Args:
+            id_: NVML's name.
+
+        Raises:
+            DeviceError: PyTorch does not find it.
+        """
         cards = {
             f"{CUDA_PREFIX}{torch.cuda.get_device_properties(n).uuid}": n for n in range(torch.cuda.device_count())
         }

@@ -13,14 +13,19 @@ LONGEST_S = 2.0
 """Of one rest, whatever happened before it: a caller's patience is not much longer."""
 
 
-class Duty:
+class DutyCycle:
     """How long to rest before the next kernel. Credit grows with time and is spent by work; at zero it is time to rest
     until a turn's work is saved up."""
 
     def __init__(
         self, clock: Callable[[], float] = time.monotonic, spent: Callable[[], float] = time.process_time
     ) -> None:
-        """Args: time, and the processor time that this process has used so far, both in seconds."""
+        """No work was done yet.
+
+        Args:
+            clock: the time, in seconds.
+            spent: the processor time that this process has used so far, in seconds.
+        """
         self._clock, self._spent = clock, spent
         self.share = 1.0
         """Of the time, over 0 and at most 1; 1: never rest."""

@@ -6,7 +6,7 @@ CALLERS = 1024
 """Callers remembered while work waits; those whose turn is past are forgotten beyond this."""
 
 
-class Turns:
+class FairQueue:
     """Start-time fair queueing (Goyal, Vin and Cheng, 1996).
 
     Each caller has a clock of its own that each task advances by its work; tasks are served in the order of the clock

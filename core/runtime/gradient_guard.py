@@ -24,7 +24,7 @@ class _Caller(NamedTuple):
     """That counted, each by its factor."""
 
 
-class Conduct:
+class GradientGuard:
     """Moving norms of gradients, by caller. One caller alone is its own median: it is never scaled down.
 
     In the median each caller weighs as much as what it has contributed: neither tiny gradients nor huge ones of a
@@ -37,7 +37,10 @@ class Conduct:
     def factor(self, caller: str, norm: float, rows: int) -> float:
         """What to multiply a request's gradients by, which are noted; 0: refuse them.
 
-        Args: who sent it, the mean norm of its samples' gradients by the expert's outputs, and their number.
+        Args:
+            caller: who sent it.
+            norm: the mean norm of its samples' gradients by the expert's outputs.
+            rows: the number of its samples.
         """
         before = self._typical()
         kept = 0.5 ** (rows / HALF_LIFE)

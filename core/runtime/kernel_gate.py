@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from core.runtime.device import CPU, Device
-from core.runtime.duty_cycle import Duty
+from core.runtime.duty_cycle import DutyCycle
 from core.runtime.load import Load
 
 
@@ -21,7 +21,7 @@ class Switch:
         self._listeners: list[Callable[[], None]] = []
         self.look: Callable[[], None] = lambda: None
         """Called before each training kernel: what has come meanwhile may turn the switch off."""
-        self.duty = Duty()
+        self.duty = DutyCycle()
         """It rests as this says, also while it is on."""
         self._held = self._resting = False
         self._rested: list[Callable[[], None]] = []

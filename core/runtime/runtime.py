@@ -10,7 +10,7 @@ import logging
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -18,20 +18,19 @@ from torch import Tensor
 from core.contracts.errors import ComputeError
 from core.experts.calls import Call, Output
 from core.experts.grid import Uid
+from core.runtime.admission import Admission, Misconduct, is_worth_a_line
 from core.runtime.backend import ExpertBackend
 from core.runtime.device import CPU, Device, fault_of, lacks_memory
-from core.runtime.fair_queue import Turns
+from core.runtime.fair_queue import FairQueue
 from core.runtime.kernel_gate import Switch
 from core.runtime.out_of_memory import is_exhausted
 from core.runtime.task_pool import (
     Direction,
     Done,
-    Problem,
     Request,
     Task,
     TaskPool,
     gradients_of,
-    is_finite,
     joined,
     pieces_of,
     problem_of,
@@ -40,7 +39,6 @@ from core.runtime.task_pool import (
 log = logging.getLogger(__name__)
 
 DIRECTIONS: tuple[Direction, ...] = ("inference", "forward", "backward")
-NOT_FINITE = Problem("bad_values", "NaN or infinity in its numbers.")
 PASS_S = 0.08
 """Time of one pass. Shorter ones do not pay with large experts: each reads all weights and writes their gradients."""
 MIN_ROWS = 8
@@ -59,19 +57,27 @@ class Runtime:
     standing = None
 
     def __init__(self, backends: Mapping[Uid, ExpertBackend], switch: Switch) -> None:
+        """Serve these experts, and those that are added.
+
+        Args:
+            backends: the experts, by name.
+            switch: says when kernels may run, and where.
+        """
         self._switch = switch
         self._pools: dict[tuple[Uid, Direction], TaskPool] = {}
         self._inference: list[tuple[tuple[float, int], int, TaskPool]] = []
         self._training: list[tuple[tuple[float, int], int, TaskPool]] = []
         self._pushes = itertools.count()
-        self._turns = Turns()
+        self._turns = FairQueue()
         self._pending: dict[ExpertBackend, float] = {}
         """When gathered gradients are due, by the loop's clock, in that order."""
         self._begun: ExpertBackend | None = None
         """What was served last: it may have begun a step."""
         self._wake = asyncio.Event()
-        self.on_misconduct: Callable[[str, str], None] = lambda caller, what: None
+        self.on_misconduct: Misconduct = lambda caller, what: None
         """Called with a caller of another process that sent what no honest one sends."""
+        self.admission = Admission(lambda caller, what: self.on_misconduct(caller, what))
+        """Which calls are served, and how many were not."""
         self.calls = 0
         """Calls served so far."""
         self.peer_calls = 0
@@ -80,10 +86,6 @@ class Runtime:
         """Samples in the calls served."""
         self.passes = 0
         """Passes that served them: fewer, where several requests were joined."""
-        self.refused: Counter[str] = Counter()
-        """Calls that were not served for what they are, by caller ("": this process)."""
-        self.clipped: Counter[str] = Counter()
-        """Calls whose gradients were scaled down, by caller."""
         self.failures: Counter[Uid] = Counter()
         """Passes that failed, by expert."""
         for backend in backends.values():
@@ -144,14 +146,18 @@ class Runtime:
     ) -> Request:
         """Let calls wait for their turn.
 
-        Args: calls, their direction ("inference" also while the switch is off), who asks ("": this process), the time
-        of the loop's clock after which nobody waits for the answers, and what is called with them at once.
+        Args:
+            calls: what is asked.
+            direction: of all of them; "inference" is served also while the switch is off.
+            caller: who asks; "": this process.
+            deadline: of the loop's clock, after which nobody waits for the answers.
+            done: called with the answers at once.
         """
         request = Request(len(calls), caller, deadline, done)
         for index, call in enumerate(calls):
             pool = self._pools.get((call.uid, direction))
             if problem := problem_of(call, pool):
-                self._refuse(request, index, call.uid, problem)
+                self.admission.refuse(request, index, call.uid, problem)
                 continue
             assert pool is not None
             for piece in pieces_of(call, self._most(pool, CPU)):  # wherever it will be served
@@ -183,16 +189,6 @@ class Runtime:
         """Steps that an expert has taken; 0 if it is not here."""
         pool = self._pools.get((uid, "forward"))
         return pool.backend.version if pool is not None else 0
-
-    def _refuse(self, request: Request, index: int, uid: Uid, problem: Problem) -> None:
-        before = any(known.code == "bad_values" for known in request.problems.values())
-        request.problems[index] = problem
-        self.refused[request.caller] += 1
-        if _is_worth_a_line(self.refused.total()):
-            level = logging.INFO if problem.code == "not_hosted" else logging.WARNING  # after a hand-over it is usual
-            log.log(level, "Refused a call to %s: %s (%d so far)", uid, problem.text, self.refused.total())
-        if problem.code == "bad_values" and request.caller and not before:  # a request counts once
-            self.on_misconduct(request.caller, f"in a call to {uid}: {problem.text}")
 
     def _queue(self, pool: TaskPool) -> None:
         """A pool stands in its queue by its first task; where another task has become the first, once more."""
@@ -334,7 +330,7 @@ class Runtime:
         backend, backward = pool.backend, pool.direction == "backward"
         inputs = joined([task.call.inputs for task in tasks])
         gradients = gradients_of(tasks) if backward else inputs[:0]
-        factors = self._factors(pool, tasks, inputs, gradients)
+        factors = self.admission.factors(pool, tasks, inputs, gradients)
         good = [task for task, factor in zip(tasks, factors, strict=True) if factor]
         if not good:
             return [None] * len(tasks)
@@ -354,43 +350,6 @@ class Runtime:
         parts = iter(rows.split_with_sizes(sizes))
         return [next(parts) if factor else None for factor in factors]
 
-    def _factors(self, pool: TaskPool, tasks: list[Task], inputs: Tensor, gradients: Tensor) -> list[float]:
-        """How much each task counts; 0: not at all, it is refused."""
-        if pool.direction != "backward":
-            if math.isfinite(float(inputs.sum())):
-                return [1.0] * len(tasks)
-            return [float(self._accept(task, is_finite(task.call), NOT_FINITE)) for task in tasks]
-        norms = gradients.flatten(1).norm(dim=1).tolist()
-        if math.isfinite(float(inputs.sum()) + sum(norms)):
-            finite = [True] * len(tasks)
-        else:
-            finite = [is_finite(task.call) for task in tasks]
-        sizes, rest = [task.call.inputs.shape[0] for task in tasks], iter(norms)
-        means = [sum(itertools.islice(rest, size)) / size for size in sizes]
-        return [
-            self._factor(pool.backend, task, norm) if self._accept(task, good, NOT_FINITE) else 0.0
-            for task, good, norm in zip(tasks, finite, means, strict=True)
-        ]
-
-    def _factor(self, backend: ExpertBackend, task: Task, norm: float) -> float:
-        """How much a task's finite gradients count: less if they are stale, or far larger than others'."""
-        staleness = max(0, backend.version - task.call.version)
-        if staleness > backend.max_staleness:
-            return float(self._accept(task, False, Problem("stale", f"its gradients are {staleness} steps old.")))
-        caller = task.request.caller
-        factor = backend.conduct.factor(caller, norm, len(task.call.inputs))
-        if factor == 0.0:
-            problem = Problem("bad_values", f"gradients of norm {norm:.3g} are far beyond all others.")
-            return float(self._accept(task, False, problem))
-        self.clipped[caller] += factor < 1.0
-        return factor / (1 + staleness)
-
-    def _accept(self, task: Task, good: bool, problem: Problem) -> bool:
-        """Note what speaks against a task, if it is not good."""
-        if not good:
-            self._refuse(task.request, task.index, task.call.uid, problem)
-        return good
-
     def _remember(self, backend: ExpertBackend) -> None:
         """Note when the gradients that an expert has begun to gather are due, and what it has begun. A step leaves no
         gradients."""
@@ -404,15 +363,10 @@ class Runtime:
     def _report(self, backend: ExpertBackend, what: str, error: Exception) -> None:
         self.failures[backend.uid] += 1
         count = self.failures[backend.uid]
-        if _is_worth_a_line(count):
+        if is_worth_a_line(count):
             log.error("Expert %s failed in %s (%d failures so far): %s", backend.uid, what, count, error)
 
 
 def _now() -> float:
     """The running loop's clock: that of time.monotonic(), but a simulated loop has its own."""
     return asyncio.get_running_loop().time()
-
-
-def _is_worth_a_line(count: int) -> bool:
-    """At 1, 2, 4, 8 ..: what goes on failing must not fill the log."""
-    return count & (count - 1) == 0

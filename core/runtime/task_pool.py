@@ -28,8 +28,14 @@ class Request:
     """A caller's calls, answered together; `answers` resolves once the last of them is served."""
 
     def __init__(self, calls: int, caller: str = "", deadline: float = math.inf, done: "Done | None" = None) -> None:
-        """Args: how many calls, who asks ("": this process), when, by the loop's clock, nobody waits any more, and what
-        is called at once with the answers, also if nobody waits."""
+        """Nothing is answered yet.
+
+        Args:
+            calls: how many.
+            caller: who asks; "": this process.
+            deadline: of the loop's clock, after which nobody waits for the answers.
+            done: called at once with the answers, also if nobody waits.
+        """
         self.caller, self.deadline = caller, deadline
         self._done = done
         self.answers: asyncio.Future[list[Tensor | None]] = asyncio.get_running_loop().create_future()

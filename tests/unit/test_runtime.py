@@ -17,7 +17,7 @@ from core.contracts.model import Model
 from core.experts.calls import Call
 from core.experts.grid import Uid
 from core.runtime.backend import ExpertBackend
-from core.runtime.fair_queue import Turns
+from core.runtime.fair_queue import FairQueue
 from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import PASS_S, Runtime
 
@@ -314,7 +314,7 @@ async def test_a_caller_that_floods_does_not_starve_the_others() -> None:
 
 
 async def test_one_that_waits_long_does_not_pay_for_those_before_and_saves_nothing_up() -> None:
-    turns = Turns()
+    turns = FairQueue()
     for _ in range(10):
         turns.leave("a", 5, turns.arrive("a", 5))
     kept = turns.arrive("a", 5)
@@ -358,12 +358,12 @@ async def test_stale_gradients_count_less_and_too_stale_ones_not_at_all() -> Non
         request = setup.runtime.submit([Call(A, x, g, version=0)], "backward", "peer")
         assert await request.answers == [None]
     assert "4 steps old" in request.problems[0].text and request.versions == [4]
-    assert backend.pending == 8 and setup.runtime.refused["peer"] == 1
+    assert backend.pending == 8 and setup.runtime.admission.refused["peer"] == 1
 
 
 async def test_a_caller_with_gradients_far_beyond_the_others_is_clipped_and_absurd_ones_are_told_of() -> None:
-    setup = Setup(msgspec.structs.replace(TRAINING, target_samples=10_000))
     told: list[tuple[str, str]] = []
+    setup = Setup(msgspec.structs.replace(TRAINING, target_samples=10_000))
     setup.runtime.on_misconduct = lambda caller, what: told.append((caller, what))
     backend = setup.experts[A]
 
@@ -380,7 +380,7 @@ async def test_a_caller_with_gradients_far_beyond_the_others_is_clipped_and_absu
         for _ in range(5):
             await send("loud", 50.0)
         assert backend.gathered.norm() - before < 5 * 5.1 * one
-        assert setup.runtime.clipped == {"loud": 5, "a": 0, "b": 0, "": 0}
+        assert setup.runtime.admission.clipped == {"loud": 5, "a": 0, "b": 0, "": 0}
         assert await send("absurd", 1e6) is None
         assert await send("a", float("nan")) is None
         assert await send("", float("nan")) is None

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from core.runtime.duty_cycle import LONGEST_S, PERIOD_S, Duty
+from core.runtime.duty_cycle import LONGEST_S, PERIOD_S, DutyCycle
 from core.runtime.kernel_gate import Switch
 
 
@@ -19,8 +19,8 @@ class Clock:
         self.used += seconds * threads
 
 
-def duty_of(clock: Clock, share: float, threads: int = 1) -> Duty:
-    duty = Duty(lambda: clock.now, lambda: clock.used)
+def duty_of(clock: Clock, share: float, threads: int = 1) -> DutyCycle:
+    duty = DutyCycle(lambda: clock.now, lambda: clock.used)
     duty.threads = threads
     duty.set(share)
     return duty

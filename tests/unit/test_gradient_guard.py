@@ -1,0 +1,37 @@
+"""Whose gradients count: a trainer that has been here for long sets the measure, whatever strangers send."""
+
+import pytest
+
+from core.runtime.gradient_guard import CALLERS, CLIP, GradientGuard
+
+
+def trained() -> GradientGuard:
+    """By one trainer, for a while."""
+    guard = GradientGuard()
+    for _ in range(50):
+        assert guard.factor("trainer", 1.0, 32) == 1.0
+    return guard
+
+
+@pytest.mark.parametrize("norm", [0.0, 1e-44, 1e-30, 1e-3])
+def test_tiny_gradients_of_a_stranger_do_not_make_the_trainer_s_look_huge(norm: float) -> None:
+    guard = trained()
+    for number in range(20):
+        guard.factor(f"stranger {number % 3}", norm, 32)
+        assert guard.factor("trainer", 1.0, 32) == 1.0
+
+
+def test_huge_gradients_of_strangers_are_scaled_down_although_they_are_many() -> None:
+    guard = trained()
+    for number in range(9):
+        assert guard.factor(f"stranger {number}", 1e3, 32) <= CLIP / 100
+        assert guard.factor(f"stranger {number}", 1e6, 32) == 0.0
+    assert guard.factor("trainer", 1.0, 32) == 1.0
+
+
+def test_a_crowd_does_not_make_the_trainer_forgotten() -> None:
+    guard = trained()
+    for number in range(2 * CALLERS):
+        guard.factor(f"stranger {number}", 1e-30, 1)
+    assert guard.factor("trainer", 1.0, 32) == 1.0 and len(guard._callers) <= CALLERS
+    assert guard.factor("late", 1e3, 32) <= CLIP / 100
