@@ -21,7 +21,7 @@ ifdef ARGS
 	@exec $(PYTEST) $(ARGS)
 else
 	@mkdir -p build; $(PYTEST) -n 2 --dist loadfile tests/swarm >build/tests.txt 2>&1 & beside=$$!; \
-	failed=0; $(PYTEST) tests/desktop || failed=1; $(PYTEST) tests/unit || failed=1; \
+	failed=0; $(PYTEST) tests/desktop || failed=1; $(PYTEST) -n 2 --dist loadfile tests/unit || failed=1; \
 	wait $$beside || failed=1; cat build/tests.txt; exit $$failed
 endif
 

@@ -1,11 +1,14 @@
 """What the benchmarks beside hivemind share: figures in the form of its anchor's drivers, its runs, and the ratios."""
 
+import contextlib
 import json
 import statistics
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from tests.bench.machine import progress
 from tests.workers import ROOT
@@ -36,14 +39,37 @@ CASE = ("mib_each_way", "compression", "grid", "hid_dim", "batch_size", "clients
 """What tells the cases of a list apart."""
 
 
-def figures(python: Path, folder: Path | None, name: str, quick: bool, *arguments: str) -> Any:
-    """The figures of one of hivemind's drivers, run by the Python of its environment."""
+def figures(
+    python: Path, folder: Path | None, name: str, quick: bool, *arguments: str, limit_s: float = AGAINST_S
+) -> Any:
+    """The figures of one of hivemind's drivers, run by the Python of its environment.
+
+    Args:
+        python: that of hivemind's environment.
+        folder: of the drivers; None: `ANCHORS`.
+        name: of the driver, without `bench_`.
+        quick: fewer repetitions.
+        arguments: more of its command line.
+        limit_s: the longest that it may take.
+
+    Returns:
+        What it calls its figures; None where it took too long.
+    """
     progress(f"hivemind: {name}")
     command = [str(python), f"bench_{name}.py", *(["--quick"] if quick else []), *arguments]
-    answer = subprocess.run(
-        command, cwd=(folder or ANCHORS).resolve(), stdout=subprocess.PIPE, check=True, timeout=AGAINST_S
-    )
-    return json.loads(answer.stdout.splitlines()[-1])["figures"]
+    with subprocess.Popen(command, cwd=(folder or ANCHORS).resolve(), stdout=subprocess.PIPE) as driver:
+        try:
+            written, _ = driver.communicate(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            progress(f"hivemind: {name} took more than {limit_s:.0f} s")
+            for process in psutil.Process(driver.pid).children(recursive=True):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill()  # in groups of their own they would outlive it
+            driver.kill()
+            return None
+    if driver.returncode:
+        raise subprocess.CalledProcessError(driver.returncode, command)
+    return json.loads(written.splitlines()[-1])["figures"]
 
 
 def ratios(ours: Any, theirs: Any, path: str = "") -> dict[str, float]:

@@ -35,7 +35,9 @@ LISTEN = ("127.0.0.1:0",)
 
 def measure(quick: bool) -> list[dict[str, Any]]:
     """One case for each grid, under the anchor's names."""
-    return [asyncio.run(_case(side, *((20, 2) if quick else (100, 5)))) for side in SIDES]
+    if quick:
+        return [asyncio.run(_case(SIDES[0], 20, 2))]
+    return [asyncio.run(_case(side, 100, 5)) for side in SIDES]
 
 
 async def _case(side: int, searches: int, fresh: int) -> dict[str, Any]:

@@ -8,6 +8,7 @@ one batch on its way at a time; the trainer has `in_flight`, which is how it wor
 
 import contextlib
 import json
+import math
 import os
 import signal
 import statistics
@@ -15,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.bench import anchor, beam, codec, server
 from tests.bench.machine import progress
@@ -28,42 +29,70 @@ WINDOW_S = 15
 """Three of them: checkpoints of all experts are written meanwhile (every 30 s). A worker reports twice a second."""
 LIKE = "RemoteMixtureOfExperts"
 """What the anchor calls such a layer."""
-DRIVERS: dict[str, tuple[str, ...]] = {
-    "codec": (),
-    "beam": (),
-    "server": ("--experts", "64"),
-    "moe": (),
-    "throughput": ("--hid-dims", "256", "1024", "--batch-sizes", "64", "512", "--clients", "4"),
-    "failure": ("--cases", "freeze_default"),
-}
+QUICK_S = 240.0
+"""A part is begun only within this time of a quick run, and hivemind's part of it ends by then, so that all of it takes
+less than five minutes."""
+QUICK_DRIVER_S = 45.0
+"""The longest that a part of hivemind's may take of it."""
+
+
+class Part(NamedTuple):
+    """One part of the benchmark, and what makes hivemind's driver of that name measure the same; None: nothing does."""
+
+    measure: Callable[[bool], Any]
+    driver: tuple[str, ...] | None = None
+    quick_driver: tuple[str, ...] | None = None
+
+
+def parts() -> dict[str, Part]:
+    """In the order in which they are measured."""
+    cases = ("--clients", "4", "--hid-dims", "256", "1024", "--batch-sizes", "64", "512")
+    return {
+        "codec": Part(codec.measure, (), ()),
+        "moe": Part(layers, (), ()),
+        "throughput": Part(server.throughputs, cases, ("--clients", "4", "--hid-dims", "256", "--batch-sizes", "64")),
+        "server": Part(server.starts, ("--experts", "64"), ("--experts", "64")),
+        "beam": Part(beam.measure, (), ("--sides", "16", "--limit", "10")),
+        "yields_ms": Part(server.yields),
+        "failure": Part(failures, ("--cases", "freeze_default")),  # it follows a frozen host for a minute and longer
+    }
 
 
 def measure(
     quick: bool, python: Path | None = None, anchors: Path | None = None, only: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """All figures, or those of some names; with `python`, that of hivemind's environment, also its figures and the
-    ratios."""
+    """All figures, and beside hivemind also its own and the ratios.
+
+    Args:
+        quick: less of each, and less than five minutes in all; what that leaves no time for is named as `left_out`.
+        python: that of hivemind's environment; None: measure only ours.
+        anchors: the folder of hivemind's drivers.
+        only: names of parts; empty: all.
+    """
+    end = time.monotonic() + (QUICK_S if quick else math.inf)
     ours: dict[str, Any] = {}
     theirs: dict[str, Any] = {}
-    makers: dict[str, Callable[[bool], Any]] = {
-        "codec": codec.measure,
-        "beam": beam.measure,
-        "server": server.starts,
-        "throughput": server.throughputs,
-        "yields_ms": server.yields,
-        "moe": layers,
-        "failure": failures,
-    }
-    for name, make in makers.items():  # in turn, so that both see the machine in the same mood
+    left_out: list[str] = []
+    for name, part in parts().items():  # in turn, so that both see the machine in the same mood
         if only and name not in only:
             continue
-        ours[name] = make(quick)
+        if time.monotonic() > end:
+            left_out.append(name)
+            continue
+        ours[name] = part.measure(quick)
         progress(f"{name}: {json.dumps(ours[name])}")
-        if python is not None and name in DRIVERS:
-            theirs[name] = anchor.figures(python, anchors, name, quick, *DRIVERS[name])
+        driver = part.quick_driver if quick else part.driver
+        if python is None or driver is None:
+            continue
+        limit_s = min(end - time.monotonic(), QUICK_DRIVER_S if quick else anchor.AGAINST_S)
+        found = anchor.figures(python, anchors, name, quick, *driver, limit_s=limit_s) if limit_s > 0 else None
+        if found is None:
+            left_out.append(f"hivemind: {name}")
+        else:
+            theirs[name] = found
     if python is None:
-        return {"figures": ours}
-    return {"figures": ours, "hivemind": theirs, "times_better": anchor.ratios(ours, theirs)}
+        return {"figures": ours, "left_out": left_out}
+    return {"figures": ours, "hivemind": theirs, "left_out": left_out, "times_better": anchor.ratios(ours, theirs)}
 
 
 def manifest(folder: Path, width: int, in_flight: int) -> Path:
@@ -123,13 +152,14 @@ def swarm(width: int, in_flight: int) -> Iterator[tuple[RunningWorker, list[Runn
 
 def layers(quick: bool) -> list[dict[str, Any]]:
     """Samples a second of forward and backward through the layer, by width and batches in flight."""
-    return [_layer(width, in_flight, quick) for width in WIDTHS for in_flight in reversed(IN_FLIGHT)]
+    flights = IN_FLIGHT[::-1][: 1 if quick else None]
+    return [_layer(width, in_flight, quick) for width in WIDTHS for in_flight in flights]
 
 
 def _layer(width: int, in_flight: int, quick: bool) -> dict[str, Any]:
     rates, gaps = [], [0.0]
     with swarm(width, in_flight) as (trainer, hosts):
-        for _ in range(3):
+        for _ in range(1 if quick else 3):
             began = moved = time.monotonic()
             before = after = trainer.status().samples
             while time.monotonic() - began < (3 if quick else WINDOW_S):
@@ -150,7 +180,8 @@ def _layer(width: int, in_flight: int, quick: bool) -> dict[str, Any]:
 
 def failures(quick: bool) -> dict[str, Any]:
     """The slowest step after a host froze or died, with default settings."""
-    return {name: _failure(number, 20 if quick else 60) for name, number in FAULTS.items()}
+    faults = ("freeze_default",) if quick else tuple(FAULTS)
+    return {name: _failure(FAULTS[name], 10 if quick else 60) for name in faults}
 
 
 FAULTS = {"freeze_default": signal.SIGSTOP, "kill_default": signal.SIGKILL}

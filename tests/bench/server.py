@@ -44,7 +44,7 @@ def throughputs(quick: bool) -> list[dict[str, Any]]:
     """Samples/s of each case, the middle of the repeats."""
     seconds, repeats = (2.0, 1) if quick else (5.0, 3)
     figures = []
-    for case in CASES:
+    for case in CASES[: 1 if quick else None]:
         runs = sorted((_throughput(*case, seconds) for _ in range(repeats)), key=lambda run: run["samples_per_s"])
         figures.append(runs[len(runs) // 2] | {"samples_per_s_runs": [run["samples_per_s"] for run in runs]})
         progress(f"throughput: {figures[-1]}")
@@ -151,7 +151,7 @@ def yields(quick: bool) -> dict[str, Any]:
     """How fast the machine is given back while the largest experts of `CASES` are served."""
     width, batch, encoding, products = CASES[-1]
     with server(width, EXPERTS, products) as (running, _), _clients(running, width, batch, encoding, LONG_S):
-        return {"hid_dim": width, "batch_size": batch, **pauses.measure(running, 8 if quick else 20)}
+        return {"hid_dim": width, "batch_size": batch, **pauses.measure(running, 4 if quick else 20)}
 
 
 def _client(running: RunningWorker, width: int, experts: int, batch: int, encoding: str, seconds: float) -> list[str]:

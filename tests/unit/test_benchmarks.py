@@ -1,17 +1,20 @@
 """The paper's benchmarks in miniature: their pieces work, and their figures mean what they say."""
 
 import asyncio
+import contextlib
 import gzip
 import math
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 import torch
 
 from core.experts.calls import Call
 from core.experts.grid import Uid
-from tests.bench import convergence, latency_throughput, plot, scaling
+from tests.bench import anchor, convergence, latency_throughput, plot, scaling
 from tests.bench.__main__ import BENCHMARKS
 
 
@@ -107,3 +110,22 @@ def test_a_modelled_host_serves_one_request_after_the_other() -> None:
 def test_the_mean_and_the_unbiased_deviation() -> None:
     assert plot.mean_and_deviation([1.0, 2.0, 3.0]) == (2.0, 1.0)
     assert plot.mean_and_deviation([7.0]) == (7.0, 0.0)
+
+
+def test_a_driver_beside_ours_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+    lines = (
+        "import subprocess, sys, time",
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'], start_new_session=True)",
+        "open('child', 'w').write(str(child.pid))",
+        "time.sleep(600)",
+    )
+    (tmp_path / "bench_slow.py").write_text("\n".join(lines))
+    assert anchor.figures(Path(sys.executable), tmp_path, "slow", True, limit_s=3.0) is None
+    child = int((tmp_path / "child").read_text())
+    with contextlib.suppress(psutil.NoSuchProcess):  # a zombie whom nobody waits for is gone as well
+        assert psutil.Process(child).status() == psutil.STATUS_ZOMBIE
+
+
+def test_a_driver_answers_with_the_figures_of_its_last_line(tmp_path: Path) -> None:
+    (tmp_path / "bench_fast.py").write_text("print('some words')\nprint('{\"figures\": {\"ms\": 3}}')")
+    assert anchor.figures(Path(sys.executable), tmp_path, "fast", False) == {"ms": 3}
