@@ -21,6 +21,7 @@ from app.language import speak, told  # noqa: E402
 from app.system.single_instance import PAGES, Instance  # noqa: E402
 from app.worker.supervisor import hearth, supervise  # noqa: E402
 from core.contracts.errors import AlreadyRunning, HearthError  # noqa: E402
+from core.contracts.notices import Notice, notice  # noqa: E402
 from core.store.data_folder import data_folder  # noqa: E402
 
 
@@ -37,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
         if not instance.acquire():
             return _raise_first(instance, options.page)
     except HearthError as error:
-        _show_fault(str(error))
+        _show_fault(error.notice)
         return error.exit_code
     QCoreApplication.setApplicationName("Hearth")
     QGuiApplication.setApplicationDisplayName("Hearth")
@@ -66,19 +67,18 @@ def _raise_first(instance: Instance, page: str) -> int:
     if instance.raise_first(page):
         print("Hearth is open already; its window has been brought to the front.")  # noqa: T201
         return 0
-    sentence = "Hearth is open already for this data folder, but does not answer. Quit it, or wait a moment."
-    _show_fault(sentence)
+    _show_fault(notice("app.does_not_answer"))
     return AlreadyRunning.exit_code
 
 
-def _show_fault(sentence: str) -> None:
+def _show_fault(fault: Notice) -> None:
     """To whoever started the app: on the terminal, or in a dialog where nobody reads what it prints."""
     if _somebody_reads_stderr():
-        print(f"hearth: {sentence}", file=sys.stderr)  # noqa: T201
+        print(f"hearth: {fault}", file=sys.stderr)  # noqa: T201
     else:
         app = QApplication(["hearth"])
         speak("system")
-        QMessageBox.critical(None, "Hearth", tip(told(sentence)))
+        QMessageBox.critical(None, "Hearth", tip(told(fault)))
         app.quit()
 
 

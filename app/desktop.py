@@ -261,13 +261,13 @@ class Desktop(QObject):
             if report.phase is Phase.LEAVING and self._last is not None:
                 self._status(self._last)
             return
-        state = STATES[report.phase]
+        state, sentence = STATES[report.phase], told(report.notice) if report.notice else ""
         if state == "attention" or self._last is not None:
-            self.window.set_connected(False, told(report.sentence))
-        self.tray.show_state(state, told(report.sentence))
+            self.window.set_connected(False, sentence)
+        self.tray.show_state(state, sentence)
         if state == "attention":
             # while it counts down to the next try, the sentence is another one each second
-            self.notifier.trouble([report.sentence if report.phase is Phase.FAILED else tr(NO_WORKER)])
+            self.notifier.trouble([sentence if report.phase is Phase.FAILED else tr(NO_WORKER)])
 
     def _refused(self, error: HearthError) -> None:
         self.window.tell(told(error.notice))

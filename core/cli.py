@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from core.contracts.errors import HearthError
+from core.contracts.notices import last_words
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
@@ -27,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
         module, _, function = options.command.partition(".")
         return int(getattr(importlib.import_module(f"core.commands.{module}"), function)(options) or 0)
     except HearthError as error:
-        print(f"hearth: {error}", file=sys.stderr)
+        print(last_words(error.notice, os.environ), file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         return 130

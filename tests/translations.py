@@ -19,7 +19,6 @@ from core.contracts.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 TOLD = (
-    "app/system/single_instance.py", "app/system/start_at_login.py", "app/worker",
     "core/compute/generation.py", "core/pipe/worker_end.py", "core/compute/prediction.py", "core/compute/process.py",
     "core/compute/session.py", "core/control/doctor.py", "core/identity.py",
     "core/key_file.py", "core/contracts/manifest.py", "core/net/nat.py",     "core/contracts/schedule.py",

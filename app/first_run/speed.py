@@ -103,11 +103,12 @@ class SpeedTest(Step):
         if self._client.is_connected:
             return
         fault = report.phase in (Phase.FAILED, Phase.WAITING)
-        self.notice.set_text(told(report.sentence) if fault else "")
+        sentence = told(report.notice) if report.notice else ""
+        self.notice.set_text(sentence if fault else "")
         self.retry.setVisible(fault)
         self._stop()
         self.start.setEnabled(False)
-        self._show_words("" if fault else told(report.sentence) or tr(WAITING))
+        self._show_words("" if fault else sentence or tr(WAITING))
 
     def begin(self) -> None:
         """Let it compute for the test, and wait for figures."""

@@ -23,6 +23,7 @@ from app.system.signal_watch import SignalWatch
 from app.theme import theme
 from app.window.view_settings import view_settings
 from core.contracts.errors import AlreadyRunning, HearthError
+from core.contracts.notices import notice
 from core.contracts.settings import Settings
 from core.store.data_folder import data_folder, data_path
 
@@ -177,7 +178,7 @@ def _alone(folder: Path) -> Any:
         with FileLock(folder / LOCK_FILE, timeout=0):
             yield
     except Timeout:
-        raise AlreadyRunning("The screensaver is shown already.") from None
+        raise AlreadyRunning(notice("screensaver.shown_already")) from None
 
 
 def _run(folder: Path, options: Options, host: Host | None) -> int:

@@ -40,7 +40,7 @@ def heading(feed: Feed, now: datetime) -> list[Line]:
     status = feed.status
     if status is None:
         if feed.sentence:
-            lines += [Line(tr(ALONE), "nums", "text"), Line(told(tr(feed.sentence)), "body", "text2")]
+            lines += [Line(tr(ALONE), "nums", "text"), Line(feed.sentence, "body", "text2")]
         return lines
     lines.append(Line(tr(STATE_WORD[status.state]), "nums", "text"))
     lines += [Line(told(text), "body", "text2") for text in (status.reason, status.until) if text]

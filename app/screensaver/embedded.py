@@ -13,6 +13,7 @@ from PySide6.QtGui import QWindow
 from app.screensaver.options import ROOT
 from app.screensaver.view import View
 from core.contracts.errors import HearthError
+from core.contracts.notices import notice
 
 LOOK_MS = 500
 """Between two looks at the other window: it may be resized, or be gone."""
@@ -44,7 +45,7 @@ class XHost:
         try:
             self._display = display.Display()
         except (error.DisplayError, error.XauthError, OSError) as failure:
-            raise HearthError(f"Windows of other programs are drawn into on X11 only: {failure}.") from None
+            raise HearthError(notice("screensaver.no_x11", reason=str(failure))) from None
         self._gone = (error.BadWindow, error.BadDrawable, error.ConnectionClosedError)
         root = self._display.screen().root
         self.background = window == ROOT
@@ -93,10 +94,10 @@ def host_of(window: int) -> Host:
         HearthError: this system has no such windows, or not this one.
     """
     if sys.platform == "darwin" or (sys.platform == "win32" and window == ROOT):
-        raise HearthError("Windows of other programs are drawn into on X11 and Windows only. Leave the option away.")
+        raise HearthError(notice("screensaver.no_such_windows"))
     host: Host = WindowsHost(window) if sys.platform == "win32" else XHost(window)
     if host.size() is None:
-        raise HearthError(f"There is no window {window:#x} to draw into. It may have been closed meanwhile.")
+        raise HearthError(notice("screensaver.no_window", window=f"{window:#x}"))
     return host
 
 

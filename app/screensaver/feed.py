@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from app.language import mark
+from app.language import mark, told, tr
 from app.pages.experts.grid_layer import EVERY_MS, Layer, was_called, was_updated
 from app.worker.client import WorkerClient
 from core import consent
 from core.contracts.control import CellStatus, GridStatus, NetworkParams, NetworkStatus, Snapshot, Status
+from core.contracts.notices import Notice
 
 PLANES = 6
 """Layers that are shown: the first ones."""
@@ -99,13 +100,13 @@ class Feed(QObject):
             self._timer.start()
         self._look()
 
-    def _disconnected(self, sentence: str) -> None:
+    def _disconnected(self, reason: Notice) -> None:
         self._timer.stop()
         self.status = None
         if self.client.refused:
-            self.sentence = sentence
+            self.sentence = told(reason)
         else:
-            self.sentence = NO_WORKER if consent.read(self._folder) else NOT_AGREED
+            self.sentence = tr(NO_WORKER if consent.read(self._folder) else NOT_AGREED)
         self._forget()
         self._redial.start()
         self.changed.emit()

@@ -10,6 +10,7 @@ from PySide6.QtCore import QDeadlineTimer, QObject, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
 from core.contracts.errors import DataFolderError
+from core.contracts.notices import notice
 
 LOCK_FILE = "app.lock"
 DEADLINE_MS = 10_000
@@ -44,7 +45,8 @@ class Instance(QObject):
         except Timeout:
             return False
         except (OSError, NotImplementedError) as error:
-            raise DataFolderError(f"{self.folder / LOCK_FILE} cannot be locked: {error}.") from error
+            file = str(self.folder / LOCK_FILE)
+            raise DataFolderError(notice("file.cannot_be_locked", file=file, reason=str(error))) from error
         return True
 
     def listen(self) -> None:

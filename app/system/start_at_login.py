@@ -12,6 +12,7 @@ from typing import Any
 from xml.parsers.expat import ExpatError
 
 from core.contracts.errors import HearthError
+from core.contracts.notices import notice
 from core.store.data_folder import data_path
 from core.store.settings_file import write_atomically
 
@@ -41,10 +42,8 @@ def start_at_login(folder: Path, wish: bool | None = None) -> bool:
     try:
         return systems.get(sys.platform, _xdg)(command(folder), wish)
     except OSError as error:
-        raise HearthError(
-            f"What starts at login could not be changed: {error.strerror or error}"
-            f"{f' ({error.filename})' if error.filename else ''}. Change it in the system's own settings."
-        ) from error
+        reason = f"{error.strerror or error}{f' ({error.filename})' if error.filename else ''}"
+        raise HearthError(notice("login.not_changed", reason=reason)) from error
 
 
 def command(folder: Path) -> list[str]:

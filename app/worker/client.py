@@ -1,7 +1,7 @@
 """The app's end of the control socket: signals for what the worker tells, callbacks for what it answers.
 
 All happens in the GUI thread without ever blocking it. What comes from the socket is decoded into the contract's
-structs before anybody sees it; a line that does not fit ends the connection with a sentence for the user.
+structs before anybody sees it; a line that does not fit ends the connection with a notice for the user.
 """
 
 import hmac
@@ -22,6 +22,7 @@ from shiboken6 import isValid
 from core.contracts import control as wire
 from core.contracts import ledger
 from core.contracts.errors import HearthError, NotRunning, ProtocolError
+from core.contracts.notices import Notice, notice
 
 logger = logging.getLogger(__name__)
 
@@ -36,10 +37,9 @@ SILENCE_S = 10.0
 """After so long without a line the worker is asked for its status, to tell a quiet one from a hung one."""
 BURST_S = 0.008
 """Longest time spent on decoding before the window gets its turn again."""
-ENDED = "The worker ended the connection."
-STRANGER = "Another program answers at the place of the worker."
-NOBODY = "No worker answers for this data folder."
-VERSIONS = "The worker is version {worker}, the app {app}: quit and start Hearth again."
+ENDED = notice("worker.ended_connection")
+STRANGER = notice("worker.is_another_program")
+NOBODY = notice("worker.does_not_answer_here")
 
 Failed = Callable[[HearthError], None]
 Each = Callable[[wire.Piece], None] | None
@@ -97,12 +97,13 @@ EVENTS: dict[str, Any] = {
 class WorkerClient(QObject):
     """One connection to the worker of a data folder.
 
-    `dial` tries once; then either `connected` comes, with the `Snapshot`, or `disconnected`, with a sentence. After
+    `dial` tries once; then either `connected` comes, with the `Snapshot`, or `disconnected`, with the reason. After
     `connected`, `disconnected` comes once, when the connection is gone. Who dials again, and when, is the supervisor's.
     """
 
     connected = Signal(object)
-    disconnected = Signal(str)
+    disconnected = Signal(object)
+    """A `Notice` of the reason."""
     status = Signal(object)
     curve = Signal(object)
     log = Signal(object)
@@ -147,7 +148,7 @@ class WorkerClient(QObject):
         """One for all requests: timers of their own, deleted with the answers, crashed PySide now and then."""
         self._deadline.timeout.connect(self._expire)
         self._hello_timer = QTimer(self, singleShot=True, interval=int(HELLO_DEADLINE_S * 1000))
-        self._hello_timer.timeout.connect(lambda: self._drop("The worker did not say hello in 5 s."))
+        self._hello_timer.timeout.connect(lambda: self._drop(notice("worker.no_hello", seconds=HELLO_DEADLINE_S)))
         self._silence_timer = QTimer(self, interval=int(SILENCE_S * 1000))
         self._silence_timer.timeout.connect(self._check_silence)
 
@@ -168,10 +169,10 @@ class WorkerClient(QObject):
             with path.open("rb") as file:
                 address = msgspec.json.decode(file.read(ADDRESS_BYTES), type=wire.Address)
         except FileNotFoundError:
-            self._drop("No worker runs for this data folder.")
+            self._drop(notice("worker.not_running"))
             return
         except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-            self._drop(f"The worker's address cannot be read: {error}.")
+            self._drop(notice("worker.address_unreadable", reason=str(error)))
             return
         self._token, self.pid = address.token, address.pid
         QTimer.singleShot(0, self, self._hello_timer.start)  # what the window does first is not the worker's delay
@@ -180,7 +181,7 @@ class WorkerClient(QObject):
     def hang_up(self) -> None:
         """End the connection without a word; `disconnected` does not come."""
         self._dialling = self.is_connected = False
-        self._close(NotRunning("The app is leaving."))
+        self._close(NotRunning(notice("app.leaving")))
 
     # requests
 
@@ -204,7 +205,7 @@ class WorkerClient(QObject):
             The request's id; None without a connection.
         """
         if not self.is_connected and method != "subscribe":
-            refusal = NotRunning("The worker is not connected. Try again when it is.")
+            refusal = NotRunning(notice("worker.not_connected"))
             QTimer.singleShot(0, self, lambda: failed(refusal))
             return None
         number, self._next_id = self._next_id, self._next_id + 1
@@ -293,12 +294,12 @@ class WorkerClient(QObject):
             try:
                 self._take(line)
             except ProtocolError as error:
-                self._drop(str(error))
+                self._drop(error.notice)
             if time.monotonic() - now > BURST_S:
                 self._turn.start()
                 return
         if self._socket.bytesAvailable() > wire.MAX_LINE:
-            self._drop(f"The worker sent a line over the limit of {wire.MAX_LINE} bytes.")
+            self._drop(notice("worker.line_too_long", most=wire.MAX_LINE))
 
     def _take(self, line: bytes) -> None:
         try:
@@ -311,15 +312,15 @@ class WorkerClient(QObject):
             elif message.id is not None:
                 self._finish(message.id, message.result, _as_error(message.error))
             else:
-                raise ProtocolError("The worker sent a line that is neither a reply nor an event.")
+                raise ProtocolError(notice("worker.neither_reply_nor_event"))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise ProtocolError(f"The worker sent something unknown ({error}).") from error
+            raise ProtocolError(notice("worker.sent_unknown", reason=str(error))) from error
 
     def _take_welcome(self, line: bytes) -> None:
         welcome = self._welcome.decode(line)
         if welcome.protocol != wire.PROTOCOL and welcome.pid == self.pid:
             self.refused = True
-            raise ProtocolError(VERSIONS.format(worker=welcome.version, app=self.version))
+            raise ProtocolError(notice("worker.other_version", worker=welcome.version, app=self.version))
         if welcome.error is not None:
             raise ProtocolError(welcome.error.said)
         if not hmac.compare_digest(welcome.proof.encode(), wire.proof(self._token, self._challenge).encode()):
@@ -355,7 +356,7 @@ class WorkerClient(QObject):
         try:
             result = msgspec.json.decode(raw or b"null", type=asked.result)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
-            problem = ProtocolError(f"The worker sent something unknown ({fault}).")
+            problem = ProtocolError(notice("worker.sent_unknown", reason=str(fault)))
             asked.failed(problem)
             raise problem from fault
         asked.done(result)
@@ -370,13 +371,13 @@ class WorkerClient(QObject):
         now = time.monotonic()
         for number, asked in list(self._asked.items()):
             if asked.until <= now:
-                late = f"The worker did not answer in {asked.deadline_s:g} s. Try again."
-                self._finish(number, error=HearthError(late))
+                late = HearthError(notice("worker.answers_too_late", seconds=asked.deadline_s))
+                self._finish(number, error=late)
         self._watch()
 
     def _check_silence(self) -> None:
         if time.monotonic() - self._heard >= SILENCE_S:
-            hung = f"The worker has not answered for {SILENCE_S + DEADLINE_S:g} s."
+            hung = notice("worker.hangs", seconds=SILENCE_S + DEADLINE_S)
             self.request(
                 "status",
                 None,
@@ -392,13 +393,13 @@ class WorkerClient(QObject):
     def _unreachable(self) -> None:
         self._drop(ENDED if self.is_connected else NOBODY)
 
-    def _drop(self, sentence: str) -> None:
+    def _drop(self, reason: Notice) -> None:
         """Close whatever there is of a connection and tell once."""
         if not (self._dialling or self.is_connected):
             return
         self._dialling = self.is_connected = False
-        self._close(NotRunning(sentence))
-        self.disconnected.emit(sentence)
+        self._close(NotRunning(reason))
+        self.disconnected.emit(reason)
 
     def _close(self, reason: HearthError) -> None:
         self._hello_timer.stop()

@@ -5,6 +5,7 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 from core.contracts import errors
+from core.contracts.notices import Notice, notice
 
 FIRST_DELAY_S = 1.0
 LAST_DELAY_S = 60.0
@@ -49,10 +50,10 @@ class Do(Enum):
 
 
 class Report(NamedTuple):
-    """What the window shows about the worker; `sentence` is empty while all is well."""
+    """What the window shows about the worker; there is no notice while all is well."""
 
     phase: Phase
-    sentence: str
+    notice: Notice | None
 
 
 class Supervision:
@@ -61,7 +62,7 @@ class Supervision:
     def __init__(self) -> None:
         self.phase = Phase.LOOKING
         self.due: float | None = None
-        self._reason = ""
+        self._reason: Notice | None = None
         self._delay = FIRST_DELAY_S
         self._since = 0.0
 
@@ -74,8 +75,15 @@ class Supervision:
             self._enter(Phase.RUNNING, now)
         return Do.NOTHING
 
-    def unreachable(self, now: float, reason: str, refused: bool, ours: bool) -> Do:
-        """A dial failed or the connection was lost; `ours`: a worker that this app started is still there."""
+    def unreachable(self, now: float, reason: Notice, refused: bool, ours: bool) -> Do:
+        """A dial failed or the connection was lost.
+
+        Args:
+            now: seconds.
+            reason: why.
+            refused: app and worker do not fit together.
+            ours: a worker that this app started is still there.
+        """
         if self.phase in (Phase.LEAVING, Phase.ENDED, Phase.FAILED, Phase.WAITING):
             return Do.NOTHING
         if refused:
@@ -91,17 +99,23 @@ class Supervision:
             self._enter(Phase.STARTING, now, now + DIAL_EVERY_S)
             return Do.START
         else:
-            self._back_off(now, "it stopped unexpectedly")
+            self._back_off(now, notice("worker.ended.unexpectedly"))
         return Do.NOTHING
 
-    def exited(self, now: float, code: int, last_line: str) -> Do:
-        """The worker that this app started has ended; `code` as in `subprocess`, negative for a signal."""
+    def exited(self, now: float, code: int, fault: Notice | None) -> Do:
+        """The worker that this app started has ended.
+
+        Args:
+            now: seconds.
+            code: as in `subprocess`, negative for a signal.
+            fault: what it said last, if anything.
+        """
         if self.phase in (Phase.LEAVING, Phase.ENDED) or (self.phase is Phase.RESTARTING and code == 0):
             return Do.NOTHING
         if code in UNMENDABLE:
-            self._enter(Phase.FAILED, now, reason=last_line or f"The worker cannot run (exit code {code}).")
+            self._enter(Phase.FAILED, now, reason=fault or notice("worker.cannot_run", status=code))
         else:
-            self._back_off(now, exit_reason(code, last_line))
+            self._back_off(now, exit_reason(code, fault))
         return Do.NOTHING
 
     def tick(self, now: float) -> Do:
@@ -137,42 +151,48 @@ class Supervision:
         self._enter(Phase.ENDED, now)
 
     def report(self, now: float) -> Report:
-        """The sentence for the window; it counts down while waiting."""
+        """What the window shows; it counts down while waiting."""
         match self.phase:
             case Phase.WAITING if self.due is not None:
                 seconds = max(1, math.ceil(round(self.due - now, 3)))
-                return Report(self.phase, f"Worker stopped: {self._reason}. Restarting in {seconds} s.")
+                return Report(self.phase, notice("worker.stopped", reason=self._reason, seconds=seconds))
             case Phase.FAILED:
                 return Report(self.phase, self._reason)
             case Phase.LOST:
-                return Report(self.phase, f"{self._reason} Trying to reach it again.")
+                return Report(self.phase, notice("worker.lost", reason=self._reason))
             case Phase.LOOKING | Phase.STARTING:
                 slow = now - self._since > SLOW_S
-                return Report(self.phase, "The worker takes long to start." if slow else "The worker is starting.")
+                return Report(self.phase, notice("worker.starts_slowly" if slow else "worker.starting"))
             case Phase.RESTARTING:
-                return Report(self.phase, "The worker saves its work and starts anew.")
+                return Report(self.phase, notice("worker.restarting"))
             case Phase.LEAVING:
-                return Report(self.phase, "Leaving: the worker saves its work.")
+                return Report(self.phase, notice("worker.leaving"))
             case _:
-                return Report(self.phase, "")
+                return Report(self.phase, None)
 
-    def _enter(self, phase: Phase, now: float, due: float | None = None, reason: str = "") -> None:
+    def _enter(self, phase: Phase, now: float, due: float | None = None, reason: Notice | None = None) -> None:
         self.phase, self.due, self._reason, self._since = phase, due, reason, now
 
-    def _back_off(self, now: float, reason: str) -> None:
+    def _back_off(self, now: float, reason: Notice) -> None:
         if self.phase is Phase.RUNNING and now - self._since >= HEALTHY_S:
             self._delay = FIRST_DELAY_S
         self._enter(Phase.WAITING, now, now + self._delay, reason)
         self._delay = min(2 * self._delay, LAST_DELAY_S)
 
 
-def exit_reason(code: int, last_line: str) -> str:
-    """Why a process ended, for the middle of a sentence."""
+def exit_reason(code: int, fault: Notice | None) -> Notice:
+    """Why a process ended, for the middle of a sentence.
+
+    Args:
+        code: as in `subprocess`, negative for a signal.
+        fault: what it said last, if anything.
+    """
     if code < 0:
-        return f"it was killed (signal {-code})"
+        return notice("worker.ended.killed", signal=-code)
     if code == 0:
-        return "it ended by itself"
+        return notice("worker.ended.by_itself")
     if code == errors.AlreadyRunning.exit_code:
-        return "another one runs for this data folder and did not answer"
-    detail = last_line.rstrip(".")
-    return f"it ended with exit code {code} ({detail})" if detail else f"it ended with exit code {code}"
+        return notice("worker.ended.another_runs")
+    if fault is not None:
+        return notice("worker.ended.with_fault", status=code, fault=fault)
+    return notice("worker.ended.with_code", status=code)

@@ -20,6 +20,7 @@ from app.worker.client import WorkerClient
 from app.worker.supervision import Do, Phase, Report, Supervision, exit_reason
 from core import consent
 from core.contracts import errors
+from core.contracts.notices import FAULTS_AS_NOTICES, Notice, fault_of, notice
 
 logger = logging.getLogger(__name__)
 
@@ -113,11 +114,11 @@ class Supervisor(QObject):
             self._ask_to_quit()
         self._do(self._supervision.connected(time.monotonic()))
 
-    def _unreachable(self, sentence: str) -> None:
+    def _unreachable(self, reason: Notice) -> None:
         if self._supervision.phase is Phase.RUNNING:
-            logger.warning("%s", sentence)
+            logger.warning("%s", reason)
         ours = self._child_is_there()
-        self._do(self._supervision.unreachable(time.monotonic(), sentence, self.client.refused, ours))
+        self._do(self._supervision.unreachable(time.monotonic(), reason, self.client.refused, ours))
 
     def _goodbye(self) -> None:
         if self._supervision.phase is not Phase.RESTARTING:
@@ -182,14 +183,15 @@ class Supervisor(QObject):
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=stderr,
+                    env={**os.environ, **FAULTS_AS_NOTICES},
                     start_new_session=True,  # POSIX
                     creationflags=DETACHED,  # Windows
                 )
         except OSError as error:
-            reason = f"The worker could not be started: {error.strerror} ({error.filename})."
+            fault = notice("worker.not_started", reason=str(error.strerror), file=str(error.filename))
             if not self.folder.is_dir():
-                reason = self._gone()
-            self._do(self._supervision.exited(time.monotonic(), errors.DataFolderError.exit_code, reason))
+                fault = self._gone()
+            self._do(self._supervision.exited(time.monotonic(), errors.DataFolderError.exit_code, fault))
             return
         logger.info("started a worker, pid %d", self.process.pid)
         self._stderr_timer.start()
@@ -203,9 +205,9 @@ class Supervisor(QObject):
             return True
         self.process = None
         self._stderr_timer.stop()
-        line = self._last_stderr_line()
-        logger.info("the worker ended: %s", exit_reason(code, line))
-        self._supervision.exited(time.monotonic(), code, line)
+        fault = self._last_fault()
+        logger.info("the worker ended: %s", exit_reason(code, fault))
+        self._supervision.exited(time.monotonic(), code, fault)
         return False
 
     def _ask_to_quit(self) -> None:
@@ -217,21 +219,21 @@ class Supervisor(QObject):
         self.close()
         self.ended.emit()
 
-    def _last_stderr_line(self) -> str:
+    def _last_fault(self) -> Notice | None:
         try:
             with (self.folder / STDERR_FILE).open("rb") as file:
                 file.seek(max(0, file.seek(0, os.SEEK_END) - 4096))
                 lines = file.read().decode("utf-8", "replace").split("\n")
         except FileNotFoundError:
             # The folder may be there again, as the worker's last checkpoint makes it anew; the consent is not.
-            return self._gone() if consent.read(self.folder) is None else ""
+            return self._gone() if consent.read(self.folder) is None else None
         except OSError:
-            return ""
+            return None
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        return last.removeprefix("hearth: ")
+        return fault_of(last) if last else None
 
-    def _gone(self) -> str:
-        return f"The data folder {self.folder} is gone. Put it back and try again, or quit Hearth and start it anew."
+    def _gone(self) -> Notice:
+        return notice("data_folder.gone", folder=str(self.folder))
 
     def _bound_stderr(self) -> None:
         """The file is open for appending, so that it can be cut while the worker writes."""

@@ -71,6 +71,25 @@ def plain(text: str) -> Notice:
     return Notice(PLAIN, {"text": text[:MOST_TEXT]})
 
 
+FAULTS_AS_NOTICES = {"HEARTH_FAULTS": "notices"}
+"""In the environment of a process whose last words another one tells, in a language that only that one knows."""
+
+
+def last_words(error: Notice, environment: Mapping[str, str]) -> str:
+    """The line with which a process ends in an error: English, or the notice itself for `fault_of`."""
+    wanted = environment.items() >= FAULTS_AS_NOTICES.items()
+    return "hearth: " + (msgspec.json.encode(error).decode() if wanted else str(error))
+
+
+def fault_of(line: str) -> Notice:
+    """The notice of another process's last line; of any other line its text."""
+    text = line.removeprefix("hearth: ")
+    try:
+        return msgspec.json.decode(text, type=Notice)
+    except msgspec.DecodeError:
+        return plain(text)
+
+
 def _bounded(value: Any) -> Any:
     if isinstance(value, str):
         return value[:MOST_TEXT]

@@ -1748,12 +1748,12 @@
       <translation>Wiederherstellungswörter kopieren</translation>
     </message>
     <message>
-      <source>The key could not be read. Try again.</source>
-      <translation>Der Schlüssel konnte nicht gelesen werden. Versuch es erneut.</translation>
-    </message>
-    <message>
       <source>Hide the words</source>
       <translation>Wörter verbergen</translation>
+    </message>
+    <message>
+      <source>The key could not be read. Try again.</source>
+      <translation>Der Schlüssel konnte nicht gelesen werden. Versuch es erneut.</translation>
     </message>
     <message>
       <source>File</source>
@@ -2986,150 +2986,6 @@
   <context>
     <name>worker</name>
     <message>
-      <source>{0} cannot be locked: {1}.</source>
-      <translation>{0} lässt sich nicht sperren: {1}.</translation>
-    </message>
-    <message>
-      <source>What starts at login could not be changed: {0}.</source>
-      <translation>Was bei der Anmeldung startet, ließ sich nicht ändern: {0}.</translation>
-    </message>
-    <message>
-      <source>Change it in the system's own settings.</source>
-      <translation>Ändere es in den Einstellungen des Systems.</translation>
-    </message>
-    <message>
-      <source>The worker ended the connection.</source>
-      <translation>Der Worker hat die Verbindung beendet.</translation>
-    </message>
-    <message>
-      <source>Another program answers at the place of the worker.</source>
-      <translation>Ein anderes Programm antwortet an der Stelle des Workers.</translation>
-    </message>
-    <message>
-      <source>No worker answers for this data folder.</source>
-      <translation>Kein Worker antwortet für diesen Datenordner.</translation>
-    </message>
-    <message>
-      <source>The worker is version {0}, the app {1}: quit and start Hearth again.</source>
-      <translation>Der Worker hat die Version {0}, die App {1}: Beende Hearth und starte es neu.</translation>
-    </message>
-    <message>
-      <source>The worker has not answered for {0} s.</source>
-      <translation>Der Worker hat seit {0} s nicht geantwortet.</translation>
-    </message>
-    <message>
-      <source>The app is leaving.</source>
-      <translation>Die App beendet sich.</translation>
-    </message>
-    <message>
-      <source>The worker is not connected.</source>
-      <translation>Der Worker ist nicht verbunden.</translation>
-    </message>
-    <message>
-      <source>Try again when it is.</source>
-      <translation>Versuch es erneut, wenn er es ist.</translation>
-    </message>
-    <message>
-      <source>The worker sent a line over the limit of {0} bytes.</source>
-      <translation>Der Worker sandte eine Zeile über der Grenze von {0} Bytes.</translation>
-    </message>
-    <message>
-      <source>The worker did not answer in {0} s.</source>
-      <translation>Der Worker hat in {0} s nicht geantwortet.</translation>
-    </message>
-    <message>
-      <source>Try again.</source>
-      <translation>Versuch es erneut.</translation>
-    </message>
-    <message>
-      <source>The worker did not say hello in 5 s.</source>
-      <translation>Der Worker hat sich in 5 s nicht gemeldet.</translation>
-    </message>
-    <message>
-      <source>No worker runs for this data folder.</source>
-      <translation>Für diesen Datenordner läuft kein Worker.</translation>
-    </message>
-    <message>
-      <source>The worker's address cannot be read: {0}.</source>
-      <translation>Die Adresse des Workers ist nicht lesbar: {0}.</translation>
-    </message>
-    <message>
-      <source>The worker sent something unknown ({0}).</source>
-      <translation>Der Worker sandte etwas Unbekanntes ({0}).</translation>
-    </message>
-    <message>
-      <source>The worker sent a line that is neither a reply nor an event.</source>
-      <translation>Der Worker sandte eine Zeile, die weder Antwort noch Ereignis ist.</translation>
-    </message>
-    <message>
-      <source>it was killed (signal {0})</source>
-      <translation>er wurde gewaltsam beendet (Signal {0})</translation>
-    </message>
-    <message>
-      <source>it ended by itself</source>
-      <translation>er endete von selbst</translation>
-    </message>
-    <message>
-      <source>another one runs for this data folder and did not answer</source>
-      <translation>für diesen Datenordner läuft ein anderer, der nicht geantwortet hat</translation>
-    </message>
-    <message>
-      <source>it ended with exit code {0} ({1})</source>
-      <translation>er endete mit dem Exit-Code {0} ({1})</translation>
-    </message>
-    <message>
-      <source>it ended with exit code {0}</source>
-      <translation>er endete mit dem Exit-Code {0}</translation>
-    </message>
-    <message>
-      <source>Worker stopped: {0}.</source>
-      <translation>Worker gestoppt: {0}.</translation>
-    </message>
-    <message>
-      <source>Restarting in {0} s.</source>
-      <translation>Neustart in {0} s.</translation>
-    </message>
-    <message>
-      <source>Trying to reach it again.</source>
-      <translation>Es wird versucht, ihn wieder zu erreichen.</translation>
-    </message>
-    <message>
-      <source>The worker saves its work and starts anew.</source>
-      <translation>Der Worker sichert seine Arbeit und startet neu.</translation>
-    </message>
-    <message>
-      <source>Leaving: the worker saves its work.</source>
-      <translation>Wird beendet: Der Worker sichert seine Arbeit.</translation>
-    </message>
-    <message>
-      <source>The worker cannot run (exit code {0}).</source>
-      <translation>Der Worker kann nicht laufen (Code {0}).</translation>
-    </message>
-    <message>
-      <source>The worker takes long to start.</source>
-      <translation>Der Worker braucht lange zum Starten.</translation>
-    </message>
-    <message>
-      <source>The worker is starting.</source>
-      <translation>Der Worker startet.</translation>
-    </message>
-    <message>
-      <source>it stopped unexpectedly</source>
-      <translation>er hielt unerwartet an</translation>
-    </message>
-    <message>
-      <source>The data folder {0} is gone.</source>
-      <translation>Der Datenordner {0} ist weg.</translation>
-    </message>
-    <message>
-      <source>Put it back and try again, or quit Hearth and start it anew.</source>
-      <translation>Lege ihn zurück und versuche es noch einmal, oder beende Hearth und starte es neu.</translation>
-    </message>
-    <message>
-      <source>The worker could not be started: {0} ({1}).</source>
-      <translation>Der Worker ließ sich nicht starten: {0} ({1}).</translation>
-    </message>
-    <message>
       <source>The model could not go on with this text ({0}: {1}).</source>
       <translation>Das Modell konnte diesen Text nicht fortsetzen ({0}: {1}).</translation>
     </message>
@@ -3486,6 +3342,10 @@
       <translation>{0} hat gerade ein anderes Programm gemacht.</translation>
     </message>
     <message>
+      <source>Try again.</source>
+      <translation>Versuch es erneut.</translation>
+    </message>
+    <message>
       <source>The key file {0} cannot be written: {1}.</source>
       <translation>Die Schlüsseldatei {0} lässt sich nicht schreiben: {1}.</translation>
     </message>
@@ -3830,6 +3690,14 @@
       <translation>Bis dahin arbeitet dieser PC allein.</translation>
     </message>
     <message>
+      <source>app.does_not_answer</source>
+      <translation>Hearth ist für diesen Datenordner schon offen, antwortet aber nicht. Beende es oder warte einen Moment.</translation>
+    </message>
+    <message>
+      <source>app.leaving</source>
+      <translation>Die App beendet sich.</translation>
+    </message>
+    <message>
       <source>battery.gone</source>
       <translation>Eben lief dieser PC noch auf Akku.</translation>
     </message>
@@ -4070,6 +3938,10 @@
       <translation>Hält für sie nie an</translation>
     </message>
     <message>
+      <source>data_folder.gone</source>
+      <translation>Der Datenordner {folder} ist weg. Lege ihn zurück und versuche es noch einmal, oder beende Hearth und starte es neu.</translation>
+    </message>
+    <message>
       <source>desktop.none</source>
       <translation>Es gibt keine Sitzung mit Oberfläche.</translation>
     </message>
@@ -4128,6 +4000,10 @@
     <message>
       <source>energy.wants</source>
       <translation>Höchstens {most:count} kWh im Monat</translation>
+    </message>
+    <message>
+      <source>file.cannot_be_locked</source>
+      <translation>{file} lässt sich nicht sperren: {reason}.</translation>
     </message>
     <message>
       <source>free.live</source>
@@ -4542,6 +4418,10 @@
       <translation>Windows weiß nicht, ob die Sitzung gesperrt ist.</translation>
     </message>
     <message>
+      <source>login.not_changed</source>
+      <translation>Was bei der Anmeldung startet, ließ sich nicht ändern: {reason}. Ändere es in den Einstellungen des Systems.</translation>
+    </message>
+    <message>
       <source>memory.gone</source>
       <translation>Eben war zu wenig Arbeitsspeicher frei.</translation>
     </message>
@@ -4852,6 +4732,22 @@
       <translation>Es geht vorerst ohne andere Peers.</translation>
     </message>
     <message>
+      <source>screensaver.no_such_windows</source>
+      <translation>In Fenster anderer Programme wird nur unter X11 und Windows gezeichnet. Lass die Option weg.</translation>
+    </message>
+    <message>
+      <source>screensaver.no_window</source>
+      <translation>Es gibt kein Fenster {window}, in das gezeichnet werden könnte. Vielleicht wurde es inzwischen geschlossen.</translation>
+    </message>
+    <message>
+      <source>screensaver.no_x11</source>
+      <translation>In Fenster anderer Programme wird nur unter X11 gezeichnet: {reason}.</translation>
+    </message>
+    <message>
+      <source>screensaver.shown_already</source>
+      <translation>Der Bildschirmschoner ist schon zu sehen.</translation>
+    </message>
+    <message>
       <source>signal.celsius</source>
       <translation>Die Temperatur der CPU</translation>
     </message>
@@ -5074,6 +4970,114 @@
     <message>
       <source>wayland.unreachable</source>
       <translation>Der Wayland-Compositor antwortet nicht ({why}).</translation>
+    </message>
+    <message>
+      <source>worker.address_unreadable</source>
+      <translation>Die Adresse des Workers ist nicht lesbar: {reason}.</translation>
+    </message>
+    <message>
+      <source>worker.answers_too_late</source>
+      <translation>Der Worker hat in {seconds:whole} s nicht geantwortet. Versuch es erneut.</translation>
+    </message>
+    <message>
+      <source>worker.cannot_run</source>
+      <translation>Der Worker kann nicht laufen (Exit-Code {status:digits}).</translation>
+    </message>
+    <message>
+      <source>worker.does_not_answer_here</source>
+      <translation>Kein Worker antwortet für diesen Datenordner.</translation>
+    </message>
+    <message>
+      <source>worker.ended.another_runs</source>
+      <translation>für diesen Datenordner läuft ein anderer, der nicht geantwortet hat</translation>
+    </message>
+    <message>
+      <source>worker.ended.by_itself</source>
+      <translation>er endete von selbst</translation>
+    </message>
+    <message>
+      <source>worker.ended.killed</source>
+      <translation>er wurde gewaltsam beendet (Signal {signal:digits})</translation>
+    </message>
+    <message>
+      <source>worker.ended.unexpectedly</source>
+      <translation>er hielt unerwartet an</translation>
+    </message>
+    <message>
+      <source>worker.ended.with_code</source>
+      <translation>er endete mit dem Exit-Code {status:digits}</translation>
+    </message>
+    <message>
+      <source>worker.ended.with_fault</source>
+      <translation>er endete mit dem Exit-Code {status:digits} ({fault:phrase})</translation>
+    </message>
+    <message>
+      <source>worker.ended_connection</source>
+      <translation>Der Worker hat die Verbindung beendet.</translation>
+    </message>
+    <message>
+      <source>worker.hangs</source>
+      <translation>Der Worker hat seit {seconds:whole} s nicht geantwortet.</translation>
+    </message>
+    <message>
+      <source>worker.is_another_program</source>
+      <translation>Ein anderes Programm antwortet an der Stelle des Workers.</translation>
+    </message>
+    <message>
+      <source>worker.leaving</source>
+      <translation>Wird beendet: Der Worker sichert seine Arbeit.</translation>
+    </message>
+    <message>
+      <source>worker.line_too_long</source>
+      <translation>Der Worker sandte eine Zeile über der Grenze von {most:count} Bytes.</translation>
+    </message>
+    <message>
+      <source>worker.lost</source>
+      <translation>{reason} Es wird versucht, ihn wieder zu erreichen.</translation>
+    </message>
+    <message>
+      <source>worker.neither_reply_nor_event</source>
+      <translation>Der Worker sandte eine Zeile, die weder Antwort noch Ereignis ist.</translation>
+    </message>
+    <message>
+      <source>worker.no_hello</source>
+      <translation>Der Worker hat sich in {seconds:whole} s nicht gemeldet.</translation>
+    </message>
+    <message>
+      <source>worker.not_connected</source>
+      <translation>Der Worker ist nicht verbunden. Versuch es erneut, wenn er es ist.</translation>
+    </message>
+    <message>
+      <source>worker.not_running</source>
+      <translation>Für diesen Datenordner läuft kein Worker.</translation>
+    </message>
+    <message>
+      <source>worker.not_started</source>
+      <translation>Der Worker ließ sich nicht starten: {reason} ({file}).</translation>
+    </message>
+    <message>
+      <source>worker.other_version</source>
+      <translation>Der Worker hat die Version {worker}, die App {app}: Beende Hearth und starte es neu.</translation>
+    </message>
+    <message>
+      <source>worker.restarting</source>
+      <translation>Der Worker sichert seine Arbeit und startet neu.</translation>
+    </message>
+    <message>
+      <source>worker.sent_unknown</source>
+      <translation>Der Worker sandte etwas Unbekanntes ({reason}).</translation>
+    </message>
+    <message>
+      <source>worker.starting</source>
+      <translation>Der Worker startet.</translation>
+    </message>
+    <message>
+      <source>worker.starts_slowly</source>
+      <translation>Der Worker braucht lange zum Starten.</translation>
+    </message>
+    <message>
+      <source>worker.stopped</source>
+      <translation>Worker gestoppt: {reason:phrase}. Neustart in {seconds:count} s.</translation>
     </message>
     <message>
       <source>x11.none</source>

@@ -217,6 +217,14 @@
   <context>
     <name>worker</name>
     <message>
+      <source>app.does_not_answer</source>
+      <translation>Hearth is open already for this data folder, but does not answer. Quit it, or wait a moment.</translation>
+    </message>
+    <message>
+      <source>app.leaving</source>
+      <translation>The app is leaving.</translation>
+    </message>
+    <message>
       <source>battery.gone</source>
       <translation>This PC was on battery a moment ago.</translation>
     </message>
@@ -457,6 +465,10 @@
       <translation>Never stops for them</translation>
     </message>
     <message>
+      <source>data_folder.gone</source>
+      <translation>The data folder {folder} is gone. Put it back and try again, or quit Hearth and start it anew.</translation>
+    </message>
+    <message>
       <source>desktop.none</source>
       <translation>There is no desktop session.</translation>
     </message>
@@ -515,6 +527,10 @@
     <message>
       <source>energy.wants</source>
       <translation>At most {most:count} kWh a month</translation>
+    </message>
+    <message>
+      <source>file.cannot_be_locked</source>
+      <translation>{file} cannot be locked: {reason}.</translation>
     </message>
     <message>
       <source>free.live</source>
@@ -929,6 +945,10 @@
       <translation>Windows does not know whether the session is locked.</translation>
     </message>
     <message>
+      <source>login.not_changed</source>
+      <translation>What starts at login could not be changed: {reason}. Change it in the system's own settings.</translation>
+    </message>
+    <message>
       <source>memory.gone</source>
       <translation>There was too little free memory a moment ago.</translation>
     </message>
@@ -1239,6 +1259,22 @@
       <translation>It works without other peers for now.</translation>
     </message>
     <message>
+      <source>screensaver.no_such_windows</source>
+      <translation>Windows of other programs are drawn into on X11 and Windows only. Leave the option away.</translation>
+    </message>
+    <message>
+      <source>screensaver.no_window</source>
+      <translation>There is no window {window} to draw into. It may have been closed meanwhile.</translation>
+    </message>
+    <message>
+      <source>screensaver.no_x11</source>
+      <translation>Windows of other programs are drawn into on X11 only: {reason}.</translation>
+    </message>
+    <message>
+      <source>screensaver.shown_already</source>
+      <translation>The screensaver is shown already.</translation>
+    </message>
+    <message>
       <source>signal.celsius</source>
       <translation>The CPU's temperature</translation>
     </message>
@@ -1461,6 +1497,114 @@
     <message>
       <source>wayland.unreachable</source>
       <translation>The Wayland compositor does not answer ({why}).</translation>
+    </message>
+    <message>
+      <source>worker.address_unreadable</source>
+      <translation>The worker's address cannot be read: {reason}.</translation>
+    </message>
+    <message>
+      <source>worker.answers_too_late</source>
+      <translation>The worker did not answer in {seconds:whole} s. Try again.</translation>
+    </message>
+    <message>
+      <source>worker.cannot_run</source>
+      <translation>The worker cannot run (exit code {status:digits}).</translation>
+    </message>
+    <message>
+      <source>worker.does_not_answer_here</source>
+      <translation>No worker answers for this data folder.</translation>
+    </message>
+    <message>
+      <source>worker.ended.another_runs</source>
+      <translation>another one runs for this data folder and did not answer</translation>
+    </message>
+    <message>
+      <source>worker.ended.by_itself</source>
+      <translation>it ended by itself</translation>
+    </message>
+    <message>
+      <source>worker.ended.killed</source>
+      <translation>it was killed (signal {signal:digits})</translation>
+    </message>
+    <message>
+      <source>worker.ended.unexpectedly</source>
+      <translation>it stopped unexpectedly</translation>
+    </message>
+    <message>
+      <source>worker.ended.with_code</source>
+      <translation>it ended with exit code {status:digits}</translation>
+    </message>
+    <message>
+      <source>worker.ended.with_fault</source>
+      <translation>it ended with exit code {status:digits} ({fault:phrase})</translation>
+    </message>
+    <message>
+      <source>worker.ended_connection</source>
+      <translation>The worker ended the connection.</translation>
+    </message>
+    <message>
+      <source>worker.hangs</source>
+      <translation>The worker has not answered for {seconds:whole} s.</translation>
+    </message>
+    <message>
+      <source>worker.is_another_program</source>
+      <translation>Another program answers at the place of the worker.</translation>
+    </message>
+    <message>
+      <source>worker.leaving</source>
+      <translation>Quitting: the worker saves its work.</translation>
+    </message>
+    <message>
+      <source>worker.line_too_long</source>
+      <translation>The worker sent a line over the limit of {most:count} bytes.</translation>
+    </message>
+    <message>
+      <source>worker.lost</source>
+      <translation>{reason} Trying to reach it again.</translation>
+    </message>
+    <message>
+      <source>worker.neither_reply_nor_event</source>
+      <translation>The worker sent a line that is neither a reply nor an event.</translation>
+    </message>
+    <message>
+      <source>worker.no_hello</source>
+      <translation>The worker did not say hello in {seconds:whole} s.</translation>
+    </message>
+    <message>
+      <source>worker.not_connected</source>
+      <translation>The worker is not connected. Try again when it is.</translation>
+    </message>
+    <message>
+      <source>worker.not_running</source>
+      <translation>No worker runs for this data folder.</translation>
+    </message>
+    <message>
+      <source>worker.not_started</source>
+      <translation>The worker could not be started: {reason} ({file}).</translation>
+    </message>
+    <message>
+      <source>worker.other_version</source>
+      <translation>The worker is version {worker}, the app {app}: quit and start Hearth again.</translation>
+    </message>
+    <message>
+      <source>worker.restarting</source>
+      <translation>The worker saves its work and restarts.</translation>
+    </message>
+    <message>
+      <source>worker.sent_unknown</source>
+      <translation>The worker sent something unknown ({reason}).</translation>
+    </message>
+    <message>
+      <source>worker.starting</source>
+      <translation>The worker is starting.</translation>
+    </message>
+    <message>
+      <source>worker.starts_slowly</source>
+      <translation>The worker takes long to start.</translation>
+    </message>
+    <message>
+      <source>worker.stopped</source>
+      <translation>Worker stopped: {reason:phrase}. Restarting in {seconds:count} s.</translation>
     </message>
     <message>
       <source>x11.none</source>

@@ -178,7 +178,7 @@ def test_a_lost_worker_is_told_everywhere_and_its_return_too(qtbot: QtBot, start
 
 def test_a_worker_that_cannot_run_needs_attention(start: Start) -> None:
     desktop = start(wait=False)
-    desktop._show_report(Report(Phase.FAILED, "The data folder cannot be used."))
+    desktop._show_report(Report(Phase.FAILED, plain("The data folder cannot be used.")))
     assert desktop.tray.icon.toolTip() == "Hearth: Needs attention\nThe data folder cannot be used."
 
 

@@ -23,6 +23,7 @@ from app.worker.supervisor import supervise
 from core import consent
 from core.contracts import control as wire
 from core.contracts import manifest as manifests
+from core.contracts.notices import plain
 from core.identity import Identity
 from tests.desktop.conftest import ToyWorker, make_status
 
@@ -216,7 +217,7 @@ def test_the_end_of_the_speed_test_ends_no_pause(qtbot: QtBot, first: FirstRun, 
 
 def test_a_worker_that_cannot_run_is_told_with_a_way_on(qtbot: QtBot, first: FirstRun) -> None:
     first.stack.setCurrentIndex(3)
-    first.speed.show_report(Report(Phase.FAILED, "The control port is taken."))
+    first.speed.show_report(Report(Phase.FAILED, plain("The control port is taken.")))
     assert first.speed.notice.accessibleName() == "The control port is taken."
     with qtbot.waitSignal(first.speed.retry_asked):
         click(first.speed.retry)

@@ -19,6 +19,7 @@ from app.worker.client import WorkerClient
 from app.worker.supervision import Do, Phase, Report, Supervision, exit_reason
 from app.worker.supervisor import Supervisor, worker_command
 from core.contracts import control as wire
+from core.contracts.notices import notice, plain
 from tests.desktop.conftest import ToyWorker
 from tests.workers import never_busy, start_paused, worker
 
@@ -44,16 +45,16 @@ def running(now: float = 0.0) -> Supervision:
 def test_finds_the_worker_that_runs() -> None:
     plan = looking()
     assert plan.connected(0.1) is Do.NOTHING
-    assert plan.report(0.1) == Report(Phase.RUNNING, "")
+    assert plan.report(0.1) == Report(Phase.RUNNING, None)
 
 
 def test_starts_one_if_none_runs() -> None:
     plan = looking()
-    assert plan.unreachable(0.1, "No worker runs.", refused=False, ours=False) is Do.START
+    assert plan.unreachable(0.1, plain("No worker runs."), refused=False, ours=False) is Do.START
     assert phase(plan) is Phase.STARTING
     assert plan.tick(0.15) is Do.NOTHING
     assert plan.tick(0.3) is Do.DIAL
-    assert plan.unreachable(0.3, "Not yet.", refused=False, ours=True) is Do.NOTHING
+    assert plan.unreachable(0.3, plain("Not yet."), refused=False, ours=True) is Do.NOTHING
     assert plan.tick(0.5) is Do.DIAL
     plan.connected(0.6)
     assert phase(plan) is Phase.RUNNING
@@ -62,35 +63,35 @@ def test_starts_one_if_none_runs() -> None:
 def test_a_restart_waits_for_the_old_workers_end_and_no_longer() -> None:
     plan = running()
     assert plan.restart(10.0) and phase(plan) is Phase.RESTARTING
-    assert plan.unreachable(11.0, "It ended.", refused=False, ours=True) is Do.NOTHING  # it still saves
+    assert plan.unreachable(11.0, plain("It ended."), refused=False, ours=True) is Do.NOTHING  # it still saves
     assert plan.tick(11.2) is Do.DIAL
-    assert plan.exited(11.3, 0, "") is Do.NOTHING
-    assert plan.unreachable(11.3, "Nobody.", refused=False, ours=False) is Do.START
+    assert plan.exited(11.3, 0, None) is Do.NOTHING
+    assert plan.unreachable(11.3, plain("Nobody."), refused=False, ours=False) is Do.START
     plan.connected(12.0)
     assert plan.restart(13.0)
-    assert plan.exited(13.1, 1, "The disk is gone.") is Do.NOTHING
-    assert "The disk is gone" in plan.report(13.1).sentence
+    assert plan.exited(13.1, 1, plain("The disk is gone.")) is Do.NOTHING
+    assert "The disk is gone" in str(plan.report(13.1).notice)
     assert not looking().restart(0.0)
 
 
 def test_a_killed_worker_is_started_again_after_a_countdown() -> None:
     plan = running()
-    plan.exited(5.0, -9, "")
-    assert plan.report(5.0).sentence == "Worker stopped: it was killed (signal 9). Restarting in 1 s."
+    plan.exited(5.0, -9, None)
+    assert str(plan.report(5.0).notice) == "Worker stopped: it was killed (signal 9). Restarting in 1 s."
     assert plan.tick(5.9) is Do.NOTHING
     assert plan.tick(6.0) is Do.DIAL
-    assert plan.unreachable(6.0, "No worker runs.", refused=False, ours=False) is Do.START
+    assert plan.unreachable(6.0, plain("No worker runs."), refused=False, ours=False) is Do.START
 
 
 def test_the_back_off_doubles_up_to_a_minute() -> None:
     plan, now, waits = running(), 0.0, []
     for _ in range(9):
-        plan.exited(now, 1, "")
+        plan.exited(now, 1, None)
         assert plan.due is not None
         waits.append(plan.due - now)
         now = plan.due
         assert plan.tick(now) is Do.DIAL
-        assert plan.unreachable(now, "No worker runs.", refused=False, ours=False) is Do.START
+        assert plan.unreachable(now, plain("No worker runs."), refused=False, ours=False) is Do.START
         plan.connected(now + 1)
     assert waits == [1, 2, 4, 8, 16, 32, 60, 60, 60]
 
@@ -98,19 +99,19 @@ def test_the_back_off_doubles_up_to_a_minute() -> None:
 def test_a_minute_of_health_resets_the_back_off() -> None:
     plan = running()
     for now in (1.0, 10.0, 20.0):
-        plan.exited(now, 1, "")
+        plan.exited(now, 1, None)
         plan.tick(now + 10)
         plan.connected(now + 10)
-    assert plan.unreachable(90.0, "Gone.", refused=False, ours=True) is Do.NOTHING
-    plan.exited(90.1, -9, "")
+    assert plan.unreachable(90.0, plain("Gone."), refused=False, ours=True) is Do.NOTHING
+    plan.exited(90.1, -9, None)
     assert plan.due == pytest.approx(91.1)
 
 
 def test_the_countdown_counts() -> None:
     plan = running()
     for now in (0.0, 1.0, 3.0):
-        plan.exited(now, -9, "")
-    texts = [plan.report(3.0 + passed).sentence[-5:] for passed in (0.0, 0.5, 1.5, 3.5)]
+        plan.exited(now, -9, None)
+    texts = [str(plan.report(3.0 + passed).notice)[-5:] for passed in (0.0, 0.5, 1.5, 3.5)]
     assert texts == ["4 s.", "4 s.", "3 s.", "1 s."] or [text.strip() for text in texts] == [
         "4 s.",
         "4 s.",
@@ -121,10 +122,10 @@ def test_the_countdown_counts() -> None:
 
 def test_a_lost_connection_to_a_living_worker_is_tried_again() -> None:
     plan = running()
-    plan.unreachable(1.0, "The worker ended the connection.", refused=False, ours=True)
-    assert plan.report(1.0).sentence == "The worker ended the connection. Trying to reach it again."
+    plan.unreachable(1.0, plain("The worker ended the connection."), refused=False, ours=True)
+    assert str(plan.report(1.0).notice) == "The worker ended the connection. Trying to reach it again."
     assert plan.tick(1.1) is Do.DIAL
-    plan.unreachable(1.1, "Not yet.", refused=False, ours=True)
+    plan.unreachable(1.1, plain("Not yet."), refused=False, ours=True)
     assert plan.tick(1.25) is Do.DIAL
     plan.connected(1.3)
     assert phase(plan) is Phase.RUNNING
@@ -132,18 +133,18 @@ def test_a_lost_connection_to_a_living_worker_is_tried_again() -> None:
 
 def test_a_foreign_workers_end_is_unexpected() -> None:
     plan = running()
-    plan.unreachable(1.0, "The worker ended the connection.", refused=False, ours=False)
+    plan.unreachable(1.0, plain("The worker ended the connection."), refused=False, ours=False)
     plan.tick(1.2)
-    plan.unreachable(1.2, "No worker answers.", refused=False, ours=False)
-    assert plan.report(1.2).sentence == "Worker stopped: it stopped unexpectedly. Restarting in 1 s."
+    plan.unreachable(1.2, plain("No worker answers."), refused=False, ours=False)
+    assert str(plan.report(1.2).notice) == "Worker stopped: it stopped unexpectedly. Restarting in 1 s."
 
 
 @pytest.mark.parametrize("code", [2, 5, 6])
 def test_what_a_restart_cannot_mend_waits_for_somebody(code: int) -> None:
     plan = looking()
-    plan.unreachable(0.0, "No worker runs.", refused=False, ours=False)
-    plan.exited(1.0, code, "The control port 80 cannot be used.")
-    assert plan.report(1.0) == Report(Phase.FAILED, "The control port 80 cannot be used.")
+    plan.unreachable(0.0, plain("No worker runs."), refused=False, ours=False)
+    plan.exited(1.0, code, plain("The control port 80 cannot be used."))
+    assert plan.report(1.0) == Report(Phase.FAILED, plain("The control port 80 cannot be used."))
     assert plan.due is None
     assert plan.tick(1000.0) is Do.NOTHING
     assert plan.retry(1001.0) is Do.DIAL
@@ -151,15 +152,15 @@ def test_what_a_restart_cannot_mend_waits_for_somebody(code: int) -> None:
 
 def test_a_worker_of_another_version_is_not_fought() -> None:
     plan = looking()
-    assert plan.unreachable(0.0, "Quit and start Hearth again.", refused=True, ours=False) is Do.NOTHING
-    assert plan.report(0.0) == Report(Phase.FAILED, "Quit and start Hearth again.")
+    assert plan.unreachable(0.0, plain("Quit and start Hearth again."), refused=True, ours=False) is Do.NOTHING
+    assert plan.report(0.0) == Report(Phase.FAILED, plain("Quit and start Hearth again."))
 
 
 def test_nothing_is_started_once_the_end_is_wanted() -> None:
     plan = running()
     plan.leave(1.0)
-    plan.exited(1.5, 0, "")
-    assert plan.unreachable(1.5, "Gone.", refused=False, ours=False) is Do.NOTHING
+    plan.exited(1.5, 0, None)
+    assert plan.unreachable(1.5, plain("Gone."), refused=False, ours=False) is Do.NOTHING
     assert plan.tick(1000.0) is Do.NOTHING
     assert plan.retry(1000.0) is Do.NOTHING
     assert phase(plan) is Phase.LEAVING
@@ -167,19 +168,19 @@ def test_nothing_is_started_once_the_end_is_wanted() -> None:
 
 def test_a_slow_start_is_told_and_asked_less_often() -> None:
     plan = looking()
-    plan.unreachable(0.0, "No worker runs.", refused=False, ours=False)
-    assert plan.report(1.0).sentence == "The worker is starting."
-    plan.unreachable(20.0, "Not yet.", refused=False, ours=True)
+    plan.unreachable(0.0, plain("No worker runs."), refused=False, ours=False)
+    assert plan.report(1.0).notice == notice("worker.starting")
+    plan.unreachable(20.0, plain("Not yet."), refused=False, ours=True)
     assert plan.due == 21.0
-    assert plan.report(20.0).sentence == "The worker takes long to start."
+    assert plan.report(20.0).notice == notice("worker.starts_slowly")
 
 
 def test_reasons_in_words() -> None:
-    assert exit_reason(-9, "") == "it was killed (signal 9)"
-    assert exit_reason(1, "MemoryError.") == "it ended with exit code 1 (MemoryError)"
-    assert exit_reason(3, "") == "it ended with exit code 3"
-    assert exit_reason(0, "") == "it ended by itself"
-    assert exit_reason(4, "A Hearth worker already serves it.").startswith("another one runs for this data folder")
+    assert exit_reason(-9, None) == notice("worker.ended.killed", signal=9)
+    assert str(exit_reason(1, plain("MemoryError."))) == "it ended with exit code 1 (MemoryError)"
+    assert exit_reason(3, None) == notice("worker.ended.with_code", status=3)
+    assert exit_reason(0, None) == notice("worker.ended.by_itself")
+    assert exit_reason(4, plain("A Hearth worker already serves it.")) == notice("worker.ended.another_runs")
 
 
 def test_a_packaged_app_is_its_own_worker(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,7 +201,7 @@ class Watched:
         self.supervisor = Supervisor(folder, self.client)
         self.sentences: list[str] = []
         self.ended: list[bool] = []
-        self.supervisor.changed.connect(lambda report: self.sentences.append(report.sentence))
+        self.supervisor.changed.connect(lambda report: self.sentences.append(str(report.notice or "")))
         self.supervisor.ended.connect(lambda: self.ended.append(True))
 
     def start(self, qtbot: QtBot) -> int:
@@ -255,9 +256,9 @@ def test_a_folder_that_was_removed_is_told_and_is_nobodys_wish_to_quit(
     watched.start(qtbot)
     shutil.rmtree(folder)
     qtbot.waitUntil(lambda: watched.supervisor.report.phase in (Phase.FAILED, Phase.ENDED))
-    assert f"The data folder {folder} is gone. Put it back" in watched.supervisor.report.sentence
+    assert f"The data folder {folder} is gone. Put it back" in str(watched.supervisor.report.notice)
     watched.supervisor.retry()
-    assert f"The data folder {folder} is gone. Put it back" in watched.supervisor.report.sentence
+    assert f"The data folder {folder} is gone. Put it back" in str(watched.supervisor.report.notice)
     assert not watched.ended
 
 
@@ -328,7 +329,7 @@ def test_a_fault_that_a_restart_cannot_mend_is_shown(
     (folder / "settings.json").write_text(f'{{"version": 1, "control_port": {port}, "lan": false}}')
     watched.supervisor.start()
     qtbot.waitUntil(lambda: watched.supervisor.report.phase is Phase.FAILED, timeout=20_000)
-    assert f"port {port} cannot be used" in watched.supervisor.report.sentence
+    assert f"port {port} cannot be used" in str(watched.supervisor.report.notice)
     toy.close()
     with qtbot.waitSignal(watched.client.connected, timeout=20_000):
         watched.supervisor.retry()
@@ -364,7 +365,7 @@ def test_leaving_ends_a_worker_of_another_version(qtbot: QtBot, watched: Watched
         toy.write_address()
         watched.supervisor.start()
         qtbot.waitUntil(lambda: watched.supervisor.report.phase is Phase.FAILED)
-        assert "version 9.0.0" in watched.supervisor.report.sentence
+        assert "version 9.0.0" in str(watched.supervisor.report.notice)
         watched.leave(qtbot)
         assert old.wait(20) == -signal.SIGTERM
 
@@ -386,5 +387,5 @@ def test_the_file_for_the_last_words_stays_small(qtbot: QtBot, watched: Watched,
     watched.supervisor._bound_stderr()
     assert path.stat().st_size == 0
     path.write_text("first\nlast words\n\n")
-    assert watched.supervisor._last_stderr_line() == "last words"
+    assert watched.supervisor._last_fault() == plain("last words")
     watched.leave(qtbot)

@@ -20,7 +20,7 @@ from app.worker import client as worker_client
 from app.worker.client import WorkerClient
 from core.contracts import control as wire
 from core.contracts.errors import HearthError, NotRunning, PictureError
-from core.contracts.notices import Notice, plain
+from core.contracts.notices import Notice, notice, plain
 from core.control.client import ControlClient
 from tests.desktop.conftest import ToyWorker, make_prediction, make_status
 
@@ -48,8 +48,7 @@ def connect(qtbot: QtBot, client: WorkerClient) -> wire.Snapshot:
 def wait_for_end(qtbot: QtBot, client: WorkerClient, toy: ToyWorker, line: bytes) -> str:
     with qtbot.waitSignal(client.disconnected) as disconnected:
         toy.send(line)
-    sentence: str = disconnected.args[0]
-    return sentence
+    return str(disconnected.args[0])
 
 
 def test_greets_and_gets_the_first_picture(qtbot: QtBot, client: WorkerClient, toy: ToyWorker) -> None:
@@ -117,7 +116,7 @@ def test_a_request_without_an_answer_fails_at_its_deadline(qtbot: QtBot, client:
     errors: list[HearthError] = []
     client.request("status", result=wire.Status, done=unexpected, failed=errors.append, deadline_s=0.05)
     qtbot.waitUntil(lambda: bool(errors))
-    assert "did not answer in 0.05 s" in str(errors[0])
+    assert errors[0].notice == notice("worker.answers_too_late", seconds=0.05)
     assert client.is_connected
     toy.send(wire.Reply(1, make_status()))  # too late: ignored
     with qtbot.waitSignal(client.status):
@@ -214,7 +213,7 @@ def test_a_worker_of_another_version_is_refused(qtbot: QtBot, client: WorkerClie
     toy.welcome = wire.Welcome(wire.PROTOCOL + 1, "9.0.0", os.getpid())
     with qtbot.waitSignal(client.disconnected) as disconnected:
         client.dial()
-    assert disconnected.args == ["The worker is version 9.0.0, the app 0.1.0: quit and start Hearth again."]
+    assert disconnected.args == [notice("worker.other_version", worker="9.0.0", app="0.1.0")]
     assert client.refused
 
 
@@ -224,7 +223,7 @@ def test_a_stranger_on_the_port_of_a_killed_worker_is_no_worker(
     toy.token = "f" * 64
     with qtbot.waitSignal(client.disconnected) as disconnected:
         client.dial()
-    assert disconnected.args == ["Another program answers at the place of the worker."]
+    assert disconnected.args == [notice("worker.is_another_program")]
     assert not client.refused and toy.methods() == []
     with ThreadPoolExecutor() as threads:
         command_line = threads.submit(ControlClient, toy.folder)
@@ -248,16 +247,16 @@ def test_a_wrong_token_is_told_by_the_worker(qtbot: QtBot, client: WorkerClient,
     toy.write_address(token="f" * 64)
     with qtbot.waitSignal(client.disconnected) as disconnected:
         client.dial()
-    assert disconnected.args == ["The token is wrong."]
+    assert disconnected.args == [plain("The token is wrong.")]
     assert not client.refused  # perhaps another folder's worker on a port that was ours
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b'{"protocol": 1, "port": 1, "token": "short", "pid": 1}', b"\xff"])
-def test_an_unreadable_address_is_a_sentence(qtbot: QtBot, client: WorkerClient, folder: Path, content: bytes) -> None:
+def test_an_unreadable_address_is_told(qtbot: QtBot, client: WorkerClient, folder: Path, content: bytes) -> None:
     (folder / wire.ADDRESS_FILE).write_bytes(content)
     with qtbot.waitSignal(client.disconnected) as disconnected:
         client.dial()
-    assert "address cannot be read" in disconnected.args[0]
+    assert disconnected.args[0].code == "worker.address_unreadable"
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes in folders there")
@@ -267,16 +266,16 @@ def test_a_pipe_in_the_place_of_the_address_holds_up_no_window(
     os.mkfifo(folder / wire.ADDRESS_FILE)
     with qtbot.waitSignal(client.disconnected) as disconnected:
         client.dial()
-    assert disconnected.args == ["No worker runs for this data folder."]
+    assert disconnected.args == [notice("worker.not_running")]
     with pytest.raises(NotRunning):
         ControlClient(folder)
 
 
-def test_a_stale_address_is_a_sentence(qtbot: QtBot, client: WorkerClient, toy: ToyWorker) -> None:
+def test_a_stale_address_is_told(qtbot: QtBot, client: WorkerClient, toy: ToyWorker) -> None:
     toy.close()
     with qtbot.waitSignal(client.disconnected) as disconnected:
         client.dial()
-    assert "No worker answers" in disconnected.args[0]
+    assert disconnected.args[0].code == "worker.does_not_answer_here"
 
 
 def test_what_the_window_does_before_its_first_turn_is_not_the_workers_delay(
@@ -295,7 +294,7 @@ def test_a_stranger_on_the_port_that_says_nothing_is_left(
     client._hello_timer.setInterval(50)
     with qtbot.waitSignal(client.disconnected) as disconnected:
         client.dial()
-    assert "did not say hello" in disconnected.args[0]
+    assert disconnected.args[0].code == "worker.no_hello"
 
 
 def test_a_hung_worker_is_noticed(

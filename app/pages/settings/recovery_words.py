@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from PySide6.QtCore import QProcess, Qt
+from PySide6.QtCore import QProcess, QProcessEnvironment, Qt
 from PySide6.QtGui import QGuiApplication, QHideEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
@@ -12,6 +12,7 @@ from app.theme import theme
 from app.widgets.basics import Label, Notice, Panel
 from app.widgets.buttons import Button
 from app.worker.supervisor import hearth
+from core.contracts.notices import FAULTS_AS_NOTICES, fault_of
 
 WHAT = mark(
     "Peers know this PC by a key. If its disk is lost, these 24 words bring the key back, with all that it stands for "
@@ -73,6 +74,10 @@ class RecoveryWords(QWidget):
         self.button.setEnabled(False)
         process = self._process = QProcess(self)
         program, *arguments = hearth(self._folder, "identity", "export")
+        environment = QProcessEnvironment.systemEnvironment()
+        for name, value in FAULTS_AS_NOTICES.items():
+            environment.insert(name, value)
+        process.setProcessEnvironment(environment)
         process.finished.connect(self._done)
         process.errorOccurred.connect(lambda: self._done(-1))
         process.start(program, arguments)
@@ -88,8 +93,7 @@ class RecoveryWords(QWidget):
         if code == 0 and len(words) == len(self._cells):
             self._show(words if self.isVisible() else [])  # the page may have been left meanwhile
         else:
-            reason = said[-1].removeprefix("hearth: ") if said else tr("The key could not be read. Try again.")
-            self._notice.set_text(told(reason))
+            self._notice.set_text(told(fault_of(said[-1])) if said else tr("The key could not be read. Try again."))
 
     def _show(self, words: list[str]) -> None:
         self.words = words
