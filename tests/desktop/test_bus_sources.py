@@ -24,6 +24,8 @@ from core.policy.signals.watch import Watch
 from tests.desktop.private_bus import Service, bus
 
 CALL_S = bus_module.CALL_S
+PATIENCE_S = 15.0
+"""How long what must happen may take on a busy machine."""
 SESSION = logind.MANAGER.at("/org/freedesktop/login1/session/c1", "org.freedesktop.login1.Session")
 Start = Callable[[bus_module.Object], Service]
 
@@ -97,7 +99,7 @@ def test_mutter_tells_idle_time_and_the_first_touch(start: Start, opened: Opened
     service.emit(mutter.MONITOR, "WatchFired", "u", 8)  # somebody else's watch
     service.answer(mutter.MONITOR, "GetIdletime", "t", 3)
     service.emit(mutter.MONITOR, "WatchFired", "u", 7)
-    assert told.wait(1)
+    assert told.wait(PATIENCE_S)
     assert source.read() == 0.003
 
 
@@ -105,7 +107,7 @@ def test_while_somebody_works_mutter_is_not_asked_to_tell_of_touches(start: Star
     service = mutter_service(start, 40)
     source, told = opened(mutter.Mutter)
     service.emit(mutter.MONITOR, "WatchFired", "u", 7)
-    assert told.wait(1)
+    assert told.wait(PATIENCE_S)
     for _ in range(3):
         source.read()
     assert service.calls(mutter.MONITOR, "AddUserActiveWatch") == 1
@@ -121,7 +123,7 @@ def test_logind_tells_since_when_the_session_is_idle(start: Start, opened: Opene
     assert source.read() == pytest.approx(90, abs=1)
     service.property(SESSION, "IdleHint", "b", False)
     service.changed(SESSION)
-    assert told.wait(1)
+    assert told.wait(PATIENCE_S)
     assert source.read() == 0
 
 
@@ -142,7 +144,7 @@ def test_locked_by_logind_and_by_the_screensaver(start: Start, opened: Opened) -
     assert source.read() is False
     service.property(SESSION, "LockedHint", "b", True)
     service.changed(SESSION)
-    assert told.wait(1)
+    assert told.wait(PATIENCE_S)
     assert source.read() is True
     saver = start(screensaver.GNOME)
     saver.answer(screensaver.GNOME, "GetActive", "b", False)
@@ -150,7 +152,7 @@ def test_locked_by_logind_and_by_the_screensaver(start: Start, opened: Opened) -
     assert source.read() is False
     saver.answer(screensaver.GNOME, "GetActive", "b", True)
     saver.emit(screensaver.GNOME, "ActiveChanged", "b", True)
-    assert told.wait(1)
+    assert told.wait(PATIENCE_S)
     assert source.read() is True
 
 
@@ -167,7 +169,7 @@ def test_upower_tells_the_power_source(start: Start, opened: Opened) -> None:
     assert source.read() == Power(mains=False, charge=0.63)
     service.property(power.UPOWER, "OnBattery", "b", False)
     service.changed(power.UPOWER)
-    assert told.wait(1)
+    assert told.wait(PATIENCE_S)
     assert source.read() == Power(mains=True, charge=0.63)
 
 
@@ -195,7 +197,7 @@ def test_networkmanager_tells_what_bytes_cost(start: Start, opened: Opened, said
         source.read()
     service.property(network.MANAGER, "Metered", "u", said)
     service.changed(network.MANAGER)
-    assert told.wait(1)
+    assert told.wait(PATIENCE_S)
     assert source.read() is metered
 
 
@@ -217,7 +219,7 @@ def test_a_game_is_known_on_a_desktop_that_hides_its_windows(start: Start, opene
     service.answer(front.GAME_MODE, "ListGames", "a(io)", [{"struct": [os.getpid(), "/game/1"]}])
     service.property(front.GAME_MODE, "ClientCount", "i", 1)
     service.changed(front.GAME_MODE)
-    assert told.wait(1)
+    assert told.wait(PATIENCE_S)
     found = source.read()
     assert (found.kind, found.program) == ("game", front.program_of(os.getpid()))
     service.property(front.GAME_MODE, "ClientCount", "i", 0)
@@ -256,7 +258,7 @@ def fails_within(seconds: float, match: str) -> Iterator[None]:
 
 def test_a_service_that_is_not_there_is_unknown_at_once(start: Start, opened: Opened) -> None:
     for make in (mutter.Mutter, logind.LogindIdle, logind.LogindLock, power.UPower, network.NetworkManager):
-        with fails_within(0.5, "is not running"):
+        with fails_within(0.9 * CALL_S, "is not running"):
             opened(make)[0].read()
 
 
@@ -264,7 +266,7 @@ def test_a_service_that_hangs_costs_a_second_and_is_heard_again(start: Start, op
     service = mutter_service(start, 2000)
     source, _ = opened(mutter.Mutter)
     service.hang(mutter.MONITOR, "GetIdletime")
-    with fails_within(CALL_S + 0.5, "Mutter does not answer"):
+    with fails_within(CALL_S + 5.0, "Mutter does not answer"):
         source.read()
     service.answer(mutter.MONITOR, "GetIdletime", "t", 2500)
     assert source.read() == 2.5
@@ -276,7 +278,7 @@ def test_a_service_that_answers_another_type_is_not_believed(
 ) -> None:
     service = mutter_service(start, 2000)
     service.answer(mutter.MONITOR, "GetIdletime", signature, body)
-    with fails_within(0.5, "something else than it should"):
+    with fails_within(0.9 * CALL_S, "something else than it should"):
         opened(mutter.Mutter)[0].read()
 
 
@@ -284,9 +286,9 @@ def test_ten_megabytes_are_not_kept(start: Start, opened: Opened) -> None:
     service = mutter_service(start, 2000)
     source, _ = opened(mutter.Mutter)
     service.answer(mutter.MONITOR, "GetIdletime", "s", "x" * 10_000_000)
-    with fails_within(CALL_S + 0.5, "more than 1 MiB"):
+    with fails_within(CALL_S + 5.0, "more than 1 MiB"):
         source.read()
-    with fails_within(0.1, "more than 1 MiB"):
+    with fails_within(0.9 * CALL_S, "more than 1 MiB"):
         source.read()
 
 
@@ -295,7 +297,7 @@ def test_a_service_that_dies_while_asked_is_unknown_at_once(start: Start, opened
     source, _ = opened(mutter.Mutter)
     service.hang(mutter.MONITOR, "GetIdletime")
     threading.Timer(0.2, service.end).start()
-    with fails_within(0.9, "is not running"):
+    with fails_within(0.9 * CALL_S, "is not running"):
         source.read()
     mutter_service(start, 4000)
     assert source.read() == 4
@@ -308,7 +310,7 @@ def test_a_flood_of_events_costs_little(start: Start, opened: Opened) -> None:
     before = time.process_time(), time.monotonic()
     for _ in range(20):
         told.clear()
-        assert told.wait(1)
+        assert told.wait(PATIENCE_S)
     assert time.process_time() - before[0] < 0.4 * (time.monotonic() - before[1])
 
 
@@ -321,9 +323,9 @@ def test_a_bus_that_vanishes_and_comes_back(bus_path: Path, opened: Opened) -> N
         source, _ = opened(mutter.Mutter)
         assert source.read() == 0.001
     service.end()
-    with fails_within(0.5, "bus"):
+    with fails_within(0.9 * CALL_S, "bus"):
         source.read()
-    with fails_within(0.5, "There is no session bus|bus does not answer"):
+    with fails_within(0.9 * CALL_S, "There is no session bus|bus does not answer"):
         opened(mutter.Mutter)
     with bus(bus_path.parent):
         service = Service(address, mutter.MONITOR.service)
@@ -341,13 +343,13 @@ def test_a_bus_that_hangs(bus_path: Path, opened: Opened) -> None:
         source, _ = opened(mutter.Mutter)
         daemon.send_signal(signal.SIGSTOP)
         try:
-            with fails_within(CALL_S + 0.5, "does not answer"):
+            with fails_within(CALL_S + 5.0, "does not answer"):
                 source.read()
-            with fails_within(CALL_S + 0.5, "does not answer"):
+            with fails_within(CALL_S + 5.0, "does not answer"):
                 opened(mutter.Mutter)
             begun = time.monotonic()
             source.close()
-            assert time.monotonic() - begun < 0.1
+            assert time.monotonic() - begun < CALL_S / 2, "it waited for the bus"
         finally:
             daemon.send_signal(signal.SIGCONT)
         service.end()
@@ -372,7 +374,7 @@ def test_what_is_no_bus_is_not_believed(bus_path: Path, opened: Opened, says: by
 
         thread = threading.Thread(target=answer)
         thread.start()
-        with fails_within(2 * CALL_S + 0.5, "bus"):
+        with fails_within(2 * CALL_S + 5.0, "bus"):
             opened(mutter.Mutter)
         thread.join(5)
         assert not thread.is_alive()
@@ -384,7 +386,7 @@ def test_what_is_no_bus_is_not_believed(bus_path: Path, opened: Opened, says: by
 def test_without_a_bus_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", address)
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
-    with fails_within(0.5, "bus|D-Bus"):
+    with fails_within(0.9 * CALL_S, "bus|D-Bus"):
         mutter.Mutter(lambda: None)
 
 
@@ -410,23 +412,23 @@ def test_a_worker_that_watches_never_waits(bus_path: Path, monkeypatch: pytest.M
         told.clear()
         service.answer(mutter.MONITOR, "GetIdletime", "t", 2)
         service.emit(mutter.MONITOR, "WatchFired", "u", 7)
-        assert told.wait(0.5)
+        assert told.wait(PATIENCE_S)
         daemon.send_signal(signal.SIGSTOP)
         ends.callback(daemon.send_signal, signal.SIGCONT)
-        slowest, until = 0.0, time.monotonic() + 15
+        slowest, until = 0.0, time.monotonic() + PATIENCE_S
         while watch.read().idle_s.value is not None:
             assert time.monotonic() < until
             begun = time.monotonic()
             watch.read()
             slowest = max(slowest, time.monotonic() - begun)
-        assert slowest < 0.2
+        assert slowest < CALL_S / 2, "it waited for the bus"
         assert watch.read().idle_s.source != "Mutter"
         daemon.send_signal(signal.SIGCONT)
         wait_until(lambda: watch.read().idle_s.source == "Mutter")
 
 
 def wait_until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + PATIENCE_S
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -457,7 +459,7 @@ def test_logind_tells_whether_anybody_can_be_at_a_screen(
     assert source.read() is False
     listed("seat0")
     service.emit(logind.MANAGER, "SessionNew", "so", "3", SESSION.path)
-    assert told.wait(1) and source.read() is True
+    assert told.wait(PATIENCE_S) and source.read() is True
     service.property(SESSION, "Class", "s", "greeter")
     assert source.read() is False
     listed("")

@@ -95,9 +95,9 @@ def test_numbers_plurals_and_figures_follow_the_language() -> None:
 @pytest.mark.parametrize("text", ["a, " * 2000, "x and " * 1000, "a (b) " * 1000, "a: b, " * 1000])
 def test_what_no_worker_would_say_holds_up_nobody(text: str) -> None:
     speak("de")
-    start = time.monotonic()
+    start = time.thread_time()
     assert told(text) == text
-    assert time.monotonic() - start < 0.5  # it took minutes, and ended with a RecursionError
+    assert time.thread_time() - start < 0.5  # it took minutes, and ended with a RecursionError
     speak("en")
 
 

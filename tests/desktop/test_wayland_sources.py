@@ -17,6 +17,9 @@ from tests.desktop.compositor import IDLE, SEAT, WINDOWS, Compositor
 
 FULL, ACTIVE = 3, 2
 
+PATIENCE_S = 15.0
+"""How long what must happen may take on a busy machine."""
+
 
 @pytest.fixture
 def compositor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Compositor]:
@@ -36,7 +39,7 @@ def fails_within(seconds: float, match: str) -> Iterator[None]:
 
 
 def wait_until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + PATIENCE_S
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.005)
@@ -60,7 +63,7 @@ def test_two_events_make_an_idle_time(compositor: Compositor, version: int, requ
     wait_until(lambda: source.read() > 0)
     assert TIMEOUT_S <= source.read() <= TIMEOUT_S + time.monotonic() - begun
     compositor.resumed()
-    assert told.wait(1)
+    assert told.wait(PATIENCE_S)
     assert source.read() == 0
     source.close()
 
@@ -100,18 +103,18 @@ def test_a_desktop_that_hides_its_windows_is_unknown(compositor: Compositor) -> 
 def test_a_compositor_that_hangs_costs_a_second(compositor: Compositor) -> None:
     source = WaylandIdle(lambda: None)
     compositor.hangs = True
-    with fails_within(CALL_S + 0.5, "does not answer"):
+    with fails_within(CALL_S + 5.0, "does not answer"):
         source.read()
     source.close()
     compositor.hang_up()
-    with fails_within(CALL_S + 0.5, "does not answer"):
+    with fails_within(CALL_S + 5.0, "does not answer"):
         WaylandIdle(lambda: None)
 
 
 def test_a_compositor_that_vanishes_and_comes_back(compositor: Compositor) -> None:
     source = WaylandIdle(lambda: None)
     compositor.hang_up()
-    with fails_within(0.5, "gone|not answer"):
+    with fails_within(0.9 * CALL_S, "gone|not answer"):
         source.read()
     source.close()
     again = WaylandIdle(lambda: None)
@@ -125,7 +128,7 @@ def test_a_seat_that_is_unplugged_ends_the_connection(compositor: Compositor) ->
     compositor.event(2, 1, struct.pack("=I", 99))  # something that nobody uses
     assert source.read() == 0
     compositor.event(2, 1, struct.pack("=I", seat))
-    with fails_within(0.5, "gone|not answer"):
+    with fails_within(0.9 * CALL_S, "gone|not answer"):
         source.read()
     source.close()
 
@@ -144,7 +147,7 @@ def test_a_seat_that_is_unplugged_ends_the_connection(compositor: Compositor) ->
 def test_nonsense_ends_the_connection_with_a_sentence(compositor: Compositor, data: bytes) -> None:
     source = WaylandIdle(lambda: None)
     compositor.raw(data)
-    with fails_within(0.5, "Wayland compositor sent nonsense"):
+    with fails_within(0.9 * CALL_S, "Wayland compositor sent nonsense"):
         source.read()
     source.close()
 
@@ -156,7 +159,7 @@ def test_a_compositor_that_makes_too_many_windows_is_left(compositor: Compositor
     with contextlib.suppress(OSError):  # the client hangs up meanwhile
         for number in numbers:
             compositor.event(manager, 0, struct.pack("=I", number))
-    with fails_within(0.9, "too many objects"):
+    with fails_within(0.9 * CALL_S, "too many objects"):
         part.look()
     part.close()
 
@@ -191,5 +194,5 @@ def test_closing_ends_the_thread(compositor: Compositor) -> None:
 def test_without_a_compositor_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch, display: str, folder: str) -> None:
     monkeypatch.setenv("WAYLAND_DISPLAY", display)
     monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
-    with fails_within(0.5, "Wayland"):
+    with fails_within(0.9 * CALL_S, "Wayland"):
         WaylandIdle(lambda: None)

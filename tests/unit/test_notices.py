@@ -81,10 +81,10 @@ def test_errors_are_notices_in_english_for_logs_and_terminals() -> None:
 
 def test_english_needs_a_moment_only_once() -> None:
     english(notice("list.more", names="a", more=1))
-    start = time.perf_counter()
+    start = time.thread_time()
     for _ in range(1000):
         english(notice("list.more", names="a", more=1))
-    assert time.perf_counter() - start < 0.5
+    assert time.thread_time() - start < 0.5
 
 
 def test_every_code_of_the_sources_has_a_sentence_and_every_sentence_its_code() -> None:
