@@ -10,6 +10,7 @@ from typing import NewType
 import iroh
 
 from core.contracts.errors import DataFolderError, IdentityError
+from core.contracts.notices import notice
 from core.key_file import FILE, ensure, partial_file, write_new
 
 os.environ["RUST_LIB_BACKTRACE"] = "0"  # where backtraces are on, an IrohError, as of a forged signature, takes 50 ms
@@ -40,10 +41,7 @@ def parse_peer(text: str) -> PeerId:
         peer = bytes.fromhex(text)
         iroh.EndpointId.from_bytes(peer)
     except (ValueError, iroh.IrohError) as error:
-        raise IdentityError(
-            f"{text[:80]!r} does not name a peer: a name has 64 hexadecimal digits. "
-            "Copy it again from `hearth address` on the other PC."
-        ) from error
+        raise IdentityError(notice("identity.no_peer_name", text=repr(text[:80]))) from error
     return PeerId(peer)
 
 
@@ -66,7 +64,7 @@ class Identity:
 
     def __init__(self, seed: bytes) -> None:
         if len(seed) != 32:
-            raise IdentityError(f"A secret key has 32 bytes, not {len(seed)}.")
+            raise IdentityError(notice("identity.wrong_length", length=len(seed)))
         self.seed = seed
         self._key = iroh.SecretKey.from_bytes(seed)
         self.peer = PeerId(self._key.public().to_bytes())
@@ -100,16 +98,10 @@ class Identity:
             _tighten(path)
             return cls(bytes.fromhex(text.decode("ascii").strip()))
         except FileNotFoundError:
-            raise IdentityError(
-                f"There is no key in {folder} yet. The first start of Hearth's worker makes it, `hearth identity "
-                "export` does as well, and `hearth identity import` restores one from its recovery words."
-            ) from None
+            raise IdentityError(notice("identity.no_key", folder=str(folder))) from None
         except (OSError, ValueError, IdentityError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it does not hold 64 hexadecimal digits"
-            raise IdentityError(
-                f"The key file {path} cannot be used: {reason}. It was left as it is. Restore this PC's identity with "
-                "`hearth identity import` and its recovery words, or move the file away to start as a new peer."
-            ) from error
+            reason = str(error.strerror) if isinstance(error, OSError) else notice("identity.not_64_digits")
+            raise IdentityError(notice("identity.bad_key_file", path=str(path), reason=reason)) from error
 
     def sign(self, message: bytes) -> bytes:
         """The 64-byte Ed25519 signature of `message`."""
@@ -129,14 +121,14 @@ class Identity:
         """
         found = words.lower().split()
         if len(found) != WORD_COUNT:
-            raise IdentityError(f"There are {WORD_COUNT} recovery words, not {len(found)}. Type them all, in order.")
+            raise IdentityError(notice("identity.word_count", needed=WORD_COUNT, found=len(found)))
         number = 0
         for place, word in enumerate(found, 1):
             number = number << 12 | _word_value(word, place)
         data = number.to_bytes(32 + _CHECK_BYTES)
         seed, check = data[:32], data[32:]
         if _checksum(seed) != check:
-            raise IdentityError("The recovery words do not fit together: one is misspelt or out of place. Check them.")
+            raise IdentityError(notice("identity.words_do_not_fit"))
         return cls(seed)
 
     def replace_in(self, folder: Path) -> Path | None:
@@ -158,9 +150,9 @@ class Identity:
                 os.link(path, kept)
                 partial.replace(path)
             elif not write_new(path, self.seed):
-                raise DataFolderError(f"{path} was just made by another program. Try again.")
+                raise DataFolderError(notice("identity.just_made", path=str(path)))
         except OSError as error:
-            raise DataFolderError(f"{path} could not be replaced: {error.strerror}. The old key stays.") from error
+            raise DataFolderError(notice("identity.not_replaced", path=str(path), why=str(error.strerror))) from error
         return kept
 
 
@@ -181,7 +173,7 @@ def _word_value(word: str, place: int) -> int:
         or word[2] not in _CONSONANTS
         or word[3] not in _VOWELS
     ):
-        raise IdentityError(f"Word {place}, {word[:20]!r}, is not a recovery word. Check how it is spelt.")
+        raise IdentityError(notice("identity.no_word", place=place, word=repr(word[:20])))
     first = _CONSONANTS.index(word[0]) << 2 | _VOWELS.index(word[1])
     return first << 6 | _CONSONANTS.index(word[2]) << 2 | _VOWELS.index(word[3])
 

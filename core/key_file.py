@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 from core.contracts.errors import DataFolderError
+from core.contracts.notices import notice
 
 FILE = "identity.key"
 
@@ -43,10 +44,7 @@ def write_new(path: Path, seed: bytes) -> bool:
     except FileExistsError:
         return False
     except OSError as error:
-        raise DataFolderError(
-            f"The key file {path} cannot be written: {error.strerror}. "
-            "Make the folder writable, or choose another with --data-dir."
-        ) from error
+        raise DataFolderError(notice("identity.key_not_written", path=str(path), why=str(error.strerror))) from error
     finally:
         if partial is not None:
             with contextlib.suppress(OSError):

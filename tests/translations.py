@@ -19,10 +19,8 @@ from core.contracts.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 TOLD = (
-    "core/compute/generation.py", "core/pipe/worker_end.py", "core/compute/prediction.py", "core/compute/process.py",
-    "core/compute/session.py", "core/control/doctor.py", "core/identity.py",
-    "core/key_file.py", "core/contracts/manifest.py", "core/net/nat.py",     "core/contracts/schedule.py",
-"core/contracts/settings.py", "core/store/settings_file.py",
+    "core/pipe/worker_end.py", "core/compute/process.py", "core/compute/session.py",
+    "core/contracts/settings.py", "core/store/settings_file.py",
     "core/worker/compute/accelerator.py", "core/policy/limits/system_limits.py", "core/policy/limits/cgroups.py",
     "core/store/quota.py", "core/policy/limits/memory.py", "core/worker/policy.py",
     "core/worker/compute/questions.py", "core/worker/compute/supervisor.py", "core/policy/limits/windows_job.py",
@@ -30,9 +28,9 @@ TOLD = (
 )  # fmt: skip
 """Modules that say something in English that the app shows."""
 WORDS = (
-    "a backbone peer", "all", "away", "clock", "computing", "disk", "fine", "here", "memory", "network", "nothing",
-    "once", "outside address", "port", "reachability", "reachable", "punchable", "relayed", "unknown", "cone",
-    "symmetric", "none", "{0} (off)", "{0} (failed)", "A full screen ({0})", "A presentation ({0})",
+    "a backbone peer", "all", "away", "computing", "here", "memory", "network", "nothing",
+    "once",
+    "{0} (off)", "{0} (failed)",
     "A game ({0})",
 )  # fmt: skip
 """Parts of sentences that no rule finds."""

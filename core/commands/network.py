@@ -48,7 +48,7 @@ def doctor(options: argparse.Namespace) -> int:
         findings = client.call("doctor", {}, list[Finding])
     for finding in findings:
         mark = {True: "ok", False: "LOOK", None: "?"}[finding.good]
-        print(f"{mark:4}  {finding.name:16} {finding.what}")
+        print(f"{mark:4}  {finding.title!s:16} {finding.what}")
         if not finding.good:
             print(f"      {'':16} {finding.remedy}")
     return int(any(finding.good is False for finding in findings))

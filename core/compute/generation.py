@@ -4,6 +4,7 @@ import asyncio
 import logging
 
 from core.contracts.errors import ComputeError, HearthError
+from core.contracts.notices import notice
 from core.contracts.pipe import Generate, Generated, GenerationEnded, Refused
 from core.pipe.compute_end import Pipe
 from core.runtime.device import fault_of
@@ -26,7 +27,7 @@ class Generation:
 
     def start(self, message: Generate, group: asyncio.TaskGroup) -> None:
         if len(self._tasks) >= AT_ONCE:
-            self._refuse(message, ComputeError(f"{AT_ONCE} texts are being written already. Try again in a moment."))
+            self._refuse(message, ComputeError(notice("question.too_many_texts", most=AT_ONCE)))
             return
         task = self._tasks[message.id] = group.create_task(self._write(message), name="generate")
         task.add_done_callback(lambda _: self._tasks.pop(message.id))

@@ -6,6 +6,7 @@ import time
 import torch
 
 from core.contracts.errors import HearthError, PictureError, ProtocolError
+from core.contracts.notices import notice
 from core.contracts.pipe import Predict, Predicted, Refused, Shape, Tensor
 from core.pipe.compute_end import Pipe
 from core.runtime.device import fault_of
@@ -39,7 +40,7 @@ def _picture(tensors: list[Tensor]) -> torch.Tensor:
     if len(tensors) != 1 or tensors[0].shape.dtype != "uint8" or len(tensors[0].shape.dims) != 2:
         raise ProtocolError("A prediction needs one picture: uint8 [height, width].")
     if not tensors[0].data:
-        raise PictureError("The picture is empty. Draw one digit, dark on a light ground.")
+        raise PictureError(notice("question.empty_picture"))
     return torch.frombuffer(bytearray(tensors[0].data), dtype=torch.uint8).view(tensors[0].shape.dims)
 
 

@@ -466,7 +466,7 @@ class NetworkStatus(msgspec.Struct, frozen=True):
     """As `--bootstrap` takes it."""
     reachability: str
     """unknown, reachable, punchable, relayed, dial-out only."""
-    step: str
+    step: Notice
     """What showed it."""
     nat: str
     outside: list[str]
@@ -480,12 +480,16 @@ class NetworkStatus(msgspec.Struct, frozen=True):
 class Finding(msgspec.Struct, frozen=True):
     """`doctor` -> list[Finding]: one thing that a peer needs, and whether it is there."""
 
-    name: str
+    name: Literal["port", "peers", "outside", "nat", "reachability", "clock", "disk"]
     good: bool | None
     """None: nobody has measured it yet, which is no fault."""
-    what: str
-    remedy: str
+    what: Notice
+    remedy: Notice
     """What to do if it is not good; how it comes to be known."""
+
+    @property
+    def title(self) -> Notice:
+        return notice(f"doctor.{self.name}")
 
 
 class GridParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -15,6 +15,7 @@ from core.contracts.errors import ManifestError
 from core.contracts.kinds import declarations
 from core.contracts.kinds.declarations import TaskKind
 from core.contracts.model import Model, Name
+from core.contracts.notices import Notice, notice
 
 log = logging.getLogger(__name__)
 
@@ -166,18 +167,18 @@ def decode(document: bytes, source: str) -> Manifest:
     """
     try:
         fields = msgspec.json.decode(document, type=dict[str, Any])
-        if trouble := _too_new(fields.get("needs")):
-            raise ManifestError(f"The manifest {source} cannot be used: {trouble}")
+        if update := _too_new(fields.get("needs")):
+            raise ManifestError(notice("manifest.unusable", source=source, trouble=update))
         manifest = msgspec.convert(fields, Manifest)
     except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError) as error:
         raise ManifestError(
-            f"The manifest {source} cannot be used: {error}. This is Hearth {version('hearth')}."
+            notice("manifest.invalid", source=source, why=str(error), version=version("hearth"))
         ) from error
     unknown = [*fields.keys() - _names(Manifest), *fields["training"].keys() - _names(Training)]
     if unknown:
         log.info("Fields of the manifest %s that this Hearth does without: %s.", source, ", ".join(sorted(unknown)))
     if trouble := _impossible(manifest):
-        raise ManifestError(f"The manifest {source} cannot be used: {trouble}")
+        raise ManifestError(notice("manifest.unusable", source=source, trouble=trouble))
     return manifest
 
 
@@ -185,19 +186,19 @@ def _names(struct: type[msgspec.Struct]) -> set[str]:
     return {field.name for field in msgspec.structs.fields(struct)}
 
 
-def _too_new(needs: object) -> str:
-    """Why this Hearth is too old for a manifest that needs a certain one; "" if it is not, or `needs` is no version."""
+def _too_new(needs: object) -> Notice | None:
+    """Why this Hearth is too old for a manifest that needs a newer one; None if it is not, or that is no version."""
     try:
         wanted = [int(part) for part in msgspec.convert(needs, Release).split(".")]
     except msgspec.ValidationError:
-        return ""
+        return None
     have = version("hearth")
     if wanted <= [int(part) for part in have.split(".")[:3]]:
-        return ""
-    return f"it needs Hearth {needs} or newer, and this is {have}. Update Hearth to join this run."
+        return None
+    return notice("manifest.too_new", needs=str(needs), have=have)
 
 
-def _impossible(manifest: Manifest) -> str:
+def _impossible(manifest: Manifest) -> Notice | str:
     """Why no PC could train a run although each of its values may be; "" if one could. Told here, before anything is
     begun, and not by a process that ends again and again."""
     model, batch = manifest.model, manifest.training.batch
@@ -205,21 +206,21 @@ def _impossible(manifest: Manifest) -> str:
         kind, expert = declarations.model(model.kind), declarations.expert(model.expert)
         data = declarations.data_set(manifest.data)
     except ManifestError as error:
-        return str(error)
+        return error.notice
     cells = math.prod(model.grid)
     if cells > MAX_CELLS:
-        return f"its grid has {cells:,} cells a layer, and {MAX_CELLS:,} are the most. Make the grid smaller."
+        return notice("manifest.grid_too_large", cells=cells, most=MAX_CELLS)
     if model.k > cells:
-        return f"it asks for {model.k} experts of a grid with {cells} cells."
+        return notice("manifest.k_too_large", k=model.k, cells=cells)
     if trouble := kind.trouble(model):
         return trouble
-    for what, size, field in (
-        ("an expert", STATE_BYTES * expert.numbers(model), "width or hidden"),
-        ("the trunk", STATE_BYTES * kind.numbers(model, data.ends(model)), "width, the grid or layers"),
-        ("a batch at a layer", 4 * batch * kind.rows(model) * model.width, "batch, sequence or width"),
+    for what, size in (
+        ("expert", STATE_BYTES * expert.numbers(model)),
+        ("trunk", STATE_BYTES * kind.numbers(model, data.ends(model))),
+        ("batch", 4 * batch * kind.rows(model) * model.width),
     ):
         if size > MAX_STATE:
-            return f"{what} would take {size / 2**30:.1f} GB, and {MAX_STATE >> 30} GB are the most. Lower {field}."
+            return notice(f"manifest.{what}_too_large", size=size, most=MAX_STATE)
     return ""
 
 
@@ -239,21 +240,19 @@ def load(run: str) -> Manifest:
         return decode(_read(Path(run)), run)
     runs = built_in_runs()
     if run not in runs:
-        raise ManifestError(
-            f"There is no run named {run!r}. Known runs: {', '.join(runs)}; or give a manifest's path (.json)."
-        )
+        raise ManifestError(notice("manifest.no_run", run=repr(run), known=", ".join(runs)))
     manifest = decode(files("resources").joinpath("runs", f"{run}.json").read_bytes(), f"{run}.json")
     if manifest.run != run:
-        raise ManifestError(f"The manifest {run}.json calls itself {manifest.run!r}.")
+        raise ManifestError(notice("manifest.other_name", run=run, name=repr(manifest.run)))
     return manifest
 
 
 def _read(path: Path) -> bytes:
     try:
         if path.exists() and not path.is_file():  # a pipe or a device may never end
-            raise ManifestError(f"The manifest {path} is no file.")
+            raise ManifestError(notice("manifest.no_file", path=str(path)))
         if path.stat().st_size > MAX_BYTES:
-            raise ManifestError(f"The manifest {path} is larger than {MAX_BYTES >> 20} MB.")
+            raise ManifestError(notice("manifest.too_large", path=str(path), most=MAX_BYTES >> 20))
         return path.read_bytes()
     except OSError as error:
-        raise ManifestError(f"The manifest {path} cannot be read: {error.strerror}.") from error
+        raise ManifestError(notice("manifest.unreadable", path=str(path), why=str(error.strerror))) from error

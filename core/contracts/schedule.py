@@ -10,6 +10,7 @@ import re
 import time
 
 from core.contracts.errors import SettingsError
+from core.contracts.notices import notice
 
 DAYS = ("mo", "tu", "we", "th", "fr", "sa", "su")
 NAMES = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -17,7 +18,6 @@ DAY, WEEK = 24 * 60, 7 * 24 * 60
 """Minutes."""
 MAX_TEXT = 400
 """Characters of a schedule."""
-EXAMPLE = "Write it like mo-fr 18:00-08:00; sa,su 0:00-24:00"
 TIME = re.compile(r"([0-9]{1,2})(?::([0-9]{2}))?")
 
 
@@ -55,18 +55,18 @@ def parse(text: str) -> Schedule:
     if not text.strip():
         return ALWAYS
     if len(text) > MAX_TEXT:
-        raise SettingsError(f"A schedule has at most {MAX_TEXT} characters.")
+        raise SettingsError(notice("schedule.too_long", most=MAX_TEXT))
     text = re.sub(r"\s*([,;-])\s*", r"\1", text.lower().replace("\N{EN DASH}", "-"))
     spans: list[tuple[int, int]] = []
     for part in filter(None, text.split(";")):
         words = part.split()
         days = _days(words.pop(0)) if words and words[0][0].isalpha() else list(range(7))
         if len(words) > 1:
-            raise SettingsError(f"“{part.strip()}” is no part of a schedule. {EXAMPLE}.")
+            raise SettingsError(notice("schedule.no_part", text=part.strip()))
         times = [_times(word) for word in words[0].split(",")] if words else [(0, DAY)]
         spans += [(day * DAY + start, day * DAY + end) for day, (start, end) in itertools.product(days, times)]
     if not spans:
-        raise SettingsError(f"“{text}” names no time. {EXAMPLE}.")
+        raise SettingsError(notice("schedule.no_time", text=text))
     return Schedule(_merged(spans))
 
 
@@ -83,14 +83,14 @@ def _day(text: str) -> int:
     for index, name in enumerate(NAMES):
         if len(text) >= 2 and name.startswith(text):
             return index
-    raise SettingsError(f"“{text}” is no day. Days are {', '.join(DAYS)}. {EXAMPLE}.")
+    raise SettingsError(notice("schedule.no_day", text=text))
 
 
 def _times(text: str) -> tuple[int, int]:
     start_text, _, end_text = text.partition("-")
     start, end = _minute(start_text, text), _minute(end_text, text)
     if start in (end, DAY):
-        raise SettingsError(f"“{text}” is no span of time. All day is 0:00-24:00.")
+        raise SettingsError(notice("schedule.no_span", text=text))
     return start, end if end > start else end + DAY  # over midnight
 
 
@@ -98,7 +98,7 @@ def _minute(text: str, span: str) -> int:
     found = TIME.fullmatch(text)
     hours, minutes = (int(found[1]), int(found[2] or 0)) if found else (99, 0)
     if minutes > 59 or hours * 60 + minutes > DAY:
-        raise SettingsError(f"“{span}” is no span of time such as 18:00-08:00. {EXAMPLE}.")
+        raise SettingsError(notice("schedule.no_such_span", text=span))
     return hours * 60 + minutes
 
 

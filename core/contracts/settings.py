@@ -11,6 +11,7 @@ import msgspec
 
 from core.contracts import schedule
 from core.contracts.errors import SettingsError
+from core.contracts.notices import notice
 
 Profile = Literal["quiet", "balanced", "full", "own"]
 Percent = Annotated[int, msgspec.Meta(ge=0, le=100)]
@@ -266,7 +267,7 @@ class Settings:
         """
         unknown = set(changes) - {field.name for field in dataclasses.fields(self)}
         if unknown:
-            raise SettingsError(f"There is no setting named {', '.join(sorted(unknown))}.")
+            raise SettingsError(notice("settings.no_name", names=", ".join(sorted(unknown))))
         values = dataclasses.asdict(self)
         chosen = changes.get("profile")
         brought = profile_values(chosen) if isinstance(chosen, str) and chosen in PROFILES else {}
@@ -316,7 +317,7 @@ def convert(values: dict[str, Any]) -> Settings:
     try:
         settings = msgspec.convert(values, Settings)
     except msgspec.ValidationError as error:
-        raise SettingsError(f"A setting cannot have this value: {error}.") from error
+        raise SettingsError(notice("settings.impossible", why=str(error))) from error
     schedule.parse(settings.compute_hours)
     schedule.parse(settings.network_hours)
     return settings

@@ -12,6 +12,7 @@ import msgspec
 
 from core.contracts.control import ADDRESS_FILE, MAX_LINE, PROTOCOL, Address, ErrorInfo, Hello, Welcome, proof
 from core.contracts.errors import NoAnswer, NotRunning, ProtocolError
+from core.contracts.notices import notice
 
 T = TypeVar("T")
 CONNECT_S = 5.0
@@ -37,10 +38,7 @@ class ControlClient:
             NoAnswer: it hangs.
             ProtocolError: it refuses us or speaks another version.
         """
-        not_running = NotRunning(
-            f"No Hearth worker is running for {folder}. "
-            "Start the app with “hearth”, or the worker alone with “hearth worker”."
-        )
+        not_running = NotRunning(notice("worker.not_running", folder=str(folder)))
         try:
             if not (folder / ADDRESS_FILE).is_file():
                 raise not_running  # or a pipe, which would hold up the command for ever
@@ -110,17 +108,17 @@ class ControlClient:
         try:
             self._socket.sendall(msgspec.json.encode(message) + b"\n")
         except OSError:
-            raise NotRunning("The worker has ended.") from None
+            raise NotRunning(notice("worker.ended")) from None
 
     def _read(self, kind: type[T]) -> T:
         try:
             line = self._lines.readline(MAX_LINE)
         except TimeoutError:
-            raise NoAnswer("The worker does not answer. If that goes on, end it and start Hearth again.") from None
+            raise NoAnswer(notice("worker.silent")) from None
         except OSError:
             line = b""
         if not line:
-            raise NotRunning("The worker has ended.")
+            raise NotRunning(notice("worker.ended"))
         try:
             return msgspec.json.decode(line, type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

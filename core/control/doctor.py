@@ -4,65 +4,72 @@ import shutil
 from pathlib import Path
 
 from core.contracts.control import DhtStatus, Finding, NetworkStatus
-from core.contracts.words import size
+from core.contracts.notices import Notice, notice, plain
 
 CLOCK_S = 30.0
 """Records are accepted up to 60 s off; half of that is a reason to look."""
 FREE_BYTES = 1 << 30
-UNMEASURED = "Nobody has measured it yet; a connected backbone peer does."
 
 
 def examine(network: NetworkStatus, dht: DhtStatus, folder: Path) -> list[Finding]:
-    """The findings, in the order in which they depend on each other."""
+    """The findings, in the order in which they depend on each other.
+
+    Args:
+        network: this peer's, as the control socket tells it.
+        dht: likewise.
+        folder: the data folder, on whose disk checkpoints are saved.
+    """
     free = shutil.disk_usage(folder).free
-    measured, nat_known = network.reachability != "unknown", network.nat != "unknown"
+    _, _, port = network.address.partition("@")
+    reached, nat_known = network.reachability != "unknown", network.nat != "unknown"
+    unmeasured, unknown = notice("doctor.unmeasured"), notice("verdict.unknown")
+    ahead = notice("doctor.clock_off", seconds=dht.clock_offset_s)
     return [
         Finding(
             "port",
-            bool(network.address.partition("@")[2]) or network.reachability == "dial-out only",
-            f"listening at {network.address.partition('@')[2] or 'no address'}",
-            "Start the worker with --listen 0.0.0.0:PORT and a port that no other program uses.",
+            bool(port) or network.reachability == "dial-out only",
+            notice("doctor.listening", address=port) if port else notice("doctor.no_address"),
+            notice("doctor.port_remedy"),
         ),
         Finding(
-            "other peers",
+            "peers",
             network.connected > 0,
-            f"{network.connected} connected, {dht.contacts} known to the DHT",
-            "Start the worker with --bootstrap and what `hearth address` prints on a PC of the network.",
+            notice("doctor.connected", connected=network.connected, known=dht.contacts),
+            notice("doctor.peers_remedy"),
         ),
         Finding(
-            "outside address",
+            "outside",
             True if network.outside else None,
-            ", ".join(network.outside) or "not known",
-            UNMEASURED,
+            plain(", ".join(network.outside)) if network.outside else unknown,
+            unmeasured,
         ),
         Finding(
-            "NAT",
+            "nat",
             network.nat != "symmetric" if nat_known else None,
-            network.nat if nat_known else "not known",
-            "This router gives every connection another port: peers reach this PC through a relay only."
-            if nat_known
-            else UNMEASURED,
+            notice(f"nat.{network.nat}") if nat_known else unknown,
+            notice("doctor.nat_remedy") if nat_known else unmeasured,
         ),
         Finding(
             "reachability",
-            network.reachability != "dial-out only" if measured else None,
-            f"{network.reachability} ({network.step})" if measured else "not known",
-            "Other peers cannot dial this PC. It works all the same; a backbone peer that relays makes it faster."
-            if measured
-            else UNMEASURED,
+            network.reachability != "dial-out only" if reached else None,
+            notice("doctor.reached", kind=reach(network.reachability), step=network.step) if reached else unknown,
+            notice("doctor.reach_remedy") if reached else unmeasured,
         ),
         Finding(
             "clock",
             abs(dht.clock_offset_s) < CLOCK_S if dht.contacts else None,
-            f"{dht.clock_offset_s:+.1f} s against other peers" if dht.contacts else "not known",
-            "Set this PC's clock, best by network time: other peers refuse records from a wrong time."
-            if dht.contacts
-            else UNMEASURED,
+            ahead if dht.contacts else unknown,
+            notice("doctor.clock_remedy") if dht.contacts else unmeasured,
         ),
         Finding(
             "disk",
             free >= FREE_BYTES,
-            f"{size(free)} free at {folder}",
-            "Free some space: checkpoints cannot be saved on a full disk.",
+            notice("doctor.free_at", free=free, folder=str(folder)),
+            notice("doctor.disk_remedy"),
         ),
     ]
+
+
+def reach(kind: str) -> Notice:
+    """How others reach a peer (`NetworkStatus.reachability`)."""
+    return notice(f"reach.{kind.replace('-', '_').replace(' ', '_')}")

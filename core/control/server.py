@@ -90,16 +90,19 @@ class ControlServer:
             self._server = await asyncio.start_server(self._connected, "127.0.0.1", self._port, limit=MAX_LINE)
         except OSError as error:
             raise PortInUse(
-                f"The control port {self._port} cannot be used: {os.strerror(error.errno or 0)}. "
-                f'Close the program that has it, or set "control_port" to 0 in {self._folder / "settings.json"}.'
+                notice(
+                    "control.port_in_use",
+                    port=self._port,
+                    why=os.strerror(error.errno or 0),
+                    file=str(self._folder / "settings.json"),
+                )
             ) from error
         try:
             self._write_address()
         except OSError as error:
             self._server.close()
             raise DataFolderError(
-                f"{self._folder / ADDRESS_FILE} cannot be written: {error.strerror}. "
-                "Free some space on that disk and make the folder writable, or choose another with --data-dir."
+                notice("control.not_written", file=str(self._folder / ADDRESS_FILE), why=str(error.strerror))
             ) from error
         self._watch = asyncio.create_task(self._watch_address(), name="address")
         return self
@@ -136,7 +139,7 @@ class ControlServer:
                     self._write_address()
             except FileNotFoundError:
                 log.error("The data folder is gone: the worker ends.")
-                self._worker.quit(DataFolderError(f"The data folder {self._folder} is gone."))
+                self._worker.quit(DataFolderError(notice("folder.gone", folder=str(self._folder))))
                 return
             except OSError as error:
                 if not told:
@@ -286,7 +289,7 @@ class _Session:
         except asyncio.CancelledError:
             if self._streams.get(number) is task:
                 raise
-            raise QuestionError("The text was stopped.") from None
+            raise QuestionError(notice("question.stopped")) from None
         finally:
             self._streams.pop(number, None)
 

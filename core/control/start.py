@@ -14,6 +14,7 @@ import filelock
 from core import key_file, logs
 from core.contracts.control import LOCK_FILE
 from core.contracts.errors import AlreadyRunning, DataFolderError
+from core.contracts.notices import notice
 from core.control.server import ControlServer
 from core.worker.worker import Worker
 
@@ -33,12 +34,10 @@ def lock(folder: Path) -> filelock.BaseFileLock:
     try:
         owner.acquire(blocking=False)
     except filelock.Timeout:
-        raise AlreadyRunning(
-            f"A Hearth worker already serves {folder}. Use “hearth status” to see it, or --data-dir for another folder."
-        ) from None
+        raise AlreadyRunning(notice("worker.already_serves", folder=str(folder))) from None
     except OSError as error:
         raise DataFolderError(
-            f"{folder / LOCK_FILE} cannot be written: {error.strerror}. Choose another folder with --data-dir."
+            notice("folder.lock_not_written", file=str(folder / LOCK_FILE), why=str(error.strerror))
         ) from error
     return owner
 

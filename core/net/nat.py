@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from core.contracts.notices import Notice, notice
 from core.identity import PeerId
 from core.net.addresses import host_of
 
@@ -13,7 +14,7 @@ Nat = Literal["unknown", "none", "cone", "symmetric"]
 Kind = Literal["unknown", "reachable", "punchable", "relayed", "dial-out only"]
 DialledBy = Literal["nobody", "acquaintance", "stranger"]
 """Who got in from a port that this PC never wrote to: a host that it writes to, or one that it does not."""
-NOT_CERTAIN = "a backbone peer that this PC writes to dialled it; that strangers can is not certain"
+NOT_CERTAIN = notice("reach.by_acquaintance")
 
 
 class Reachability(msgspec.Struct, frozen=True):
@@ -26,7 +27,7 @@ class Reachability(msgspec.Struct, frozen=True):
     """
 
     kind: Kind = "unknown"
-    step: str = "not measured yet"
+    step: Notice = notice("reach.not_measured")
     measured: float = 0.0
     nat: Nat = "unknown"
     outside: tuple[str, ...] = ()
@@ -49,26 +50,26 @@ def nat_kind(seen: Collection[str], local: Collection[str], port: int) -> Nat:
     return "cone" if next(iter(seen)).endswith(f":{port}") else "symmetric"
 
 
-def judge(nat: Nat, dialled_by: DialledBy, punched: PeerId | None, relays: Collection[PeerId]) -> tuple[Kind, str]:
+def judge(nat: Nat, dialled_by: DialledBy, punched: PeerId | None, relays: Collection[PeerId]) -> tuple[Kind, Notice]:
     """How this peer is reached, and what showed it.
 
     Many routers let in every port of a host that was written to: that an acquaintance got in says little behind one.
     """
     if dialled_by == "stranger":
-        return "reachable", "a backbone peer that this PC had not written to dialled it"
+        return "reachable", notice("reach.by_stranger")
     if dialled_by == "acquaintance" and nat == "none":
         return "reachable", NOT_CERTAIN
     if punched is not None:
-        return "punchable", f"met peer {punched.hex()[:8]} by hole punching"
+        return "punchable", notice("reach.by_punching", peer=punched.hex()[:8])
     if nat == "cone" and dialled_by == "acquaintance":
         return "punchable", NOT_CERTAIN
     if nat == "cone":
-        return "punchable", "the router shows everybody the same address"
+        return "punchable", notice("reach.by_router")
     if nat == "unknown":
-        return "unknown", "no backbone peer answered"
+        return "unknown", notice("reach.no_answer")
     if relays:
-        return "relayed", f"peer {min(relays).hex()[:8]} relays"
-    return "dial-out only", "nobody can dial this PC and no connected peer relays"
+        return "relayed", notice("reach.by_relay", peer=min(relays).hex()[:8])
+    return "dial-out only", notice("reach.by_nobody")
 
 
 def may_punch(nat: Nat, other: Nat) -> bool:

@@ -13,6 +13,7 @@ import platformdirs
 
 from core.contracts.errors import DataFolderError
 from core.contracts.manifest import Manifest
+from core.contracts.notices import notice
 from core.store.settings_file import write_atomically
 
 log = logging.getLogger(__name__)
@@ -45,23 +46,15 @@ def data_folder(chosen: Path | None) -> Path:
     try:
         os.fspath(folder).encode()
     except UnicodeEncodeError:
-        raise DataFolderError(
-            f"The name of the data folder {os.fsencode(folder)!r} is not UTF-8. Choose another with --data-dir."
-        ) from None
+        raise DataFolderError(notice("folder.not_utf8", folder=repr(os.fsencode(folder)))) from None
     if _layout(folder) > LAYOUT:
-        raise DataFolderError(
-            f"The data folder {folder} belongs to a newer Hearth. Install that one again, or choose another folder "
-            "with --data-dir."
-        )
+        raise DataFolderError(notice("folder.newer", folder=str(folder)))
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryFile(dir=folder):
             return folder
     except OSError as error:
-        raise DataFolderError(
-            f"The data folder {folder} cannot be written: {error.strerror}. "
-            "Make it writable, or choose another with --data-dir."
-        ) from error
+        raise DataFolderError(notice("folder.not_writable", folder=str(folder), why=str(error.strerror))) from error
 
 
 def mark(folder: Path) -> None:
@@ -92,7 +85,9 @@ def take_over(folder: Path, manifest: Manifest, rename: Callable[[str, str], Non
     try:
         old.replace(new)
     except OSError as error:
-        raise DataFolderError(f"{old} cannot be moved to {new}: {error.strerror}.") from error
+        raise DataFolderError(
+            notice("folder.not_moved", old=str(old), new=str(new), why=str(error.strerror))
+        ) from error
     log.info("Took over what this PC has of the run %s.", manifest.run)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from core.contracts.errors import DataFolderError, SettingsError
+from core.contracts.notices import notice
 from core.contracts.settings import Settings, convert
 
 log = logging.getLogger(__name__)
@@ -50,7 +51,7 @@ def load(folder: Path) -> tuple[Settings, str | None]:
         document = msgspec.json.decode(path.read_bytes().removeprefix(codecs.BOM_UTF8), type=Document)
         version = document.pop("version", 1)
         if not isinstance(version, int) or version < 1:
-            raise SettingsError(f"There is no version {version!r} of it.")
+            raise SettingsError(notice("settings.no_version", version=repr(version)))
         if version > VERSION:
             return _understood(document)[0], _keep_newer(path, version)
         for step in range(version, VERSION):
@@ -142,7 +143,7 @@ def write_atomically(path: Path, data: bytes) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):  # in a folder that is read-only by now even this is refused
             partial.unlink()
-        raise DataFolderError(f"{path} could not be written: {error.strerror}. The old file stays.") from error
+        raise DataFolderError(notice("file.not_written", path=str(path), why=str(error.strerror))) from error
 
 
 def aside(path: Path) -> Path:

@@ -48,7 +48,7 @@ from core.contracts.errors import (
     QuestionError,
 )
 from core.contracts.ledger import Amounts, Yield
-from core.contracts.notices import english, plain
+from core.contracts.notices import english, notice, plain
 from core.contracts.pipe import Generated, Measured, Work
 from core.contracts.settings import Settings
 from core.experts.grid import Grid
@@ -115,7 +115,7 @@ class Worker:
         try:
             run_folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise DataFolderError(f"{run_folder} cannot be made: {error.strerror}.") from error
+            raise DataFolderError(notice("folder.not_made", folder=str(run_folder), why=str(error.strerror))) from error
         self._files = Files(folder)
         self._progress_file = f"{RUNS}/{self.manifest.run_id}/{FILE}"
         self.ledger = Ledger(folder)
@@ -387,10 +387,7 @@ class Worker:
             PictureError, ComputeError: as `ComputeSupervisor.predict`.
         """
         if self.manifest.task.takes != "picture":
-            raise QuestionError(
-                f"The run {self.manifest.run} ({self.manifest.title}) continues text: hearth generate 'The for "
-                "statement'. The run digits reads pictures: hearth worker --run digits."
-            )
+            raise QuestionError(notice("question.run_continues_text", run=self.manifest.run, title=self.manifest.title))
         return await self._compute.predict(picture)
 
     async def generate(self, params: GenerateParams, each: Callable[[str, list[Answer], float], None]) -> Continued:
@@ -401,10 +398,7 @@ class Worker:
             ComputeError: as `ComputeSupervisor.generate`.
         """
         if self.manifest.task.takes != "text":
-            raise QuestionError(
-                f"The run {self.manifest.run} ({self.manifest.title}) reads pictures: hearth predict FILE.png. "
-                "The run text continues text: hearth worker --run text."
-            )
+            raise QuestionError(notice("question.run_reads_pictures", run=self.manifest.run, title=self.manifest.title))
         seed = secrets.randbelow(2**31) if params.seed is None else params.seed
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         prompt, start, count, step = params.prompt.encode(), time.monotonic(), 0, 0
@@ -449,10 +443,7 @@ class Worker:
             NetworkError: the worker was started without a network.
         """
         if self._network is None:
-            raise NetworkError(
-                "This worker is alone: the settings say so, or it was started without --join, --listen, --bootstrap or "
-                "--role."
-            )
+            raise NetworkError(notice("network.alone"))
         return self._network
 
     def grid(self, layer: int) -> GridStatus:

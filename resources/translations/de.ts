@@ -2986,34 +2986,6 @@
   <context>
     <name>worker</name>
     <message>
-      <source>The model could not go on with this text ({0}: {1}).</source>
-      <translation>Das Modell konnte diesen Text nicht fortsetzen ({0}: {1}).</translation>
-    </message>
-    <message>
-      <source>Try another.</source>
-      <translation>Versuch einen anderen.</translation>
-    </message>
-    <message>
-      <source>{0} texts are being written already.</source>
-      <translation>Es werden schon {0} Texte geschrieben.</translation>
-    </message>
-    <message>
-      <source>Try again in a moment.</source>
-      <translation>Versuch es gleich noch einmal.</translation>
-    </message>
-    <message>
-      <source>The model could not read this picture ({0}: {1}).</source>
-      <translation>Das Modell konnte dieses Bild nicht lesen ({0}: {1}).</translation>
-    </message>
-    <message>
-      <source>The picture is empty.</source>
-      <translation>Das Bild ist leer.</translation>
-    </message>
-    <message>
-      <source>Draw one digit, dark on a light ground.</source>
-      <translation>Zeichne eine Ziffer, dunkel auf hellem Grund.</translation>
-    </message>
-    <message>
       <source>There is not enough memory to train, of this PC or of what Hearth may use.</source>
       <translation>Zum Trainieren reicht der Speicher dieses PCs nicht, oder der, den Hearth benutzen darf.</translation>
     </message>
@@ -3042,130 +3014,6 @@
       <translation>Der Worker hat diesen Prozess zweimal eingerichtet.</translation>
     </message>
     <message>
-      <source>it needs Hearth {0} or newer, and this is {1}.</source>
-      <translation>er braucht Hearth {0} oder neuer, und dies ist {1}.</translation>
-    </message>
-    <message>
-      <source>Update Hearth to join this run.</source>
-      <translation>Aktualisiere Hearth, um bei diesem Lauf mitzumachen.</translation>
-    </message>
-    <message>
-      <source>its grid has {0} cells a layer, and {1} are the most.</source>
-      <translation>sein Gitter hat {0} Zellen je Schicht, und {1} sind das Höchste.</translation>
-    </message>
-    <message>
-      <source>Make the grid smaller.</source>
-      <translation>Mach das Gitter kleiner.</translation>
-    </message>
-    <message>
-      <source>it asks for {0} experts of a grid with {1} cells.</source>
-      <translation>es verlangt {0} Experten eines Gitters mit {1} Zellen.</translation>
-    </message>
-    <message>
-      <source>The manifest {0} cannot be used: {1}</source>
-      <translation>Das Manifest {0} ist nicht zu gebrauchen: {1}</translation>
-    </message>
-    <message>
-      <source>an expert</source>
-      <translation>ein Experte</translation>
-    </message>
-    <message>
-      <source>width or hidden</source>
-      <translation>width oder hidden</translation>
-    </message>
-    <message>
-      <source>the trunk</source>
-      <translation>der Stamm</translation>
-    </message>
-    <message>
-      <source>width, the grid or layers</source>
-      <translation>width, das Gitter oder layers</translation>
-    </message>
-    <message>
-      <source>a batch at a layer</source>
-      <translation>ein Stapel an einer Schicht</translation>
-    </message>
-    <message>
-      <source>batch, sequence or width</source>
-      <translation>batch, sequence oder width</translation>
-    </message>
-    <message>
-      <source>{0} would take {1} GB, and {2} GB are the most.</source>
-      <translation>{0} nähme {1} GB, und {2} GB sind das Höchste.</translation>
-    </message>
-    <message>
-      <source>Lower {0}.</source>
-      <translation>Verringere {0}.</translation>
-    </message>
-    <message>
-      <source>There is no run named {0}.</source>
-      <translation>Es gibt keinen Lauf namens {0}.</translation>
-    </message>
-    <message>
-      <source>Known runs: {0}; or give a manifest's path (.json).</source>
-      <translation>Bekannte Läufe: {0}; oder gib den Pfad eines Manifests an (.json).</translation>
-    </message>
-    <message>
-      <source>The manifest {0}.json calls itself {1}.</source>
-      <translation>Das Manifest {0}.json nennt sich {1}.</translation>
-    </message>
-    <message>
-      <source>The manifest {0} cannot be used: {1}.</source>
-      <translation>Das Manifest {0} ist nicht zu gebrauchen: {1}.</translation>
-    </message>
-    <message>
-      <source>This is Hearth {0}.</source>
-      <translation>Dies ist Hearth {0}.</translation>
-    </message>
-    <message>
-      <source>The manifest {0} is no file.</source>
-      <translation>Das Manifest {0} ist keine Datei.</translation>
-    </message>
-    <message>
-      <source>The manifest {0} is larger than {1} MB.</source>
-      <translation>Das Manifest {0} ist größer als {1} MB.</translation>
-    </message>
-    <message>
-      <source>The manifest {0} cannot be read: {1}.</source>
-      <translation>Das Manifest {0} ist nicht lesbar: {1}.</translation>
-    </message>
-    <message>
-      <source>Write it like mo-fr 18:00-08:00; sa,su 0:00-24:00</source>
-      <translation>Schreib sie wie mo-fr 18:00-08:00; sa,su 0:00-24:00</translation>
-    </message>
-    <message>
-      <source>“{0}” is no day.</source>
-      <translation>„{0}“ ist kein Tag.</translation>
-    </message>
-    <message>
-      <source>Days are {0}.</source>
-      <translation>Tage sind {0}.</translation>
-    </message>
-    <message>
-      <source>A schedule has at most {0} characters.</source>
-      <translation>Ein Zeitplan hat höchstens {0} Zeichen.</translation>
-    </message>
-    <message>
-      <source>“{0}” names no time.</source>
-      <translation>„{0}“ nennt keine Zeit.</translation>
-    </message>
-    <message>
-      <source>“{0}” is no span of time.</source>
-      <translation>„{0}“ ist keine Zeitspanne.</translation>
-    </message>
-    <message>
-      <source>All day is 0:00-24:00.</source>
-      <translation>Der ganze Tag ist 0:00-24:00.</translation>
-    </message>
-    <message>
-      <source>“{0}” is no span of time such as 18:00-08:00.</source>
-      <translation>„{0}“ ist keine Zeitspanne wie 18:00-08:00.</translation>
-    </message>
-    <message>
-      <source>“{0}” is no part of a schedule.</source>
-      <translation>„{0}“ ist kein Teil eines Zeitplans.</translation>
-    </message>
-    <message>
       <source>Takes effect at the next start of the worker.</source>
       <translation>Wirkt ab dem nächsten Start des Workers.</translation>
     </message>
@@ -3192,198 +3040,6 @@
     <message>
       <source>Energy</source>
       <translation>Energie</translation>
-    </message>
-    <message>
-      <source>There is no setting named {0}.</source>
-      <translation>Es gibt keine Einstellung namens {0}.</translation>
-    </message>
-    <message>
-      <source>A setting cannot have this value: {0}.</source>
-      <translation>Eine Einstellung kann diesen Wert nicht haben: {0}.</translation>
-    </message>
-    <message>
-      <source>Nobody has measured it yet; a connected backbone peer does.</source>
-      <translation>Noch hat es niemand gemessen; ein verbundener Backbone-Peer tut es.</translation>
-    </message>
-    <message>
-      <source>listening at {0}</source>
-      <translation>lauscht auf {0}</translation>
-    </message>
-    <message>
-      <source>Start the worker with --listen 0.0.0.0:PORT and a port that no other program uses.</source>
-      <translation>Starte den Worker mit --listen 0.0.0.0:PORT und einem Port, den kein anderes Programm benutzt.</translation>
-    </message>
-    <message>
-      <source>other peers</source>
-      <translation>andere Peers</translation>
-    </message>
-    <message>
-      <source>{0} connected, {1} known to the DHT</source>
-      <translation>{0} verbunden, {1} dem DHT bekannt</translation>
-    </message>
-    <message>
-      <source>Start the worker with --bootstrap and what `hearth address` prints on a PC of the network.</source>
-      <translation>Starte den Worker mit --bootstrap und dem, was `hearth address` auf einem PC des Netzwerks ausgibt.</translation>
-    </message>
-    <message>
-      <source>outside address</source>
-      <translation>Außenadresse</translation>
-    </message>
-    <message>
-      <source>{0} free at {1}</source>
-      <translation>{0} frei in {1}</translation>
-    </message>
-    <message>
-      <source>Free some space: checkpoints cannot be saved on a full disk.</source>
-      <translation>Schaffe etwas Platz: Auf einer vollen Festplatte lassen sich keine Sicherungspunkte speichern.</translation>
-    </message>
-    <message>
-      <source>not known</source>
-      <translation>nicht bekannt</translation>
-    </message>
-    <message>
-      <source>This router gives every connection another port: peers reach this PC through a relay only.</source>
-      <translation>Dieser Router gibt jeder Verbindung einen anderen Port: Peers erreichen diesen PC nur über ein Relais.</translation>
-    </message>
-    <message>
-      <source>Other peers cannot dial this PC.</source>
-      <translation>Andere Peers können diesen PC nicht von sich aus erreichen.</translation>
-    </message>
-    <message>
-      <source>It works all the same; a backbone peer that relays makes it faster.</source>
-      <translation>Es geht trotzdem; ein Backbone-Peer, der vermittelt, macht es schneller.</translation>
-    </message>
-    <message>
-      <source>{0} s against other peers</source>
-      <translation>{0} s gegenüber anderen Peers</translation>
-    </message>
-    <message>
-      <source>Set this PC's clock, best by network time: other peers refuse records from a wrong time.</source>
-      <translation>Stelle die Uhr dieses PCs, am besten nach der Netzwerkzeit: Andere Peers lehnen Einträge mit falscher Zeit ab.</translation>
-    </message>
-    <message>
-      <source>dial-out only</source>
-      <translation>nur ausgehend</translation>
-    </message>
-    <message>
-      <source>no address</source>
-      <translation>keine Adresse</translation>
-    </message>
-    <message>
-      <source>Word {0}, {1}, is not a recovery word.</source>
-      <translation>Wort {0}, {1}, ist kein Wiederherstellungswort.</translation>
-    </message>
-    <message>
-      <source>Check how it is spelt.</source>
-      <translation>Prüfe, wie es geschrieben ist.</translation>
-    </message>
-    <message>
-      <source>{0} does not name a peer: a name has 64 hexadecimal digits.</source>
-      <translation>{0} ist kein Name eines Peers: Ein Name hat 64 hexadezimale Ziffern.</translation>
-    </message>
-    <message>
-      <source>Copy it again from `hearth address` on the other PC.</source>
-      <translation>Kopiere ihn noch einmal aus `hearth address` auf dem anderen PC.</translation>
-    </message>
-    <message>
-      <source>A secret key has 32 bytes, not {0}.</source>
-      <translation>Ein geheimer Schlüssel hat 32 Bytes, nicht {0}.</translation>
-    </message>
-    <message>
-      <source>There are {0} recovery words, not {1}.</source>
-      <translation>Es sind {0} Wiederherstellungswörter, nicht {1}.</translation>
-    </message>
-    <message>
-      <source>Type them all, in order.</source>
-      <translation>Gib alle ein, der Reihe nach.</translation>
-    </message>
-    <message>
-      <source>The recovery words do not fit together: one is misspelt or out of place.</source>
-      <translation>Die Wiederherstellungswörter passen nicht zusammen: Eines ist falsch geschrieben oder am falschen Platz.</translation>
-    </message>
-    <message>
-      <source>Check them.</source>
-      <translation>Prüfe sie.</translation>
-    </message>
-    <message>
-      <source>There is no key in {0} yet.</source>
-      <translation>In {0} ist noch kein Schlüssel.</translation>
-    </message>
-    <message>
-      <source>The first start of Hearth's worker makes it, `hearth identity export` does as well, and `hearth identity import` restores one from its recovery words.</source>
-      <translation>Der erste Start von Hearths Worker macht ihn, `hearth identity export` ebenfalls, und `hearth identity import` stellt einen aus seinen Wiederherstellungswörtern her.</translation>
-    </message>
-    <message>
-      <source>it does not hold 64 hexadecimal digits</source>
-      <translation>sie enthält keine 64 hexadezimalen Ziffern</translation>
-    </message>
-    <message>
-      <source>The key file {0} cannot be used: {1}.</source>
-      <translation>Die Schlüsseldatei {0} ist nicht zu gebrauchen: {1}.</translation>
-    </message>
-    <message>
-      <source>It was left as it is.</source>
-      <translation>Sie wurde gelassen, wie sie war.</translation>
-    </message>
-    <message>
-      <source>Restore this PC's identity with `hearth identity import` and its recovery words, or move the file away to start as a new peer.</source>
-      <translation>Stelle die Identität dieses PCs mit `hearth identity import` und ihren Wiederherstellungswörtern wieder her, oder schiebe die Datei beiseite, um als neuer Peer zu beginnen.</translation>
-    </message>
-    <message>
-      <source>{0} could not be replaced: {1}.</source>
-      <translation>{0} ließ sich nicht ersetzen: {1}.</translation>
-    </message>
-    <message>
-      <source>The old key stays.</source>
-      <translation>Der alte Schlüssel bleibt.</translation>
-    </message>
-    <message>
-      <source>{0} was just made by another program.</source>
-      <translation>{0} hat gerade ein anderes Programm gemacht.</translation>
-    </message>
-    <message>
-      <source>Try again.</source>
-      <translation>Versuch es erneut.</translation>
-    </message>
-    <message>
-      <source>The key file {0} cannot be written: {1}.</source>
-      <translation>Die Schlüsseldatei {0} lässt sich nicht schreiben: {1}.</translation>
-    </message>
-    <message>
-      <source>Make the folder writable, or choose another with --data-dir.</source>
-      <translation>Mach den Ordner beschreibbar oder wähle mit --data-dir einen anderen.</translation>
-    </message>
-    <message>
-      <source>a backbone peer that this PC writes to dialled it; that strangers can is not certain</source>
-      <translation>ein Backbone-Peer, dem dieser PC schreibt, hat ihn erreicht; ob Fremde es können, ist nicht gewiss</translation>
-    </message>
-    <message>
-      <source>not measured yet</source>
-      <translation>noch nicht gemessen</translation>
-    </message>
-    <message>
-      <source>nobody can dial this PC and no connected peer relays</source>
-      <translation>niemand kann diesen PC erreichen, und kein verbundener Peer vermittelt</translation>
-    </message>
-    <message>
-      <source>a backbone peer that this PC had not written to dialled it</source>
-      <translation>ein Backbone-Peer, dem dieser PC nicht geschrieben hatte, hat ihn erreicht</translation>
-    </message>
-    <message>
-      <source>met peer {0} by hole punching</source>
-      <translation>traf Peer {0} durch Hole Punching</translation>
-    </message>
-    <message>
-      <source>the router shows everybody the same address</source>
-      <translation>der Router zeigt allen dieselbe Adresse</translation>
-    </message>
-    <message>
-      <source>no backbone peer answered</source>
-      <translation>kein Backbone-Peer hat geantwortet</translation>
-    </message>
-    <message>
-      <source>peer {0} relays</source>
-      <translation>Peer {0} vermittelt</translation>
     </message>
     <message>
       <source>Compute does not take messages any more.</source>
@@ -3518,10 +3174,6 @@
       <translation>Was dieses hier versteht, gilt; die Datei ist auch als {0} aufgehoben.</translation>
     </message>
     <message>
-      <source>There is no version {0} of it.</source>
-      <translation>Davon gibt es keine Version {0}.</translation>
-    </message>
-    <message>
       <source>It was kept as {0}.</source>
       <translation>Sie wurde als {0} aufgehoben.</translation>
     </message>
@@ -3534,12 +3186,8 @@
       <translation>Es gelten die Standardwerte.</translation>
     </message>
     <message>
-      <source>{0} could not be written: {1}.</source>
-      <translation>{0} ließ sich nicht schreiben: {1}.</translation>
-    </message>
-    <message>
-      <source>The old file stays.</source>
-      <translation>Die alte Datei bleibt.</translation>
+      <source>It was left as it is.</source>
+      <translation>Sie wurde gelassen, wie sie war.</translation>
     </message>
     <message>
       <source>The processor computes instead until {0}.</source>
@@ -3562,12 +3210,20 @@
       <translation>Das Modell hat in {0} s nicht geantwortet.</translation>
     </message>
     <message>
+      <source>Try again.</source>
+      <translation>Versuch es erneut.</translation>
+    </message>
+    <message>
       <source>{0} pixels do not make {1} x {2}.</source>
       <translation>{0} Pixel ergeben nicht {1} x {2}.</translation>
     </message>
     <message>
       <source>Too many questions are waiting for an answer.</source>
       <translation>Zu viele Fragen warten auf eine Antwort.</translation>
+    </message>
+    <message>
+      <source>Try again in a moment.</source>
+      <translation>Versuch es gleich noch einmal.</translation>
     </message>
     <message>
       <source>Compute answered a question with something else than two tensors of float32.</source>
@@ -3656,30 +3312,6 @@
     <message>
       <source>Hearth was asked to quit.</source>
       <translation>Hearth wurde gebeten, sich zu beenden.</translation>
-    </message>
-    <message>
-      <source>The run {0} ({1}) continues text: hearth generate 'The for statement'.</source>
-      <translation>Der Lauf {0} ({1}) setzt Text fort: hearth generate 'The for statement'.</translation>
-    </message>
-    <message>
-      <source>The run digits reads pictures: hearth worker --run digits.</source>
-      <translation>Der Lauf digits liest Bilder: hearth worker --run digits.</translation>
-    </message>
-    <message>
-      <source>The run {0} ({1}) reads pictures: hearth predict FILE.png.</source>
-      <translation>Der Lauf {0} ({1}) liest Bilder: hearth predict FILE.png.</translation>
-    </message>
-    <message>
-      <source>The run text continues text: hearth worker --run text.</source>
-      <translation>Der Lauf text setzt Text fort: hearth worker --run text.</translation>
-    </message>
-    <message>
-      <source>This worker is alone: the settings say so, or it was started without --join, --listen, --bootstrap or --role.</source>
-      <translation>Dieser Worker ist allein: so steht es in den Einstellungen, oder er wurde ohne --join, --listen, --bootstrap oder --role gestartet.</translation>
-    </message>
-    <message>
-      <source>{0} cannot be made: {1}.</source>
-      <translation>{0} lässt sich nicht anlegen: {1}.</translation>
     </message>
     <message>
       <source>Choose a run in Settings; until then this PC trains “{0}”.</source>
@@ -3902,8 +3534,16 @@
       <translation>Gleich vorbei. Keine Arbeit geht verloren.</translation>
     </message>
     <message>
+      <source>control.not_written</source>
+      <translation>{file} lässt sich nicht schreiben: {why}. Schaffe dort etwas Platz und mach den Ordner beschreibbar, oder wähle mit --data-dir einen anderen.</translation>
+    </message>
+    <message>
       <source>control.other_version</source>
       <translation>Dieser Worker spricht Version {worker:digits} des Steuerprotokolls, du sprichst {client:digits}. Beende Hearth überall und starte es neu.</translation>
+    </message>
+    <message>
+      <source>control.port_in_use</source>
+      <translation>Der Steuerport {port:digits} ist nicht zu gebrauchen: {why}. Schließe das Programm, das ihn hat, oder setze „control_port“ in {file} auf 0.</translation>
     </message>
     <message>
       <source>control.wrong_token</source>
@@ -3986,6 +3626,86 @@
       <translation>Der freie Platz in {folder} ist nicht lesbar: {why}.</translation>
     </message>
     <message>
+      <source>doctor.clock</source>
+      <translation>Uhr</translation>
+    </message>
+    <message>
+      <source>doctor.clock_off</source>
+      <translation>{seconds:signed} s gegenüber anderen Peers</translation>
+    </message>
+    <message>
+      <source>doctor.clock_remedy</source>
+      <translation>Stelle die Uhr dieses PCs, am besten nach der Netzwerkzeit: Andere Peers lehnen Einträge mit falscher Zeit ab.</translation>
+    </message>
+    <message>
+      <source>doctor.connected</source>
+      <translation>{connected} verbunden, {known} dem DHT bekannt</translation>
+    </message>
+    <message>
+      <source>doctor.disk</source>
+      <translation>Festplatte</translation>
+    </message>
+    <message>
+      <source>doctor.disk_remedy</source>
+      <translation>Schaffe etwas Platz: Auf einer vollen Festplatte lassen sich keine Sicherungspunkte speichern.</translation>
+    </message>
+    <message>
+      <source>doctor.free_at</source>
+      <translation>{free:size} frei in {folder}</translation>
+    </message>
+    <message>
+      <source>doctor.listening</source>
+      <translation>lauscht auf {address}</translation>
+    </message>
+    <message>
+      <source>doctor.nat</source>
+      <translation>NAT</translation>
+    </message>
+    <message>
+      <source>doctor.nat_remedy</source>
+      <translation>Dieser Router gibt jeder Verbindung einen anderen Port: Peers erreichen diesen PC nur über ein Relais.</translation>
+    </message>
+    <message>
+      <source>doctor.no_address</source>
+      <translation>lauscht auf keiner Adresse</translation>
+    </message>
+    <message>
+      <source>doctor.outside</source>
+      <translation>Außenadresse</translation>
+    </message>
+    <message>
+      <source>doctor.peers</source>
+      <translation>andere Peers</translation>
+    </message>
+    <message>
+      <source>doctor.peers_remedy</source>
+      <translation>Starte den Worker mit --bootstrap und dem, was `hearth address` auf einem PC des Netzwerks ausgibt.</translation>
+    </message>
+    <message>
+      <source>doctor.port</source>
+      <translation>Port</translation>
+    </message>
+    <message>
+      <source>doctor.port_remedy</source>
+      <translation>Starte den Worker mit --listen 0.0.0.0:PORT und einem Port, den kein anderes Programm benutzt.</translation>
+    </message>
+    <message>
+      <source>doctor.reach_remedy</source>
+      <translation>Andere Peers können diesen PC nicht von sich aus erreichen. Es geht trotzdem; ein Backbone-Peer, der vermittelt, macht es schneller.</translation>
+    </message>
+    <message>
+      <source>doctor.reachability</source>
+      <translation>Erreichbarkeit</translation>
+    </message>
+    <message>
+      <source>doctor.reached</source>
+      <translation>{kind} ({step})</translation>
+    </message>
+    <message>
+      <source>doctor.unmeasured</source>
+      <translation>Noch hat es niemand gemessen; ein verbundener Backbone-Peer tut es.</translation>
+    </message>
+    <message>
       <source>energy.live</source>
       <translation>{used:kwh} in diesem Monat</translation>
     </message>
@@ -4004,6 +3724,38 @@
     <message>
       <source>file.cannot_be_locked</source>
       <translation>{file} lässt sich nicht sperren: {reason}.</translation>
+    </message>
+    <message>
+      <source>file.not_written</source>
+      <translation>{path} ließ sich nicht schreiben: {why}. Die alte Datei bleibt.</translation>
+    </message>
+    <message>
+      <source>folder.gone</source>
+      <translation>Der Datenordner {folder} ist weg.</translation>
+    </message>
+    <message>
+      <source>folder.lock_not_written</source>
+      <translation>{file} lässt sich nicht schreiben: {why}. Wähle mit --data-dir einen anderen Ordner.</translation>
+    </message>
+    <message>
+      <source>folder.newer</source>
+      <translation>Der Datenordner {folder} gehört zu einem neueren Hearth. Installiere dieses wieder oder wähle mit --data-dir einen anderen Ordner.</translation>
+    </message>
+    <message>
+      <source>folder.not_made</source>
+      <translation>{folder} lässt sich nicht anlegen: {why}.</translation>
+    </message>
+    <message>
+      <source>folder.not_moved</source>
+      <translation>{old} lässt sich nicht nach {new} verschieben: {why}.</translation>
+    </message>
+    <message>
+      <source>folder.not_utf8</source>
+      <translation>Der Name des Datenordners {folder} ist nicht UTF-8. Wähle mit --data-dir einen anderen.</translation>
+    </message>
+    <message>
+      <source>folder.not_writable</source>
+      <translation>Der Datenordner {folder} lässt sich nicht schreiben: {why}. Mach ihn beschreibbar oder wähle mit --data-dir einen anderen.</translation>
     </message>
     <message>
       <source>free.live</source>
@@ -4378,6 +4130,50 @@
       <translation>Zeitplan</translation>
     </message>
     <message>
+      <source>identity.bad_key_file</source>
+      <translation>Die Schlüsseldatei {path} ist nicht zu gebrauchen: {reason}. Sie wurde gelassen, wie sie war. Stelle die Identität dieses PCs mit `hearth identity import` und ihren Wiederherstellungswörtern wieder her, oder schiebe die Datei beiseite, um als neuer Peer zu beginnen.</translation>
+    </message>
+    <message>
+      <source>identity.just_made</source>
+      <translation>{path} hat gerade ein anderes Programm gemacht. Versuch es erneut.</translation>
+    </message>
+    <message>
+      <source>identity.key_not_written</source>
+      <translation>Die Schlüsseldatei {path} lässt sich nicht schreiben: {why}. Mach den Ordner beschreibbar oder wähle mit --data-dir einen anderen.</translation>
+    </message>
+    <message>
+      <source>identity.no_key</source>
+      <translation>In {folder} ist noch kein Schlüssel. Der erste Start von Hearths Worker macht ihn, `hearth identity export` ebenfalls, und `hearth identity import` stellt einen aus seinen Wiederherstellungswörtern her.</translation>
+    </message>
+    <message>
+      <source>identity.no_peer_name</source>
+      <translation>{text} ist kein Name eines Peers: Ein Name hat 64 hexadezimale Ziffern. Kopiere ihn noch einmal aus `hearth address` auf dem anderen PC.</translation>
+    </message>
+    <message>
+      <source>identity.no_word</source>
+      <translation>Wort {place}, {word}, ist kein Wiederherstellungswort. Prüfe, wie es geschrieben ist.</translation>
+    </message>
+    <message>
+      <source>identity.not_64_digits</source>
+      <translation>sie enthält keine 64 hexadezimalen Ziffern</translation>
+    </message>
+    <message>
+      <source>identity.not_replaced</source>
+      <translation>{path} ließ sich nicht ersetzen: {why}. Der alte Schlüssel bleibt.</translation>
+    </message>
+    <message>
+      <source>identity.word_count</source>
+      <translation>Es sind {needed} Wiederherstellungswörter, nicht {found}. Gib alle ein, der Reihe nach.</translation>
+    </message>
+    <message>
+      <source>identity.words_do_not_fit</source>
+      <translation>Die Wiederherstellungswörter passen nicht zusammen: Eines ist falsch geschrieben oder am falschen Platz. Prüfe sie.</translation>
+    </message>
+    <message>
+      <source>identity.wrong_length</source>
+      <translation>Ein geheimer Schlüssel hat 32 Bytes, nicht {length}.</translation>
+    </message>
+    <message>
       <source>idle.logind_future</source>
       <translation>logind sagt, dass die Sitzung in der Zukunft ruhen wird.</translation>
     </message>
@@ -4420,6 +4216,58 @@
     <message>
       <source>login.not_changed</source>
       <translation>Was bei der Anmeldung startet, ließ sich nicht ändern: {reason}. Ändere es in den Einstellungen des Systems.</translation>
+    </message>
+    <message>
+      <source>manifest.batch_too_large</source>
+      <translation>ein Stapel an einer Schicht nähme {size:size}, und {most:size} sind das Höchste. Verringere batch, sequence oder width.</translation>
+    </message>
+    <message>
+      <source>manifest.expert_too_large</source>
+      <translation>ein Experte nähme {size:size}, und {most:size} sind das Höchste. Verringere width oder hidden.</translation>
+    </message>
+    <message>
+      <source>manifest.grid_too_large</source>
+      <translation>sein Gitter hat {cells} Zellen je Schicht, und {most} sind das Höchste. Mach das Gitter kleiner.</translation>
+    </message>
+    <message>
+      <source>manifest.invalid</source>
+      <translation>Das Manifest {source} ist nicht zu gebrauchen: {why}. Dies ist Hearth {version}.</translation>
+    </message>
+    <message>
+      <source>manifest.k_too_large</source>
+      <translation>es verlangt {k} Experten eines Gitters mit {cells} Zellen.</translation>
+    </message>
+    <message>
+      <source>manifest.no_file</source>
+      <translation>Das Manifest {path} ist keine Datei.</translation>
+    </message>
+    <message>
+      <source>manifest.no_run</source>
+      <translation>Es gibt keinen Lauf namens {run}. Bekannte Läufe: {known}; oder gib den Pfad eines Manifests an (.json).</translation>
+    </message>
+    <message>
+      <source>manifest.other_name</source>
+      <translation>Das Manifest {run}.json nennt sich {name}.</translation>
+    </message>
+    <message>
+      <source>manifest.too_large</source>
+      <translation>Das Manifest {path} ist größer als {most} MB.</translation>
+    </message>
+    <message>
+      <source>manifest.too_new</source>
+      <translation>es braucht Hearth {needs} oder neuer, und dies ist {have}. Aktualisiere Hearth, um bei diesem Lauf mitzumachen.</translation>
+    </message>
+    <message>
+      <source>manifest.trunk_too_large</source>
+      <translation>der Stamm nähme {size:size}, und {most:size} sind das Höchste. Verringere width, das Gitter oder layers.</translation>
+    </message>
+    <message>
+      <source>manifest.unreadable</source>
+      <translation>Das Manifest {path} ist nicht lesbar: {why}.</translation>
+    </message>
+    <message>
+      <source>manifest.unusable</source>
+      <translation>Das Manifest {source} ist nicht zu gebrauchen: {trouble}</translation>
     </message>
     <message>
       <source>memory.gone</source>
@@ -4484,6 +4332,22 @@
     <message>
       <source>month.until</source>
       <translation>Geht nächsten Monat weiter, am {end:date}.</translation>
+    </message>
+    <message>
+      <source>nat.cone</source>
+      <translation>Cone</translation>
+    </message>
+    <message>
+      <source>nat.none</source>
+      <translation>keines</translation>
+    </message>
+    <message>
+      <source>nat.symmetric</source>
+      <translation>symmetrisch</translation>
+    </message>
+    <message>
+      <source>network.alone</source>
+      <translation>Dieser Worker ist allein: so steht es in den Einstellungen, oder er wurde ohne --join, --listen, --bootstrap oder --role gestartet.</translation>
     </message>
     <message>
       <source>network_hours.outside</source>
@@ -4621,6 +4485,26 @@
       <translation>Noch wurde kein Anhalten gemessen. Ziel: {target:count} ms von deiner Rückkehr bis zur letzten Berechnung.</translation>
     </message>
     <message>
+      <source>question.empty_picture</source>
+      <translation>Das Bild ist leer. Zeichne eine Ziffer, dunkel auf hellem Grund.</translation>
+    </message>
+    <message>
+      <source>question.run_continues_text</source>
+      <translation>Der Lauf {run} ({title}) setzt Text fort: hearth generate 'The for statement'. Der Lauf digits liest Bilder: hearth worker --run digits.</translation>
+    </message>
+    <message>
+      <source>question.run_reads_pictures</source>
+      <translation>Der Lauf {run} ({title}) liest Bilder: hearth predict FILE.png. Der Lauf text setzt Text fort: hearth worker --run text.</translation>
+    </message>
+    <message>
+      <source>question.stopped</source>
+      <translation>Der Text wurde angehalten.</translation>
+    </message>
+    <message>
+      <source>question.too_many_texts</source>
+      <translation>Es werden schon {most} Texte geschrieben. Versuch es gleich noch einmal.</translation>
+    </message>
+    <message>
       <source>quota.live</source>
       <translation>{used:traffic} in diesem Monat</translation>
     </message>
@@ -4635,6 +4519,58 @@
     <message>
       <source>quota.wants</source>
       <translation>Höchstens {most:traffic} im Monat</translation>
+    </message>
+    <message>
+      <source>reach.by_acquaintance</source>
+      <translation>ein Backbone-Peer, dem dieser PC schreibt, hat ihn erreicht; ob Fremde es können, ist nicht gewiss</translation>
+    </message>
+    <message>
+      <source>reach.by_nobody</source>
+      <translation>niemand kann diesen PC erreichen, und kein verbundener Peer vermittelt</translation>
+    </message>
+    <message>
+      <source>reach.by_punching</source>
+      <translation>traf Peer {peer} durch Hole Punching</translation>
+    </message>
+    <message>
+      <source>reach.by_relay</source>
+      <translation>Peer {peer} vermittelt</translation>
+    </message>
+    <message>
+      <source>reach.by_router</source>
+      <translation>der Router zeigt allen dieselbe Adresse</translation>
+    </message>
+    <message>
+      <source>reach.by_stranger</source>
+      <translation>ein Backbone-Peer, dem dieser PC nicht geschrieben hatte, hat ihn erreicht</translation>
+    </message>
+    <message>
+      <source>reach.dial_out_only</source>
+      <translation>nur ausgehend</translation>
+    </message>
+    <message>
+      <source>reach.no_answer</source>
+      <translation>kein Backbone-Peer hat geantwortet</translation>
+    </message>
+    <message>
+      <source>reach.not_measured</source>
+      <translation>noch nicht gemessen</translation>
+    </message>
+    <message>
+      <source>reach.punchable</source>
+      <translation>nach Absprache erreichbar</translation>
+    </message>
+    <message>
+      <source>reach.reachable</source>
+      <translation>erreichbar</translation>
+    </message>
+    <message>
+      <source>reach.relayed</source>
+      <translation>über Relais</translation>
+    </message>
+    <message>
+      <source>reach.unknown</source>
+      <translation>unbekannt</translation>
     </message>
     <message>
       <source>role.backbone</source>
@@ -4732,6 +4668,30 @@
       <translation>Es geht vorerst ohne andere Peers.</translation>
     </message>
     <message>
+      <source>schedule.no_day</source>
+      <translation>„{text}“ ist kein Tag. Tage sind mo, tu, we, th, fr, sa, su. Schreib sie wie mo-fr 18:00-08:00; sa,su 0:00-24:00.</translation>
+    </message>
+    <message>
+      <source>schedule.no_part</source>
+      <translation>„{text}“ ist kein Teil eines Zeitplans. Schreib ihn wie mo-fr 18:00-08:00; sa,su 0:00-24:00.</translation>
+    </message>
+    <message>
+      <source>schedule.no_span</source>
+      <translation>„{text}“ ist keine Zeitspanne. Der ganze Tag ist 0:00-24:00.</translation>
+    </message>
+    <message>
+      <source>schedule.no_such_span</source>
+      <translation>„{text}“ ist keine Zeitspanne wie 18:00-08:00. Schreib sie wie mo-fr 18:00-08:00; sa,su 0:00-24:00.</translation>
+    </message>
+    <message>
+      <source>schedule.no_time</source>
+      <translation>„{text}“ nennt keine Zeit. Schreib sie wie mo-fr 18:00-08:00; sa,su 0:00-24:00.</translation>
+    </message>
+    <message>
+      <source>schedule.too_long</source>
+      <translation>Ein Zeitplan hat höchstens {most} Zeichen.</translation>
+    </message>
+    <message>
       <source>screensaver.no_such_windows</source>
       <translation>In Fenster anderer Programme wird nur unter X11 und Windows gezeichnet. Lass die Option weg.</translation>
     </message>
@@ -4746,6 +4706,18 @@
     <message>
       <source>screensaver.shown_already</source>
       <translation>Der Bildschirmschoner ist schon zu sehen.</translation>
+    </message>
+    <message>
+      <source>settings.impossible</source>
+      <translation>Eine Einstellung kann diesen Wert nicht haben: {why}.</translation>
+    </message>
+    <message>
+      <source>settings.no_name</source>
+      <translation>Es gibt keine Einstellung namens {names}.</translation>
+    </message>
+    <message>
+      <source>settings.no_version</source>
+      <translation>Davon gibt es keine Version {version}.</translation>
     </message>
     <message>
       <source>signal.celsius</source>
@@ -4976,6 +4948,10 @@
       <translation>Die Adresse des Workers ist nicht lesbar: {reason}.</translation>
     </message>
     <message>
+      <source>worker.already_serves</source>
+      <translation>Ein Worker von Hearth bedient {folder} schon. Mit „hearth status“ siehst du ihn; mit --data-dir wählst du einen anderen Ordner.</translation>
+    </message>
+    <message>
       <source>worker.answers_too_late</source>
       <translation>Der Worker hat in {seconds:whole} s nicht geantwortet. Versuch es erneut.</translation>
     </message>
@@ -4986,6 +4962,10 @@
     <message>
       <source>worker.does_not_answer_here</source>
       <translation>Kein Worker antwortet für diesen Datenordner.</translation>
+    </message>
+    <message>
+      <source>worker.ended</source>
+      <translation>Der Worker ist beendet.</translation>
     </message>
     <message>
       <source>worker.ended.another_runs</source>
@@ -5049,7 +5029,7 @@
     </message>
     <message>
       <source>worker.not_running</source>
-      <translation>Für diesen Datenordner läuft kein Worker.</translation>
+      <translation>Für {folder} läuft kein Worker von Hearth. Starte die App mit „hearth“ oder den Worker allein mit „hearth worker“.</translation>
     </message>
     <message>
       <source>worker.not_started</source>
@@ -5066,6 +5046,10 @@
     <message>
       <source>worker.sent_unknown</source>
       <translation>Der Worker sandte etwas Unbekanntes ({reason}).</translation>
+    </message>
+    <message>
+      <source>worker.silent</source>
+      <translation>Der Worker antwortet nicht. Wenn das so bleibt, beende ihn und starte Hearth neu.</translation>
     </message>
     <message>
       <source>worker.starting</source>
@@ -5096,20 +5080,8 @@
       <translation>weg</translation>
     </message>
     <message>
-      <source>clock</source>
-      <translation>Uhr</translation>
-    </message>
-    <message>
       <source>computing</source>
       <translation>das Rechnen</translation>
-    </message>
-    <message>
-      <source>disk</source>
-      <translation>Festplatte</translation>
-    </message>
-    <message>
-      <source>fine</source>
-      <translation>in Ordnung</translation>
     </message>
     <message>
       <source>here</source>
@@ -5132,56 +5104,12 @@
       <translation>einmal</translation>
     </message>
     <message>
-      <source>port</source>
-      <translation>Port</translation>
-    </message>
-    <message>
-      <source>reachability</source>
-      <translation>Erreichbarkeit</translation>
-    </message>
-    <message>
-      <source>reachable</source>
-      <translation>erreichbar</translation>
-    </message>
-    <message>
-      <source>punchable</source>
-      <translation>nach Absprache erreichbar</translation>
-    </message>
-    <message>
-      <source>relayed</source>
-      <translation>über Relais</translation>
-    </message>
-    <message>
-      <source>unknown</source>
-      <translation>unbekannt</translation>
-    </message>
-    <message>
-      <source>cone</source>
-      <translation>Cone</translation>
-    </message>
-    <message>
-      <source>symmetric</source>
-      <translation>symmetrisch</translation>
-    </message>
-    <message>
-      <source>none</source>
-      <translation>keines</translation>
-    </message>
-    <message>
       <source>{0} (off)</source>
       <translation>{0} (aus)</translation>
     </message>
     <message>
       <source>{0} (failed)</source>
       <translation>{0} (ausgefallen)</translation>
-    </message>
-    <message>
-      <source>A full screen ({0})</source>
-      <translation>Ein Vollbild ({0})</translation>
-    </message>
-    <message>
-      <source>A presentation ({0})</source>
-      <translation>Eine Präsentation ({0})</translation>
     </message>
     <message>
       <source>A game ({0})</source>

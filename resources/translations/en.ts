@@ -429,8 +429,16 @@
       <translation>Ends in a moment. No work is lost.</translation>
     </message>
     <message>
+      <source>control.not_written</source>
+      <translation>{file} cannot be written: {why}. Free some space on that disk and make the folder writable, or choose another with --data-dir.</translation>
+    </message>
+    <message>
       <source>control.other_version</source>
       <translation>This worker speaks version {worker:digits} of the control protocol and you speak {client:digits}. Quit Hearth everywhere and start it again.</translation>
+    </message>
+    <message>
+      <source>control.port_in_use</source>
+      <translation>The control port {port:digits} cannot be used: {why}. Close the program that has it, or set "control_port" to 0 in {file}.</translation>
     </message>
     <message>
       <source>control.wrong_token</source>
@@ -513,6 +521,86 @@
       <translation>The free space at {folder} cannot be read: {why}.</translation>
     </message>
     <message>
+      <source>doctor.clock</source>
+      <translation>clock</translation>
+    </message>
+    <message>
+      <source>doctor.clock_off</source>
+      <translation>{seconds:signed} s against other peers</translation>
+    </message>
+    <message>
+      <source>doctor.clock_remedy</source>
+      <translation>Set this PC's clock, best by network time: other peers refuse records from a wrong time.</translation>
+    </message>
+    <message>
+      <source>doctor.connected</source>
+      <translation>{connected} connected, {known} known to the DHT</translation>
+    </message>
+    <message>
+      <source>doctor.disk</source>
+      <translation>disk</translation>
+    </message>
+    <message>
+      <source>doctor.disk_remedy</source>
+      <translation>Free some space: checkpoints cannot be saved on a full disk.</translation>
+    </message>
+    <message>
+      <source>doctor.free_at</source>
+      <translation>{free:size} free at {folder}</translation>
+    </message>
+    <message>
+      <source>doctor.listening</source>
+      <translation>listening at {address}</translation>
+    </message>
+    <message>
+      <source>doctor.nat</source>
+      <translation>NAT</translation>
+    </message>
+    <message>
+      <source>doctor.nat_remedy</source>
+      <translation>This router gives every connection another port: peers reach this PC through a relay only.</translation>
+    </message>
+    <message>
+      <source>doctor.no_address</source>
+      <translation>listening at no address</translation>
+    </message>
+    <message>
+      <source>doctor.outside</source>
+      <translation>outside address</translation>
+    </message>
+    <message>
+      <source>doctor.peers</source>
+      <translation>other peers</translation>
+    </message>
+    <message>
+      <source>doctor.peers_remedy</source>
+      <translation>Start the worker with --bootstrap and what `hearth address` prints on a PC of the network.</translation>
+    </message>
+    <message>
+      <source>doctor.port</source>
+      <translation>port</translation>
+    </message>
+    <message>
+      <source>doctor.port_remedy</source>
+      <translation>Start the worker with --listen 0.0.0.0:PORT and a port that no other program uses.</translation>
+    </message>
+    <message>
+      <source>doctor.reach_remedy</source>
+      <translation>Other peers cannot dial this PC. It works all the same; a backbone peer that relays makes it faster.</translation>
+    </message>
+    <message>
+      <source>doctor.reachability</source>
+      <translation>reachability</translation>
+    </message>
+    <message>
+      <source>doctor.reached</source>
+      <translation>{kind} ({step})</translation>
+    </message>
+    <message>
+      <source>doctor.unmeasured</source>
+      <translation>Nobody has measured it yet; a connected backbone peer does.</translation>
+    </message>
+    <message>
       <source>energy.live</source>
       <translation>{used:kwh} this month</translation>
     </message>
@@ -531,6 +619,38 @@
     <message>
       <source>file.cannot_be_locked</source>
       <translation>{file} cannot be locked: {reason}.</translation>
+    </message>
+    <message>
+      <source>file.not_written</source>
+      <translation>{path} could not be written: {why}. The old file stays.</translation>
+    </message>
+    <message>
+      <source>folder.gone</source>
+      <translation>The data folder {folder} is gone.</translation>
+    </message>
+    <message>
+      <source>folder.lock_not_written</source>
+      <translation>{file} cannot be written: {why}. Choose another folder with --data-dir.</translation>
+    </message>
+    <message>
+      <source>folder.newer</source>
+      <translation>The data folder {folder} belongs to a newer Hearth. Install that one again, or choose another folder with --data-dir.</translation>
+    </message>
+    <message>
+      <source>folder.not_made</source>
+      <translation>{folder} cannot be made: {why}.</translation>
+    </message>
+    <message>
+      <source>folder.not_moved</source>
+      <translation>{old} cannot be moved to {new}: {why}.</translation>
+    </message>
+    <message>
+      <source>folder.not_utf8</source>
+      <translation>The name of the data folder {folder} is not UTF-8. Choose another with --data-dir.</translation>
+    </message>
+    <message>
+      <source>folder.not_writable</source>
+      <translation>The data folder {folder} cannot be written: {why}. Make it writable, or choose another with --data-dir.</translation>
     </message>
     <message>
       <source>free.live</source>
@@ -905,6 +1025,50 @@
       <translation>Schedule</translation>
     </message>
     <message>
+      <source>identity.bad_key_file</source>
+      <translation>The key file {path} cannot be used: {reason}. It was left as it is. Restore this PC's identity with `hearth identity import` and its recovery words, or move the file away to start as a new peer.</translation>
+    </message>
+    <message>
+      <source>identity.just_made</source>
+      <translation>{path} was just made by another program. Try again.</translation>
+    </message>
+    <message>
+      <source>identity.key_not_written</source>
+      <translation>The key file {path} cannot be written: {why}. Make the folder writable, or choose another with --data-dir.</translation>
+    </message>
+    <message>
+      <source>identity.no_key</source>
+      <translation>There is no key in {folder} yet. The first start of Hearth's worker makes it, `hearth identity export` does as well, and `hearth identity import` restores one from its recovery words.</translation>
+    </message>
+    <message>
+      <source>identity.no_peer_name</source>
+      <translation>{text} does not name a peer: a name has 64 hexadecimal digits. Copy it again from `hearth address` on the other PC.</translation>
+    </message>
+    <message>
+      <source>identity.no_word</source>
+      <translation>Word {place}, {word}, is not a recovery word. Check how it is spelt.</translation>
+    </message>
+    <message>
+      <source>identity.not_64_digits</source>
+      <translation>it does not hold 64 hexadecimal digits</translation>
+    </message>
+    <message>
+      <source>identity.not_replaced</source>
+      <translation>{path} could not be replaced: {why}. The old key stays.</translation>
+    </message>
+    <message>
+      <source>identity.word_count</source>
+      <translation>There are {needed} recovery words, not {found}. Type them all, in order.</translation>
+    </message>
+    <message>
+      <source>identity.words_do_not_fit</source>
+      <translation>The recovery words do not fit together: one is misspelt or out of place. Check them.</translation>
+    </message>
+    <message>
+      <source>identity.wrong_length</source>
+      <translation>A secret key has 32 bytes, not {length}.</translation>
+    </message>
+    <message>
       <source>idle.logind_future</source>
       <translation>logind says that the session will become idle in the future.</translation>
     </message>
@@ -947,6 +1111,58 @@
     <message>
       <source>login.not_changed</source>
       <translation>What starts at login could not be changed: {reason}. Change it in the system's own settings.</translation>
+    </message>
+    <message>
+      <source>manifest.batch_too_large</source>
+      <translation>a batch at a layer would take {size:size}, and {most:size} are the most. Lower batch, sequence or width.</translation>
+    </message>
+    <message>
+      <source>manifest.expert_too_large</source>
+      <translation>an expert would take {size:size}, and {most:size} are the most. Lower width or hidden.</translation>
+    </message>
+    <message>
+      <source>manifest.grid_too_large</source>
+      <translation>its grid has {cells} cells a layer, and {most} are the most. Make the grid smaller.</translation>
+    </message>
+    <message>
+      <source>manifest.invalid</source>
+      <translation>The manifest {source} cannot be used: {why}. This is Hearth {version}.</translation>
+    </message>
+    <message>
+      <source>manifest.k_too_large</source>
+      <translation>it asks for {k} experts of a grid with {cells} cells.</translation>
+    </message>
+    <message>
+      <source>manifest.no_file</source>
+      <translation>The manifest {path} is no file.</translation>
+    </message>
+    <message>
+      <source>manifest.no_run</source>
+      <translation>There is no run named {run}. Known runs: {known}; or give a manifest's path (.json).</translation>
+    </message>
+    <message>
+      <source>manifest.other_name</source>
+      <translation>The manifest {run}.json calls itself {name}.</translation>
+    </message>
+    <message>
+      <source>manifest.too_large</source>
+      <translation>The manifest {path} is larger than {most} MB.</translation>
+    </message>
+    <message>
+      <source>manifest.too_new</source>
+      <translation>it needs Hearth {needs} or newer, and this is {have}. Update Hearth to join this run.</translation>
+    </message>
+    <message>
+      <source>manifest.trunk_too_large</source>
+      <translation>the trunk would take {size:size}, and {most:size} are the most. Lower width, the grid or layers.</translation>
+    </message>
+    <message>
+      <source>manifest.unreadable</source>
+      <translation>The manifest {path} cannot be read: {why}.</translation>
+    </message>
+    <message>
+      <source>manifest.unusable</source>
+      <translation>The manifest {source} cannot be used: {trouble}</translation>
     </message>
     <message>
       <source>memory.gone</source>
@@ -1011,6 +1227,22 @@
     <message>
       <source>month.until</source>
       <translation>Runs again next month, on {end:date}.</translation>
+    </message>
+    <message>
+      <source>nat.cone</source>
+      <translation>cone</translation>
+    </message>
+    <message>
+      <source>nat.none</source>
+      <translation>none</translation>
+    </message>
+    <message>
+      <source>nat.symmetric</source>
+      <translation>symmetric</translation>
+    </message>
+    <message>
+      <source>network.alone</source>
+      <translation>This worker is alone: the settings say so, or it was started without --join, --listen, --bootstrap or --role.</translation>
     </message>
     <message>
       <source>network_hours.outside</source>
@@ -1148,6 +1380,26 @@
       <translation>No stop has been measured yet. Target: {target:count} ms from your return to the last computation.</translation>
     </message>
     <message>
+      <source>question.empty_picture</source>
+      <translation>The picture is empty. Draw one digit, dark on a light ground.</translation>
+    </message>
+    <message>
+      <source>question.run_continues_text</source>
+      <translation>The run {run} ({title}) continues text: hearth generate 'The for statement'. The run digits reads pictures: hearth worker --run digits.</translation>
+    </message>
+    <message>
+      <source>question.run_reads_pictures</source>
+      <translation>The run {run} ({title}) reads pictures: hearth predict FILE.png. The run text continues text: hearth worker --run text.</translation>
+    </message>
+    <message>
+      <source>question.stopped</source>
+      <translation>The text was stopped.</translation>
+    </message>
+    <message>
+      <source>question.too_many_texts</source>
+      <translation>{most} texts are being written already. Try again in a moment.</translation>
+    </message>
+    <message>
       <source>quota.live</source>
       <translation>{used:traffic} this month</translation>
     </message>
@@ -1162,6 +1414,58 @@
     <message>
       <source>quota.wants</source>
       <translation>At most {most:traffic} a month</translation>
+    </message>
+    <message>
+      <source>reach.by_acquaintance</source>
+      <translation>a backbone peer that this PC writes to dialled it; that strangers can is not certain</translation>
+    </message>
+    <message>
+      <source>reach.by_nobody</source>
+      <translation>nobody can dial this PC and no connected peer relays</translation>
+    </message>
+    <message>
+      <source>reach.by_punching</source>
+      <translation>met peer {peer} by hole punching</translation>
+    </message>
+    <message>
+      <source>reach.by_relay</source>
+      <translation>peer {peer} relays</translation>
+    </message>
+    <message>
+      <source>reach.by_router</source>
+      <translation>the router shows everybody the same address</translation>
+    </message>
+    <message>
+      <source>reach.by_stranger</source>
+      <translation>a backbone peer that this PC had not written to dialled it</translation>
+    </message>
+    <message>
+      <source>reach.dial_out_only</source>
+      <translation>dial-out only</translation>
+    </message>
+    <message>
+      <source>reach.no_answer</source>
+      <translation>no backbone peer answered</translation>
+    </message>
+    <message>
+      <source>reach.not_measured</source>
+      <translation>not measured yet</translation>
+    </message>
+    <message>
+      <source>reach.punchable</source>
+      <translation>punchable</translation>
+    </message>
+    <message>
+      <source>reach.reachable</source>
+      <translation>reachable</translation>
+    </message>
+    <message>
+      <source>reach.relayed</source>
+      <translation>relayed</translation>
+    </message>
+    <message>
+      <source>reach.unknown</source>
+      <translation>unknown</translation>
     </message>
     <message>
       <source>role.backbone</source>
@@ -1259,6 +1563,30 @@
       <translation>It works without other peers for now.</translation>
     </message>
     <message>
+      <source>schedule.no_day</source>
+      <translation>“{text}” isn't a day. Days are mo, tu, we, th, fr, sa, su. Write it like mo-fr 18:00-08:00; sa,su 0:00-24:00.</translation>
+    </message>
+    <message>
+      <source>schedule.no_part</source>
+      <translation>“{text}” isn't part of a schedule. Write it like mo-fr 18:00-08:00; sa,su 0:00-24:00.</translation>
+    </message>
+    <message>
+      <source>schedule.no_span</source>
+      <translation>“{text}” is no span of time. All day is 0:00-24:00.</translation>
+    </message>
+    <message>
+      <source>schedule.no_such_span</source>
+      <translation>“{text}” isn't a span of time such as 18:00-08:00. Write it like mo-fr 18:00-08:00; sa,su 0:00-24:00.</translation>
+    </message>
+    <message>
+      <source>schedule.no_time</source>
+      <translation>“{text}” names no time. Write it like mo-fr 18:00-08:00; sa,su 0:00-24:00.</translation>
+    </message>
+    <message>
+      <source>schedule.too_long</source>
+      <translation>A schedule has at most {most} characters.</translation>
+    </message>
+    <message>
       <source>screensaver.no_such_windows</source>
       <translation>Windows of other programs are drawn into on X11 and Windows only. Leave the option away.</translation>
     </message>
@@ -1273,6 +1601,18 @@
     <message>
       <source>screensaver.shown_already</source>
       <translation>The screensaver is shown already.</translation>
+    </message>
+    <message>
+      <source>settings.impossible</source>
+      <translation>A setting cannot have this value: {why}.</translation>
+    </message>
+    <message>
+      <source>settings.no_name</source>
+      <translation>There is no setting named {names}.</translation>
+    </message>
+    <message>
+      <source>settings.no_version</source>
+      <translation>There is no version {version} of it.</translation>
     </message>
     <message>
       <source>signal.celsius</source>
@@ -1503,6 +1843,10 @@
       <translation>The worker's address cannot be read: {reason}.</translation>
     </message>
     <message>
+      <source>worker.already_serves</source>
+      <translation>A Hearth worker already serves {folder}. Use “hearth status” to see it, or --data-dir for another folder.</translation>
+    </message>
+    <message>
       <source>worker.answers_too_late</source>
       <translation>The worker did not answer in {seconds:whole} s. Try again.</translation>
     </message>
@@ -1513,6 +1857,10 @@
     <message>
       <source>worker.does_not_answer_here</source>
       <translation>No worker answers for this data folder.</translation>
+    </message>
+    <message>
+      <source>worker.ended</source>
+      <translation>The worker has ended.</translation>
     </message>
     <message>
       <source>worker.ended.another_runs</source>
@@ -1576,7 +1924,7 @@
     </message>
     <message>
       <source>worker.not_running</source>
-      <translation>No worker runs for this data folder.</translation>
+      <translation>No Hearth worker is running for {folder}. Start the app with “hearth”, or the worker alone with “hearth worker”.</translation>
     </message>
     <message>
       <source>worker.not_started</source>
@@ -1593,6 +1941,10 @@
     <message>
       <source>worker.sent_unknown</source>
       <translation>The worker sent something unknown ({reason}).</translation>
+    </message>
+    <message>
+      <source>worker.silent</source>
+      <translation>The worker does not answer. If that goes on, end it and start Hearth again.</translation>
     </message>
     <message>
       <source>worker.starting</source>

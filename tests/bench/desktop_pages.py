@@ -32,6 +32,7 @@ from app.window.main_window import MainWindow
 from app.worker.client import WorkerClient
 from core.community.reading import read_only
 from core.contracts import control as wire
+from core.contracts.notices import plain
 from core.contracts.settings import Settings
 from tests import a_summer
 
@@ -90,7 +91,7 @@ class Swarm(WorkerClient):
             for n in range(first, last)
         ]  # fmt: skip
         return wire.NetworkStatus(
-            "ab" * 32, "ab" * 32 + "@203.0.113.7:4433", "reachable", "", "none", [], [], peers, PEERS
+            "ab" * 32, "ab" * 32 + "@203.0.113.7:4433", "reachable", plain(""), "none", [], [], peers, PEERS
         )
 
 

@@ -44,7 +44,7 @@ from app.window.sidebar import PageButton
 from app.worker.supervisor import supervise
 from core.community.reading import read_only
 from core.contracts import control as wire
-from core.contracts.notices import PLACE, notice
+from core.contracts.notices import PLACE, notice, plain
 from core.contracts.settings import Settings
 from core.policy.decide import decide
 from core.policy.hysteresis import Held
@@ -256,9 +256,9 @@ FIGURES = {
     "yields": wire.YieldStatus(37, 62.0, 118.0, [40.0, 62.0, 118.0]),
 }
 FINDINGS = [
-    wire.Finding("port", True, "listening at 0.0.0.0:4433", ""),
-    wire.Finding("other peers", False, "0 connected, 0 known to the DHT", "Other peers cannot dial this PC."),
-    wire.Finding("NAT", None, "not known", "Nobody has measured it yet; a connected backbone peer does."),
+    wire.Finding("port", True, notice("doctor.listening", address="0.0.0.0:4433"), plain("")),
+    wire.Finding("peers", False, notice("doctor.connected", connected=0, known=0), notice("doctor.reach_remedy")),
+    wire.Finding("nat", None, notice("verdict.unknown"), notice("doctor.unmeasured")),
 ]
 
 

@@ -15,7 +15,7 @@ from app.pages.network.network_page import NetworkPage
 from app.theme import theme
 from app.worker.client import WorkerClient
 from core.contracts import control as wire
-from core.contracts.notices import plain
+from core.contracts.notices import notice, plain
 from tests.desktop.conftest import ToyWorker
 from tests.desktop.test_widgets import misfits
 
@@ -42,7 +42,7 @@ def make_network(peers: list[wire.PeerStatus], first: int = 0, **changes: Any) -
         "peer": "ab" * 32,
         "address": "ab" * 32 + "@203.0.113.7:4433",
         "reachability": "reachable",
-        "step": "a backbone peer that this PC had not written to dialled it",
+        "step": notice("reach.by_stranger"),
         "nat": "none",
         "outside": ["203.0.113.7:4433"],
         "roles": ["host", "train"],
@@ -116,9 +116,9 @@ def test_own_id_and_address_are_copied_by_keyboard(qtbot: QtBot, page: NetworkPa
 
 def test_the_check_names_what_is_wrong_and_what_to_do(qtbot: QtBot, toy: ToyWorker, page: NetworkPage) -> None:
     toy.answers["doctor"] = lambda params: [
-        wire.Finding("port", True, "listening at 0.0.0.0:4433", ""),
-        wire.Finding("clock", False, "+91.0 s against other peers", "Set this PC's clock."),
-        wire.Finding("NAT", None, "not known", "A backbone peer measures it."),
+        wire.Finding("port", True, plain("listening at 0.0.0.0:4433"), plain("")),
+        wire.Finding("clock", False, plain("+91.0 s against other peers"), plain("Set this PC's clock.")),
+        wire.Finding("nat", None, plain("not known"), plain("A backbone peer measures it.")),
     ]
     page.test.check.click()
     assert not page.test.check.isEnabled()

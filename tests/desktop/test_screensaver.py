@@ -33,6 +33,7 @@ from app.theme import theme
 from app.worker.client import WorkerClient
 from core.contracts import control as wire
 from core.contracts.errors import SettingsError
+from core.contracts.notices import plain
 from core.policy.signals.linux import power, screensaver
 from core.policy.signals.linux.front import FrontSource
 from core.policy.signals.linux.x11_front import XWindow
@@ -508,7 +509,7 @@ def test_without_a_worker_it_says_why_nothing_moves(qtbot: QtBot, feed: Feed, vi
 
 def test_state_and_figures_are_those_of_the_worker(qtbot: QtBot, feed: Feed, toy: ToyWorker) -> None:
     toy.answers["grid"] = lambda params: make_grid(params["layer"])
-    toy.answers["network"] = lambda params: wire.NetworkStatus("a", "b", "reachable", "", "", [], [], [], 141)
+    toy.answers["network"] = lambda params: wire.NetworkStatus("a", "b", "reachable", plain(""), "", [], [], [], 141)
     feed.start()
     qtbot.waitUntil(lambda: feed.peers == 141 and len(feed.layers) == 2, timeout=PATIENCE_MS)
     assert toy.hellos[0].client == "screensaver"

@@ -175,7 +175,7 @@ async def test_without_any_group_the_next_way_holds(tmp_path: Path, monkeypatch:
     assert bounds._keeping is not None
     await bounds._keeping
     assert bounds.words == f"holds at {3 * GIB}"
-    assert "3.0 GB" in str(bounds.explain(-9)) and bounds.explain(1) is None and bounds.explain(-11) is None
+    assert "3 GB" in str(bounds.explain(-9)) and bounds.explain(1) is None and bounds.explain(-11) is None
     alone = Bounds([])
     await alone.admit(os.getpid())
     assert alone.words == "Hearth alone keeps to it" and alone.explain(-9) is None

@@ -15,7 +15,9 @@ from core.contracts.ledger import Amounts
 from core.contracts.notices import Sentences, plain
 from core.control.doctor import examine
 
-LONELY = NetworkStatus("ab" * 32, "ab@127.0.0.1:1", "unknown", "not measured yet", "unknown", [], ["host"], [], 0)
+LONELY = NetworkStatus(
+    "ab" * 32, "ab@127.0.0.1:1", "unknown", plain("not measured yet"), "unknown", [], ["host"], [], 0
+)
 PEER = PeerStatus("cd" * 32, "direct", "127.0.0.1:2", 1.0, 0, 0, 0.0, 0, "reachable")
 STATS = DhtStatus(1, 0, 0, 0, 0, 0.0)
 
@@ -51,7 +53,7 @@ def verdicts(network: NetworkStatus, folder: Path) -> dict[str, bool | None]:
 def test_what_nobody_measured_is_no_fault(tmp_path: Path, said: Any) -> None:
     network = msgspec.structs.replace(LONELY, peers=[PEER], connected=1)
     findings = examine(network, STATS, tmp_path)
-    assert [f.name for f in findings if f.good is None] == ["outside address", "NAT", "reachability"]
+    assert [f.name for f in findings if f.good is None] == ["outside", "nat", "reachability"]
     code, text = said("doctor", doctor=[findings])
     assert code == 0 and "LOOK" not in text and "cannot dial" not in text
     assert text.count("Nobody has measured it yet; a connected backbone peer does.") == 3
@@ -60,9 +62,9 @@ def test_what_nobody_measured_is_no_fault(tmp_path: Path, said: Any) -> None:
 def test_what_was_measured_is_judged(tmp_path: Path, said: Any) -> None:
     shut = msgspec.structs.replace(LONELY, reachability="dial-out only", nat="symmetric", outside=["203.0.113.7:1"])
     found = verdicts(shut, tmp_path)
-    assert (found["outside address"], found["NAT"], found["reachability"]) == (True, False, False)
-    assert verdicts(LONELY, tmp_path)["other peers"] is False
-    code, text = said("doctor", doctor=[[Finding("NAT", False, "symmetric", "Use a relay.")]])
+    assert (found["outside"], found["nat"], found["reachability"]) == (True, False, False)
+    assert verdicts(LONELY, tmp_path)["peers"] is False
+    code, text = said("doctor", doctor=[[Finding("nat", False, plain("symmetric"), plain("Use a relay."))]])
     assert code == 1 and "LOOK" in text and "Use a relay." in text
 
 

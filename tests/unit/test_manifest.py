@@ -156,7 +156,7 @@ def test_what_there_is_not_is_refused_before_compute_starts(tmp_path: Path, plac
         ("digits", {"grid": []}, "grid"),
         ("digits", {"layers": 0}, "layers"),
         ("digits", {"k": 17}, "17 experts of a grid with 16 cells"),
-        ("digits", {"width": 16384, "hidden": 16384}, "an expert would take 9.0 GB.*Lower width or hidden"),
+        ("digits", {"width": 16384, "hidden": 16384}, "an expert would take 9 GB.*Lower width or hidden"),
         ("digits", {"width": 16384, "hidden": 64, "layers": 256, "grid": [4096, 4096]}, "the trunk would take .* GB"),
         ("digits", {"batch": 10**6, "width": 4096}, "a batch at a layer would take 15.3 GB"),
         ("text", {"heads": None}, "`heads` whose double divides"),

@@ -92,7 +92,7 @@ def _finding(finding: Finding) -> QWidget:
     grid.setVerticalSpacing(1)
     icon, tone, verdict = VERDICTS[finding.good]
     grid.addWidget(Icon(icon, tone, 16), 0, 0)
-    name = told(finding.name)
+    name = told(finding.title)
     title = f"{name[:1].upper()}{name[1:]}"
     label, what = Label(title, "strong"), Label(told(finding.what), "cap", "text2", wrap=True)
     label.setMinimumWidth(theme().px(108))

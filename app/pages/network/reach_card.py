@@ -131,7 +131,7 @@ class ReachCard(Card):
 
     def show_network(self, network: NetworkStatus) -> None:
         self._asks.show()
-        self._show(MEANINGS.get(network.reachability, MEANINGS["unknown"]), network.step)
+        self._show(MEANINGS.get(network.reachability, MEANINGS["unknown"]), told(network.step))
         self.peer.set(network.peer)
         self.address.set(network.address)
 
@@ -150,5 +150,5 @@ class ReachCard(Card):
         self._means.setText(tr(meaning.means))
         self._do.setText(tr(meaning.do))
         self._do.setVisible(bool(meaning.do))
-        self._step.setText(tr("What showed it: {step}.", step=told(step)) if step else "")
+        self._step.setText(tr("What showed it: {step}.", step=step) if step else "")
         self._step.setVisible(bool(step))
