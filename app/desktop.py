@@ -58,11 +58,11 @@ STATES: dict[Phase, State] = {
     Phase.ENDED: "leaving",
     Phase.RUNNING: "preparing",
 }
-NO_WORKER = mark("The worker has stopped and does not come back by itself so far. Open Hearth to see why.")
+NO_WORKER = mark("The worker has stopped and has not come back by itself so far. Open Hearth to see why.")
 ASKING = mark("Nothing runs until you have agreed to it.")
-LEAVING = mark("Hearth is leaving; the worker saves its work.")
+LEAVING = mark("Hearth is quitting; the worker saves its work.")
 LEAVING_ENDS = mark("Ends by itself, in 10 s at the latest.")
-IN_TRAY = mark("Hearth goes on in the tray. Its icon opens the window again; Quit ends it.")
+IN_TRAY = mark("Hearth keeps running in the tray. Its icon opens the window again; choose Quit to stop it.")
 NO_TRAY = mark("This desktop shows no tray, so the window is minimised instead. Ctrl+Q ends Hearth.")
 
 

@@ -25,7 +25,7 @@ from core.contracts.errors import HearthError
 
 SIDE, ROW, DOT = 224, 44, 22
 NOTHING_YET = mark("Nothing runs and nothing is sent until you agree.")
-AGREED = mark("You have agreed. Quit ends everything at any time.")
+AGREED = mark("You have agreed. You can quit at any time.")
 
 
 class StepList(QWidget):

@@ -36,7 +36,7 @@ class Welcome(Step):
                     (
                         "experts",
                         tr("Each PC hosts a few experts"),
-                        tr("Small networks, of which the large one is made."),
+                        tr("Small networks that make up the large one."),
                     ),
                     ("person", tr("You come first"), tr("The moment you need this PC, Hearth gives it back.")),
                     (
@@ -83,7 +83,7 @@ class Consent(Step):
                 (
                     "energy",
                     tr("Uses power"),
-                    tr("Home shows how much, and what it costs once you tell your price. You set the limit."),
+                    tr("Home shows how much, and its cost once you enter your electricity price. You set the limit."),
                 ),
             ],
         )
@@ -151,7 +151,7 @@ class Lend(Step):
     def __init__(self, folder: Path) -> None:
         super().__init__(
             tr("What you lend"),
-            tr("What do you lend?"),
+            tr("What will you share?"),
             tr("You can change all of this at any time, and much more, in Settings."),
         )
         self._folder = folder

@@ -22,7 +22,7 @@ COUNT_GAP = 12
 STATE_WORD: dict[State, str] = {
     "contributing": mark("Contributing"),
     "waiting": mark("Waiting for idle"),
-    "yielding": mark("Yielding"),
+    "yielding": mark("Giving your PC back"),
     "paused": mark("Paused"),
     "limited": mark("Limited"),
     "preparing": mark("Preparing"),

@@ -12,7 +12,7 @@
       <translation>{file} konnte nicht geschrieben werden: {reason}.</translation>
     </message>
     <message>
-      <source>The worker has stopped and does not come back by itself so far. Open Hearth to see why.</source>
+      <source>The worker has stopped and has not come back by itself so far. Open Hearth to see why.</source>
       <translation>Der Worker wurde beendet und startet bisher nicht von selbst neu. Öffne Hearth, um zu sehen, warum.</translation>
     </message>
     <message>
@@ -20,7 +20,7 @@
       <translation>Nichts läuft, bevor du zugestimmt hast.</translation>
     </message>
     <message>
-      <source>Hearth is leaving; the worker saves its work.</source>
+      <source>Hearth is quitting; the worker saves its work.</source>
       <translation>Hearth wird beendet; der Worker sichert seine Arbeit.</translation>
     </message>
     <message>
@@ -28,7 +28,7 @@
       <translation>Endet von selbst, spätestens in 10 s.</translation>
     </message>
     <message>
-      <source>Hearth goes on in the tray. Its icon opens the window again; Quit ends it.</source>
+      <source>Hearth keeps running in the tray. Its icon opens the window again; choose Quit to stop it.</source>
       <translation>Hearth läuft im Infobereich weiter. Sein Symbol öffnet das Fenster wieder; „Beenden“ beendet es.</translation>
     </message>
     <message>
@@ -40,8 +40,8 @@
       <translation>Nichts läuft und nichts wird gesendet, bevor du zustimmst.</translation>
     </message>
     <message>
-      <source>You have agreed. Quit ends everything at any time.</source>
-      <translation>Du hast zugestimmt. „Beenden“ beendet jederzeit alles.</translation>
+      <source>You have agreed. You can quit at any time.</source>
+      <translation>Du hast zugestimmt. Du kannst Hearth jederzeit beenden.</translation>
     </message>
     <message>
       <source>Step {at} of {all}: {title}</source>
@@ -229,7 +229,7 @@
       <translation>Was du verleihst</translation>
     </message>
     <message>
-      <source>What do you lend?</source>
+      <source>What will you share?</source>
       <translation>Was verleihst du?</translation>
     </message>
     <message>
@@ -289,7 +289,7 @@
       <translation>Verbraucht Strom</translation>
     </message>
     <message>
-      <source>Home shows how much, and what it costs once you tell your price. You set the limit.</source>
+      <source>Home shows how much, and its cost once you enter your electricity price. You set the limit.</source>
       <translation>Die Startseite zeigt, wie viel, und was es kostet, sobald du deinen Preis angibst. Die Grenze setzt du.</translation>
     </message>
     <message>
@@ -333,7 +333,7 @@
       <translation>Jeder PC beherbergt ein paar Experten</translation>
     </message>
     <message>
-      <source>Small networks, of which the large one is made.</source>
+      <source>Small networks that make up the large one.</source>
       <translation>Kleine Netze, aus denen das große besteht.</translation>
     </message>
     <message>
@@ -490,7 +490,7 @@
       <translation>Dieser PC hat seine freie Zeit seit {day} einem neuronalen Netz von Freiwilligen geliehen.</translation>
     </message>
     <message>
-      <source>Time of computing</source>
+      <source>Compute time</source>
       <translation>Rechenzeit</translation>
     </message>
     <message>
@@ -598,7 +598,7 @@
       <translation>Für andere weitergereicht</translation>
     </message>
     <message>
-      <source>Ways between peers</source>
+      <source>Connection setup</source>
       <translation>Wege zwischen Peers</translation>
     </message>
     <message>
@@ -1005,11 +1005,11 @@
       <translation>Fertig in ein paar Sekunden.</translation>
     </message>
     <message>
-      <source>Goes on as soon as the worker answers; Try again looks for it now.</source>
+      <source>Continues as soon as the worker answers; Try again looks for it now.</source>
       <translation>Geht weiter, sobald der Worker antwortet; „Erneut versuchen“ sucht ihn jetzt.</translation>
     </message>
     <message>
-      <source>right on unseen samples</source>
+      <source>correct on unseen samples</source>
       <translation>bei ungesehenen Beispielen richtig</translation>
     </message>
     <message>
@@ -1021,8 +1021,8 @@
       <translation>von {time}</translation>
     </message>
     <message>
-      <source>The figures are old.</source>
-      <translation>Die Zahlen sind alt.</translation>
+      <source>Showing figures from {time}.</source>
+      <translation>Angezeigt werden Werte von {time}.</translation>
     </message>
     <message>
       <source>Network</source>
@@ -1085,7 +1085,7 @@
       <translation>In diesen 7 Tagen nichts verliehen. Der erste Balken erscheint binnen einer Minute Rechenzeit.</translation>
     </message>
     <message>
-      <source>Time of computing by day</source>
+      <source>Compute time by day</source>
       <translation>Rechenzeit nach Tagen</translation>
     </message>
     <message>
@@ -1363,7 +1363,7 @@
       <translation>{answered} von {asked} haben geantwortet</translation>
     </message>
     <message>
-      <source>In {time}. Step {step}; {right} right on unseen digits.</source>
+      <source>In {time}. Step {step}; {right} correct on unseen digits.</source>
       <translation>In {time}. Schritt {step}; {right} der unbekannten Ziffern richtig.</translation>
     </message>
     <message>
@@ -1387,7 +1387,7 @@
       <translation>Das Modell wird noch trainiert: Seine Antworten können falsch sein.</translation>
     </message>
     <message>
-      <source>The model is still in training: it goes on with what you type, byte by byte.</source>
+      <source>The model is still in training: it continues what you type, byte by byte.</source>
       <translation>Das Modell wird noch trainiert: Es setzt fort, was du schreibst, Byte für Byte.</translation>
     </message>
     <message>
@@ -1431,7 +1431,7 @@
       <translation>Fortsetzen</translation>
     </message>
     <message>
-      <source>They light up while the text goes on.</source>
+      <source>They light up while the text grows.</source>
       <translation>Sie leuchten auf, während der Text weitergeht.</translation>
     </message>
     <message>
@@ -1439,7 +1439,7 @@
       <translation>Deine Eingabe</translation>
     </message>
     <message>
-      <source>The model goes on where it ends. Ctrl+Enter continues, Escape stops.</source>
+      <source>The model continues where it ends. Ctrl+Enter continues, Escape stops.</source>
       <translation>Das Modell setzt dort fort, wo sie endet. Strg+Enter setzt fort, Escape hält an.</translation>
     </message>
     <message>
@@ -1475,7 +1475,7 @@
       <translation>Schritt {step}</translation>
     </message>
     <message>
-      <source>{bits} bits a byte on unseen text</source>
+      <source>{bits} bits per byte on unseen text</source>
       <translation>{bits} Bit pro Byte bei unbekanntem Text</translation>
     </message>
     <message>
@@ -1490,7 +1490,7 @@
       </translation>
     </message>
     <message>
-      <source>There is no connection to check while Hearth trains alone.</source>
+      <source>There is no connection to test while Hearth trains alone.</source>
       <translation>Solange Hearth allein trainiert, gibt es keine Verbindung zu prüfen.</translation>
     </message>
     <message>
@@ -1502,7 +1502,7 @@
       <translation>gut</translation>
     </message>
     <message>
-      <source>needs a look</source>
+      <source>needs attention</source>
       <translation>bitte ansehen</translation>
     </message>
     <message>
@@ -1514,7 +1514,7 @@
       <translation>Alles ist, wie es sein soll.</translation>
     </message>
     <message>
-      <source>Check of the connection</source>
+      <source>Connection test</source>
       <translation>Prüfung der Verbindung</translation>
     </message>
     <message>
@@ -1526,7 +1526,7 @@
       <translation>Wird geprüft.</translation>
     </message>
     <message numerus="yes">
-      <source>%Ln of {all} need(s) a look.</source>
+      <source>%Ln of {all} need(s) attention.</source>
       <translation>
         <numerusform>%Ln von {all} solltest du dir ansehen.</numerusform>
         <numerusform>%Ln von {all} solltest du dir ansehen.</numerusform>
@@ -1553,7 +1553,7 @@
       <translation>Noch ist kein Peer verbunden. Hearth sucht von selbst welche; gib einem Freund die Adresse oben oder prüfe die Verbindung, um zu sehen, was fehlt.</translation>
     </message>
     <message>
-      <source>Nobody else takes part. The run on this PC goes on all the same.</source>
+      <source>Nobody else takes part. The run on this PC continues all the same.</source>
       <translation>Niemand sonst macht mit. Der Lauf auf diesem PC geht trotzdem weiter.</translation>
     </message>
     <message>
@@ -1704,7 +1704,7 @@
       <translation>Lass Hearth durch deine Firewall oder leite in deinem Router einen UDP-Port an diesen PC weiter.</translation>
     </message>
     <message>
-      <source>No backbone peer has told yet how this PC is seen from outside.</source>
+      <source>No peer has reported yet whether this PC is reachable.</source>
       <translation>Noch hat kein Backbone-Peer gemeldet, wie dieser PC von außen zu sehen ist.</translation>
     </message>
     <message>
@@ -1732,11 +1732,11 @@
       <translation>Adresse</translation>
     </message>
     <message>
-      <source>What showed it: {step}.</source>
+      <source>Determined by: {step}.</source>
       <translation>Was es gezeigt hat: {step}.</translation>
     </message>
     <message>
-      <source>Peers know this PC by a key. If its disk is lost, these 24 words bring the key back, with all that it stands for (“hearth identity import”). Write them down: whoever has them can pass for this PC.</source>
+      <source>Peers know this PC by a key. If its disk is lost, these 24 words bring the key back, with all that it stands for (“hearth identity import”). Write them down: whoever has them can impersonate this PC.</source>
       <translation>Peers kennen diesen PC an einem Schlüssel. Geht die Festplatte verloren, bringen diese 24 Wörter den Schlüssel zurück und alles, wofür er steht („hearth identity import“). Schreib sie auf: Wer sie hat, kann sich als dieser PC ausgeben.</translation>
     </message>
     <message>
@@ -2263,7 +2263,7 @@
       <translation>Wartet auf Leerlauf</translation>
     </message>
     <message>
-      <source>Yielding</source>
+      <source>Giving your PC back</source>
       <translation>Gibt frei</translation>
     </message>
     <message>

@@ -144,10 +144,10 @@
       </translation>
     </message>
     <message numerus="yes">
-      <source>%Ln of {all} need(s) a look.</source>
+      <source>%Ln of {all} need(s) attention.</source>
       <translation>
-        <numerusform>%Ln of {all} needs a look.</numerusform>
-        <numerusform>%Ln of {all} need a look.</numerusform>
+        <numerusform>%Ln of {all} needs attention.</numerusform>
+        <numerusform>%Ln of {all} need attention.</numerusform>
       </translation>
     </message>
     <message numerus="yes">

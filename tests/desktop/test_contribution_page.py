@@ -91,7 +91,7 @@ def test_it_shows_what_the_ledger_tells(page: tuple[MainWindow, ContributionPage
     assert "paused" in [note for _, _, note in plot.bars.notes]
     assert CARD in texts(contribution.shares) and "digits" in texts(contribution.shares)
     assert "in the last seven days; the most was" in contribution.week.map.accessibleDescription()
-    assert plot.accessibleName() == "Time of computing" and "the most was" in plot.accessibleDescription()
+    assert plot.accessibleName() == "Compute time" and "the most was" in plot.accessibleDescription()
 
 
 def test_another_time_figure_and_group_can_be_chosen(
@@ -205,9 +205,9 @@ def test_what_is_shown_is_named_after_its_own_question(
     contribution.history.kind.setCurrentIndex(contribution.history.kind.findData("calls"))
     contribution.history.group._choose("device")  # drawn anew, while the answers about other bars are on their way
     assert plot.bars.labels[-1] == "Today" and len(plot.bars.labels) == 30
-    assert plot.accessibleName() == "Time of computing"
+    assert plot.accessibleName() == "Compute time"
     contribution.card()
-    assert cards[0].caption == "Time of computing, 30 days."
+    assert cards[0].caption == "Compute time, 30 days."
 
 
 def test_a_page_that_is_open_for_hours_does_not_grow(page: tuple[MainWindow, ContributionPage]) -> None:

@@ -84,7 +84,7 @@ def test_an_answer_comes_while_one_draws(qtbot: QtBot, page: DigitsDemo, toy: To
     method, params = toy.asked[-1]
     assert method == "predict"
     assert base64.b64decode(params["pixels"]) == page.canvas.picture().pixels
-    assert page.result._foot.text() == "In 4.6 ms. Step 4,210; 96.1% right on unseen digits."
+    assert page.result._foot.text() == "In 4.6 ms. Step 4,210; 96.1% correct on unseen digits."
     assert page.result._pill._label.text() == "8 of 8 answered"
 
 

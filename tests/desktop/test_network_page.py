@@ -123,8 +123,8 @@ def test_the_check_names_what_is_wrong_and_what_to_do(qtbot: QtBot, toy: ToyWork
     page.test.check.click()
     assert not page.test.check.isEnabled()
     qtbot.waitUntil(lambda: len(page.test.rows) == 3)
-    assert page.test.said.text().startswith("1 of 3 needs a look.")
-    assert page.test.rows[1].accessibleName() == "Clock: needs a look"
+    assert page.test.said.text().startswith("1 of 3 needs attention.")
+    assert page.test.rows[1].accessibleName() == "Clock: needs attention"
     assert "Set this PC's clock." in page.test.rows[1].accessibleDescription()
     assert page.test.rows[2].accessibleName() == "NAT: not known yet"
 
@@ -139,7 +139,7 @@ def test_a_worker_without_a_network_is_no_fault(qtbot: QtBot, toy: ToyWorker, pa
     for nothing in (page.reach.peer, page.reach.address, page.reach._asks, page.peers.figures, page.peers.filter):
         assert not nothing.isVisible()
     page.set_connected(True, "")
-    assert not page.test.check.isEnabled() and "no connection to check" in page.test.said.text()
+    assert not page.test.check.isEnabled() and "no connection to test" in page.test.said.text()
     toy.answers["network"] = lambda params: make_network([])  # started again, by hand, with a network
     page._look()
     qtbot.waitUntil(page.reach.address.isVisible)

@@ -104,7 +104,7 @@ def talk(request: pytest.FixtureRequest, qtbot: QtBot, folder: Path, toy: ToyWor
 
 def test_the_page_is_what_the_run_asks_for(talk: Talk) -> None:
     assert talk.demo.isVisible() and not talk.page.digits.isVisible()
-    assert "goes on with what you type" in talk.page.subtitle.text()
+    assert "continues what you type" in talk.page.subtitle.text()
     talk.page.update_status(make_status())
     assert talk.page.digits.isVisible() and not talk.demo.isVisible()
 
@@ -235,7 +235,7 @@ def test_a_text_keeps_the_step_that_it_was_written_at(qtbot: QtBot, talk: Talk) 
 def test_a_wait_is_explained_and_so_is_a_model_that_knows_nothing(qtbot: QtBot, talk: Talk) -> None:
     about = talk.demo._about
     talk.page.update_curve([wire.CurvePoint(64, 2048, 1.7, 0.5)])
-    assert about.text() == "Python's reference, step 4,200; 2.45 bits a byte on unseen text."
+    assert about.text() == "Python's reference, step 4,200; 2.45 bits per byte on unseen text."
     talk.page.update_status(text_status(step=0))
     assert "learned nothing yet" in about.text()
     talk.begin(qtbot)

@@ -95,7 +95,7 @@ class ContributionPage(Page):
         self.head.addWidget(self.range)
         self.head.addWidget(self.export)
         self.notice = Notice()
-        self.lent, self.trained = TotalCard(tr("Time of computing"), "clock"), TotalCard(tr("Samples trained"), "model")
+        self.lent, self.trained = TotalCard(tr("Compute time"), "clock"), TotalCard(tr("Samples trained"), "model")
         self.calls, self.energy = TotalCard(tr("Expert calls served"), "experts"), TotalCard(tr("Energy"), "energy")
         self._cards = (self.lent, self.trained, self.calls, self.energy)
         self._totals_grid = QGridLayout()

@@ -90,7 +90,7 @@ SIZE = _by_size((0, 1, "B"), (1e3, 1e3, "kB"), (1e6, 1e6, "MB"), (1e9, 1e9, "GB"
 TIME = _by_size((0, 1, "s"), (MINUTE, MINUTE, "min"), (HOUR, HOUR, "h"))
 ENERGY = _by_size((0, 1e-3, "Wh"), (0.1, 1, "kWh"))
 KINDS: dict[str, Kind] = {
-    "seconds": Kind(mark("Time of computing"), (("seconds", "", ""),), _hours, TIME, MINUTE),
+    "seconds": Kind(mark("Compute time"), (("seconds", "", ""),), _hours, TIME, MINUTE),
     "samples": Kind(mark("Samples trained"), (("samples", "", ""),), _count(mark("%Ln sample(s)")), PLAIN),
     "tokens": Kind(mark("Text trained"), (("tokens", "", ""),), data_size, SIZE),
     "calls": Kind(mark("Expert calls served"), (("calls", "", ""),), _count(mark("%Ln call(s)")), PLAIN),
@@ -112,7 +112,7 @@ TRAFFIC = {
     "dht": mark("Directory of experts"),
     "host": mark("Sharing out experts"),
     "relay": mark("Passed on for others"),
-    "reach": mark("Ways between peers"),
+    "reach": mark("Connection setup"),
     "other": mark("Headers and the rest"),
 }
 WHY = {

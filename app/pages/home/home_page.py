@@ -45,7 +45,7 @@ class ModelCard(StaleCard):
         self.values = [self._accuracy_figure, self._loss_figure]
         row = QHBoxLayout()
         row.setSpacing(look.XL)
-        row.addLayout(self._column(self._accuracy_figure, tr("right on unseen samples"), self._accuracy), 1)
+        row.addLayout(self._column(self._accuracy_figure, tr("correct on unseen samples"), self._accuracy), 1)
         row.addLayout(self._column(self._loss_figure, tr("loss on them, lower is better"), self._loss), 1)
         self.body.addLayout(row, 1)
 
@@ -123,13 +123,13 @@ class HomePage(Page):
         if connected:
             since = ""
         else:
-            old = self._status is not None
-            end = tr("Goes on as soon as the worker answers; Try again looks for it now.")
-            if old:
-                end = f"{end} {tr('The figures are old.')}"
+            end = tr("Continues as soon as the worker answers; Try again looks for it now.")
+            time = clock(datetime.fromtimestamp(self._status.time)) if self._status else ""
+            if time:
+                end = f"{end} {tr('Showing figures from {time}.', time=time)}"
             self.state_card.show_state("attention", sentence.rstrip(".") + ".", end, connected=False)
             self._notice.set_text("")
-            since = tr("from {time}", time=clock(datetime.fromtimestamp(self._status.time))) if self._status else ""
+            since = tr("from {time}", time=time) if time else ""
         for card in self._cards:
             card.set_stale(since)
         self.model.set_connected(connected)

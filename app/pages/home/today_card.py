@@ -55,7 +55,7 @@ class TodayCard(StaleCard):
             figure.set(NONE)
             figures.addWidget(figure)
         figures.addStretch(1)
-        self.plot = BarPlot(tr("Time of computing by day"), tr(ASKING), told=True)
+        self.plot = BarPlot(tr("Compute time by day"), tr(ASKING), told=True)
         self.plot.setMinimumHeight(theme().px(74))  # wrapped words above it would take of it where cards are stacked
         self.body.setSpacing(look.XS)
         self.body.addWidget(self.lent)
@@ -105,4 +105,4 @@ class TodayCard(StaleCard):
         shown = bars(LENT, [Answer(series, series)], "all", "week", {}, [])
         if shown != self.plot.bars:  # a plot that is drawn anew costs as much as a changed one
             self.plot.set_empty(tr(NOTHING_YET))
-            self.plot.set_bars(tr("Time of computing by day"), shown, LENT.write, LENT.scale)
+            self.plot.set_bars(tr("Compute time by day"), shown, LENT.write, LENT.scale)

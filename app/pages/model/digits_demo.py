@@ -194,7 +194,7 @@ class ResultCard(Panel):
         foot = tr("In {time}. Step {step}.", **figures)
         if prediction.accuracy is not None:
             right = percent(prediction.accuracy)
-            foot = tr("In {time}. Step {step}; {right} right on unseen digits.", **figures, right=right)
+            foot = tr("In {time}. Step {step}; {right} correct on unseen digits.", **figures, right=right)
         self._foot.setText(foot)
         self.show_error("")
         self._set_bars(prediction.probabilities)

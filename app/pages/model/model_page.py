@@ -10,7 +10,7 @@ from core.contracts.kinds import declarations
 
 SUBTITLES = {
     "picture": mark("The model is still in training: its answers can be wrong."),
-    "text": mark("The model is still in training: it goes on with what you type, byte by byte."),
+    "text": mark("The model is still in training: it continues what you type, byte by byte."),
 }
 
 

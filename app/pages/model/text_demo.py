@@ -54,7 +54,7 @@ class TextDemo(QWidget):
         self.go.setMinimumWidth(max(least, self.go.sizeHint().width()))
         self.page = TextBlock()
         self.experts = AnswersCard(
-            tr("Experts that answered"), tr("They light up while the text goes on."), hosts, upright=True
+            tr("Experts that answered"), tr("They light up while the text grows."), hosts, upright=True
         )
         self.answers = AnswersByByteCard(hosts)
         self._figures = ElidedLabel("", "cap", "text2", tabular=True)  # they grow, and must not ask for more room
@@ -106,7 +106,9 @@ class TextDemo(QWidget):
         self.prompt.document().setDocumentMargin(look.S)
         self.prompt.setFixedHeight(theme().px(66))
         self.prompt.setAccessibleName(tr("Your prompt"))
-        self.prompt.setAccessibleDescription(tr("The model goes on where it ends. Ctrl+Enter continues, Escape stops."))
+        self.prompt.setAccessibleDescription(
+            tr("The model continues where it ends. Ctrl+Enter continues, Escape stops.")
+        )
         self.length.setRange(*LENGTHS)
         self.length.setSingleStep(50)
         self.length.setValue(LENGTH)
@@ -229,7 +231,7 @@ class TextDemo(QWidget):
         else:
             about = f"{tr_run(status.run_title)}, {tr('step {step}', step=number(status.step))}"
             if self._bits is not None:
-                about = f"{about}; {tr('{bits} bits a byte on unseen text', bits=number(self._bits, 2))}"
+                about = f"{about}; {tr('{bits} bits per byte on unseen text', bits=number(self._bits, 2))}"
             self._about.setText(f"{about}.")
 
     # who answered

@@ -16,11 +16,11 @@ from app.worker.client import WorkerClient
 from core.contracts.control import Finding
 from core.contracts.errors import HearthError
 
-NO_CHECK = mark("There is no connection to check while Hearth trains alone.")
+NO_CHECK = mark("There is no connection to test while Hearth trains alone.")
 CHECKS = mark("Checks port, other peers, outside address, NAT, clock and disk.")
 VERDICTS = {
     True: ("check", "ok", mark("good")),
-    False: ("alert", "warn", mark("needs a look")),
+    False: ("alert", "warn", mark("needs attention")),
     None: ("info", "text2", mark("not known yet")),
 }
 """Icon, its tone and the word for each `Finding.good`."""
@@ -30,7 +30,7 @@ class ConnectionTestCard(Card):
     """Asks the worker for all that a peer needs, and shows what it found with what to do."""
 
     def __init__(self, client: WorkerClient) -> None:
-        super().__init__(tr("Check of the connection"))
+        super().__init__(tr("Connection test"))
         self._client = client
         self.check = Button(tr("Check now"), "plain", "refresh")
         self.check.clicked.connect(self.run)
@@ -67,7 +67,7 @@ class ConnectionTestCard(Card):
         wrong = sum(finding.good is False for finding in findings)
         said = tr("All is as it should be.")
         if wrong:
-            said = tr("%Ln of {all} need(s) a look.", wrong, all=number(len(findings)))
+            said = tr("%Ln of {all} need(s) attention.", wrong, all=number(len(findings)))
         self.said.setText(f"{said} {tr('Checked at {time}.', time=clock(datetime.now()))}")
         self._clear()
         self.rows = [_finding(finding) for finding in findings]

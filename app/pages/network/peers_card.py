@@ -17,7 +17,7 @@ NO_PEERS = mark(
     "No peer is connected yet. Hearth looks for some by itself; give the address above to a friend, "
     "or check the connection to see what is missing."
 )
-NO_PEERS_ALONE = mark("Nobody else takes part. The run on this PC goes on all the same.")
+NO_PEERS_ALONE = mark("Nobody else takes part. The run on this PC continues all the same.")
 NO_FIT = mark("No peer fits this filter.")
 REACHES = {
     "reachable": mark("Reachable"),

@@ -60,7 +60,7 @@ MEANINGS = {
         "question",
         "text2",
         mark("Not known yet"),
-        mark("No backbone peer has told yet how this PC is seen from outside."),
+        mark("No peer has reported yet whether this PC is reachable."),
         mark("It is measured as soon as a backbone peer is connected."),
     ),
 }
@@ -150,5 +150,5 @@ class ReachCard(Card):
         self._means.setText(tr(meaning.means))
         self._do.setText(tr(meaning.do))
         self._do.setVisible(bool(meaning.do))
-        self._step.setText(tr("What showed it: {step}.", step=step) if step else "")
+        self._step.setText(tr("Determined by: {step}.", step=step) if step else "")
         self._step.setVisible(bool(step))

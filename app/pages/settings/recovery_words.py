@@ -16,7 +16,7 @@ from core.contracts.notices import FAULTS_AS_NOTICES, fault_of
 
 WHAT = mark(
     "Peers know this PC by a key. If its disk is lost, these 24 words bring the key back, with all that it stands for "
-    "(“hearth identity import”). Write them down: whoever has them can pass for this PC."
+    "(“hearth identity import”). Write them down: whoever has them can impersonate this PC."
 )
 
 
