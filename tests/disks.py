@@ -2,32 +2,53 @@
 
 from pathlib import Path
 
-from core.contracts.manifest import Manifest, load
+from core.contracts.manifest import Manifest
 from core.experts.grid import Grid
 from core.store.progress import Progress
-from core.store.quota import HEADROOM, Disk
+from core.store.quota import HEADROOM, Quota
+from core.store.run_files import RunFiles
 from core.swarm.hosted import HostedExperts
 from core.worker.compute.supervisor import ComputeSupervisor
 from core.worker.compute.yields import Yields
 
 ROOMY = 1 << 40
+GRID = Grid("digits", 2, (4, 4))
 
 
-def supervisor(run: Manifest, folder: Path) -> ComputeSupervisor:
-    """Of a compute process that nobody has asked for yet."""
-    hosted = HostedExperts(Grid(run.run, run.model.layers, run.model.grid))
-    return ComputeSupervisor(run, folder, 1, Progress(), lambda: None, lambda point: None, Yields(), hosted)
+def files_of(folder: Path, cap_bytes: int = ROOMY, grid: Grid = GRID) -> RunFiles:
+    """The files of a run in a data folder, of which nothing is hosted yet; its folder has the name of the run."""
+    return run_files(folder, folder / "runs" / grid.run, cap_bytes, grid)
 
 
-def disk(folder: Path, cap_bytes: int = ROOMY, run: str = "digits") -> Disk:
-    """Of a run that nobody computes."""
-    return Disk(folder, run, supervisor(load(run), folder), cap_bytes)
+def run_files(folder: Path, run_folder: Path, cap_bytes: int = ROOMY, grid: Grid = GRID) -> RunFiles:
+    """The same, of a run in another folder."""
+    return RunFiles(run_folder, grid, HostedExperts(grid), Quota(folder, cap_bytes))
 
 
-async def fill(disk: Disk, left: int = 0) -> None:
+def supervisor(run: Manifest, folder: Path, files: RunFiles | None = None) -> ComputeSupervisor:
+    """Of a compute process that nobody has asked for yet.
+
+    Args:
+        run: What it trains.
+        folder: The run's own.
+        files: Its files; None: with room for all.
+    """
+    files = files or run_files(folder, folder, grid=Grid(run.run, run.model.layers, run.model.grid))
+    hosted = files.hosted
+    assert isinstance(hosted, HostedExperts)
+    return ComputeSupervisor(run, folder, 1, Progress(), lambda: None, lambda point: None, Yields(), hosted, files)
+
+
+async def fill(files: RunFiles, left: int = 0) -> None:
     """Allow no more than what is there, and so many bytes."""
-    await disk.look()
-    disk.cap_bytes = disk.used + HEADROOM + disk._working + left
+    quota = files.quota
+    await quota.look()
+    quota.cap_bytes = quota.used + HEADROOM + working(files) + left
+
+
+def working(files: RunFiles) -> int:
+    """Bytes that are kept free for states that take the place of others."""
+    return files.quota.looked[files.folder].working
 
 
 def used(folder: Path) -> int:

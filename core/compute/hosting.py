@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -12,10 +13,10 @@ from core.contracts.pipe import Host, Hosted, Unhost
 from core.experts.directory import LocalDirectory
 from core.experts.grid import Grid, Uid
 from core.runtime.backend import ExpertBackend
-from core.runtime.checkpoints import CheckpointStore
 from core.runtime.out_of_memory import give_memory_back
-from core.runtime.part_files import Part, read
+from core.runtime.part_files import Part, read, unpack
 from core.runtime.runtime import Runtime
+from core.store.checkpoints import CheckpointStore
 
 
 class Residents:
@@ -60,7 +61,8 @@ class Residents:
         backend = self.backends.get(uid)
         if backend is None:
             backend = self._new(uid)
-            await asyncio.to_thread(self._store.restore, {str(uid): lambda part: backend.load_state(part.tensors)})
+            accept = partial(_load_state, backend)
+            await asyncio.to_thread(self._store.restore, {str(uid): accept})
         if path is not None:
             await self._load(backend, Path(path))
         if uid not in self.backends:
@@ -107,3 +109,7 @@ class Residents:
         self.backends[uid] = backend
         runtime.add(backend)
         self.directory.add(uid)
+
+
+def _load_state(backend: ExpertBackend, data: bytes) -> None:
+    backend.load_state(unpack(data).tensors)

@@ -9,19 +9,19 @@ from functools import partial
 
 from core.compute.hosting import Residents
 from core.contracts.errors import CheckpointError
-from core.contracts.pipe import AskSpace, Saved, SavedPart, Space
+from core.contracts.files import TRUNK
+from core.contracts.pipe import AskSpace, Saved, Space
 from core.pipe.compute_end import Pipe
 from core.runtime.backend import ExpertBackend
-from core.runtime.checkpoints import CheckpointStore
 from core.runtime.device import CPU
 from core.runtime.kernel_gate import Switch
-from core.runtime.part_files import Part
+from core.runtime.part_files import Part, unpack
 from core.store.checkpoint_files import Checkpoint
+from core.store.checkpoints import CheckpointStore, State
 from core.training.trainer import Trainer
 
 log = logging.getLogger(__name__)
 
-TRUNK = "trunk"
 TURN_S = 0.02
 """For which an expert is copied at once."""
 SAVE_S = 30.0
@@ -54,8 +54,8 @@ class Saving:
         owners: dict[str, ExpertBackend | Trainer] = {str(uid): b for uid, b in self._residents.backends.items()}
         owners[TRUNK] = self._trainer
 
-        def accept(owner: ExpertBackend | Trainer, part: Part) -> None:
-            owner.load_state(part.tensors)
+        def accept(owner: ExpertBackend | Trainer, data: bytes) -> None:
+            owner.load_state(unpack(data).tensors)
 
         restored = self._store.restore({name: partial(accept, owner) for name, owner in owners.items()})
         if self._trainer.step:
@@ -85,7 +85,7 @@ class Saving:
             step = trainer.step
             backends = {**self._residents.leaving, **self._residents.backends}
             # What has taken no step is the same anywhere, from the run's seed.
-            parts: dict[str, Part | Callable[[], Awaitable[Part]]] = {
+            parts: dict[str, State | Callable[[], Awaitable[State]]] = {
                 str(uid): partial(copied, backend)
                 for uid, backend in backends.items()
                 if backend.version and (backend.device is CPU or not gpu_is_lost)
@@ -111,7 +111,7 @@ class Saving:
 
     def _tell(self, start: float, checkpoint: Checkpoint) -> None:
         """What the checkpoint holds is there, whatever comes."""
-        parts = {name: SavedPart(b.sha256, b.size, b.version) for name, b in checkpoint.parts.items()}
+        parts = [*checkpoint.parts.values()]
         self._pipe.send(Saved(checkpoint.step, time.time(), time.monotonic() - start, None, parts))
 
     async def _room(self, needed: int, wanted: int, superseded: bool) -> int:

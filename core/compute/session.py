@@ -22,10 +22,11 @@ from core.compute.generation import Generation
 from core.compute.hosting import Residents
 from core.compute.peer_directory import Hosts, PeerDirectory
 from core.compute.peers import Peers
-from core.compute.saving import TRUNK, Saving
+from core.compute.saving import Saving
 from core.compute.serving import Serving
 from core.contracts.control import ExpertStatus
 from core.contracts.errors import CheckpointError, DeviceError, ProtocolError
+from core.contracts.files import TRUNK
 from core.contracts.pipe import (
     ANNOUNCED,
     Answered,
@@ -67,7 +68,6 @@ from core.experts.grid import Grid
 from core.hardware import processor
 from core.pipe.compute_end import Pipe
 from core.runtime.backend import check_memory, expert_bytes, useful_threads
-from core.runtime.checkpoints import CheckpointStore
 from core.runtime.device import CPU, can_use_gpus, fault_of, first_line
 from core.runtime.kernel_gate import Switch
 from core.runtime.out_of_memory import is_exhausted, lift_limit
@@ -75,6 +75,7 @@ from core.runtime.part_files import read
 from core.runtime.runtime import Runtime
 from core.runtime.threads import crew
 from core.store.checkpoint_files import BLOBS, CHECKPOINTS
+from core.store.checkpoints import CheckpointStore
 from core.training.data.stream import open_stream
 from core.training.trainer import Trainer
 

@@ -15,6 +15,7 @@ import msgspec
 from core.contracts.control import Answer, CurvePoint, ExpertStatus
 from core.contracts.errors import ProtocolError
 from core.contracts.expert_calls import Direction, ExpertReply, ExpertRequest
+from core.contracts.files import PartFile
 from core.contracts.manifest import Manifest
 
 MAX_HEADER = 4 << 20
@@ -494,22 +495,14 @@ class Refused(Message, frozen=True):
     text: str
 
 
-class SavedPart(msgspec.Struct, frozen=True, array_like=True):
-    """A part's file in the run's checkpoint folder, `<sha256>.safetensors`."""
-
-    sha256: str
-    size: int
-    version: int
-
-
 class Saved(Message, frozen=True):
     step: int
     time: float
     seconds: float
     error: str | None = None
     """Set if it failed: a sentence such as a full disk; the older checkpoint stays."""
-    parts: dict[str, SavedPart] = {}
-    """By uid, and "trunk"."""
+    parts: list[PartFile] = []
+    """In the run's checkpoint folder."""
 
 
 class Failed(Message, frozen=True):

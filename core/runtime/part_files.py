@@ -9,7 +9,8 @@ import safetensors.torch
 import torch
 
 from core.contracts.errors import CheckpointError
-from core.store.part_header import MAX_PART, Metadata, read_metadata
+from core.contracts.files import MAX_PART
+from core.store.part_header import Metadata, check_owner, read_metadata
 
 DTYPES = {torch.float32: "F32", torch.float64: "F64", torch.float16: "F16", torch.int64: "I64"}
 """As safetensors names them."""
@@ -22,49 +23,66 @@ class Part(NamedTuple):
     version: int = 0
     samples: int = 0
 
+    def pieces(self, run: str, name: str) -> list[bytes | memoryview]:
+        """The part's file, piece by piece: a header, and the tensors' own memory. The same part always gives the same
+        bytes, and nothing of its size is copied.
 
-def pieces(run: str, name: str, part: Part) -> list[bytes | memoryview]:
-    """The file of a part, piece by piece: a header, and the tensors' own memory. The same part always gives the same
-    bytes, and nothing of its size is copied."""
-    metadata = msgspec.json.encode(Metadata(run, name, part.version, part.samples)).decode()
-    tensors = sorted(part.tensors.items(), key=lambda item: (-item[1].element_size(), item[0]))  # so all are aligned
-    header: dict[str, object] = {"__metadata__": {"hearth": metadata}}
-    data, end = [], 0
-    for key, tensor in tensors:
-        start, end = end, end + tensor.nbytes
-        header[key] = {"dtype": DTYPES[tensor.dtype], "shape": tensor.shape, "data_offsets": (start, end)}
-        data.append(tensor.detach().reshape(-1).numpy().data.cast("B") if tensor.nbytes else b"")
-    text = msgspec.json.encode(header)
-    text += b" " * (-len(text) % 8)
-    return [len(text).to_bytes(8, "little"), text, *data]
+        Args:
+            run: The run, as the file names it.
+            name: A uid, or "trunk".
+
+        Raises:
+            CheckpointError: There is a number in it that is not finite.
+        """
+        if not all(bool(tensor.isfinite().all()) for tensor in self.tensors.values()):
+            raise CheckpointError(f"{name} holds NaN or infinity.")
+        metadata = msgspec.json.encode(Metadata(run, name, self.version, self.samples)).decode()
+        tensors = sorted(
+            self.tensors.items(), key=lambda item: (-item[1].element_size(), item[0])
+        )  # so all are aligned
+        header: dict[str, object] = {"__metadata__": {"hearth": metadata}}
+        data, end = [], 0
+        for key, tensor in tensors:
+            start, end = end, end + tensor.nbytes
+            header[key] = {"dtype": DTYPES[tensor.dtype], "shape": tensor.shape, "data_offsets": (start, end)}
+            data.append(tensor.detach().reshape(-1).numpy().data.cast("B") if tensor.nbytes else b"")
+        text = msgspec.json.encode(header)
+        text += b" " * (-len(text) % 8)
+        return [len(text).to_bytes(8, "little"), text, *data]
 
 
 def pack(run: str, name: str, part: Part) -> bytes:
     """The file of a part in one piece."""
-    return b"".join(pieces(run, name, part))
+    return b"".join(part.pieces(run, name))
 
 
-def unpack(run: str, name: str, data: bytes) -> Part:
-    """Read a part's file; its limits are checked before anything is allocated.
+def unpack(data: bytes) -> Part:
+    """Read a part's file, whose owner was checked (`core.store.part_header`).
+
+    Args:
+        data: The whole file.
 
     Raises:
-        CheckpointError: it is damaged, or of another part.
+        CheckpointError: It is damaged.
     """
     metadata = read_metadata(data, len(data))
     try:
         tensors = safetensors.torch.load(data)
     except safetensors.SafetensorError as error:
         raise CheckpointError(f"it is no checkpoint of Hearth ({error})") from error
-    if (metadata.run, metadata.part) != (run, name):
-        raise CheckpointError(f"it belongs to {metadata.part} of the run {metadata.run}")
     return Part(tensors, metadata.version, metadata.samples)
 
 
 def read(run: str, name: str, path: Path) -> Part:
-    """A part's file, whose content has been checked against its name.
+    """A part from its file, whose content was checked against the hash that is its name.
+
+    Args:
+        run: The run that it shall belong to.
+        name: The part that it shall be.
+        path: The file.
 
     Raises:
-        CheckpointError: it cannot be read, is damaged, or of another part.
+        CheckpointError: It cannot be read, is damaged, or of another part.
     """
     try:
         if path.stat().st_size > MAX_PART:
@@ -72,4 +90,5 @@ def read(run: str, name: str, path: Path) -> Part:
         data = path.read_bytes()
     except OSError as error:
         raise CheckpointError(error.strerror or str(error)) from error
-    return unpack(run, name, data)
+    check_owner(run, name, data)
+    return unpack(data)

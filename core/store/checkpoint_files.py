@@ -1,39 +1,50 @@
-"""The files of a checkpoint folder, told apart without torch: the worker sees to it that they fit the disk space."""
+"""The files of a checkpoint folder, told apart without torch: which states there are, and which files may go."""
 
 import contextlib
 import hashlib
-import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from core.contracts.errors import CheckpointError
-from core.store.part_header import MAX_HEADER, MAX_PART, UNREADABLE, Natural, read_metadata
+from core.contracts.files import Natural, PartFile, Sha256, Size
+from core.store.part_header import UNREADABLE, describe
+from core.store.writing import PARTIAL
 
 CHECKPOINTS, BLOBS = "checkpoints", "blobs"
 """Folders of a run's: what this PC has saved, and what it keeps for others."""
-PARTIAL, BAD, SUFFIX = ".partial", ".bad", ".safetensors"
+BAD, SUFFIX = ".bad", ".safetensors"
 MAX_MANIFEST = 8 << 20
 """Bytes; 4,096 experts take 600 KB."""
 BLOCK = 4096
 """Bytes by which files take up a disk."""
 _MANIFEST_NAME = re.compile(r"checkpoint-(\d{8,})\.json(?:\.bad)?")
 
-Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+
+class Checkpoint(NamedTuple):
+    """The states of a run's parts that belong together."""
+
+    run: str
+    step: int
+    samples: int
+    time: float
+    """Unix time."""
+    parts: Mapping[str, PartFile]
 
 
-class Blob(msgspec.Struct, frozen=True):
-    """A part's file, `<sha256>.safetensors`."""
+class _Entry(msgspec.Struct, frozen=True):
+    """A part's file in a manifest; up to Hearth 0.1.0 without its samples."""
 
     sha256: Sha256
-    size: Annotated[int, msgspec.Meta(ge=8, le=MAX_PART)]
+    size: Size
     version: Natural
+    samples: Natural = 0
 
 
-class Checkpoint(msgspec.Struct, frozen=True):
+class _Manifest(msgspec.Struct, frozen=True):
     """A checkpoint's manifest, `checkpoint-<number>.json`."""
 
     format: Literal[1]
@@ -41,14 +52,13 @@ class Checkpoint(msgspec.Struct, frozen=True):
     step: Natural
     samples: Natural
     time: float
-    """Unix time."""
-    parts: dict[str, Blob]
+    parts: dict[str, _Entry]
 
 
 class Survey(NamedTuple):
     """What a checkpoint folder holds."""
 
-    states: dict[str, Blob]
+    states: dict[str, PartFile]
     """The newest whole state of each part that nobody else here has."""
     spare: list[list[Path]]
     """What may go together, the oldest first: an older checkpoint, and the files that only it names."""
@@ -68,19 +78,34 @@ def manifests(folder: Path) -> list[Path]:
 
 
 def read_manifest(path: Path) -> Checkpoint:
-    """Raises:
-    CheckpointError: it is damaged.
-    OSError: it cannot be read.
+    """A checkpoint by its manifest.
+
+    Args:
+        path: The manifest's file.
+
+    Raises:
+        CheckpointError: It is damaged.
+        OSError: It cannot be read.
     """
     if path.stat().st_size > MAX_MANIFEST:
         raise CheckpointError("it is too large")
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Checkpoint)
+        found = msgspec.json.decode(path.read_bytes(), type=_Manifest)
     except UNREADABLE as error:
         raise CheckpointError(str(error)) from error
+    parts = {name: PartFile(name, e.version, e.samples, e.sha256, e.size) for name, e in found.parts.items()}
+    return Checkpoint(found.run, found.step, found.samples, found.time, parts)
 
 
-def blob_path(folder: Path, sha256: str) -> Path:
+def manifest_of(checkpoint: Checkpoint) -> bytes:
+    """The content of a checkpoint's manifest."""
+    run, step, samples, time, parts = checkpoint
+    entries = {name: _Entry(file.sha256, file.size, file.version, file.samples) for name, file in parts.items()}
+    return msgspec.json.format(msgspec.json.encode(_Manifest(1, run, step, samples, time, entries)))
+
+
+def path_of(folder: Path, sha256: str) -> Path:
+    """A part's file in a folder."""
     return folder / f"{sha256}{SUFFIX}"
 
 
@@ -89,75 +114,87 @@ def on_disk(size: int) -> int:
     return -(-size // BLOCK) * BLOCK
 
 
-def is_whole(folder: Path, blob: Blob) -> bool:
+def sha256_of(path: Path) -> str:
+    """The hash of a file.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def is_whole(folder: Path, file: PartFile) -> bool:
     """Whether a part's file is there and is what its name says; reads all of it."""
-    path = blob_path(folder, blob.sha256)
+    path = path_of(folder, file.sha256)
     try:
-        if path.stat().st_size != blob.size:
-            return False
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest() == blob.sha256
+        return path.stat().st_size == file.size and sha256_of(path) == file.sha256
     except OSError:
         return False
 
 
-def newest_states(folder: Path) -> dict[str, Blob]:
+def newest_states(folder: Path) -> dict[str, PartFile]:
     """The parts of the newest checkpoint whose files are whole."""
     for path in manifests(folder):
         with contextlib.suppress(CheckpointError, OSError):
-            return {part: blob for part, blob in read_manifest(path).parts.items() if is_whole(folder, blob)}
+            return {part: file for part, file in read_manifest(path).parts.items() if is_whole(folder, file)}
     return {}
 
 
-def survey(folder: Path, good: Callable[[Blob], bool], elsewhere: Mapping[str, int]) -> Survey:
+def survey(folder: Path, good: Callable[[PartFile], bool], elsewhere: Mapping[str, int]) -> Survey:
     """Tell what is needed from what is not.
 
-    Args: the folder; whether a part's file is whole; the versions of parts that are kept in another folder.
+    Args:
+        folder: That of the checkpoints.
+        good: Whether a part's file is whole.
+        elsewhere: The versions of parts that are kept in another folder.
     """
-    found: list[tuple[Path, Checkpoint]] = []
+    found: list[Checkpoint] = []
+    paths: list[Path] = []
     for path in manifests(folder):
-        try:
-            found.append((path, read_manifest(path)))
-        except (CheckpointError, OSError):
-            continue
-    states: dict[str, Blob] = {}
-    for index, (_, checkpoint) in enumerate(found):
-        for part, blob in checkpoint.parts.items():
-            needed = not index or elsewhere.get(part, -1) < blob.version
-            if part not in states and needed and good(blob):
-                states[part] = blob
-    needed_files = {blob.sha256 for blob in states.values()}
+        with contextlib.suppress(CheckpointError, OSError):
+            found.append(read_manifest(path))
+            paths.append(path)
+    states: dict[str, PartFile] = {}
+    for index, checkpoint in enumerate(found):
+        for part, file in checkpoint.parts.items():
+            needed = not index or elsewhere.get(part, -1) < file.version
+            if part not in states and needed and good(file):
+                states[part] = file
+    needed_files = {file.sha256 for file in states.values()}
     named: set[str] = set()
     spare: list[list[Path]] = []
-    for index, (path, checkpoint) in enumerate(found):
-        own = {blob.sha256 for blob in checkpoint.parts.values()}
-        if index and not own & needed_files - named:
-            spare.append([path, *(blob_path(folder, sha256) for sha256 in sorted(own - named - needed_files))])
+    for path, checkpoint in zip(paths, found, strict=True):
+        own = {file.sha256 for file in checkpoint.parts.values()}
+        if path != paths[0] and not own & needed_files - named:
+            spare.append([path, *(path_of(folder, sha256) for sha256 in sorted(own - named - needed_files))])
         named |= own
     strays = [path for path in folder.glob(f"*{SUFFIX}") if path.stem not in named]
     return Survey(states, spare[::-1], [*strays, *folder.glob(f"*{PARTIAL}")])
 
 
-def copies_of(folder: Path) -> list[tuple[str, Blob]]:
-    """Of a folder of parts' files without manifests the part and the file of each, the newest first; none of them is
-    checked."""
-    found: list[tuple[str, Blob]] = []
+def copies_of(run: str | None, folder: Path) -> list[PartFile]:
+    """The parts' files in a folder without manifests, the newest first; their hashes are not checked.
+
+    Args:
+        run: The run that they belong to, others' files are passed over; None: any.
+        folder: Where they are.
+    """
+    found: list[PartFile] = []
     for path in folder.glob(f"*{SUFFIX}"):
-        with contextlib.suppress(CheckpointError, OSError), path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            about = read_metadata(file.read(8 + MAX_HEADER), size)
-            found.append((about.part, Blob(path.stem, size, about.version)))
-    return sorted(found, key=lambda copy: copy[1].version, reverse=True)
+        with contextlib.suppress(CheckpointError, OSError):
+            found.append(describe(run, path, path.stem))
+    return sorted(found, key=lambda file: file.version, reverse=True)
 
 
-def superseded_copies(folder: Path, good: Callable[[Blob], bool]) -> list[Path]:
-    """Of a folder of parts' files without manifests those for which a newer one is there that is whole."""
-    found: dict[str, list[Blob]] = {}
-    for part, blob in copies_of(folder):
-        found.setdefault(part, []).append(blob)
+def superseded_copies(folder: Path, good: Callable[[PartFile], bool]) -> list[Path]:
+    """The parts' files in a folder without manifests that a newer one, which is whole, has taken the place of."""
+    found: dict[str, list[PartFile]] = {}
+    for file in copies_of(None, folder):
+        found.setdefault(file.part, []).append(file)
     old: list[Path] = []
-    for blobs in found.values():
-        newest = next((blob for blob in blobs if good(blob)), None)
+    for files in found.values():
+        newest = next((file for file in files if good(file)), None)
         if newest is not None:
-            old += [blob_path(folder, blob.sha256) for blob in blobs if blob.version < newest.version]
+            old += [path_of(folder, file.sha256) for file in files if file.version < newest.version]
     return old

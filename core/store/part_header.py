@@ -1,20 +1,18 @@
 """What a part's file says of itself: read without torch, so that the worker can tell one file from another."""
 
+import os
 import struct
-from typing import Annotated
+from pathlib import Path
 
 import msgspec
 
 from core.contracts.errors import CheckpointError
+from core.contracts.files import Natural, PartFile
 
-MAX_PART = 4 << 30
-"""Bytes of one expert or trunk with its optimizer state."""
 MAX_HEADER = 1 << 20
 """Bytes of a safetensors header; 1,000 tensors take 100 KB."""
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What msgspec raises for bytes that are not what they should be."""
-
-Natural = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
 
 
 class Metadata(msgspec.Struct, frozen=True):
@@ -36,10 +34,14 @@ class _Header(msgspec.Struct, frozen=True):
 
 
 def read_metadata(start: bytes | memoryview, size: int) -> Metadata:
-    """The metadata of a safetensors file of `size` bytes, from its first bytes (8 + `MAX_HEADER` are always enough).
+    """The metadata of a safetensors file.
+
+    Args:
+        start: The file's first bytes; 8 + `MAX_HEADER` are always enough.
+        size: Bytes of the whole file.
 
     Raises:
-        CheckpointError: it is no file of Hearth.
+        CheckpointError: It is no file of Hearth.
     """
     if len(start) < 8:
         raise CheckpointError("it is too short")
@@ -51,3 +53,39 @@ def read_metadata(start: bytes | memoryview, size: int) -> Metadata:
         return msgspec.json.decode(header.metadata.hearth, type=Metadata)
     except UNREADABLE as error:
         raise CheckpointError(f"it is no checkpoint of Hearth ({error})") from error
+
+
+def check_owner(run: str, part: str, data: bytes | memoryview) -> None:
+    """See to it that a part's file is what it is taken for.
+
+    Args:
+        run: The run that it shall belong to.
+        part: The part whose state it shall be.
+        data: The whole file.
+
+    Raises:
+        CheckpointError: It is another part's, or no file of Hearth.
+    """
+    found = read_metadata(data, len(data))
+    if (found.run, found.part) != (run, part):
+        raise CheckpointError(f"it belongs to {found.part} of the run {found.run}")
+
+
+def describe(run: str | None, path: Path, sha256: str) -> PartFile:
+    """What a part's file holds, by its own word.
+
+    Args:
+        run: The run that it shall belong to; None: any.
+        path: Where it is.
+        sha256: Its hash, which is not checked here.
+
+    Raises:
+        CheckpointError: It is of another run, or no file of Hearth.
+        OSError: It cannot be read.
+    """
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        about = read_metadata(file.read(8 + MAX_HEADER), size)
+    if run is not None and about.run != run:
+        raise CheckpointError(f"it belongs to {about.part} of the run {about.run}")
+    return PartFile(about.part, about.version, about.samples, sha256, size)

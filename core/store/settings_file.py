@@ -4,7 +4,6 @@ import codecs
 import contextlib
 import dataclasses
 import logging
-import os
 import shutil
 import time
 from collections.abc import Callable
@@ -16,6 +15,7 @@ import msgspec
 from core.contracts.errors import DataFolderError, SettingsError
 from core.contracts.notices import notice
 from core.contracts.settings import Settings, convert
+from core.store.writing import write_whole
 
 log = logging.getLogger(__name__)
 
@@ -133,16 +133,9 @@ def write_atomically(path: Path, data: bytes) -> None:
     Raises:
         DataFolderError: the disk is full or the folder cannot be written.
     """
-    partial = path.with_name(path.name + ".partial")
     try:
-        with partial.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
+        write_whole(path, [data])
     except OSError as error:
-        with contextlib.suppress(OSError):  # in a folder that is read-only by now even this is refused
-            partial.unlink()
         raise DataFolderError(notice("file.not_written", path=str(path), why=str(error.strerror))) from error
 
 

@@ -39,7 +39,7 @@ def accept(folder: Path, shard: Shard, data: bytes) -> None:
     """
     if not _is(shard, data):
         raise DataError(f"{len(data)} bytes that came for a part of the run's text are not what its hash says.")
-    path = folder / FOLDER / shard.sha256
+    path = path_of(folder, shard)
     partial = path.with_suffix(".partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -47,6 +47,27 @@ def accept(folder: Path, shard: Shard, data: bytes) -> None:
         partial.replace(path)
     except OSError as error:
         raise DataFolderError(f"{path} cannot be written: {error.strerror}.") from error
+
+
+def place(folder: Path, shard: Shard, partial: Path) -> None:
+    """Keep a shard that came as a file, whose hash was checked.
+
+    Args:
+        folder: The run's own.
+        shard: What it is.
+        partial: Where it is.
+
+    Raises:
+        OSError: It cannot be put in place.
+    """
+    path = path_of(folder, shard)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial.replace(path)
+
+
+def path_of(folder: Path, shard: Shard) -> Path:
+    """Where a shard is, in the folder of its run."""
+    return folder / FOLDER / shard.sha256
 
 
 def prepare(manifest: Manifest, folder: Path) -> list[Shard]:
@@ -63,7 +84,8 @@ def prepare(manifest: Manifest, folder: Path) -> list[Shard]:
             start += shard.size
             if shard in wanted and _is(shard, data):
                 accept(folder, shard, data)
-    return missing(manifest, folder) if wanted else []
+                wanted.remove(shard)
+    return wanted
 
 
 class Text:
@@ -145,7 +167,7 @@ def _is(shard: Shard, data: bytes) -> bool:
 
 def _read(folder: Path, shard: Shard) -> bytes | None:
     """A shard's bytes, if they are there and right."""
-    path = folder / FOLDER / shard.sha256
+    path = path_of(folder, shard)
     try:
         if path.stat().st_size != shard.size:
             return None

@@ -1,40 +1,24 @@
-"""Fetching a file that is named by its hash: in chunks, from one peer after the other, checked before it counts."""
+"""Fetching a file that is named by its hash: in chunks, from one peer after the other, hashed as it comes."""
 
 import asyncio
+import hashlib
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
-
-import msgspec
 
 from core.contracts.errors import NetworkError
+from core.contracts.hosting import CHUNK, FileRead, ReadFile
 from core.contracts.net import of_run
 from core.identity import PeerId
 from core.net.rpc import RpcNode
-from core.store.blobs import Sha256, Size, sha256_of
 
 log = logging.getLogger(__name__)
 
-CHUNK = 1 << 20
-"""Bytes of one answer."""
+READ_FILE = "file.read"
 CHUNK_S = 15.0
 """For a chunk: 70 KB/s, and the dial before the first one."""
 LIAR_POINTS = 5.0
 """For a file that is not what its hash says: the second one soon after means a ban."""
-
-
-class ReadBlob(msgspec.Struct, frozen=True, array_like=True):
-    """Bytes of a file; the payload of the answer holds them."""
-
-    sha256: Sha256
-    offset: Annotated[int, msgspec.Meta(ge=0)]
-    length: Annotated[int, msgspec.Meta(ge=1, le=CHUNK)]
-
-
-class BlobRead(msgspec.Struct, frozen=True, array_like=True):
-    size: Size
-    """Of the whole file."""
 
 
 async def fetch_file(
@@ -54,19 +38,19 @@ async def fetch_file(
         NetworkError: no peer gave the whole file, or all gave a wrong one; what came so far stays to be gone on with.
         OSError: it cannot be written.
     """
-    left = list(peers)
+    left, method = list(peers), of_run(READ_FILE, run_id)
+    file = await asyncio.to_thread(_Partial, partial, size)
     while left:
-        peer = left.pop(0)
-        offset = await asyncio.to_thread(_size, partial, size)
+        peer, begun = left.pop(0), file.offset
         try:
-            await _fetch_from(node, run_id, peer, sha256, offset, size, partial)
+            await _fetch_from(node, method, peer, sha256, file)
         except NetworkError as error:
             log.info("Peer %s gave no more of the file %s: %s", peer.hex()[:8], sha256[:8], error)
             continue
-        if await asyncio.to_thread(sha256_of, partial) == sha256:
+        if file.digest.hexdigest() == sha256:
             return
-        await asyncio.to_thread(partial.unlink)
-        if offset:  # others gave a part of it: this one is asked for the whole
+        await asyncio.to_thread(file.begin_anew)
+        if begun:  # others gave a part of it: this one is asked for the whole
             left.append(peer)
         else:
             node.strike(peer, LIAR_POINTS)
@@ -74,33 +58,52 @@ async def fetch_file(
     raise NetworkError(f"No peer gave the file {sha256[:8]}.")
 
 
-async def _fetch_from(
-    node: RpcNode, run_id: str, peer: PeerId, sha256: str, offset: int, size: int, partial: Path
-) -> None:
+class _Partial:
+    """A file that is put together, and the hash of what is there."""
+
+    def __init__(self, path: Path, size: int) -> None:
+        """Go on with what is there; a file that is too long begins anew.
+
+        Args:
+            path: The file.
+            size: Its bytes when it is finished.
+
+        Raises:
+            OSError: It cannot be read.
+        """
+        self._path, self.size = path, size
+        self.offset, self.digest = 0, hashlib.sha256()
+        if not path.exists():
+            return
+        if path.stat().st_size > size:
+            path.unlink()
+            return
+        with path.open("rb") as file:
+            while data := file.read(CHUNK):
+                self._count(data)
+
+    def add(self, data: bytes) -> None:
+        """Write what comes next."""
+        with self._path.open("r+b" if self.offset else "wb") as file:
+            file.seek(self.offset)
+            file.write(data)
+        self._count(data)
+
+    def begin_anew(self) -> None:
+        """It was all wrong."""
+        self._path.unlink()
+        self.offset, self.digest = 0, hashlib.sha256()
+
+    def _count(self, data: bytes) -> None:
+        self.offset += len(data)
+        self.digest.update(data)
+
+
+async def _fetch_from(node: RpcNode, method: str, peer: PeerId, sha256: str, file: _Partial) -> None:
     """Go on with a partial file until it has its size."""
-    method = of_run("blob.read", run_id)
-    while offset < size:
-        request = ReadBlob(sha256, offset, min(CHUNK, size - offset))
-        reply, data = await node.call(peer, method, request, BlobRead, deadline_s=CHUNK_S)
-        if reply.size != size or len(data) != request.length:
-            raise NetworkError(f"it has {reply.size} bytes there, not {size}.")
-        await asyncio.to_thread(_write, partial, offset, data)
-        offset += len(data)
-
-
-def _size(partial: Path, limit: int) -> int:
-    """Bytes that are there; a file that is too long begins anew."""
-    try:
-        found = partial.stat().st_size
-    except FileNotFoundError:
-        return 0
-    if found > limit:
-        partial.unlink()
-        return 0
-    return found
-
-
-def _write(path: Path, offset: int, data: bytes) -> None:
-    with path.open("r+b" if offset else "wb") as file:
-        file.seek(offset)
-        file.write(data)
+    while file.offset < file.size:
+        request = ReadFile(sha256, file.offset, min(CHUNK, file.size - file.offset))
+        reply, data = await node.call(peer, method, request, FileRead, deadline_s=CHUNK_S)
+        if reply.size != file.size or len(data) != request.length:
+            raise NetworkError(f"it has {reply.size} bytes there, not {file.size}.")
+        await asyncio.to_thread(file.add, data)

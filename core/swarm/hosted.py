@@ -24,6 +24,10 @@ class HostedExperts:
         self._grid = grid
         self.experts: Sequence[ExpertStatus] = experts
         """In compute, as it reported last; without a process, those of the last one."""
+        self.expert_bytes = 0
+        """Memory of one; 0 until compute has told."""
+        self.computes = False
+        """Whether there is a compute process."""
         self.parked: frozenset[Uid] = frozenset()
         """A process does not begin with these: there was no room for them."""
         self._claimed: dict[Uid, float] = {}

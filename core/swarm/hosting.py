@@ -7,27 +7,25 @@ import random
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Protocol
-
-import msgspec
+from typing import Protocol
 
 from core.contracts.errors import CallRefused, ComputeError, HearthError, NetworkError
+from core.contracts.files import PartFile
+from core.contracts.hosting import Given, Handover, HandoverReply, Hello, HelloReply
 from core.contracts.net import of_run
-from core.dht.node import DHTNode
-from core.experts.dht_directory import EXPIRY_S, DHTDirectory
+from core.experts.dht_directory import EXPIRY_S
 from core.experts.directory import HostState
 from core.experts.grid import Uid
 from core.identity import PeerId, parse_peer, peer_text
-from core.net.rpc import Context, RpcNode
-from core.store.blobs import Blob, Sha256, Size, Version
+from core.net.rpc import Context
 from core.swarm import placement
 from core.swarm.hosted import HostedExperts
 from core.swarm.leavers import Leaving
-from core.swarm.members import Hello, HelloReply, Members
+from core.swarm.members import Members
 from core.swarm.outlook import Outlook
-from core.swarm.placement import MOVES, Member, Plan, View
+from core.swarm.placement import Member, Plan, View
+from core.swarm.recurring import Recurring
 from core.swarm.replication import Copies, Copy
-from core.worker.compute.hosting_orders import Orders
 
 log = logging.getLogger(__name__)
 
@@ -51,40 +49,30 @@ YOUNG_S = 600.0
 an expert away by naming a high version."""
 AWAY_S = EXPIRY_S
 """Who was frozen, asleep or cut off for so long may have been replaced: all its claims are young again."""
-HEADER_BYTES = 1 << 20
-"""Of a checkpoint file, at most (`core.store.part_header`)."""
 TAKERS = 256
 """Peers remembered to whom something was handed over."""
 HANDOVER_S = 30.0
 """For a host to save and let go of some experts."""
 
 
-class Handover(msgspec.Struct, frozen=True, array_like=True):
-    """I have room: give me so many of your experts."""
+class Orders(Protocol):
+    """What compute is told about experts; both return what failed, and why (ComputeError: it is gone)."""
 
-    count: Annotated[int, msgspec.Meta(ge=1, le=MOVES)]
+    async def host(self, experts: Mapping[Uid, Path | None]) -> dict[str, str]:
+        """Host these, each from its newest own checkpoint or a newer file."""
 
-
-class Given(msgspec.Struct, frozen=True, array_like=True):
-    """An expert that its host has let go, and the file with its newest state (None: never trained)."""
-
-    uid: Annotated[str, msgspec.Meta(max_length=64)]
-    version: Version = 0
-    sha256: Sha256 | None = None
-    size: Size = 8
-
-
-class HandoverReply(msgspec.Struct, frozen=True, array_like=True):
-    given: Annotated[tuple[Given, ...], msgspec.Meta(max_length=MOVES)]
+    async def unhost(self, uids: Iterable[Uid]) -> dict[str, str]:
+        """Save these and let them go."""
 
 
 class Compute(Protocol):
     """What is asked of the supervisor of compute."""
 
-    orders: Orders
-    hosted: HostedExperts
+    @property
+    def orders(self) -> Orders:
+        """Through which it is told."""
+
     life: int
-    expert_bytes: int
     load: float
 
     @property
@@ -107,28 +95,40 @@ class Compute(Protocol):
 class Hosting:
     """Use as `async with Hosting(...)`, inside the directory's and the copies' own."""
 
-    def __init__(self, node: RpcNode, dht: DHTNode, directory: DHTDirectory, copies: Copies, compute: Compute) -> None:
-        self._node, self._dht, self._directory, self._copies, self._compute = node, dht, directory, copies, compute
-        self._hosted = compute.hosted
-        self._grid = directory.grid
-        self._members = Members(node, dht, directory)
-        leaving = Leaving(node, directory.run_id, copies, self._is_coming)
-        self._outlook = Outlook(self._members, directory, copies, leaving)
-        self._me = self._members.me
-        self.hosts = True
-        """Whether this PC takes experts on at all."""
+    def __init__(
+        self,
+        members: Members,
+        copies: Copies,
+        hosted: HostedExperts,
+        compute: Compute,
+        room: Callable[[int], int],
+        hosts: bool = True,
+        named: Callable[[], bool] = lambda: True,
+        on_lan: bool = True,
+        changed: Callable[[], None] = lambda: None,
+    ) -> None:
+        """
+        Args:
+            members: The peers of the run, and through what they find each other.
+            copies: The experts' states, here and elsewhere.
+            hosted: The experts that this PC hosts.
+            compute: Who computes them.
+            room: How many of so many experts have room for their states on the disk.
+            hosts: Whether this PC takes experts on at all.
+            named: Whether peers are known by name, and not just looked for in the local network.
+            on_lan: Whether they are looked for there.
+            changed: Called when `hosted` has changed.
+        """
+        node, directory = members.node, members.directory
+        self._node, self._dht, self._directory, self._grid = node, members.dht, directory, directory.grid
+        self._members, self._me, self._copies, self._hosted = members, members.me, copies, hosted
+        self._compute, self._room = compute, room
+        self.hosts, self._named, self._on_lan, self._changed = hosts, named, on_lan, changed
+        self._outlook = Outlook(members, directory, copies, Leaving(node, directory.run_id, copies, self._is_coming))
         self.frozen = False
         """Whether this PC may not use the network: it keeps what it hosts, as if it were cut off."""
-        self.alone = False
-        """Whether there is nobody to look for."""
-        self.named = True
-        """Whether peers are known by name, and not just looked for in the local network."""
         self.memory_bytes = 1 << 30
-        """What the experts may use."""
-        self.room: Callable[[int], int] = lambda able: able
-        """How many of so many experts the disk has room for."""
-        self.changed: Callable[[], None] = lambda: None
-        """Called when `hosted` has changed."""
+        """What the experts may use; follows what the user allows."""
         self._life = 0
         self._view: View | None = None
         self._acting = asyncio.Lock()
@@ -138,23 +138,19 @@ class Hosting:
         self._present = time.time()
         """When this PC was last awake and in contact with others; by the wall clock, which goes on while it sleeps."""
         self._joined: float | None = None
-        self._wake = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
+        self.planning = Recurring("hosting", self._tick, self._rest_s)
         node.register(of_run("host.hello", directory.run_id), Hello, self._hello)
         self._handover = of_run("host.handover", directory.run_id)
         node.register(self._handover, Handover, self._hand_over, cost=16.0)
-        copies.keepers, copies.hosts = self._keepers, self._hosts
-        self._members.buried = lambda: asyncio.get_running_loop().call_later(BURIED_S, self._wake.set)
+        members.on_buried.append(lambda: asyncio.get_running_loop().call_later(BURIED_S, self.planning.wake.set))
 
     async def __aenter__(self) -> "Hosting":
         self._began = time.monotonic()
-        self._task = asyncio.create_task(self._run(), name="hosting")
+        self.planning.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._task:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await self.planning.stop()
         with contextlib.suppress(HearthError, TimeoutError):
             async with asyncio.timeout(1.0):
                 await self._members.leave()
@@ -172,13 +168,13 @@ class Hosting:
         """Whether nobody is known who could host experts: compute begins with all of them, as if there were no network,
         and leaves those to others that these turn out to host. A grid that takes several plans is claimed by and by."""
         waited = time.monotonic() - self._began >= LONELY_S
-        nobody = self.frozen or (not self._dht.contacts() and (waited or not self.named))
+        nobody = self.frozen or (not self._dht.contacts() and (waited or not self._named()))
         return self.hosts and nobody and self._grid.layers * self._grid.cells <= placement.CLAIMS
 
     def look(self) -> None:
         """Compute has begun or stopped: what is hosted here changes."""
         self._follow_compute()
-        self._wake.set()
+        self.planning.wake.set()
 
     def hosted(self) -> dict[Uid, HostState]:
         """The experts that other peers may call now."""
@@ -187,24 +183,13 @@ class Hosting:
         versions = self._hosted.versions()
         return {uid: HostState(self._compute.load, versions.get(uid, 0)) for uid in self._hosted.claimed}
 
-    async def _run(self) -> None:
-        while True:
-            try:
-                if self.frozen:
-                    self._follow_compute()
-                else:
-                    await self._tick()
-            except HearthError as error:
-                log.warning("What this PC hosts could not be brought up to date: %s", error)
-            except Exception:  # whatever others tell, this PC goes on hosting
-                log.exception("What this PC hosts could not be brought up to date.")
-            rest_s = TICK_S * random.uniform(0.8, 1.0) if self._may_begin() else SETTLE_S / 3
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(rest_s):
-                    await self._wake.wait()
-            self._wake.clear()
+    def _rest_s(self) -> float:
+        return TICK_S * random.uniform(0.8, 1.0) if self._may_begin() else SETTLE_S / 3
 
     async def _tick(self) -> None:
+        if self.frozen:
+            self._follow_compute()
+            return
         self._may_begin()  # notes when this PC joined
         self._follow_compute()
         self._note_absence()
@@ -242,35 +227,22 @@ class Hosting:
         if self._dht.contacts():
             self._joined = self._joined or now
             return now - self._joined >= SETTLE_S
-        return self.alone or now - self._began >= LONELY_S
+        return not (self._named() or self._on_lan) or now - self._began >= LONELY_S
 
     # What is known of the swarm
 
     @property
     def capacity(self) -> int:
         """How many experts this PC can host."""
-        compute = self._compute
-        if not compute.expert_bytes or not compute.expert_samples_per_s:
+        memory, speed = self._hosted.expert_bytes, self._compute.expert_samples_per_s
+        if not memory or not speed:
             return GUESSED_CAPACITY
-        able = placement.capacity(self.memory_bytes, compute.expert_bytes, compute.expert_samples_per_s)
-        return self.room(min(able, self._grid.layers * self._grid.cells))
+        able = placement.capacity(self.memory_bytes, memory, speed)
+        return self._room(min(able, self._grid.layers * self._grid.cells))
 
     def _self(self) -> Member:
         """What this PC can and does host."""
-        if self._compute.expert_bytes:  # in memory there are gradients as well
-            self._copies.expert_bytes = self._compute.expert_bytes + HEADER_BYTES
         return Member(self.capacity if self.hosts and self._compute.wanted else 0, len(self._hosted.claimed))
-
-    def _keepers(self, part: str) -> list[str]:
-        """The other members, in the order in which they are asked to keep a part's newest state."""
-        others = (peer for peer in self._members.known if peer != self._me)
-        return sorted(others, key=lambda peer: placement.rank(part, peer))
-
-    async def _hosts(self, part: str) -> set[PeerId]:
-        """The living hosts of an expert, this peer included."""
-        uid = Uid.parse(part)
-        others = (await self._members.hosts([uid]))[uid].hosts
-        return {parse_peer(peer) for peer in [*others, *([self._me] if uid in self._hosted.claimed else [])]}
 
     # Acting
 
@@ -310,7 +282,7 @@ class Hosting:
                 self._copies.reject(path.stem, why)
         if self._compute.at_work:
             self._hosted.claim(uid for uid in experts if str(uid) not in failed)
-            self.changed()
+            self._changed()
 
     async def _yield(self, yields: Mapping[Uid, str]) -> None:
         """Leave experts to hosts that have a better claim, once these have said so themselves."""
@@ -332,20 +304,17 @@ class Hosting:
         except NetworkError as error:
             log.info("Peer %s hands nothing over now: %s", giver[:8], error)
             return
-        given = {uid: given for given in reply.given if (uid := Uid.parse(given.uid)) in self._grid}
-        paths = await asyncio.gather(*(self._fetch(given, peer) for given in given.values()))
-        whole = {
-            uid: path for (uid, told), path in zip(given.items(), paths, strict=True) if path or told.sha256 is None
-        }
+        given = {uid: one.state for one in reply.given if (uid := Uid.parse(one.uid)) in self._grid}
+        paths = await asyncio.gather(*(self._fetch(uid, state, peer) for uid, state in given.items()))
+        whole = {uid: path for (uid, state), path in zip(given.items(), paths, strict=True) if path or state is None}
         await self._host(whole)
         if whole:
             log.info("Took over %s from %s, which hosts more than its share.", _names(whole), giver[:8])
 
-    async def _fetch(self, given: Given, giver: PeerId) -> Path | None:
-        if given.sha256 is None:
+    async def _fetch(self, uid: Uid, state: PartFile | None, giver: PeerId) -> Path | None:
+        if state is None or state.part != str(uid):
             return None
-        copy = Copy(giver, Blob(given.uid, given.version, given.sha256, given.size))
-        return await self._copies.newest(given.uid, [copy])
+        return await self._copies.newest(str(uid), [Copy(giver, state)])
 
     async def _look_for_newer(self) -> None:
         """A peer that was away may come back with a newer state of what was claimed here not long ago."""
@@ -370,7 +339,7 @@ class Hosting:
         if claimed := wanted & self._hosted.claimed:
             log.info("No longer hosting %s: %s.", _names(claimed), why)
         with self._hosted.leaving(wanted) as stay:
-            self.changed()
+            self._changed()
             for text, error in (await self._compute.orders.unhost(wanted)).items():
                 log.error("Expert %s could not be saved, and stays: %s", text, error)
                 stay.add(Uid.parse(text))
@@ -403,15 +372,11 @@ class Hosting:
             self._gave[peer] = gone
             if len(self._gave) > TAKERS:
                 del self._gave[next(iter(self._gave))]
-            return HandoverReply(tuple(map(self._given, gone)))
+            return HandoverReply(tuple(Given(str(uid), self._copies.own(str(uid))) for uid in gone))
 
     def _is_coming(self, uid: Uid) -> bool:
         """Whether an expert that is not hosted any more is still to be saved, or about to be hosted again."""
         return self._hosted.is_leaving(uid) and (self._compute.at_work or self._compute.saving)
-
-    def _given(self, uid: Uid) -> Given:
-        blob = self._copies.own(str(uid))
-        return Given(str(uid), blob.version, blob.sha256, blob.size) if blob else Given(str(uid))
 
 
 def _names(uids: Iterable[Uid]) -> str:

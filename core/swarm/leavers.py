@@ -7,41 +7,19 @@ long the disk of its host takes, and whatever the directory and other keepers kn
 import asyncio
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Annotated, NamedTuple
-
-import msgspec
+from typing import NamedTuple
 
 from core.contracts.errors import NetworkError
+from core.contracts.hosting import MAX_NAMED, AskNewest, Newest, NewestReply
 from core.contracts.net import of_run
 from core.experts.grid import Uid
 from core.identity import PeerId
 from core.net.rpc import Context, RpcNode
-from core.store.blobs import Blob, Sha256, Size, Version
 from core.swarm.replication import Copies, Copy
 
 ANSWER_S = 4.0
-MAX_NAMED = 256
 ASKED = 16
 """Leavers asked at one look: anybody can publish tombstones of experts that it never had."""
-
-
-class AskNewest(msgspec.Struct, frozen=True, array_like=True):
-    """Which states of these experts are your newest?"""
-
-    uids: Annotated[tuple[Annotated[str, msgspec.Meta(max_length=64)], ...], msgspec.Meta(max_length=MAX_NAMED)]
-
-
-class Newest(msgspec.Struct, frozen=True, array_like=True):
-    version: Version = 0
-    sha256: Sha256 | None = None
-    """None: it was never trained."""
-    size: Size = 8
-    coming: bool = False
-    """A newer one is about to be saved, or the expert hosted again."""
-
-
-class NewestReply(msgspec.Struct, frozen=True, array_like=True):
-    states: Annotated[tuple[Newest, ...], msgspec.Meta(max_length=MAX_NAMED)]
 
 
 class Word(NamedTuple):
@@ -79,7 +57,7 @@ class Leaving:
         for peer, states in zip(asked, answers, strict=True):
             for uid, state in zip(by_peer[peer], states, strict=False):
                 word = words.get(uid, Word([], False))
-                copies = [Copy(peer, Blob(str(uid), state.version, state.sha256, state.size))] if state.sha256 else []
+                copies = [Copy(peer, state.state)] if state.state and state.state.part == str(uid) else []
                 words[uid] = Word(word.copies + copies, word.coming or state.coming)
         return words
 
@@ -95,5 +73,4 @@ class Leaving:
         return NewestReply(tuple(self._state(Uid.parse(text)) for text in request.uids))
 
     def _state(self, uid: Uid) -> Newest:
-        blob, coming = self._copies.own(str(uid)), self._coming(uid)
-        return Newest(blob.version, blob.sha256, blob.size, coming) if blob else Newest(coming=coming)
+        return Newest(self._copies.own(str(uid)), self._coming(uid))

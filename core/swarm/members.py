@@ -10,11 +10,12 @@ import logging
 import random
 import time
 from collections.abc import Callable, Sequence
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from core.contracts.errors import CallRefused, NetworkError, RemoteFault
+from core.contracts.hosting import MAX_NAMED, Hello, HelloReply, MemberRecord
 from core.contracts.net import of_run
 from core.dht.node import DHTNode
 from core.dht.records import own_subkey
@@ -36,24 +37,6 @@ BELIEVED_S = 120.0
 """A peer that was taken for dead and was not is left to its records for so long: it is just not reached from here."""
 MAX_MEMBERS = 512
 """Those known longest; anybody can publish records of peers that are none."""
-MAX_NAMED = 256
-Uids = Annotated[tuple[Annotated[str, msgspec.Meta(max_length=64)], ...], msgspec.Meta(max_length=MAX_NAMED)]
-
-
-class Hello(msgspec.Struct, frozen=True, array_like=True):
-    """Are you there, and which versions of these experts do you host?"""
-
-    uids: Uids = ()
-
-
-class HelloReply(msgspec.Struct, frozen=True, array_like=True):
-    versions: Annotated[tuple[Annotated[int, msgspec.Meta(ge=-1, lt=2**53)], ...], msgspec.Meta(max_length=MAX_NAMED)]
-    """Of each; -1: not hosted."""
-
-
-class _MemberRecord(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    capacity: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
-    hosted: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 
 
 class Hosted(NamedTuple):
@@ -77,11 +60,11 @@ class Members:
             directory: who hosts what of the run.
         """
         self._key, self._method = f"{directory.run_id}.hosts", of_run("host.hello", directory.run_id)
-        self._node, self._dht, self._directory = node, dht, directory
+        self.node, self.dht, self.directory = node, dht, directory
         self.me = peer_text(node.peer)
         self.known: dict[str, Member] = {}
         """As of the last look."""
-        self.buried: Callable[[], object] = lambda: None
+        self.on_buried: list[Callable[[], object]] = []
         """Called when peers were found dead."""
         self._told: tuple[float, Member | None] = (0.0, None)
         self._read: dict[str, tuple[int, float, Member]] = {}
@@ -100,15 +83,15 @@ class Members:
         """
         at, told = self._told
         if member != told or time.monotonic() - at > INTRODUCE_S:
-            record = {own_subkey(self._node.peer): msgspec.msgpack.encode(_MemberRecord(*member))}
-            await self._dht.store_subkeys(self._key, record, EXPIRY_S)
+            record = {own_subkey(self.node.peer): msgspec.msgpack.encode(MemberRecord(*member))}
+            await self.dht.store_subkeys(self._key, record, EXPIRY_S)
             self._told = (time.monotonic(), member)
 
     async def leave(self) -> None:
         """This peer is gone."""
         if self._greeting:
             self._greeting.cancel()
-        await self._dht.remove(self._key, [own_subkey(self._node.peer)])
+        await self.dht.remove(self._key, [own_subkey(self.node.peer)])
 
     async def look(self, mine: Member) -> dict[str, Member]:
         """Read who is there, and begin to greet those that may have died.
@@ -116,10 +99,10 @@ class Members:
         Args: what is true of this peer.
         """
         read: dict[str, tuple[int, float, Member]] = {}
-        for subkey, record in (await self._dht.get(self._key)).items():
+        for subkey, record in (await self.dht.get(self._key)).items():
             with contextlib.suppress(msgspec.MsgspecError):
                 if subkey == own_subkey(record.peer):
-                    told = msgspec.msgpack.decode(record.value, type=_MemberRecord)
+                    told = msgspec.msgpack.decode(record.value, type=MemberRecord)
                     new = (record.sequence, record.expires, Member(told.capacity, told.hosted))
                     read[subkey] = max(new, self._read.get(subkey, new))
         order = sorted(read, key=lambda peer: (peer not in self._read, rank(self._key, peer)))
@@ -130,21 +113,25 @@ class Members:
             self._greeting = asyncio.create_task(self._greet(), name="greetings")
         return self.known
 
+    def keepers(self, part: str) -> list[str]:
+        """The other members, in the order in which they are asked to keep a part's newest state."""
+        return sorted((peer for peer in self.known if peer != self.me), key=lambda peer: rank(part, peer))
+
     def is_dead(self, peer: PeerId) -> bool:
         """Whether a peer did not answer any more, and has told nothing since, or was banned."""
-        return peer_text(peer) in self._dead or self._node.distrusts(peer)
+        return peer_text(peer) in self._dead or self.node.distrusts(peer)
 
     @property
     def any_dead(self) -> bool:
         """Whether there may be records of dead peers."""
-        now = self._dht.clock.now()
+        now = self.dht.clock.now()
         # what such a peer told of its experts may live a little longer
         self._dead = {peer: until for peer, until in self._dead.items() if until + INTRODUCE_S > now}
-        return bool(self._dead) or any(self._node.distrusts(parse_peer(peer)) for peer in self._read)
+        return bool(self._dead) or any(self.node.distrusts(parse_peer(peer)) for peer in self._read)
 
     def _is_dead(self, peer: str, expires: float) -> bool:
         """Whether a record is one from before the peer was found dead, or of one that was banned."""
-        if self._node.distrusts(parse_peer(peer)):
+        if self.node.distrusts(parse_peer(peer)):
             return True
         if expires <= self._dead.get(peer, 0.0):
             return True
@@ -163,13 +150,13 @@ class Members:
         for peer in dead:
             self._dead[peer] = self._read[peer][1]
             log.info("Peer %s does not answer any more.", peer[:8])
-        if dead:
-            self.buried()
+        for listener in self.on_buried if dead else ():
+            listener()
 
     async def _answers(self, peer: str) -> bool:
         for _ in range(HELLOS):
             try:
-                await self._node.call(parse_peer(peer), self._method, Hello(), HelloReply, deadline_s=HELLO_S)
+                await self.node.call(parse_peer(peer), self._method, Hello(), HelloReply, deadline_s=HELLO_S)
                 return True
             except (CallRefused, RemoteFault):
                 return True
@@ -184,14 +171,14 @@ class Members:
                 {peer_text(info.peer): info.version for info in found.living if not self.is_dead(info.peer)},
                 [peer for peer in found.left if not self.is_dead(peer)],
             )
-            for uid, found in (await self._directory.read_hosts(uids)).items()
+            for uid, found in (await self.directory.read_hosts(uids)).items()
         }
 
     async def confirm(self, winner: str, uids: list[Uid]) -> dict[Uid, int]:
         """The versions of those experts that a peer says it hosts; none if it does not answer."""
         try:
             hello = Hello(tuple(map(str, uids[:MAX_NAMED])))
-            reply, _ = await self._node.call(parse_peer(winner), self._method, hello, HelloReply, deadline_s=HELLO_S)
+            reply, _ = await self.node.call(parse_peer(winner), self._method, hello, HelloReply, deadline_s=HELLO_S)
         except NetworkError:
             return {}
         return {uid: version for uid, version in zip(uids, reply.versions, strict=False) if version >= 0}

@@ -70,7 +70,7 @@ class Outlook:
         self._waited = {uid: self._waited.get(uid, now + LEAVING_S) for uid in self._vacant}
         for uid, word in words.items():
             known = [*word.copies, *self.copies.get(uid, [])]
-            self.copies[uid] = sorted(known, key=lambda copy: copy.blob.version, reverse=True)
+            self.copies[uid] = sorted(known, key=lambda copy: copy.file.version, reverse=True)
             if not word.coming:
                 self._vacant[uid] = min(self._vacant[uid], now)
             elif now < self._waited[uid]:
@@ -104,7 +104,7 @@ class Outlook:
 
     def _newest_keepers(self, uid: Uid) -> set[str]:
         """Who has the newest state of an expert."""
-        held = {peer_text(copy.peer): copy.blob.version for copy in self.copies.get(uid, ())}
+        held = {peer_text(copy.peer): copy.file.version for copy in self.copies.get(uid, ())}
         if own := self._copies.own(str(uid)):
             held[self._members.me] = own.version
         return {peer for peer, version in held.items() if version == max(held.values())}

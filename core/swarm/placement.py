@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from core.contracts.control import ExpertStatus
+from core.contracts.hosting import MOVES
 from core.experts.grid import Uid
 
 CLAIMS = 256
@@ -18,8 +19,6 @@ CLAIMS = 256
 TURN_S = 10.0
 """A cell that its first candidate leaves vacant for so long is the next one's as well, then that of the next two, then
 of four: records of a thousand peers that are none keep an orphan from being adopted for less than two minutes."""
-MOVES = 4
-"""Experts asked of one host at once when loads are evened out: the others stay where trainers know them."""
 
 
 class Member(NamedTuple):

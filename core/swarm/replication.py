@@ -8,28 +8,32 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 
 from core.contracts.errors import CallRefused, CheckpointError, HearthError, NetworkError
+from core.contracts.files import TRUNK, PartFile
+from core.contracts.hosting import FileKept, FileRead, KeepFile, ReadFile
 from core.contracts.net import of_run
-from core.contracts.pipe import SavedPart
 from core.dht.node import DHTNode
 from core.dht.records import own_subkey
+from core.experts.grid import Uid
 from core.identity import PeerId, parse_peer, peer_text
 from core.net.limits import TokenBucket
 from core.net.rpc import Context, RpcNode
-from core.store.blobs import COPIES, Blob, Blobs, Sha256, Size, Version
-from core.store.checkpoint_files import blob_path, newest_states
-from core.store.quota import TRUNK, Disk
-from core.swarm.fetching import CHUNK, CHUNK_S, BlobRead, ReadBlob, fetch_file
+from core.store.checkpoint_files import newest_states
+from core.store.run_files import COPIES, RunFiles
+from core.swarm.fetching import CHUNK_S, READ_FILE, fetch_file
+from core.swarm.hosted import HostedExperts
+from core.swarm.members import Hosted
+from core.swarm.recurring import Recurring
 
 log = logging.getLogger(__name__)
 
-UPLOAD_BYTES_PER_S = 8.0 * CHUNK
+UPLOAD_BYTES_PER_S = 8.0 * (1 << 20)
 """Given to all other peers together."""
 KEEP_S = 120.0
 """For a peer to fetch the copy that it was asked to keep."""
@@ -53,87 +57,86 @@ REJECTED = 1024
 """Files remembered that could not be used."""
 MAX_COPY = 512 << 20
 """Bytes of a file that is kept for another peer."""
-
-
-class KeepBlob(msgspec.Struct, frozen=True, array_like=True):
-    """Keep a copy of this file, which is here. Answered when it is done."""
-
-    part: Annotated[str, msgspec.Meta(max_length=64)]
-    version: Version
-    sha256: Sha256
-    size: Size
-
-
-class BlobKept(msgspec.Struct, frozen=True, array_like=True):
-    kept: bool
-    """This state of the part or a newer one."""
-    why: Annotated[str, msgspec.Meta(max_length=200)] = ""
-
-
-class _CopyRecord(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    sha256: Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
-    size: Size
-    version: Version
-    time: float
-    """Unix seconds."""
+HEADER_BYTES = 1 << 20
+"""Of a checkpoint file, at most (`core.store.part_header`)."""
 
 
 class Copy(NamedTuple):
     """A file that a peer says it keeps."""
 
     peer: PeerId
-    blob: Blob
+    file: PartFile
+
+
+class Others(Protocol):
+    """What is asked of the members of the run (`core.swarm.members`)."""
+
+    def keepers(self, part: str) -> list[str]:
+        """Who may be asked to keep a part's states, the first one first."""
+
+    async def hosts(self, uids: Sequence[Uid]) -> Mapping[Uid, Hosted]:
+        """Who hosts experts."""
 
 
 class Copies:
     """Use as `async with Copies(...)`, inside the DHT's own."""
 
-    def __init__(self, run_id: str, checkpoints: Path, blobs: Blobs, node: RpcNode, dht: DHTNode, disk: Disk) -> None:
-        """Args: the run, the folder of compute's checkpoints, this disk's files, the network, who gives room."""
-        self._run_id, self._checkpoints, self._blobs, self._node, self._dht = run_id, checkpoints, blobs, node, dht
-        self._disk = disk
-        disk.shared, disk.spares = True, lambda: blobs.spares(self._held_elsewhere())
-        self.keepers: Callable[[str], Sequence[str]] = lambda part: ()
-        """The peers to keep a part, the first ones first; set by hosting."""
+    def __init__(
+        self,
+        run_id: str,
+        files: RunFiles,
+        hosted: HostedExperts,
+        members: Others,
+        node: RpcNode,
+        dht: DHTNode,
+        trains: bool,
+    ) -> None:
+        """
+        Args:
+            run_id: The run.
+            files: Its files on this disk.
+            hosted: The experts that this PC hosts.
+            members: The peers of the run, which keep copies.
+            node: This peer's connections.
+            dht: Where keepers tell what they have.
+            trains: Whether a trunk is trained here.
+        """
+        self._trains = trains
+        self._run_id, self._files, self._hosted, self._members = run_id, files, hosted, members
+        self._node, self._dht = node, dht
         self._upload = TokenBucket(UPLOAD_BYTES_PER_S, 4 * UPLOAD_BYTES_PER_S)
-        self._held: dict[str, dict[str, int]] = {}
-        """By part the versions that other peers confirmed to keep."""
         self._told: dict[str, tuple[float, str]] = {}
         self._asked: dict[str, tuple[str, float]] = {}
         """By part the file for which others were asked last, and when."""
         self._own: set[str] = set()
         """Parts whose copies this peer cares for: it made their newest state."""
-        self._fetching: dict[Blob, asyncio.Task[Path]] = {}
+        self._fetching: dict[PartFile, asyncio.Task[Path]] = {}
         self._slots = asyncio.Semaphore(FETCHES)
         self._keeping = 0
-        self.expert_bytes = MAX_COPY
-        """The most that an expert's file may have; set by hosting."""
         self._rejected: dict[str, None] = {}
         """Hashes of files that could not be used: they are fetched and named no more."""
-        self.hosts: Callable[[str], Awaitable[set[PeerId]]] = _nobody
-        """The other living peers that may change a part now; set by hosting."""
         self._givers: dict[str, PeerId] = {}
         """Who gave the newest state of each part that was given to be kept."""
-        self._wake = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
-        node.register(of_run("blob.read", run_id), ReadBlob, self._read)
-        self._keep_method = of_run("blob.keep", run_id)
-        node.register(self._keep_method, KeepBlob, self._keep, cost=4.0)
+        self.caring = Recurring("copies", self._care, lambda: TICK_S)
+        files.shared = True
+        files.on_saved.append(self.saved)
+        self._keep_method = of_run("file.keep", run_id)
+        node.register(of_run(READ_FILE, run_id), ReadFile, self._read)
+        node.register(self._keep_method, KeepFile, self._keep, cost=4.0)
 
     async def __aenter__(self) -> "Copies":
-        await asyncio.to_thread(self._blobs.load)
-        for part, blob in (await asyncio.to_thread(newest_states, self._checkpoints)).items():
-            if part != TRUNK and blob.version:  # what this PC trained alone is its to give
+        files = self._files
+        await asyncio.to_thread(files.load)
+        for part, file in (await asyncio.to_thread(newest_states, files.checkpoints)).items():
+            if part != TRUNK and file.version:  # what this PC trained alone is its to give
                 self._own.add(part)
-                self._blobs.link(blob_path(self._checkpoints, blob.sha256))
-        self._task = asyncio.create_task(self._run_always(), name="copies")
+                files.keep(file.sha256)
+        self.caring.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         """Hand out what only this peer has, as far as `FLUSH_S` goes."""
-        if self._task:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await self.caring.stop()
         self._asked.clear()  # whom this interrupted is asked again
         with contextlib.suppress(HearthError, TimeoutError):
             async with asyncio.timeout(FLUSH_S):
@@ -143,24 +146,18 @@ class Copies:
 
     # This disk
 
-    def saved(self, parts: Mapping[str, SavedPart]) -> None:
-        """Compute has saved these; what has been trained is kept here and elsewhere. New ones are the same anywhere."""
-        for part, file in parts.items():
-            if file.version:
-                self._own.add(part)
-                self._blobs.link(blob_path(self._checkpoints, file.sha256))
-        self._wake.set()
+    def saved(self, files: Sequence[PartFile]) -> None:
+        """Compute has saved these; what has been trained is kept here and elsewhere. New ones are the same anywhere,
+        and a trunk that nobody trains here is somebody else's."""
+        for file in files:
+            if file.version and (file.part != TRUNK or self._trains):
+                self._own.add(file.part)
+                self._files.keep(file.sha256)
+        self.caring.wake.set()
 
-    def own(self, part: str) -> Blob | None:
+    def own(self, part: str) -> PartFile | None:
         """The newest state of a part on this disk."""
-        return self._blobs.newest(part)
-
-    def _held_elsewhere(self) -> dict[str, int]:
-        """For each part how many others keep what is the newest here, or newer."""
-        newest = {blob.part: blob.version for blob in self._blobs.all_newest()}
-        return {
-            part: sum(version >= newest.get(part, 0) for version in held.values()) for part, held in self._held.items()
-        }
+        return self._files.newest(part)
 
     # Telling and finding
 
@@ -170,12 +167,11 @@ class Copies:
     async def _publish(self) -> None:
         """Tell which newest states are here, as far as that has changed or was told long ago."""
         now, entries = time.monotonic(), {}
-        for blob in self._blobs.all_newest():
-            at, sha256 = self._told.get(blob.part, (0.0, ""))
-            if blob.sha256 != sha256 or now - at > RENEW_S:
-                record = _CopyRecord(bytes.fromhex(blob.sha256), blob.size, blob.version, time.time())
-                entries[self._key(blob.part)] = {own_subkey(self._node.peer): msgspec.msgpack.encode(record)}
-                self._told[blob.part] = (now, blob.sha256)
+        for file in self._files.all_newest():
+            at, sha256 = self._told.get(file.part, (0.0, ""))
+            if file.sha256 != sha256 or now - at > RENEW_S:
+                entries[self._key(file.part)] = {own_subkey(self._node.peer): msgspec.msgpack.encode(file)}
+                self._told[file.part] = (now, file.sha256)
         if entries and self._dht.contacts():
             await self._dht.store_many(entries, EXPIRY_S)
         elif entries:
@@ -191,11 +187,11 @@ class Copies:
                 with contextlib.suppress(msgspec.MsgspecError):
                     mine = record.peer == self._node.peer
                     if subkey == own_subkey(record.peer) and not mine and not self._node.distrusts(record.peer):
-                        told = msgspec.msgpack.decode(record.value, type=_CopyRecord)
-                        blob = Blob(part, told.version, told.sha256.hex(), told.size)
-                        found.setdefault(part, []).append(Copy(record.peer, blob))
+                        file = msgspec.msgpack.decode(record.value, type=PartFile)
+                        if file.part == part:
+                            found.setdefault(part, []).append(Copy(record.peer, file))
         for copies in found.values():
-            copies.sort(key=lambda copy: copy.blob.version, reverse=True)
+            copies.sort(key=lambda copy: copy.file.version, reverse=True)
         return found
 
     # Fetching
@@ -205,176 +201,176 @@ class Copies:
 
         Args: the part, its copies as of `find`, and the version that is not enough.
         """
-        own = self._blobs.newest(part)
+        own = self._files.newest(part)
         least = max(above, own.version if own else 0)
-        files: dict[Blob, list[PeerId]] = {}
+        files: dict[PartFile, list[PeerId]] = {}
         for copy in copies:
-            if copy.blob.version > least and copy.blob.sha256 not in self._rejected:
-                files.setdefault(copy.blob, []).append(copy.peer)
-        for blob, peers in files.items():
+            if copy.file.version > least and copy.file.sha256 not in self._rejected:
+                files.setdefault(copy.file, []).append(copy.peer)
+        for file, peers in files.items():
             try:
-                return await self.fetch(blob, peers)
+                return await self.fetch(file, peers)
             except (HearthError, OSError) as error:
-                log.warning("Version %d of %s could not be fetched: %s", blob.version, part, error)
-        return self._blobs.path(own.sha256) if own and own.version > above else None
+                log.warning("Version %d of %s could not be fetched: %s", file.version, part, error)
+        return self._files.path(own.sha256) if own and own.version > above else None
 
-    async def fetch(self, blob: Blob, peers: Sequence[PeerId]) -> Path:
+    async def fetch(self, file: PartFile, peers: Sequence[PeerId]) -> Path:
         """Fetch a part's file, wherever it is whole; several who want it share one transfer.
 
+        Args:
+            file: What is fetched.
+            peers: Who has it.
+
         Raises:
-            NetworkError: no peer gave it.
-            CheckpointError: there is no room for it, or it is not what it was said to be.
-            OSError: it cannot be written.
+            NetworkError: No peer gave it.
+            CheckpointError: There is no room for it, or it is not what it was said to be.
+            OSError: It cannot be written.
         """
-        if (known := self._blobs.get(blob.sha256)) is not None:
-            if known != blob:
+        if (known := self._files.get(file.sha256)) is not None:
+            if known != file:
                 raise CheckpointError(f"it is version {known.version} of {known.part}")
-            return self._blobs.path(blob.sha256)
-        task = self._fetching.get(blob)
+            return self._files.path(file.sha256)
+        task = self._fetching.get(file)
         if task is None:
-            if any(blob.sha256 == other.sha256 for other in self._fetching):
+            if any(file.sha256 == other.sha256 for other in self._fetching):
                 raise CheckpointError("it is being fetched as something else")
-            task = asyncio.create_task(self._fetch(blob, peers), name=f"fetch {blob.part}")
-            self._fetching[blob] = task
-            task.add_done_callback(lambda done: self._fetched(blob, done))
+            task = asyncio.create_task(self._fetch(file, peers), name=f"fetch {file.part}")
+            self._fetching[file] = task
+            task.add_done_callback(lambda done: self._fetched(file, done))
         return await asyncio.shield(task)
 
-    def _fetched(self, blob: Blob, task: asyncio.Task[Path]) -> None:
-        del self._fetching[blob]
+    def _fetched(self, file: PartFile, task: asyncio.Task[Path]) -> None:
+        del self._fetching[file]
         if not task.cancelled() and (error := task.exception()):  # nobody may wait for it any more
-            log.debug("%s was not fetched: %s", blob.part, error)
+            log.debug("%s was not fetched: %s", file.part, error)
 
     def reject(self, sha256: str, why: str) -> None:
         """A file that compute could not use is not offered again, nor given to others."""
         self._rejected[sha256] = None
         if len(self._rejected) > REJECTED:
             del self._rejected[next(iter(self._rejected))]
-        if self._blobs.get(sha256) is not None:
-            self._blobs.reject(sha256, why)
+        if self._files.get(sha256) is not None:
+            self._files.reject(sha256, why)
 
-    async def _fetch(self, blob: Blob, peers: Sequence[PeerId]) -> Path:
-        if blob.part != TRUNK and blob.size > self.expert_bytes:
-            raise CheckpointError(f"{blob.size} bytes are too many for an expert of this run.")
-        if blob.size > MAX_COPY:
-            raise CheckpointError(f"{blob.size} bytes are too many for a copy.")
-        partial = self._blobs.partial(blob.sha256)
-        async with self._slots, self._disk.hold(partial, blob.size, self._blobs.newest(blob.part) is not None):
-            await fetch_file(self._node, self._run_id, blob.sha256, blob.size, peers, partial)
+    async def _fetch(self, file: PartFile, peers: Sequence[PeerId]) -> Path:
+        expert = self._hosted.expert_bytes
+        if file.part != TRUNK and expert and file.size > expert + HEADER_BYTES:  # in memory there are gradients as well
+            raise CheckpointError(f"{file.size} bytes are too many for an expert of this run.")
+        if file.size > MAX_COPY:
+            raise CheckpointError(f"{file.size} bytes are too many for a copy.")
+        files, partial = self._files, self._files.partial(file.sha256)
+        async with self._slots, files.quota.hold(partial, file.size, files.newest(file.part) is not None):
+            await fetch_file(self._node, self._run_id, file.sha256, file.size, peers, partial)
         try:
-            self._blobs.accept(blob)
+            files.accept(file)
         except CheckpointError:
             await asyncio.to_thread(partial.unlink, missing_ok=True)
             raise
-        self._wake.set()
-        return self._blobs.path(blob.sha256)
+        self.caring.wake.set()
+        return files.path(file.sha256)
 
     # Handing out
 
-    async def _run_always(self) -> None:
-        while True:
-            try:
-                if self._dht.contacts():
-                    await self._publish()
-                    await self._hand_out()
-            except HearthError as error:
-                log.warning("The copies of checkpoints could not be cared for: %s", error)
-            except Exception:  # whatever a disk or a peer does, later checkpoints are handed out
-                log.exception("The copies of checkpoints could not be cared for.")
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(TICK_S):
-                    await self._wake.wait()
-            self._wake.clear()
+    async def _care(self) -> None:
+        if self._dht.contacts():
+            await self._publish()
+            await self._hand_out()
 
     async def _hand_out(self) -> bool:
         """Have two other peers keep each newest state that was made here; whether some were too busy for that."""
         slots = asyncio.Semaphore(KEEPING)
 
-        async def care(blob: Blob) -> bool:
+        async def care(file: PartFile) -> bool:
             async with slots:
-                return await self._have_kept(blob)
+                return await self._have_kept(file)
 
-        return any(await _all(care(blob) for blob in self._blobs.all_newest() if self._is_due(blob)))
+        return any(await _all(care(file) for file in self._files.all_newest() if self._is_due(file)))
 
-    def _is_due(self, blob: Blob) -> bool:
+    def _is_due(self, file: PartFile) -> bool:
         """Whether a state that was made here has too few keepers, and others may be asked (again)."""
-        candidates = self.keepers(blob.part) if blob.part in self._own else ()
-        held = self._held.get(blob.part, {})
-        kept = sum(held.get(peer, -1) >= blob.version for peer in candidates)
-        sha256, at = self._asked.get(blob.part, ("", 0.0))
-        return kept < min(COPIES, len(candidates)) and (sha256 != blob.sha256 or time.monotonic() - at > AGAIN_S)
+        candidates = self._members.keepers(file.part) if file.part in self._own else ()
+        held = self._files.holders(file.part)
+        kept = sum(held.get(peer, -1) >= file.version for peer in candidates)
+        sha256, at = self._asked.get(file.part, ("", 0.0))
+        return kept < min(COPIES, len(candidates)) and (sha256 != file.sha256 or time.monotonic() - at > AGAIN_S)
 
-    async def _have_kept(self, blob: Blob) -> bool:
+    async def _have_kept(self, file: PartFile) -> bool:
         """Ask one peer after the other, until `COPIES` keep it; whether it has too few keepers as some were busy."""
-        self._asked[blob.part] = (blob.sha256, time.monotonic())
-        candidates = list(self.keepers(blob.part))
-        held = self._held.get(blob.part, {})
-        held = self._held[blob.part] = {peer: version for peer, version in held.items() if peer in candidates}
-        request = KeepBlob(blob.part, blob.version, blob.sha256, blob.size)
-        busy = False
+        self._asked[file.part] = (file.sha256, time.monotonic())
+        candidates, held, busy = self._members.keepers(file.part), self._files.holders(file.part), False
+        for gone in held.keys() - set(candidates):
+            del held[gone]
         for peer in candidates[: COPIES + REFUSALS]:
-            if sum(version >= blob.version for version in held.values()) >= COPIES:
+            if sum(version >= file.version for version in held.values()) >= COPIES:
                 return False
-            if held.get(peer, -1) >= blob.version:
+            if held.get(peer, -1) >= file.version:
                 continue
             try:
                 reply, _ = await self._node.call(
-                    parse_peer(peer), self._keep_method, request, BlobKept, deadline_s=KEEP_S
+                    parse_peer(peer), self._keep_method, KeepFile(file), FileKept, deadline_s=KEEP_S
                 )
             except CallRefused:
                 busy = True
             except NetworkError as error:
-                log.debug("Peer %s keeps no copy of %s now: %s", peer[:8], blob.part, error)
+                log.debug("Peer %s keeps no copy of %s now: %s", peer[:8], file.part, error)
             else:
                 if reply.kept:
-                    held[peer] = blob.version
+                    held[peer] = file.version
         if busy:
-            del self._asked[blob.part]  # soon again
+            del self._asked[file.part]  # soon again
         return busy
 
     # What others ask
 
-    async def _read(self, request: ReadBlob, payload: bytes, context: Context) -> tuple[BlobRead, bytes]:
+    async def _read(self, request: ReadFile, payload: bytes, context: Context) -> tuple[FileRead, bytes]:
         if wait_s := self._upload.spend(request.length, time.monotonic()):
             await asyncio.sleep(min(wait_s, CHUNK_S / 2))
-        size, data = await asyncio.to_thread(self._blobs.read, request.sha256, request.offset, request.length)
-        return BlobRead(size), data
+        try:
+            size, data = await asyncio.to_thread(self._files.read, request.sha256, request.offset, request.length)
+        except CheckpointError:
+            self._files.forget(request.sha256)
+            raise
+        return FileRead(size), data
 
-    async def _keep(self, request: KeepBlob, payload: bytes, context: Context) -> BlobKept:
-        if not self._blobs.belongs(request.part):
-            return BlobKept(False, "This run has no such part.")
-        newest = self._blobs.newest(request.part)
-        if newest is not None and newest.version >= request.version:
-            return BlobKept(True)
+    async def _keep(self, request: KeepFile, payload: bytes, context: Context) -> FileKept:
+        file = request.file
+        if not self._files.belongs(file.part):
+            return FileKept(False, "This run has no such part.")
+        newest = self._files.newest(file.part)
+        if newest is not None and newest.version >= file.version:
+            return FileKept(True)
         if self._keeping >= KEEPING:
             raise CallRefused("This peer is busy with other copies. Ask it again in a moment.")
         self._keeping += 1
         try:
             if self._node.distrusts(context.peer):
-                return BlobKept(False, "You were banned not long ago.")
-            if request.sha256 in self._rejected:
-                return BlobKept(False, "This file could not be used.")
-            if newest is not None and not await self._may_replace(request.part, context.peer):
-                return BlobKept(False, "Another peer hosts this part, and gives its states.")
-            await self.fetch(Blob(request.part, request.version, request.sha256, request.size), [context.peer])
-            self._givers[request.part] = context.peer
+                return FileKept(False, "You were banned not long ago.")
+            if file.sha256 in self._rejected:
+                return FileKept(False, "This file could not be used.")
+            if newest is not None and not await self._may_replace(file.part, context.peer):
+                return FileKept(False, "Another peer hosts this part, and gives its states.")
+            await self.fetch(file, [context.peer])
+            self._givers[file.part] = context.peer
         except (HearthError, OSError) as error:
-            return BlobKept(False, str(error)[:200])
+            return FileKept(False, str(error)[:200])
         finally:
             self._keeping -= 1
-        self._own.discard(request.part)
-        return BlobKept(True)
+        self._own.discard(file.part)
+        return FileKept(True)
 
     async def _may_replace(self, part: str, peer: PeerId) -> bool:
         """Whether a peer may have the states that are kept here of a part superseded: no stranger may push out those
         of its host by a higher version."""
         giver = self._givers.get(part)
         if part == TRUNK:  # each trainer has its own
-            return part not in self._own and (giver in (None, peer) or peer_text(giver) not in self.keepers(part))
-        return giver == peer or await self.hosts(part) <= {peer}
+            known = self._members.keepers(part)
+            return part not in self._own and (giver in (None, peer) or peer_text(giver) not in known)
+        return giver == peer or await self._hosts(Uid.parse(part)) <= {peer}
 
-
-async def _nobody(part: str) -> set[PeerId]:
-    return set()
+    async def _hosts(self, uid: Uid) -> set[PeerId]:
+        """The living hosts of an expert, this peer included."""
+        others = set(map(parse_peer, (await self._members.hosts([uid]))[uid].hosts))
+        return others | {self._node.peer} if uid in self._hosted.claimed else others
 
 
 async def _all(work: Iterable[Awaitable[bool]]) -> list[bool]:

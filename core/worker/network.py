@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -14,7 +14,7 @@ from core.contracts.control import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStat
 from core.contracts.errors import HearthError, IdentityError, NetworkError, SettingsError
 from core.contracts.manifest import Manifest
 from core.contracts.net import PeerAddress
-from core.contracts.pipe import SavedPart
+from core.contracts.notices import Notice
 from core.contracts.words import counted
 from core.dht.node import DHTNode
 from core.experts.dht_directory import DHTDirectory
@@ -26,13 +26,14 @@ from core.net.lan import Lan
 from core.net.paths import path_text
 from core.net.reach import Reach
 from core.net.rpc import RpcNode
-from core.store.blobs import Blobs
-from core.store.checkpoint_files import CHECKPOINTS
-from core.store.data_folder import RUNS
-from core.store.quota import TRUNK, Disk
-from core.swarm.exchange import Data, TrunkFollower
+from core.store.run_files import RunFiles
 from core.swarm.hosting import Hosting
+from core.swarm.members import Members
+from core.swarm.recurring import Recurring
 from core.swarm.replication import Copies
+from core.swarm.shard_exchange import ShardExchange
+from core.swarm.state_room import StateRoom
+from core.swarm.trunk_exchange import TrunkFollower
 from core.worker.compute.supervisor import ComputeSupervisor
 
 log = logging.getLogger(__name__)
@@ -87,20 +88,25 @@ class Network:
         options: NetworkOptions,
         compute: ComputeSupervisor,
         memory_bytes: int,
-        disk: Disk,
+        files: RunFiles,
+        room: StateRoom,
     ) -> None:
         """Read or make the identity.
 
-        Args: data folder, run, what the command line says, who computes, memory for experts, who gives room on the
-        disk.
+        Args:
+            folder: the data folder.
+            manifest: the run.
+            options: what the command line says.
+            compute: who computes.
+            memory_bytes: for experts.
+            files: the run's files on this disk.
+            room: for states of experts there.
 
         Raises:
             IdentityError, DataFolderError: the key cannot be used or made.
         """
         self.identity = Identity.load_or_create(folder)
-        self._state_path = folder / STATE_FILE
-        self._options = options
-        self._manifest = manifest
+        self._state_path, self._options, self._manifest = folder / STATE_FILE, options, manifest
         backbone = "backbone" in options.roles
         self.node = RpcNode(self.identity, listen=options.listen)
         compute.visitors.register(self.node, manifest.run_id)
@@ -110,21 +116,28 @@ class Network:
         self.dht = DHTNode(self.node, self.identity)
         self.grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
         self.directory = DHTDirectory(self.dht, self.node, self.grid, manifest.run_id)
-        self._trains = "train" in options.roles
-        run_folder = folder / RUNS / manifest.run_id
-        blobs = Blobs(run_folder, self.grid, disk)
-        self.copies = Copies(manifest.run_id, run_folder / CHECKPOINTS, blobs, self.node, self.dht, disk)
-        self._data = Data(manifest, run_folder, blobs, self.node, self.dht, disk)
-        self._trunk = TrunkFollower(self.copies, compute, self._trains)
-        compute.saved = self._saved
-        self.hosting = Hosting(self.node, self.dht, self.directory, self.copies, compute)
-        self.hosting.hosts = "host" in options.roles
-        compute.lonely = self.hosting.lonely
+        trains, hosted = "train" in options.roles, compute.hosted
+        self._look = asyncio.Event()
+        members = Members(self.node, self.dht, self.directory)
+        self.copies = Copies(manifest.run_id, files, hosted, members, self.node, self.dht, trains)
+        self._shards = ShardExchange(manifest, files, self.node, self.dht)
+        self._trunk = TrunkFollower(self.copies, compute, trains)
+        self.hosting = Hosting(
+            members,
+            self.copies,
+            hosted,
+            compute,
+            room.most,
+            hosts="host" in options.roles,
+            named=lambda: bool(self._bootstrap),
+            on_lan=options.on_lan,
+            changed=self._look.set,
+        )
         self.hosting.memory_bytes = memory_bytes
-        self.hosting.changed, self.hosting.room = self._look_at_hosted, disk.most
+        compute.lonely = self.hosting.lonely
+        self._exchanging = Recurring("exchange", self._exchange, lambda: TEND_S if self.dht.contacts() else 1.0)
         self._stack = contextlib.AsyncExitStack()
         self._tasks: list[asyncio.Task[None]] = []
-        self._look = asyncio.Event()
         self._forbidden = ""
 
     async def __aenter__(self) -> "Network":
@@ -146,14 +159,12 @@ class Network:
             await stack.enter_async_context(self.copies)
             self._stack = stack.pop_all()
         self._bootstrap += self.dht.load_state(self._state_path)[:BOOTSTRAP_PEERS]
-        self.hosting.named = bool(self._bootstrap)
-        self.hosting.alone = not self._bootstrap and not self._options.on_lan
         await self._stack.enter_async_context(self.hosting)
         self.node.on_connected.append(self._meet)
         self._tasks = [
             asyncio.create_task(self._tend(), name="network"),
-            asyncio.create_task(self._complete(), name="data and trunk"),
         ]
+        self._exchanging.start()
         if self._options.on_lan:
             self._tasks.append(asyncio.create_task(self._look_on_lan(), name="lan"))
         log.info("This PC is peer %s.", address_text(self.node.address()))
@@ -187,17 +198,19 @@ class Network:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._exchanging.stop()
         self._save()
         await self._stack.aclose()
 
-    def _saved(self, parts: Mapping[str, SavedPart]) -> None:
-        """Compute has written a checkpoint; a trunk that nobody trains here is somebody else's."""
-        self.copies.saved({part: file for part, file in parts.items() if part != TRUNK or self._trains})
+    @property
+    def notes(self) -> list[Notice]:
+        """What the user is told of what fails here again and again."""
+        return [*self.hosting.planning.notes, *self.copies.caring.notes, *self._exchanging.notes]
 
     def look(self) -> None:
         """Compute has begun or stopped: what is hosted here changes, and the others are told now."""
         self.hosting.look()
-        self._look_at_hosted()
+        self._look.set()
 
     def allow(self, forbidden: str) -> None:
         """Take part in the network, or leave it until allowed again.
@@ -225,9 +238,6 @@ class Network:
     def _fall_silent(self) -> None:
         self.hosting.frozen = True
         self.node.hush(f"This PC may not use the network now: {self._forbidden}")
-
-    def _look_at_hosted(self) -> None:
-        self._look.set()
 
     async def _tend(self) -> None:
         """Join, tell what is hosted here, follow what is known of this peer's reach, save the DHT's state."""
@@ -260,16 +270,11 @@ class Network:
         with contextlib.suppress(HearthError):  # the records expire by themselves as well
             await self.directory.withdraw(gone)
 
-    async def _complete(self) -> None:
+    async def _exchange(self) -> None:
         """Get what compute needs and others have."""
-        while True:
-            try:
-                if self.dht.contacts() and not self._forbidden:
-                    await self._data.tend()
-                    await self._trunk.tend()
-            except HearthError as error:
-                log.warning("What others have could not be fetched: %s", error)
-            await asyncio.sleep(TEND_S if self.dht.contacts() else 1.0)
+        if self.dht.contacts() and not self._forbidden:
+            await self._shards.tend()
+            await self._trunk.tend()
 
     def _peers(self) -> list[PeerId]:
         """Those through which one can join."""

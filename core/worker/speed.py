@@ -44,7 +44,7 @@ class Benchmark:
             speeds=[
                 SpeedStatus(one.threads, one.samples_per_s, one.label) for one in (measured.speeds if measured else ())
             ],
-            expert_bytes=compute.expert_bytes or None,
+            expert_bytes=compute.hosted.expert_bytes or None,
             capacity=network.hosting.capacity if network is not None and network.hosting.hosts and measured else None,
             upload_bytes_s=up or None,
             download_bytes_s=down or None,

@@ -59,9 +59,11 @@ from core.policy.limits.traffic import Traffic
 from core.store import data_folder, settings_file
 from core.store.data_folder import RUNS
 from core.store.progress import FILE, Progress
-from core.store.quota import Disk
+from core.store.quota import Quota
+from core.store.run_files import RunFiles
 from core.store.small_files import Files
 from core.swarm.hosted import HostedExperts
+from core.swarm.state_room import StateRoom
 from core.worker.compute.supervisor import ComputeSupervisor
 from core.worker.compute.yields import Yields
 from core.worker.devices import Devices
@@ -129,6 +131,9 @@ class Worker:
         self._grid = Grid(self.manifest.run, model.layers, model.grid)
         progress = self._files.read(self._progress_file, Progress, "The curve begins anew.")
         self._hosted = HostedExperts(self._grid, progress.experts)
+        self._disk = Quota(folder, self.settings.checkpoints_disk_mb << 20)
+        self._run_files = RunFiles(run_folder, self._grid, self._hosted, self._disk)
+        self._room = StateRoom(self._hosted, self._run_files)
         self._compute = ComputeSupervisor(
             self.manifest,
             run_folder,
@@ -138,13 +143,13 @@ class Worker:
             lambda point: self._tell("curve", point),
             Yields(self.ledger.earlier.yields, self.ledger.earlier.yield_count, self._yielded),
             self._hosted,
+            self._run_files,
         )
         self._compute.worked = self._worked
         self._compute.memory_grace_s = self.settings.memory_grace_s
         self._compute.trains = network is None or "train" in network.roles
         self._keeps_ports = False
         self._fault: HearthError | None = None
-        self._disk = Disk(folder, self.manifest.run_id, self._compute, self.settings.checkpoints_disk_mb << 20)
         self._network = self._joining(network, join)
         self._told: Decision | None = None
         """The decision that was published last."""
@@ -167,7 +172,7 @@ class Worker:
         self._benchmark = Benchmark(self.manifest.run)
         self._devices = Devices(psutil.virtual_memory().total)
         traffic = Traffic(self.ledger, self.manifest.run_id)
-        self._caps = Caps(self._disk, traffic, self._compute, self._network, self._memory_beside_compute)
+        self._caps = Caps(self._disk, self._room, traffic, self._compute, self._network, self._memory_beside_compute)
         self._meter()
         self.policy.decide()  # also by what was used this month: compute is not started to be stopped
         self._caps.apply(self.policy.decision, self.policy.signals, self.settings)  # nor the network joined to be left
@@ -211,7 +216,7 @@ class Worker:
             self._keeps_ports = True
         options = options._replace(lan=self.settings.lan, relay=self.settings.relay)
         memory = self.settings.experts_memory_mb << 20 or psutil.virtual_memory().available // 4
-        network = Network(self.folder, self.manifest, options, self._compute, memory, self._disk)
+        network = Network(self.folder, self.manifest, options, self._compute, memory, self._run_files, self._room)
         self._compute.shuffle = int.from_bytes(network.identity.peer[:4])
         self._compute.asking = Asking(network.node, network.directory, network.grid, self._compute.send)
         return network
@@ -274,10 +279,8 @@ class Worker:
         compute, progress, signals = self._compute, self._compute.progress, self.policy.signals
         idle, front, power = signals.idle_s, signals.front.value, signals.power.value
         attention = [
-            *self._notes,
-            *self._files.notes.values(),
-            *self.ledger.notes,
-            *self._caps.notes,
+            *(*self._notes, *self._files.notes.values(), *self.ledger.notes, *self._caps.notes),
+            *(map(str, self._network.notes) if self._network else ()),
             *compute.notes,
             *compute.accelerator.notes(time.time(), len(self._hosted.experts)),
             *([compute.save_error] if compute.save_error else []),

@@ -3550,6 +3550,18 @@
       <translation>Das Token ist falsch: Es gehört zu einem anderen Worker. Starte Hearth neu.</translation>
     </message>
     <message>
+      <source>copies.fails</source>
+      <translation>{times:count}-mal hintereinander konnten keine Kopien von Sicherungen mit anderen Peers ausgetauscht werden ({error}). Nichts auf diesem PC geht verloren; bitte melde es.</translation>
+    </message>
+    <message>
+      <source>exchange.fails</source>
+      <translation>{times:count}-mal hintereinander konnten Daten und Rumpf des Laufs nicht gepflegt werden ({error}). Bitte melde es.</translation>
+    </message>
+    <message>
+      <source>hosting.fails</source>
+      <translation>{times:count}-mal hintereinander konnte nicht auf den neuesten Stand gebracht werden, was dieser PC hostet ({error}). Das Training läuft weiter; bitte melde es.</translation>
+    </message>
+    <message>
       <source>cpu_busy.gone</source>
       <translation>Eben waren andere Programme noch beschäftigt.</translation>
     </message>

@@ -445,6 +445,18 @@
       <translation>The token is wrong: it belongs to another worker. Start Hearth again.</translation>
     </message>
     <message>
+      <source>copies.fails</source>
+      <translation>Copies of checkpoints could not be exchanged with other peers {times:count} times in a row ({error}). Nothing that is on this PC is lost; please report it.</translation>
+    </message>
+    <message>
+      <source>exchange.fails</source>
+      <translation>The run's data and trunk could not be looked after {times:count} times in a row ({error}). Please report it.</translation>
+    </message>
+    <message>
+      <source>hosting.fails</source>
+      <translation>What this PC hosts could not be brought up to date {times:count} times in a row ({error}). Training continues; please report it.</translation>
+    </message>
+    <message>
       <source>cpu_busy.gone</source>
       <translation>Other programs were busy a moment ago.</translation>
     </message>

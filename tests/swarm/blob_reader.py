@@ -7,25 +7,26 @@ import asyncio
 import sys
 
 from core.contracts.errors import HearthError
+from core.contracts.hosting import CHUNK, FileRead, ReadFile
 from core.contracts.net import PeerAddress, of_run
 from core.identity import Identity, PeerId
 from core.net.rpc import RpcNode
-from core.swarm.fetching import CHUNK, CHUNK_S, BlobRead, ReadBlob
+from core.swarm.fetching import CHUNK_S, READ_FILE
 
 AT_ONCE = 4
 
 
 async def main() -> None:
     peer, address, run_id, sha256 = sys.argv[1:]
-    host, method, errors = PeerId(bytes.fromhex(peer)), of_run("blob.read", run_id), [""]
+    host, method, errors = PeerId(bytes.fromhex(peer)), of_run(READ_FILE, run_id), [""]
     async with RpcNode(Identity.generate(), listen=("0.0.0.0:0",)) as node:
         node.learn(PeerAddress(bytes.fromhex(peer), (address,)))
 
         async def read() -> None:
             while True:
                 try:
-                    request = ReadBlob(sha256, 0, CHUNK)
-                    await node.call(host, method, request, BlobRead, deadline_s=CHUNK_S)
+                    request = ReadFile(sha256, 0, CHUNK)
+                    await node.call(host, method, request, FileRead, deadline_s=CHUNK_S)
                 except HearthError as error:
                     errors.append(str(error))
                     await asyncio.sleep(0.2)

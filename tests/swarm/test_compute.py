@@ -47,14 +47,13 @@ from core.contracts.pipe import (
     ToWorker,
     Train,
 )
-from core.experts.grid import Grid
 from core.pipe import worker_end as link
 from core.pipe.worker_end import ComputeLink
-from core.store.checkpoint_files import Checkpoint
 from core.store.progress import Progress as Figures
 from core.swarm.hosted import HostedExperts
 from core.worker.compute.supervisor import ComputeSupervisor
 from core.worker.compute.yields import Yields
+from tests.disks import GRID, files_of
 
 M = TypeVar("M", bound=ToWorker)
 DEADLINE_S = 60.0
@@ -141,11 +140,11 @@ async def train(compute: Compute, batches: int) -> Progress:
     return progress
 
 
-def newest(folder: Path) -> tuple[Checkpoint, dict[str, dict[str, torch.Tensor]]]:
+def newest(folder: Path) -> tuple[dict[str, Any], dict[str, dict[str, torch.Tensor]]]:
     """The newest checkpoint, read without Hearth's own reader."""
     path = max((folder / "checkpoints").glob("*.json"))
-    checkpoint = msgspec.json.decode(path.read_bytes(), type=Checkpoint)
-    blobs = {name: path.with_name(f"{blob.sha256}.safetensors") for name, blob in checkpoint.parts.items()}
+    checkpoint = msgspec.json.decode(path.read_bytes())
+    blobs = {name: path.with_name(f"{blob['sha256']}.safetensors") for name, blob in checkpoint["parts"].items()}
     return checkpoint, {name: safetensors.torch.load(blob.read_bytes()) for name, blob in blobs.items()}
 
 
@@ -232,7 +231,7 @@ async def test_a_life(tmp_path: Path) -> None:
         assert stopped.last_kernel_end - asked < 2.0
         saved = await compute.next(Saved)
         assert saved.error is None and saved.step >= 100
-        assert newest(tmp_path)[0].step == saved.step
+        assert newest(tmp_path)[0]["step"] == saved.step
 
         still = await compute.ask(SetThreads(2), Progress)
         assert still.step == saved.step
@@ -248,7 +247,7 @@ async def test_a_life(tmp_path: Path) -> None:
         assert went_on.step > saved.step
         last = await compute.ask(Quit(), Saved)
         assert await compute.end() == 0
-        assert newest(tmp_path)[0].step == last.step >= went_on.step
+        assert newest(tmp_path)[0]["step"] == last.step >= went_on.step
 
 
 async def test_after_a_kill_it_goes_on_where_it_was_saved(tmp_path: Path) -> None:
@@ -288,7 +287,7 @@ async def test_a_damaged_checkpoint_is_told_of(tmp_path: Path) -> None:
         await compute.ask(Quit(), Saved)
         await compute.end()
     checkpoint, _ = newest(tmp_path)
-    blob = tmp_path / "checkpoints" / f"{checkpoint.parts['trunk'].sha256}.safetensors"
+    blob = tmp_path / "checkpoints" / f"{checkpoint['parts']['trunk']['sha256']}.safetensors"
     blob.write_bytes(blob.read_bytes()[:-1])
     async with started(tmp_path) as compute:
         ready = await compute.next(Ready)
@@ -374,7 +373,7 @@ async def test_many_stops_in_a_row_make_few_saves(tmp_path: Path) -> None:
         await compute.link.send(Quit())
         assert await compute.end() == 0
         saves = [message for message, _ in compute.said if isinstance(message, Saved)]
-        assert len(saves) < 15 and saves[-1].step == newest(tmp_path)[0].step
+        assert len(saves) < 15 and saves[-1].step == newest(tmp_path)[0]["step"]
         assert sum(isinstance(message, Stopped) for message, _ in compute.said) == 30
 
 
@@ -428,7 +427,8 @@ async def test_the_worker_survives_what_compute_should_not_say(
         changed=lambda: failed.set() if supervisor.failure else None,
         evaluated=lambda point: None,
         yields=Yields(),
-        hosted=HostedExperts(Grid("digits", 2, (4, 4))),
+        hosted=HostedExperts(GRID),
+        files=files_of(tmp_path),
     )
     supervisor.want(True, time.monotonic())
     running = asyncio.create_task(supervisor.run())

@@ -20,11 +20,11 @@ from core.policy.limits import memory
 from core.policy.limits.cgroups import group_of
 from core.policy.limits.memory import Memory
 from core.policy.limits.system_limits import Bounds
-from core.runtime.checkpoints import KEPT
 from core.store.checkpoint_files import newest_states
-from core.store.quota import Disk
+from core.store.checkpoints import KEPT
 from core.swarm.placement import least_needed
-from tests.disks import supervisor
+from core.swarm.state_room import StateRoom
+from tests.disks import run_files, supervisor
 
 MB = 1 << 20
 ROOMY, TIGHT = 8192 * MB, 640 * MB
@@ -39,9 +39,10 @@ class Capped:
         model = msgspec.structs.replace(run.model, width=128, hidden=hidden)  # 32 experts of 21 MB
         run = msgspec.structs.replace(run, model=model)
         self.failures: list[str] = []
-        self.compute = supervisor(run, folder)
+        files = run_files(folder, folder)
+        self.compute = supervisor(run, folder, files)
         self.hosted = self.compute.hosted
-        self.memory = Memory(self.compute, None, lambda: 0, Disk(folder, run.run, self.compute, ROOMY), bounds)
+        self.memory = Memory(self.compute, None, lambda: 0, StateRoom(self.hosted, files), bounds)
         self.cap = ROOMY
 
     @property

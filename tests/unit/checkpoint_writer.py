@@ -14,8 +14,8 @@ from types import FrameType
 import torch
 
 from core.contracts.errors import CheckpointError
-from core.runtime.checkpoints import CheckpointStore
-from core.runtime.part_files import Part
+from core.runtime.part_files import Part, unpack
+from core.store.checkpoints import CheckpointStore
 
 RUN = "digits"
 LIMIT = 256 * 1024
@@ -30,10 +30,14 @@ def parts(step: int, numbers: int = 64) -> dict[str, Part]:
     return {**changing, "idle": Part({"w": torch.zeros(8)})}
 
 
+def _take(got: dict[str, Part], name: str, data: bytes) -> None:
+    got[name] = unpack(data)
+
+
 def restored_step(folder: Path) -> int:
     """The step that all parts agree on."""
     got: dict[str, Part] = {}
-    found = CheckpointStore(folder, RUN).restore({name: partial(got.__setitem__, name) for name in parts(0)})
+    found = CheckpointStore(folder, RUN).restore({name: partial(_take, got, name) for name in parts(0)})
     assert found.checkpoint and not found.missing and not found.notes, found
     steps = {int(value) for name in ("a", "b", "trunk") for value in got[name].tensors["w"].tolist()}
     assert steps == {found.checkpoint.step}, steps
@@ -92,7 +96,7 @@ def _die_at(count: int) -> None:
     def hook(frame: FrameType, event: str, function: object) -> None:
         if event != "c_call" or getattr(function, "__name__", "") not in DEATHS:
             return
-        if Path(frame.f_code.co_filename).name in ("checkpoints.py", "pathlib.py"):
+        if Path(frame.f_code.co_filename).name in ("checkpoints.py", "writing.py", "pathlib.py"):
             if left[0] == 0:
                 os.kill(os.getpid(), signal.SIGKILL)
             left[0] -= 1

@@ -7,31 +7,35 @@ import hashlib
 import os
 import shutil
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 import torch
 
 from core.contracts.errors import CheckpointError, NetworkError
+from core.contracts.files import PartFile
+from core.contracts.hosting import FileKept, FileRead, KeepFile, ReadFile
 from core.contracts.net import of_run
-from core.contracts.pipe import SavedPart
-from core.experts.grid import Grid
+from core.experts.grid import Uid
 from core.identity import PeerId
 from core.net.rpc import Context, RpcNode
-from core.runtime.checkpoints import CheckpointStore
 from core.runtime.part_files import Part, pack, read
-from core.store.blobs import COPIES, Blob, Blobs
+from core.store.checkpoints import CheckpointStore
+from core.store.part_header import describe
 from core.store.quota import HEADROOM
-from core.swarm import fetching
-from core.swarm.fetching import BlobRead, ReadBlob, fetch_file
-from core.swarm.replication import BlobKept, Copies, Copy, KeepBlob
+from core.store.run_files import COPIES, RunFiles
+from core.swarm import fetching, replication
+from core.swarm.fetching import READ_FILE, fetch_file
+from core.swarm.hosted import HostedExperts
+from core.swarm.members import Hosted
+from core.swarm.replication import Copies, Copy
 from tests.dht_peers import Peer, peers, until
-from tests.disks import ROOMY, disk, fill, used
+from tests.disks import ROOMY, files_of, fill, used
 
-KEEP = of_run("blob.keep", "digits")
-GRID = Grid("digits", 2, (4, 4))
+KEEP = of_run("file.keep", "digits")
 ONE, TWO = "digits.0.1.3", "digits.1.0.0"
 NUMBERS = 500
 
@@ -50,86 +54,85 @@ def checkpoint(folder: Path, part: str, version: int, numbers: int = NUMBERS) ->
 
 
 @pytest.fixture
-def blobs(tmp_path: Path) -> Blobs:
-    return Blobs(tmp_path, GRID, disk(tmp_path))
+def files(tmp_path: Path) -> RunFiles:
+    return files_of(tmp_path)
 
 
-def keep(blobs: Blobs, tmp_path: Path, part: str, version: int) -> Blob | None:
-    return blobs.link(checkpoint(tmp_path / "checkpoints", part, version))
+def keep(files: RunFiles, part: str, version: int) -> PartFile | None:
+    path = checkpoint(files.checkpoints, part, version)
+    kept = files.keep(path.stem)
+    path.unlink()  # newer checkpoints have come
+    return kept
 
 
-def test_what_is_kept_is_found_again_at_the_next_start(blobs: Blobs, tmp_path: Path) -> None:
-    kept = keep(blobs, tmp_path, ONE, 3)
+def test_what_is_kept_is_found_again_at_the_next_start(files: RunFiles, tmp_path: Path) -> None:
+    kept = keep(files, ONE, 3)
     assert kept is not None and (kept.part, kept.version) == (ONE, 3)
-    again = Blobs(tmp_path, GRID, disk(tmp_path))
+    again = files_of(tmp_path)
     again.load()
     assert again.newest(ONE) == kept and again.newest(TWO) is None
     assert read("digits", ONE, again.path(kept.sha256)).version == 3
 
 
-def test_only_the_newest_two_states_of_a_part_stay(blobs: Blobs, tmp_path: Path) -> None:
-    kept = [keep(blobs, tmp_path, ONE, version) for version in (1, 2, 3)]
-    assert [blob is not None and blobs.path(blob.sha256).exists() for blob in kept] == [False, True, True]
-    assert blobs.newest(ONE) == kept[2]
+def test_only_the_newest_two_states_of_a_part_stay(files: RunFiles, tmp_path: Path) -> None:
+    kept = [keep(files, ONE, version) for version in (1, 2, 3)]
+    assert [blob is not None and files.path(blob.sha256).exists() for blob in kept] == [False, True, True]
+    assert files.newest(ONE) == kept[2]
 
 
-def test_a_damaged_file_is_set_aside_and_the_older_state_serves(blobs: Blobs, tmp_path: Path) -> None:
-    old, new = (keep(blobs, tmp_path, ONE, version) for version in (1, 2))
+def test_a_damaged_file_is_set_aside_and_the_older_state_serves(files: RunFiles, tmp_path: Path) -> None:
+    old, new = (keep(files, ONE, version) for version in (1, 2))
     assert old and new
-    blobs.path(new.sha256).unlink()
-    blobs.path(new.sha256).write_bytes(b"x" * new.size)
-    again = Blobs(tmp_path, GRID, disk(tmp_path))
+    files.path(new.sha256).unlink()
+    files.path(new.sha256).write_bytes(b"x" * new.size)
+    again = files_of(tmp_path)
     again.load()
     assert again.newest(ONE) == old
-    assert blobs.path(new.sha256).with_name(f"{new.sha256}.safetensors.bad").exists()
+    assert files.path(new.sha256).with_name(f"{new.sha256}.safetensors.bad").exists()
 
 
 @pytest.mark.parametrize("part", ["text.0.1.3", "digits.9.1.3", "../../etc"])
-def test_a_file_of_another_run_is_not_kept(blobs: Blobs, tmp_path: Path, part: str) -> None:
-    assert keep(blobs, tmp_path, part, 1) is None and not blobs.all_newest()
+def test_a_file_of_another_run_is_not_kept(files: RunFiles, tmp_path: Path, part: str) -> None:
+    assert keep(files, part, 1) is None and not files.all_newest()
 
 
 async def test_least_needed_goes_first_and_never_the_only_newest_copy(tmp_path: Path) -> None:
-    folder = tmp_path / "data"
-    space, held = disk(folder), dict[str, int]()
-    blobs = Blobs(folder, GRID, space)
-    space.spares = lambda: blobs.spares(held)
-    first, second, third = keep(blobs, tmp_path, ONE, 1), keep(blobs, tmp_path, ONE, 2), keep(blobs, tmp_path, TWO, 5)
+    files = files_of(tmp_path)
+    first, second, third = keep(files, ONE, 1), keep(files, ONE, 2), keep(files, TWO, 5)
     assert first and second and third
 
     async def fits() -> bool:
-        await fill(space)
+        await fill(files)
         with contextlib.suppress(CheckpointError):
-            async with space.hold(folder / "newcomer", len(state(ONE, 1))):
+            async with files.quota.hold(tmp_path / "newcomer", len(state(ONE, 1))):
                 return True
         return False
 
-    assert await fits() and blobs.get(first.sha256) is None and not blobs.path(first.sha256).exists()  # superseded
-    assert not await fits() and blobs.newest(ONE) == second
-    held[TWO] = COPIES - 1
-    assert not await fits() and blobs.newest(TWO) == third  # too few copies elsewhere
-    held[TWO] = COPIES
-    assert await fits() and blobs.newest(TWO) is None and blobs.newest(ONE) == second
+    assert await fits() and files.get(first.sha256) is None and not files.path(first.sha256).exists()  # superseded
+    assert not await fits() and files.newest(ONE) == second
+    files.holders(TWO).update({f"peer {n}": 5 for n in range(COPIES - 1)})
+    assert not await fits() and files.newest(TWO) == third  # too few copies elsewhere
+    files.holders(TWO)["another"] = 6
+    assert await fits() and files.newest(TWO) is None and files.newest(ONE) == second
 
 
 async def test_a_full_disk_costs_nothing_but_the_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    space = disk(tmp_path)
-    await space.look()
-    blobs = Blobs(tmp_path, GRID, space)
-    kept = keep(blobs, tmp_path, ONE, 1)
+    files = files_of(tmp_path)
+    await files.quota.look()
+    kept = keep(files, ONE, 1)
 
     def full(*arguments: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "link", full)
     monkeypatch.setattr(shutil, "copyfile", full)
-    assert keep(blobs, tmp_path, ONE, 2) is None
-    assert blobs.newest(ONE) == kept
+    assert keep(files, ONE, 2) is None
+    assert files.newest(ONE) == kept
 
 
 # Fetching
 
-Read = Callable[[ReadBlob, bytes, Context], tuple[BlobRead, bytes]]
+Read = Callable[[ReadFile, bytes, Context], tuple[FileRead, bytes]]
 
 
 @asynccontextmanager
@@ -137,7 +140,7 @@ async def giving(count: int, *reads: Read) -> AsyncIterator[tuple[RpcNode, list[
     """One who fetches, and peers that answer as they are told."""
     async with peers(count + 1) as (fetcher, *givers):
         for giver, answer in zip(givers, reads, strict=True):
-            giver.rpc.register(of_run("blob.read", "digits"), ReadBlob, answer)
+            giver.rpc.register(of_run(READ_FILE, "digits"), ReadFile, answer)
         yield fetcher.rpc, [giver.id for giver in givers]
 
 
@@ -147,11 +150,11 @@ class Giver:
     def __init__(self, data: bytes, limit: int | None = None) -> None:
         self.data, self.limit, self.given = data, limit, 0
 
-    def __call__(self, request: ReadBlob, payload: bytes, context: Context) -> tuple[BlobRead, bytes]:
+    def __call__(self, request: ReadFile, payload: bytes, context: Context) -> tuple[FileRead, bytes]:
         if self.limit is not None and self.given >= self.limit:
             raise CheckpointError("gone")
         self.given += request.length
-        return BlobRead(len(self.data)), self.data[request.offset : request.offset + request.length]
+        return FileRead(len(self.data)), self.data[request.offset : request.offset + request.length]
 
 
 DATA = bytes(range(256)) * 40
@@ -196,22 +199,37 @@ async def test_a_file_of_another_size_is_not_taken(tmp_path: Path) -> None:
 # Copies
 
 
+class Others:
+    """The other members of the run, as a peer knows them."""
+
+    def __init__(self) -> None:
+        self.peers: list[PeerId] = []
+        self.hosting: set[PeerId] = set()
+
+    def keepers(self, part: str) -> list[str]:
+        return [peer.hex() for peer in self.peers]
+
+    async def hosts(self, uids: Sequence[Uid]) -> dict[Uid, Hosted]:
+        return {uid: Hosted({peer.hex(): 1 for peer in self.hosting}, []) for uid in uids}
+
+
 class Place:
     """A peer with a disk."""
 
     def __init__(self, peer: Peer, folder: Path, cap_bytes: int = ROOMY) -> None:
         self.peer, self.folder = peer, folder / "runs" / "digits"
-        self.disk = disk(folder, cap_bytes)
-        self.blobs = Blobs(self.folder, GRID, self.disk)
-        self.copies = Copies("digits", self.folder / "checkpoints", self.blobs, peer.rpc, peer.dht, self.disk)
+        self.files, self.others = files_of(folder, cap_bytes), Others()
+        self.hosted = self.files.hosted
+        assert isinstance(self.hosted, HostedExperts)
+        self.copies = Copies("digits", self.files, self.hosted, self.others, peer.rpc, peer.dht, trains=True)
 
     def save(self, part: str, version: int) -> None:
         """As compute does it."""
-        path = checkpoint(self.folder / "checkpoints", part, version)
-        self.copies.saved({part: SavedPart(path.stem, path.stat().st_size, version)})
+        path = checkpoint(self.files.checkpoints, part, version)
+        self.files.saved([describe("digits", path, path.stem)])
 
     def version(self, part: str) -> int | None:
-        blob = self.blobs.newest(part)
+        blob = self.files.newest(part)
         return blob.version if blob else None
 
 
@@ -225,8 +243,7 @@ async def places(tmp_path: Path, count: int, caps: dict[int, int] | None = None)
         ]
         for place in made:
             place.folder.mkdir(parents=True)
-            others = [other.peer.id.hex() for other in made if other is not place]
-            place.copies.keepers = lambda part, others=others: others  # type: ignore[misc]
+            place.others.peers = [other.peer.id for other in made if other is not place]
             await stack.enter_async_context(place.copies)
         yield made
 
@@ -239,7 +256,7 @@ async def test_two_others_keep_the_newest_state_and_say_so(tmp_path: Path) -> No
 
         async def told() -> bool:
             copies = (await made[3].copies.find([ONE])).get(ONE, [])
-            return [copy.blob.version for copy in copies] == [2, 2, 2]
+            return [copy.file.version for copy in copies] == [2, 2, 2]
 
         await until(told, "three records")
         path = await made[3].copies.newest(ONE, (await made[3].copies.find([ONE]))[ONE])
@@ -264,14 +281,14 @@ async def test_a_peer_that_leaves_while_it_hands_out_finishes_that(
 ) -> None:
     begun, go_on = threading.Event(), threading.Event()
     async with places(tmp_path, 3) as made:
-        read_at_once = made[0].blobs.read
+        read_at_once = made[0].files.read
 
         def read_slowly(sha256: str, offset: int, length: int) -> tuple[int, bytes]:
             begun.set()
             go_on.wait(10.0)
             return read_at_once(sha256, offset, length)
 
-        monkeypatch.setattr(made[0].blobs, "read", read_slowly)
+        monkeypatch.setattr(made[0].files, "read", read_slowly)
         made[0].save(ONE, 1)
         await until(begun.is_set, "the first copy on its way")
         leaving = asyncio.create_task(made[0].copies.__aexit__(None, None, None))
@@ -285,42 +302,38 @@ async def test_an_older_state_serves_where_the_newest_cannot_be_had(tmp_path: Pa
     async with places(tmp_path, 3) as made:
         made[0].save(ONE, 1)
         await until(lambda: made[1].version(ONE) == made[2].version(ONE) == 1, "copies")
-        made[0].copies.keepers = lambda part: []
+        made[0].others.peers = []
         made[0].save(ONE, 2)
 
         async def told() -> bool:
-            return any(copy.blob.version == 2 for copy in (await made[1].copies.find([ONE])).get(ONE, []))
+            return any(copy.file.version == 2 for copy in (await made[1].copies.find([ONE])).get(ONE, []))
 
         await until(told, "the new record")
-        newest = made[0].blobs.newest(ONE)
+        newest = made[0].files.newest(ONE)
         assert newest is not None
-        made[0].blobs.path(newest.sha256).unlink()
+        made[0].files.path(newest.sha256).unlink()
         path = await made[1].copies.newest(ONE, (await made[1].copies.find([ONE]))[ONE])
         assert path is not None and read("digits", ONE, path).version == 1
 
 
-async def give(giver: Place, keeper: Place, part: str, version: int, told: str | None = None) -> BlobKept:
+async def give(giver: Place, keeper: Place, part: str, version: int, told: str | None = None) -> FileKept:
     """Ask a peer to keep a state."""
     path = checkpoint(giver.folder, part, version)
-    giver.blobs.share(path.stem, path)
-    request = KeepBlob(told or part, version, path.stem, path.stat().st_size)
-    reply, _ = await giver.peer.rpc.call(keeper.peer.id, KEEP, request, BlobKept, deadline_s=10.0)
+    giver.files.share(path.stem, path)
+    file = describe("digits", path, path.stem)
+    request = KeepFile(msgspec.structs.replace(file, part=told or part))
+    reply, _ = await giver.peer.rpc.call(keeper.peer.id, KEEP, request, FileKept, deadline_s=10.0)
     return reply
 
 
 async def test_a_stranger_cannot_have_the_host_s_states_pushed_out(tmp_path: Path) -> None:
     async with places(tmp_path, 3) as (host, keeper, stranger):
-        living = {host.peer.id, stranger.peer.id}
-
-        async def hosts(part: str) -> set[PeerId]:
-            return living
-
-        keeper.copies.hosts = hosts
+        keeper.others.hosting = {host.peer.id, stranger.peer.id}
         for version in (1, 2):
             assert (await give(host, keeper, ONE, version)).kept
         assert not (await give(stranger, keeper, ONE, 2**52)).kept
         assert (await give(host, keeper, ONE, 3)).kept and keeper.version(ONE) == 3
-        living.remove(host.peer.id)
+        keeper.others.hosting = {stranger.peer.id}
         assert (await give(stranger, keeper, ONE, 4)).kept, "it has adopted the expert"
 
 
@@ -330,18 +343,19 @@ async def test_a_trainer_keeps_its_trunk_and_another_s_only_where_it_has_none(tm
         assert not (await give(stranger, keeper, "trunk", 9)).kept and keeper.version("trunk") == 5
         trainer.save("trunk", 6)
         assert not (await give(stranger, trainer, "trunk", 9)).kept and trainer.version("trunk") == 6
-        keeper.copies.keepers = lambda part: [stranger.peer.id.hex()]
+        keeper.others.peers = [stranger.peer.id]
         assert (await give(stranger, keeper, "trunk", 9)).kept, "the first trainer has gone"
 
 
-async def test_a_file_is_kept_as_what_it_is_or_not_at_all(tmp_path: Path) -> None:
+async def test_a_file_is_kept_as_what_it_is_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with places(tmp_path, 2) as (giver, keeper):
         keeper.save(TWO, 1)
         assert not (await give(giver, keeper, ONE, 7, told=TWO)).kept
         assert (await give(giver, keeper, ONE, 7)).kept
         assert not (await give(giver, keeper, ONE, 7, told=TWO)).kept
         assert keeper.version(TWO) == 1 and TWO in keeper.copies._own
-        keeper.copies.expert_bytes = 1000
+        monkeypatch.setattr(replication, "HEADER_BYTES", 0)
+        keeper.files.hosted.expert_bytes = 1000
         assert "too many" in (await give(giver, keeper, ONE, 8)).why
 
 
@@ -350,25 +364,25 @@ async def test_what_is_begun_and_never_finished_does_not_fill_the_disk(
 ) -> None:
     monkeypatch.setattr(fetching, "CHUNK", 10_000)
     async with places(tmp_path, 2) as (giver, keeper):
-        await fill(keeper.disk, left=100_000)
+        await fill(keeper.files, left=100_000)
         for number in range(8):
             sha256 = hashlib.sha256(bytes([number])).hexdigest()
-            giver.peer.rpc.register(of_run("blob.read", "digits"), ReadBlob, Giver(bytes(40_000), 30_000))
-            request = KeepBlob(f"digits.0.0.{number % 4}", 1, sha256, 40_000)
-            reply, _ = await giver.peer.rpc.call(keeper.peer.id, KEEP, request, BlobKept, deadline_s=10.0)
+            giver.peer.rpc.register(of_run(READ_FILE, "digits"), ReadFile, Giver(bytes(40_000), 30_000))
+            request = KeepFile(PartFile(f"digits.0.0.{number % 4}", 1, 0, sha256, 40_000))
+            reply, _ = await giver.peer.rpc.call(keeper.peer.id, KEEP, request, FileKept, deadline_s=10.0)
             assert not reply.kept and "room" not in reply.why
         assert [*(keeper.folder / "blobs").iterdir()]
-        assert used(tmp_path / "1") <= keeper.disk.cap_bytes - HEADROOM
+        assert used(tmp_path / "1") <= keeper.files.quota.cap_bytes - HEADROOM
 
 
 async def test_a_full_keeper_takes_the_newer_state_in_the_place_of_the_older(tmp_path: Path) -> None:
     async with places(tmp_path, 2) as (giver, keeper):
         assert (await give(giver, keeper, ONE, 1)).kept
-        await fill(keeper.disk)
+        await fill(keeper.files)
         assert not (await give(giver, keeper, TWO, 1)).kept
         for version in (2, 3, 4):
             assert (await give(giver, keeper, ONE, version)).kept and keeper.version(ONE) == version
-            assert used(tmp_path / "1") <= keeper.disk.cap_bytes
+            assert used(tmp_path / "1") <= keeper.files.quota.cap_bytes
 
 
 async def test_what_this_pc_trained_alone_is_given_to_others_when_it_joins(tmp_path: Path) -> None:
@@ -379,7 +393,7 @@ async def test_what_this_pc_trained_alone_is_given_to_others_when_it_joins(tmp_p
         other.folder.mkdir(parents=True)
         parts = {ONE: Part({"weights": torch.ones(NUMBERS)}, 7), "trunk": Part({"weights": torch.ones(NUMBERS)}, 9)}
         await CheckpointStore(lone.folder / "checkpoints", "digits", keeps_all=True).save(9, 9, parts)
-        lone.copies.keepers = lambda part: [other.peer.id.hex()]
+        lone.others.peers = [other.peer.id]
         for place in (other, lone):
             await stack.enter_async_context(place.copies)
         await until(lambda: other.version(ONE) == 7, "the copy")
@@ -390,7 +404,7 @@ async def test_what_compute_could_not_use_is_set_aside_and_the_state_before_it_s
     async with places(tmp_path, 2) as (giver, taker):
         giver.save(ONE, 2)
         taker.save(ONE, 1)
-        bad = giver.blobs.newest(ONE)
+        bad = giver.files.newest(ONE)
         assert bad is not None
         copies = [Copy(giver.peer.id, bad)]
         path = await taker.copies.newest(ONE, copies)

@@ -18,10 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.contracts.errors import CheckpointError
-from core.runtime import checkpoints
-from core.runtime.checkpoints import BAD_KEPT, KEPT, CheckpointStore, Restored
-from core.runtime.part_files import Part
-from core.store.checkpoint_files import Checkpoint
+from core.runtime.part_files import Part, unpack
+from core.store import checkpoints
+from core.store.checkpoint_files import Checkpoint, read_manifest
+from core.store.checkpoints import BAD_KEPT, KEPT, CheckpointStore, Restored
 
 NAMES = ("digits.0.1.2", "digits.0.1.3", "trunk")
 
@@ -33,9 +33,13 @@ def parts(step: int, names: tuple[str, ...] = NAMES) -> dict[str, Part]:
     }
 
 
+def take(got: dict[str, Part], name: str, data: bytes) -> None:
+    got[name] = unpack(data)
+
+
 def restore(folder: Path, names: tuple[str, ...] = NAMES, run: str = "digits") -> tuple[Restored, dict[str, Part]]:
     got: dict[str, Part] = {}
-    found = CheckpointStore(folder, run).restore({name: partial(got.__setitem__, name) for name in names})
+    found = CheckpointStore(folder, run).restore({name: partial(take, got, name) for name in names})
     return found, got
 
 
@@ -47,8 +51,8 @@ async def saved(folder: Path, *steps: int) -> CheckpointStore:
 
 
 def blobs_of(folder: Path, manifest: Path) -> dict[str, Path]:
-    checkpoint = msgspec.json.decode(manifest.read_bytes(), type=Checkpoint)
-    return {name: folder / f"{blob.sha256}.safetensors" for name, blob in checkpoint.parts.items()}
+    parts = read_manifest(manifest).parts
+    return {name: folder / f"{file.sha256}.safetensors" for name, file in parts.items()}
 
 
 def files(folder: Path, pattern: str = "*") -> dict[str, int]:
@@ -202,7 +206,7 @@ async def test_a_lone_pc_goes_on_from_copies_where_its_own_states_are_missing_or
     def restored(names: tuple[str, ...] = NAMES) -> tuple[Restored, dict[str, int]]:
         got: dict[str, int] = {}
         store = CheckpointStore(folder, "digits", keeps_all=True, copies=copies)
-        targets = {name: lambda part, name=name: got.update({name: part.version}) for name in names}
+        targets = {name: lambda data, name=name: got.update({name: unpack(data).version}) for name in names}
         return store.restore(targets), got
 
     found, got = restored(NAMES[1:])
@@ -236,7 +240,8 @@ async def test_a_part_that_does_not_fit_is_refused_but_not_set_aside(tmp_path: P
     await saved(tmp_path, 1, 2)
     versions = []
 
-    def picky(part: Part) -> None:
+    def picky(data: bytes) -> None:
+        part = unpack(data)
         versions.append(part.version)
         if part.version == 2:
             raise CheckpointError("it has 3 layers instead of 2")

@@ -12,13 +12,16 @@ import torch
 
 from core.contracts.control import ExpertStatus
 from core.contracts.errors import CheckpointError
-from core.contracts.pipe import AskSpace
 from core.experts.grid import Uid
-from core.runtime.checkpoints import KEPT, CheckpointStore
-from core.runtime.part_files import Part, pack
+from core.runtime.part_files import Part, pack, unpack
 from core.store.checkpoint_files import manifests, newest_states
-from core.store.quota import HEADROOM, STAGES, Disk, _look_through
-from tests.disks import disk, fill, used
+from core.store.checkpoints import KEPT, CheckpointStore
+from core.store.disk_use import look_through
+from core.store.quota import HEADROOM, STAGES
+from core.store.run_files import RunFiles
+from core.swarm.hosted import HostedExperts
+from core.swarm.state_room import StateRoom
+from tests.disks import files_of, fill, used, working
 
 KB = 1 << 10
 NAMES = ("digits.0.0.1", "digits.1.0.1", "trunk")
@@ -36,12 +39,8 @@ async def save(folder: Path, *steps: int, run: str = "digits", names: Iterable[s
         await store.save(step, step, parts)
 
 
-def ask(needed: int, wanted: int, superseded: bool = True) -> AskSpace:
-    return AskSpace(1, needed, wanted, superseded)
-
-
-def hosting(space: Disk, *uids: str) -> None:
-    space._compute.hosted.experts = [ExpertStatus(uid, 0, 0) for uid in uids]
+def hosting(files: RunFiles, *uids: str) -> None:
+    files.hosted.experts = [ExpertStatus(uid, 0, 0) for uid in uids]
 
 
 async def test_everything_counts_once_however_many_names_it_has(tmp_path: Path) -> None:
@@ -50,7 +49,8 @@ async def test_everything_counts_once_however_many_names_it_has(tmp_path: Path) 
     (tmp_path / "logs" / "hearth.log").write_bytes(bytes(100 * KB))
     for path in [*checkpoints(tmp_path).glob("*.safetensors")]:
         os.link(path, tmp_path / path.name)
-    space = disk(tmp_path)
+    files = files_of(tmp_path)
+    space = files.quota
     await space.look()
     assert 6 * 64 * KB < space.used <= used(tmp_path) <= space.used + 4 * KB
     assert space.used < 7 * 64 * KB + 200 * KB
@@ -69,7 +69,7 @@ def test_a_folder_that_vanishes_while_it_is_measured_counts_for_nothing(
         return scandir(path)
 
     monkeypatch.setattr(os, "scandir", vanishing)
-    assert _look_through(tmp_path, "digits", {}, {}).total >= 8192
+    assert look_through(tmp_path, [], {})[0].total >= 8192
 
 
 async def test_a_slow_disk_holds_up_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +82,8 @@ async def test_a_slow_disk_holds_up_nobody(tmp_path: Path, monkeypatch: pytest.M
         return lstat(path)
 
     monkeypatch.setattr(Path, "lstat", slow)
-    space = disk(tmp_path)
+    files = files_of(tmp_path)
+    space = files.quota
     looking = asyncio.create_task(space.look())
     for _ in range(100):  # the loop goes on
         await asyncio.sleep(0)
@@ -97,13 +98,14 @@ async def test_what_was_never_finished_goes_then_older_checkpoints_and_never_the
     await save(tmp_path, 1, 2, run="other", names=["other.0.0.1"])
     stray = checkpoints(tmp_path) / f"{'0' * 64}.safetensors"
     stray.write_bytes(bytes(64 * KB))  # of a save that a crash broke off
-    space, kept = disk(tmp_path), newest_states(checkpoints(tmp_path))
-    await fill(space)
-    await space.ask(ask(64 * KB, space._working + 60 * KB))
+    files, kept = files_of(tmp_path), newest_states(checkpoints(tmp_path))
+    space = files.quota
+    await fill(files)
+    await files.grant(64 * KB, working(files) + 60 * KB, True)
     assert not stray.exists() and len(manifests(checkpoints(tmp_path))) == 3
-    await space.ask(ask(64 * KB, space._working + 60 * KB))
+    await files.grant(64 * KB, working(files) + 60 * KB, True)
     assert len(manifests(checkpoints(tmp_path))) == 3  # that was enough
-    space.saved({})
+    files.saved([])
     space.cap_bytes = 0
     await space.look()
     assert [len(manifests(checkpoints(tmp_path, run))) for run in ("digits", "other")] == [1, 1]
@@ -124,7 +126,7 @@ async def test_of_the_copies_of_another_run_the_older_ones_go(tmp_path: Path) ->
         path.write_bytes(data)
         kept.append(path)
     kept[4].write_bytes(bytes(kept[4].stat().st_size))  # damaged: the one before it stays
-    await disk(tmp_path, cap_bytes=0).look()
+    await files_of(tmp_path, cap_bytes=0).quota.look()
     assert [path.exists() for path in kept] == [False, True, True, True, True]
 
 
@@ -133,11 +135,14 @@ async def test_an_older_state_stays_where_the_newest_is_damaged(tmp_path: Path) 
     newest = newest_states(checkpoints(tmp_path))[NAMES[0]]
     path = checkpoints(tmp_path) / f"{newest.sha256}.safetensors"
     path.write_bytes(bytes(newest.size))
-    space = disk(tmp_path, cap_bytes=0)
+    files = files_of(tmp_path, cap_bytes=0)
+    space = files.quota
     await space.look()
     assert len(manifests(checkpoints(tmp_path))) == 2
     got: dict[str, Part] = {}
-    CheckpointStore(checkpoints(tmp_path), "digits").restore({NAMES[0]: lambda part: got.update({NAMES[0]: part})})
+    CheckpointStore(checkpoints(tmp_path), "digits").restore(
+        {NAMES[0]: lambda data: got.update({NAMES[0]: unpack(data)})}
+    )
     assert got[NAMES[0]].version == 1
 
 
@@ -145,28 +150,30 @@ async def test_files_of_a_save_that_goes_on_stay(tmp_path: Path, monkeypatch: py
     await save(tmp_path, 1)
     written = checkpoints(tmp_path) / f"{'0' * 64}.safetensors"
     written.write_bytes(bytes(64 * KB))
-    space = disk(tmp_path, cap_bytes=0)
-    monkeypatch.setattr(type(space._compute), "pid", os.getpid())
-    await space.ask(ask(64 * KB, 64 * KB))
+    files = files_of(tmp_path, cap_bytes=0)
+    space = files.quota
+    files.hosted.computes = True
+    await files.grant(64 * KB, 64 * KB, True)
     await space.look()
     assert written.exists()
 
 
 async def test_compute_gets_what_is_left_and_one_file_at_least_in_the_place_of_another(tmp_path: Path) -> None:
     await save(tmp_path, 1)
-    space = disk(tmp_path)
-    await fill(space, left=100 * KB)
-    free = 100 * KB + space._working
-    assert await space.ask(ask(64 * KB, 10**9, superseded=False)) == free
+    files = files_of(tmp_path)
+    space = files.quota
+    await fill(files, left=100 * KB)
+    free = 100 * KB + working(files)
+    assert await files.grant(64 * KB, 10**9, False) == free
     with pytest.raises(CheckpointError, match="no room"):  # that is compute's now
         async with space.hold(tmp_path / "file", 64 * KB):
             pass
-    space.saved({})
+    files.saved([])
     async with space.hold(tmp_path / "file", 64 * KB):
-        assert await space.ask(ask(64 * KB, 10**9)) == free - 64 * KB
+        assert await files.grant(64 * KB, 10**9, True) == free - 64 * KB
     space.cap_bytes = HEADROOM
-    assert await space.ask(ask(64 * KB, 10**9, superseded=False)) == 0
-    assert await space.ask(ask(64 * KB, 10**9)) == 64 * KB
+    assert await files.grant(64 * KB, 10**9, False) == 0
+    assert await files.grant(64 * KB, 10**9, True) == 64 * KB
 
 
 async def test_a_checkpoint_is_saved_in_stages_where_there_is_no_room_for_two(
@@ -174,17 +181,18 @@ async def test_a_checkpoint_is_saved_in_stages_where_there_is_no_room_for_two(
 ) -> None:
     names = [f"digits.0.0.{n}" for n in range(4)] + [f"digits.1.0.{n}" for n in range(4)]
     await save(tmp_path, *range(1, KEPT + 1), names=names)
-    space = disk(tmp_path)
+    files = files_of(tmp_path)
+    space = files.quota
     space.cap_bytes = 0
     await space.look()
-    await fill(space)
-    monkeypatch.setattr(type(space._compute), "pid", os.getpid())
+    await fill(files)
+    files.hosted.computes = True
     store, stages, most = CheckpointStore(checkpoints(tmp_path), "digits"), list[int](), 0
 
     async def room(needed: int, wanted: int, superseded: bool) -> int:
         nonlocal most
         most = max(most, used(tmp_path))
-        return await space.ask(ask(needed, wanted, superseded))
+        return await files.grant(needed, wanted, superseded)
 
     for step in (11, 12):
         parts = {name: Part({"w": torch.full((16 * KB,), float(step))}, step) for name in names}
@@ -197,31 +205,35 @@ async def test_a_checkpoint_is_saved_in_stages_where_there_is_no_room_for_two(
 
 async def test_experts_whose_first_states_do_not_fit_are_parked_and_come_back(tmp_path: Path) -> None:
     await save(tmp_path, 1)
-    space = disk(tmp_path)
-    hosting(space, NAMES[0], NAMES[1], *(f"digits.0.1.{n}" for n in range(4)), *(f"digits.1.1.{n}" for n in range(4)))
-    assert not space.surplus()
-    await fill(space, left=2 * 100 * KB)
+    files = files_of(tmp_path)
+    space, hosted = files.quota, files.hosted
+    assert isinstance(hosted, HostedExperts)
+    room = StateRoom(hosted, files)
+    hosting(files, NAMES[0], NAMES[1], *(f"digits.0.1.{n}" for n in range(4)), *(f"digits.1.1.{n}" for n in range(4)))
+    assert not room.surplus()
+    await fill(files, left=2 * 100 * KB)
     await space.look()
-    surplus = space.surplus()
-    assert len(surplus) == 6 and {uid.layer for uid in surplus} == {0, 1} and space.most(32) == 4
-    assert "Only 4 experts" in space.notes[0] and "Nothing is lost" in space.notes[0]
-    hosting(space, NAMES[0], *(f"digits.{layer}.1.3" for layer in (0, 1)))
-    space._compute.hosted.parked = frozenset([Uid.parse(NAMES[1]), *surplus])
-    assert not space.surplus() and space.notes
-    assert space.fitting([Uid.parse(NAMES[1]), *surplus]) == [Uid.parse(NAMES[1])]
+    surplus = room.surplus()
+    assert len(surplus) == 6 and {uid.layer for uid in surplus} == {0, 1} and room.most(32) == 4
+    assert "Only 4 experts" in room.notes[0] and "Nothing is lost" in room.notes[0]
+    hosting(files, NAMES[0], *(f"digits.{layer}.1.3" for layer in (0, 1)))
+    hosted.parked = frozenset([Uid.parse(NAMES[1]), *surplus])
+    assert not room.surplus() and room.notes
+    assert room.fitting([Uid.parse(NAMES[1]), *surplus]) == [Uid.parse(NAMES[1])]
     space.cap_bytes = 1 << 30
     await space.look()
-    assert space.fitting(surplus) == surplus and not space.surplus() and not space.notes
+    assert room.fitting(surplus) == surplus and not room.surplus() and not room.notes
 
 
 async def test_the_first_states_of_experts_go_before_copies_for_others(tmp_path: Path) -> None:
     await save(tmp_path, 1)
-    space = disk(tmp_path)
-    hosting(space, NAMES[0], "digits.0.1.1")
-    await fill(space, left=80 * KB)
+    files = files_of(tmp_path)
+    space = files.quota
+    hosting(files, NAMES[0], "digits.0.1.1")
+    await fill(files, left=80 * KB)
     with pytest.raises(CheckpointError, match="no room"):
         async with space.hold(tmp_path / "copy", 64 * KB):
             pass
-    hosting(space, NAMES[0])
+    hosting(files, NAMES[0])
     async with space.hold(tmp_path / "copy", 64 * KB):
         pass

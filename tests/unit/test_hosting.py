@@ -9,6 +9,7 @@ import pytest
 
 from core.contracts.control import ExpertStatus
 from core.contracts.errors import CallRefused
+from core.contracts.hosting import Handover, HandoverReply, Hello, HelloReply
 from core.contracts.net import of_run
 from core.contracts.pipe import Host, Hosted, Tensor, Unhost
 from core.experts.dht_directory import DHTDirectory
@@ -16,16 +17,15 @@ from core.experts.directory import HostState
 from core.experts.grid import Grid
 from core.identity import peer_text
 from core.net.rpc import Context, RpcNode
-from core.store.blobs import Blobs
 from core.swarm import hosting
 from core.swarm.hosted import HostedExperts
-from core.swarm.hosting import Handover, HandoverReply, Hosting
-from core.swarm.members import Hello, HelloReply, Members
+from core.swarm.hosting import Hosting
+from core.swarm.members import Members
 from core.swarm.placement import Member
 from core.swarm.replication import Copies
 from core.worker.compute.hosting_orders import Orders
 from tests.dht_peers import Peer, peers, until
-from tests.disks import disk
+from tests.disks import files_of
 
 GRID = Grid("digits", 1, (2, 2))
 CELLS = list(GRID.uids())
@@ -38,7 +38,8 @@ class Compute:
     def __init__(self) -> None:
         self.orders = Orders(self._send)
         self.hosted = HostedExperts(GRID)
-        self.life, self.expert_bytes, self.expert_samples_per_s, self.load = 1, 1 << 20, 1e6, 0.0
+        self.hosted.expert_bytes = 1 << 20
+        self.life, self.expert_samples_per_s, self.load = 1, 1e6, 0.0
         self.wanted = self.at_work = True
         self.saving = False
 
@@ -55,23 +56,27 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hosting, "SETTLE_S", 0.1)
 
 
-def _copies(folder: Path, peer: Peer) -> Copies:
-    space = disk(folder)
-    return Copies("digits", folder, Blobs(folder, GRID, space), peer.rpc, peer.dht, space)
+@asynccontextmanager
+async def hosting_at(peer: Peer, directory: DHTDirectory, folder: Path) -> AsyncIterator[Hosting]:
+    """A host whose compute is simulated."""
+    files, compute = files_of(folder, grid=GRID), Compute()
+    members = Members(peer.rpc, peer.dht, directory)
+    copies = Copies("digits", files, compute.hosted, members, peer.rpc, peer.dht, trains=True)
+    async with Hosting(members, copies, compute.hosted, compute, lambda able: able) as host:
+        yield host
 
 
 @asynccontextmanager
 async def a_host_and_a_stranger(tmp_path: Path) -> AsyncIterator[tuple[Hosting, Peer, DHTDirectory]]:
     """The host has all experts; the stranger has a directory of its own."""
-    async with peers(2) as (honest, stranger):
-        copies = _copies(tmp_path, honest)
-        async with (
-            DHTDirectory(honest.dht, honest.rpc, GRID, "digits") as directory,
-            DHTDirectory(stranger.dht, stranger.rpc, GRID, "digits") as false,
-            Hosting(honest.rpc, honest.dht, directory, copies, Compute()) as host,
-        ):
-            await until(lambda: len(host.hosted()) == len(CELLS), "all experts")
-            yield host, stranger, false
+    async with (
+        peers(2) as (honest, stranger),
+        DHTDirectory(honest.dht, honest.rpc, GRID, "digits") as directory,
+        DHTDirectory(stranger.dht, stranger.rpc, GRID, "digits") as false,
+        hosting_at(honest, directory, tmp_path) as host,
+    ):
+        await until(lambda: len(host.hosted()) == len(CELLS), "all experts")
+        yield host, stranger, false
 
 
 def claim_all(stranger: RpcNode) -> None:
@@ -101,34 +106,33 @@ async def test_a_stranger_with_a_huge_version_takes_nothing_that_was_hosted_for_
 
 
 async def test_what_a_liar_hosts_is_hosted_anew_and_kept_when_its_ban_is_over(tmp_path: Path) -> None:
-    async with peers(2) as (honest, liar):
-        copies = _copies(tmp_path, honest)
-        async with (
-            DHTDirectory(honest.dht, honest.rpc, GRID, "digits") as directory,
-            DHTDirectory(liar.dht, liar.rpc, GRID, "digits") as false,
-        ):
-            claim_all(liar.rpc)
-            false.host_here({uid: HostState(0.0, HUGE) for uid in CELLS})
-            await false.announce()
-            members = Members(liar.rpc, liar.dht, false)
-            await members.introduce(Member(len(CELLS), len(CELLS)))
-            async with Hosting(honest.rpc, honest.dht, directory, copies, Compute()) as host:
-                await until(lambda: host._view is not None, "the first look")
-                assert host.hosted() == {}
-                honest.rpc.strike(liar.rpc.peer, 10.0)
-                await until(lambda: len(host.hosted()) == len(CELLS), "all experts")
-                honest.rpc.bans._records[liar.rpc.peer].until = 0.0
+    async with (
+        peers(2) as (honest, liar),
+        DHTDirectory(honest.dht, honest.rpc, GRID, "digits") as directory,
+        DHTDirectory(liar.dht, liar.rpc, GRID, "digits") as false,
+    ):
+        claim_all(liar.rpc)
+        false.host_here({uid: HostState(0.0, HUGE) for uid in CELLS})
+        await false.announce()
+        members = Members(liar.rpc, liar.dht, false)
+        await members.introduce(Member(len(CELLS), len(CELLS)))
+        async with hosting_at(honest, directory, tmp_path) as host:
+            await until(lambda: host._view is not None, "the first look")
+            assert host.hosted() == {}
+            honest.rpc.strike(liar.rpc.peer, 10.0)
+            await until(lambda: len(host.hosted()) == len(CELLS), "all experts")
+            honest.rpc.bans._records[liar.rpc.peer].until = 0.0
 
-                async def is_back() -> bool:
-                    await members.introduce(Member(len(CELLS), 0))
-                    await false.announce()
-                    return host._members._read[peer_text(liar.rpc.peer)][2].hosted == 0
+            async def is_back() -> bool:
+                await members.introduce(Member(len(CELLS), 0))
+                await false.announce()
+                return host._members._read[peer_text(liar.rpc.peer)][2].hosted == 0
 
-                await until(is_back, "the liar's newest record")
-                await until(lambda: host._members.confirm(peer_text(liar.rpc.peer), CELLS), "its answer")
-                for _ in range(5):
-                    await host._tick()
-                assert len(host.hosted()) == len(CELLS)
+            await until(is_back, "the liar's newest record")
+            await until(lambda: host._members.confirm(peer_text(liar.rpc.peer), CELLS), "its answer")
+            for _ in range(5):
+                await host._tick()
+            assert len(host.hosted()) == len(CELLS)
 
 
 async def test_who_was_away_yields_to_who_has_gone_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

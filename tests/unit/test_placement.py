@@ -5,6 +5,7 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.contracts.hosting import MOVES
 from core.experts.grid import Grid, Uid
 from core.swarm import placement
 from core.swarm.placement import Member, Plan, View, plan
@@ -124,7 +125,7 @@ def test_a_late_host_gets_its_share_a_few_at_a_time() -> None:
     swarm = Swarm({"a": 100, "b": 100})
     swarm.settle(together=True)
     swarm.capacities["c"], swarm.hosted["c"] = 100, {}
-    assert 0 < swarm.in_turn() <= placement.MOVES
+    assert 0 < swarm.in_turn() <= MOVES
     swarm.settle(together=False)
     assert sorted(len(held) for held in swarm.hosted.values()) == [10, 11, 11]
     swarm.check()

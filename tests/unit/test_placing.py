@@ -16,8 +16,8 @@ from core.compute.device_placement import Placing
 from core.compute.hosting import Residents
 from core.contracts.pipe import Placed, SetDevice, ToWorker, Work
 from core.pipe.compute_end import Pipe
-from core.runtime.checkpoints import CheckpointStore
 from core.runtime.device import CPU, Device
+from core.store.checkpoints import CheckpointStore
 from tests.unit import test_trainer
 from tests.unit.fake_cuda import ID, FakeCuda
 from tests.unit.one_thread import one_thread  # noqa: F401 - fixture

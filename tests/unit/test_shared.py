@@ -11,23 +11,28 @@ import pytest
 import torch
 
 from core.contracts import manifest
+from core.contracts.hosting import FileRead, ReadFile
 from core.contracts.manifest import Shard
 from core.contracts.net import of_run
 from core.contracts.pipe import TakeTrunk, Tensor, ToCompute
 from core.dht.records import own_subkey
+from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid
 from core.net.rpc import Context
 from core.runtime.part_files import Part, pack
 from core.store import shards
-from core.store.blobs import Blobs
 from core.store.progress import Progress
-from core.swarm.exchange import Data, TrunkFollower
-from core.swarm.fetching import BlobRead, ReadBlob
+from core.swarm.fetching import READ_FILE
+from core.swarm.hosted import HostedExperts
+from core.swarm.members import Members
 from core.swarm.replication import Copies
+from core.swarm.shard_exchange import ShardExchange
+from core.swarm.trunk_exchange import TrunkFollower
 from tests.dht_peers import Peer, peers, until
-from tests.disks import disk
+from tests.disks import run_files
 from tests.unit.text_run import texts
 
+GRID = Grid("text", 3, (4, 4))
 TEXTS = [b"It was not made by this Python. " * 40, b"Nor was this. " * 90]
 PARTS = tuple(Shard(hashlib.sha256(text).hexdigest(), len(text), text is TEXTS[1]) for text in TEXTS)
 
@@ -37,12 +42,12 @@ def run() -> manifest.Manifest:
     return msgspec.structs.replace(manifest.load("text"), shards=PARTS)
 
 
-def data(run: manifest.Manifest, at: Peer, folder: Path) -> Data:
-    folder.mkdir()
-    space = disk(folder, run="text")
-    blobs = Blobs(folder, Grid("text", 3, (4, 4)), space)
-    Copies(run.run_id, folder, blobs, at.rpc, at.dht, space)
-    return Data(run, folder, blobs, at.rpc, at.dht, space)
+def data(run: manifest.Manifest, at: Peer, folder: Path) -> ShardExchange:
+    files = run_files(folder, folder, grid=GRID)
+    directory = DHTDirectory(at.dht, at.rpc, GRID, run.run_id)
+    members = Members(at.rpc, at.dht, directory)
+    Copies(run.run_id, files, HostedExperts(GRID), members, at.rpc, at.dht, trains=True)
+    return ShardExchange(run, files, at.rpc, at.dht)
 
 
 async def test_a_peer_with_another_text_fetches_the_runs_own(tmp_path: Path, run: manifest.Manifest) -> None:
@@ -57,7 +62,7 @@ async def test_a_peer_with_another_text_fetches_the_runs_own(tmp_path: Path, run
 
         await giver.tend()
 
-        async def complete(newcomer: Data, folder: Path) -> bool:
+        async def complete(newcomer: ShardExchange, folder: Path) -> bool:
             await newcomer.tend()
             return not shards.missing(run, folder)
 
@@ -73,13 +78,13 @@ async def test_who_gives_other_bytes_than_the_hash_says_is_passed_over_and_struc
     async with peers(3) as (liar, honest, two):
         asked = 0
 
-        def lie(request: ReadBlob, payload: bytes, context: Context) -> tuple[BlobRead, bytes]:
+        def lie(request: ReadFile, payload: bytes, context: Context) -> tuple[FileRead, bytes]:
             nonlocal asked
             asked += 1
             size = next(part.size for part in PARTS if part.sha256 == request.sha256)
-            return BlobRead(size), bytes(request.length)
+            return FileRead(size), bytes(request.length)
 
-        liar.rpc.register(of_run("blob.read", run.run_id), ReadBlob, lie)
+        liar.rpc.register(of_run(READ_FILE, run.run_id), ReadFile, lie)
         keys = {f"{run.run_id}.data.{part.sha256}": {own_subkey(liar.id): b""} for part in PARTS}
         await liar.dht.store_many(keys, 600.0)
         taker, giver = data(run, two, tmp_path / "two"), data(run, honest, tmp_path / "one")
@@ -120,14 +125,18 @@ async def test_a_trained_trunk_gives_way_to_no_stranger_s_unless_its_checkpoint_
     tmp_path: Path, step: int, fell_back: bool, trains: bool, takes: int
 ) -> None:
     state = pack("digits", "trunk", Part({"w": torch.zeros(1)}, 2**52))
-    path = tmp_path / f"{hashlib.sha256(state).hexdigest()}.safetensors"
+    grid = Grid("digits", 2, (4, 4))
+    files = run_files(tmp_path, tmp_path, grid=grid)
+    path = files.checkpoints / f"{hashlib.sha256(state).hexdigest()}.safetensors"
+    path.parent.mkdir()
     path.write_bytes(state)
-    space = disk(tmp_path)
-    blobs = Blobs(tmp_path, Grid("digits", 2, (4, 4)), space)
-    assert blobs.link(path)
+    assert files.keep(path.stem)
     async with peers(1) as (one,):
         compute = Compute(step, fell_back)
-        follower = TrunkFollower(Copies("digits", tmp_path, blobs, one.rpc, one.dht, space), compute, trains)
+        directory = DHTDirectory(one.dht, one.rpc, grid, "digits")
+        members = Members(one.rpc, one.dht, directory)
+        copies = Copies("digits", files, HostedExperts(grid), members, one.rpc, one.dht, trains)
+        follower = TrunkFollower(copies, compute, trains)
         for _ in range(2):
             await follower.tend()
             compute.life += 1

@@ -8,11 +8,10 @@ import asyncio
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from core.contracts.notices import english, notice, plain
-from core.contracts.pipe import SavedPart
 from core.contracts.settings import Settings
 from core.policy import heat, ramp
 from core.policy.decide import Decision
@@ -24,7 +23,8 @@ from core.policy.limits.stay_awake import Awake
 from core.policy.limits.traffic import Traffic, brake
 from core.policy.ramp import Ramp
 from core.policy.signals.reading import UNKNOWN, Signals
-from core.store.quota import Disk
+from core.store.quota import Quota
+from core.swarm.state_room import StateRoom
 from core.worker.compute.supervisor import ComputeSupervisor
 
 if TYPE_CHECKING:  # a worker that is alone loads nothing of the network
@@ -41,18 +41,26 @@ class Caps:
 
     def __init__(
         self,
-        disk: Disk,
+        disk: Quota,
+        room: StateRoom,
         traffic: Traffic,
         compute: ComputeSupervisor,
         network: "Network | None",
         others: Callable[[], int],
     ) -> None:
-        """Args: the data folder's files, what counts traffic, who computes, this PC among its peers, bytes of Hearth's
-        other processes."""
+        """
+        Args:
+            disk: The space that the user allows.
+            room: For the states of experts on it.
+            traffic: What counts traffic.
+            compute: Who computes.
+            network: This PC among its peers.
+            others: Bytes of memory that Hearth's other processes take.
+        """
         self._disk, self._traffic, self._compute, self._network = disk, traffic, compute, network
-        self._memory = Memory(compute, network, others, disk)
-        compute.space, compute.settle, self._saved = disk.ask, self._settle, compute.saved
-        compute.saved = self._note_saved
+        self._room = room
+        self._memory = Memory(compute, network, others, room)
+        compute.settle = self._settle
         self._awake = Awake()
         self._ramp = Ramp()
         self._heats: dict[str, Heat] = {}
@@ -63,7 +71,7 @@ class Caps:
     @property
     def notes(self) -> list[str]:
         """Sentences for the user about caps that cannot be kept, or cost something."""
-        return [*self._memory.notes, *self._disk.notes]
+        return [*self._memory.notes, *self._room.notes]
 
     def measure(self, usage: Usage) -> Usage:
         """`usage` with what is measured here, as it is now: to be decided by."""
@@ -121,10 +129,6 @@ class Caps:
     async def _settle(self) -> None:
         await self._disk.look()
         await self._memory.settle()
-
-    def _note_saved(self, parts: Mapping[str, SavedPart]) -> None:
-        self._disk.saved(parts)
-        self._saved(parts)
 
     def close(self) -> None:
         """Count the last bytes and let go of what is held."""

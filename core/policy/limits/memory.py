@@ -18,8 +18,8 @@ from core.contracts.errors import HearthError
 from core.experts.grid import Uid
 from core.policy.limits.memory_limit import BASE
 from core.policy.limits.system_limits import Bounds
-from core.store.quota import Disk
 from core.swarm.placement import least_needed
+from core.swarm.state_room import StateRoom
 from core.worker.compute.supervisor import ComputeSupervisor
 
 if TYPE_CHECKING:
@@ -47,12 +47,18 @@ class Memory:
         compute: ComputeSupervisor,
         network: "Network | None",
         others: Callable[[], int],
-        disk: Disk,
+        room: StateRoom,
         bounds: Bounds | None = None,
     ) -> None:
-        """Args: who computes, this PC among its peers, bytes of Hearth's processes beside compute, what experts'
-        states have room on, other bounds than those of this system."""
-        self._compute, self._network, self._others, self._disk = compute, network, others, disk
+        """
+        Args:
+            compute: Who computes.
+            network: This PC among its peers.
+            others: Bytes of Hearth's processes beside compute.
+            room: For the states of experts on the disk.
+            bounds: Other bounds than those of this system.
+        """
+        self._compute, self._network, self._others, self._room = compute, network, others, room
         self._hosted = compute.hosted
         self._wanted = network.hosting.memory_bytes if network else 0
         """For experts, as the settings say."""
@@ -81,7 +87,7 @@ class Memory:
             self._exhausted = compute.exhausted
             self._shrink()
         self.bounds.keep(left, taken)
-        if compute.expert_bytes:
+        if self._hosted.expert_bytes:
             self._fit(left, gpu, hosted, now)
         self._watch(left, taken, cap, now)
 
@@ -89,28 +95,28 @@ class Memory:
         """As many experts as there is room for; also while they are on a graphics processor, which has to be left at
         once when it is given back. What a lone PC has no room for there the processor computes."""
         room = max(0, left - BASE) * SHARE
-        fits = int(min(room / self._compute.expert_bytes, self._most))
+        fits = int(min(room / self._hosted.expert_bytes, self._most))
         if self._network is not None:
-            held = min(fits * self._compute.expert_bytes, gpu * SHARE)
+            held = min(fits * self._hosted.expert_bytes, gpu * SHARE)
             self._network.hosting.memory_bytes = int(min(self._wanted, held))
         elif self._compute.phase in ("stopped", "training") and (self._moving is None or self._moving.done()):
             least = least_needed(self._hosted.experts, hosted - fits) if fits < hosted else []
-            if least := least or self._disk.surplus():
+            if least := least or self._room.surplus():
                 self._moving = asyncio.create_task(self._park(least), name="parking")
             elif self._hosted.parked and fits > hosted and now - self._moved > COME_BACK_S:
                 self._moved = now
-                if back := self._disk.fitting(sorted(self._hosted.parked))[: fits - hosted]:
+                if back := self._room.fitting(sorted(self._hosted.parked))[: fits - hosted]:
                     self._moving = asyncio.create_task(self._take_back(back), name="taking back")
 
     async def settle(self) -> None:
         """Before a new process trains: park what the disk has no room for, while there is nothing of it to be saved."""
         if self._network is not None:
-            if surplus := self._disk.surplus():  # hosting takes on what there is room for
+            if surplus := self._room.surplus():  # hosting takes on what there is room for
                 with contextlib.suppress(HearthError), self._hosted.leaving(surplus) as stay:
                     stay.update(map(Uid.parse, await self._compute.orders.unhost(surplus)))
             return
         if self._moving is None or self._moving.done():
-            self._moving = asyncio.create_task(self._park(self._disk.surplus()), name="parking")
+            self._moving = asyncio.create_task(self._park(self._room.surplus()), name="parking")
         await asyncio.wait({self._moving})
 
     async def _park(self, uids: list[Uid]) -> None:

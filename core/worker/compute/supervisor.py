@@ -11,7 +11,7 @@ import logging
 import math
 import signal
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -40,7 +40,6 @@ from core.contracts.pipe import (
     Ready,
     Refused,
     Saved,
-    SavedPart,
     Serve,
     Served,
     SetShare,
@@ -59,6 +58,7 @@ from core.contracts.pipe import Progress as ComputeProgress
 from core.pipe.worker_end import ComputeLink
 from core.policy.inputs import Phase
 from core.store.progress import Progress
+from core.store.run_files import RunFiles
 from core.swarm.hosted import HostedExperts
 from core.swarm.incoming_calls import Visitors
 from core.worker.compute.accelerator import Accelerator
@@ -106,8 +106,9 @@ class ComputeSupervisor:
         evaluated: Callable[[CurvePoint], None],
         yields: Yields,
         hosted: HostedExperts,
+        files: RunFiles,
     ) -> None:
-        self.hosted = hosted
+        self.hosted, self._files = hosted, files
         self.phase: Phase = "absent"
         self.progress = progress
         self.yields = yields
@@ -157,13 +158,9 @@ class ComputeSupervisor:
         """Number of the process: a new one hosts nothing that was ordered before."""
         self.fell_back = False
         """Compute began without a trunk, or something of its checkpoints was damaged."""
-        self.expert_bytes = 0
-        """Memory of one expert; 0 until compute has told."""
         self.measured: Measured | None = None
         """How fast this PC is; None: not known yet."""
         self._to_measure = False
-        self.saved: Callable[[Mapping[str, SavedPart]], None] = lambda parts: None
-        """Told of the files of each checkpoint."""
         self.worked: Callable[[str, Work], None] = lambda device, work: None
         """Told what each device has done since it was told last."""
         self._work: dict[str, Work] = {}
@@ -174,8 +171,6 @@ class ComputeSupervisor:
         self.settle: Callable[[], Awaitable[None]] = _settled
         """Awaited before each process trains for the first time, for `SETTLE_S` at most."""
         self._settled = False
-        self.space: Callable[[AskSpace], Awaitable[int]] = _all_of_it
-        """How many bytes compute may write."""
         self._answers: set[asyncio.Task[None]] = set()
         self.saving = False
         """Whether compute has stopped, and not saved yet what it had trained."""
@@ -301,6 +296,7 @@ class ComputeSupervisor:
         born, exhausted = time.monotonic(), self.exhausted
         try:
             self._link = link = await ComputeLink.start()
+            self.hosted.computes = True
         except ComputeError as error:
             await self._back_off(str(error), born)
             return
@@ -322,6 +318,7 @@ class ComputeSupervisor:
             asked = self.phase == "leaving"
             code = await link.close(1.0)
             self._link = None
+            self.hosted.computes = False
             if self.phase == "stopping":
                 self._yielded(time.monotonic())
             if self.saving:
@@ -554,7 +551,7 @@ class ComputeSupervisor:
         for note in message.notes:
             log.warning("%s", note)
         self.failure = None
-        self.expert_bytes = message.expert_bytes
+        self.hosted.expert_bytes = message.expert_bytes
         self.accelerator.present = message.gpus
         self.progress.step, self.progress.samples = message.step, message.samples
         self.progress.resume_at(message.step)
@@ -598,18 +595,18 @@ class ComputeSupervisor:
     def _saved(self, message: Saved) -> None:
         self.save_error = message.error
         if self.saving:  # a save that had begun before the stop may miss the last steps
-            saved = {name: part.version for name, part in message.parts.items()}
+            saved = {file.part: file.version for file in message.parts}
             late = any(expert.updates > saved.get(expert.uid, 0) for expert in self.hosted.experts)
             self.saving = message.error is None and late
         if message.error is None:
             self.progress.checkpoint_step, self.progress.checkpoint_time = message.step, message.time
-            self.saved(message.parts)
+            self._files.saved(message.parts)
         else:
             log.error("%s", message.error)
 
     async def _give_space(self, question: AskSpace, link: ComputeLink) -> None:
         try:
-            space = await self.space(question)
+            space = await self._files.grant(question.needed, question.wanted, question.superseded)
         except OSError as error:  # one file at a time, until it can be told again
             log.warning("What the files take is not known: %s", error)
             space = question.needed
@@ -629,10 +626,6 @@ async def _nothing(pid: int) -> None:
 
 async def _settled() -> None:
     pass
-
-
-async def _all_of_it(question: AskSpace) -> int:
-    return question.wanted
 
 
 def _end(link: ComputeLink, text: str) -> NoReturn:

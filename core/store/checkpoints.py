@@ -7,31 +7,29 @@ import asyncio
 import errno
 import hashlib
 import logging
-import os
 import threading
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
-
-import msgspec
+from typing import NamedTuple, Protocol
 
 from core.contracts.errors import CheckpointError
-from core.runtime.part_files import Part, pieces, unpack
+from core.contracts.files import PartFile
 from core.store.checkpoint_files import (
     BAD,
-    PARTIAL,
     SUFFIX,
-    Blob,
     Checkpoint,
-    blob_path,
     copies_of,
     is_whole,
+    manifest_of,
     manifests,
     number,
     on_disk,
+    path_of,
     read_manifest,
 )
+from core.store.part_header import check_owner
+from core.store.writing import PARTIAL, remove, sync_folder, write_whole
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +41,30 @@ NOTES = 5
 """Damaged files that are told of one by one."""
 NO_ROOM = "it does not fit into the disk space that you allow Hearth. Allow more in Settings."
 
+Data = bytes | memoryview
+
+
+class State(Protocol):
+    """What is saved of a part: its weights and more, which nobody changes any more."""
+
+    @property
+    def version(self) -> int:
+        """Steps that it has taken."""
+
+    @property
+    def samples(self) -> int:
+        """Samples that it was trained on."""
+
+    def pieces(self, run: str, name: str) -> list[Data]:
+        """Its file, piece by piece.
+
+        Raises:
+            CheckpointError: It is not finite.
+        """
+
+
+Target = Callable[[bytes], None]
+"""Takes a part's file; raises CheckpointError if that does not fit."""
 Room = Callable[[int, int, bool], Awaitable[int]]
 """Asked for room for the next file and, if there is, for all that are left (bytes), and told whether the older states
 of what was written so far are superseded already; how many bytes may be written."""
@@ -68,8 +90,14 @@ class CheckpointStore:
     checkpoints."""
 
     def __init__(self, folder: Path, run: str, keeps_all: bool = False, copies: Path | None = None) -> None:
-        """Args: the folder, the run, whether what a save leaves out stays as it was saved last (on a PC that is alone
-        nobody else has it), and a folder of parts' files from other peers that may serve where there is none here."""
+        """
+        Args:
+            folder: That of the checkpoints.
+            run: As the files name it.
+            keeps_all: Whether what a save leaves out stays as it was saved last: on a PC that is alone nobody else
+                has it.
+            copies: A folder of parts' files from other peers, which may serve where there is none here.
+        """
         self._folder = folder
         self._copies = copies
         self._run = run
@@ -81,7 +109,7 @@ class CheckpointStore:
         self,
         step: int,
         samples: int,
-        parts: Mapping[str, Part | Callable[[], Awaitable[Part]]],
+        parts: Mapping[str, State | Callable[[], Awaitable[State]]],
         room: Room = _unbounded,
         staged: Callable[[Checkpoint], object] = lambda checkpoint: None,
     ) -> Checkpoint:
@@ -90,43 +118,47 @@ class CheckpointStore:
         Where there is no room for all of them beside their older states, it is done in stages: some parts make a
         checkpoint with the older states of the others, then what they supersede can go.
 
-        Args: step and samples of the trunk; the parts, as copies that nobody changes any more, or what copies each in
-        the caller's thread when its turn has come, so that never more than one is held; who gives room; who is told
-        of each stage.
+        Args:
+            step: Of the trunk.
+            samples: Those that the trunk was trained on.
+            parts: By name, or what copies each in the caller's thread when its turn has come, so that never more than
+                one is held.
+            room: Who gives room.
+            staged: Who is told of each stage.
 
         Raises:
-            CheckpointError: the disk is full or cannot be written, or a part is not finite, which would push the good
+            CheckpointError: The disk is full or cannot be written, or a part is not finite, which would push the good
                 ones out; the older checkpoints stay as they were.
         """
-        blobs: dict[str, Blob] = {}
+        files: dict[str, PartFile] = {}
         added: list[Path] = []
         allowed = 0
         try:
             for done, (name, part) in enumerate(parts.items()):
-                whole = part if isinstance(part, Part) else await part()
-                blob, data = await asyncio.to_thread(self._described, step, name, whole)
-                if data and (size := on_disk(blob.size)) > allowed:
+                state = await part() if callable(part) else part
+                file, data = await asyncio.to_thread(self._described, step, name, state)
+                if data and (size := on_disk(file.size)) > allowed:
                     allowed = await room(size, size * (len(parts) - done), not added)
                     if size > allowed and added:
-                        staged(await asyncio.to_thread(self._finish, step, samples, blobs, added, parts.keys()))
+                        staged(await asyncio.to_thread(self._finish, step, samples, files, added, parts.keys()))
                         allowed = await room(size, size * (len(parts) - done), True)
                     if size > allowed:
                         raise CheckpointError(f"{_unsaved(step)}{NO_ROOM} The older checkpoint stays.")
                 if data:
-                    allowed -= on_disk(blob.size)
-                    await asyncio.to_thread(self._write_part, blob, data, added)
-                blobs[name] = blob
-                del whole, data
-            return await asyncio.to_thread(self._finish, step, samples, blobs, added)
+                    allowed -= on_disk(file.size)
+                    await asyncio.to_thread(self._write_part, file, data, added)
+                files[name] = file
+                del state, data
+            return await asyncio.to_thread(self._finish, step, samples, files, added)
         except (CheckpointError, OSError) as error:
             for path in added:
                 self._sound.discard(path.stem)
-                _remove(path)
+                remove(path)
             if isinstance(error, CheckpointError):
                 raise
             raise CheckpointError(_advice(self._folder, step, error)) from error
 
-    def restore(self, targets: Mapping[str, Callable[[Part], None]]) -> Restored:
+    def restore(self, targets: Mapping[str, Target]) -> Restored:
         """Give each target its newest undamaged part.
 
         A damaged manifest or part is set aside, and the checkpoint before it serves instead, also where a target
@@ -136,13 +168,13 @@ class CheckpointStore:
         with self._writing:
             return self._restore(targets)
 
-    def _restore(self, targets: Mapping[str, Callable[[Part], None]]) -> Restored:
+    def _restore(self, targets: Mapping[str, Target]) -> Restored:
         notes: list[str] = []
         checkpoints = list(self._readable(notes))
         versions: dict[str, int] = {}
         for name, accept in targets.items():
-            blobs = dict.fromkeys(checkpoint.parts[name] for checkpoint in checkpoints if name in checkpoint.parts)
-            used = next((blob for blob in blobs if self._restore_part(name, blob, accept, notes)), None)
+            files = dict.fromkeys(checkpoint.parts[name] for checkpoint in checkpoints if name in checkpoint.parts)
+            used = next((file for file in files if self._restore_part(file, accept, notes)), None)
             if used is not None:
                 versions[name] = used.version
         # Where experts are missing, this PC was one of many: what it has of the trunk is as old as its last save of it.
@@ -157,44 +189,46 @@ class CheckpointStore:
             )
         return Restored(newest, missing, tuple(found))
 
-    def _restore_copies(self, targets: Mapping[str, Callable[[Part], None]], versions: dict[str, int]) -> bool:
+    def _restore_copies(self, targets: Mapping[str, Target], versions: dict[str, int]) -> bool:
         """Have copies serve that are newer than `versions`, which are brought up to date; whether any did."""
         copied = False
-        for name, blob in copies_of(self._copies) if self._copies else ():
-            if name not in targets or blob.version <= versions.get(name, -1):
+        for file in copies_of(self._run, self._copies) if self._copies else ():
+            if file.part not in targets or file.version <= versions.get(file.part, -1):
                 continue
             try:
-                targets[name](self._read(name, blob, self._copies))
+                targets[file.part](self._read(file, self._copies))
             except (CheckpointError, OSError) as error:
-                log.warning("A copy of %s cannot be used: %s", name, error)
+                log.warning("A copy of %s cannot be used: %s", file.part, error)
             else:
-                versions[name], copied = blob.version, True
+                versions[file.part], copied = file.version, True
         return copied
 
-    def _restore_part(self, name: str, blob: Blob, accept: Callable[[Part], None], notes: list[str]) -> bool:
-        path = self._blob_path(blob.sha256)
+    def _restore_part(self, file: PartFile, accept: Target, notes: list[str]) -> bool:
+        path = path_of(self._folder, file.sha256)
         try:
-            part = self._read(name, blob)
+            data = self._read(file)
         except (CheckpointError, OSError) as error:
-            self._sound.discard(blob.sha256)
-            notes.append(f"The saved state of {name} cannot be used: {_reason(error)}.{self._set_aside(path, error)}")
+            self._sound.discard(file.sha256)
+            aside = self._set_aside(path, error)
+            notes.append(f"The saved state of {file.part} cannot be used: {_reason(error)}.{aside}")
             return False
         try:
-            accept(part)
+            accept(data)
         except CheckpointError as error:
-            notes.append(f"The saved state of {name} does not fit: {_reason(error)}.")
+            notes.append(f"The saved state of {file.part} does not fit: {_reason(error)}.")
             return False
-        self._sound.add(blob.sha256)
+        self._sound.add(file.sha256)
         return True
 
-    def _read(self, name: str, blob: Blob, folder: Path | None = None) -> Part:
-        path = blob_path(folder or self._folder, blob.sha256)
-        if (size := path.stat().st_size) != blob.size:
-            raise CheckpointError(f"it has {size} bytes instead of {blob.size}")
+    def _read(self, file: PartFile, folder: Path | None = None) -> bytes:
+        path = path_of(folder or self._folder, file.sha256)
+        if (size := path.stat().st_size) != file.size:
+            raise CheckpointError(f"it has {size} bytes instead of {file.size}")
         data = path.read_bytes()
-        if hashlib.sha256(data).hexdigest() != blob.sha256:
+        if hashlib.sha256(data).hexdigest() != file.sha256:
             raise CheckpointError("its content does not match its checksum")
-        return unpack(self._run, name, data)
+        check_owner(self._run, file.part, data)
+        return data
 
     def _readable(self, notes: list[str]) -> Iterator[Checkpoint]:
         """The checkpoints whose manifests are good, newest first."""
@@ -217,75 +251,74 @@ class CheckpointStore:
             log.warning(note)
         return checkpoints
 
-    def _described(self, step: int, name: str, part: Part) -> tuple[Blob, list[bytes | memoryview]]:
+    def _described(self, step: int, name: str, state: State) -> tuple[PartFile, list[Data]]:
         """A part's file and what to write; nothing if that is there already and sound."""
-        if not all(bool(tensor.isfinite().all()) for tensor in part.tensors.values()):
-            raise CheckpointError(
-                f"{_unsaved(step)}{name} holds NaN or infinity. Quit Hearth and start it again: it goes on from the "
-                "older checkpoint."
-            )
-        data = pieces(self._run, name, part)
+        try:
+            data = state.pieces(self._run, name)
+        except CheckpointError as error:
+            advice = "Quit Hearth and start it again: it goes on from the older checkpoint."
+            raise CheckpointError(f"{_unsaved(step)}{error} {advice}") from error
         digest = hashlib.sha256()
         for piece in data:
             digest.update(piece)
-        blob = Blob(digest.hexdigest(), sum(map(len, data)), part.version)
-        return blob, [] if self._is_there(blob) else data
+        file = PartFile(name, state.version, state.samples, digest.hexdigest(), sum(map(len, data)))
+        return file, [] if self._is_there(file) else data
 
-    def _write_part(self, blob: Blob, data: list[bytes | memoryview], added: list[Path]) -> None:
+    def _write_part(self, file: PartFile, data: list[Data], added: list[Path]) -> None:
         """`added` gets the path if there was no such file before."""
-        path = self._blob_path(blob.sha256)
+        path = path_of(self._folder, file.sha256)
         with self._writing:
             self._folder.mkdir(parents=True, exist_ok=True)
             if not path.exists():
                 added.append(path)
-            _write_file(path, data)
-            self._sound.add(blob.sha256)
+            write_whole(path, data)
+            self._sound.add(file.sha256)
 
     def _finish(
-        self, step: int, samples: int, blobs: dict[str, Blob], added: list[Path], stage: Collection[str] = ()
+        self, step: int, samples: int, files: dict[str, PartFile], added: list[Path], stage: Collection[str] = ()
     ) -> Checkpoint:
         """Make the parts that were written a checkpoint; in a stage (all names) with the others as they were."""
         with self._writing:
             self._folder.mkdir(parents=True, exist_ok=True)
             before = self._logged()
             newest = before[0] if before else None
-            parts = self._completed(blobs, before, stage)
+            parts = self._completed(files, before, stage)
             if newest and (newest.step, newest.parts) == (step, parts) and not added:
                 return newest
             if stage and newest:
                 step, samples = newest.step, newest.samples
-            checkpoint = Checkpoint(1, self._run, step, samples, time.time(), parts)
-            _sync_folder(self._folder)
+            checkpoint = Checkpoint(self._run, step, samples, time.time(), parts)
+            sync_folder(self._folder)
             added.append(self._next_manifest())
-            _write_file(added[-1], [msgspec.json.format(msgspec.json.encode(checkpoint))])
-            _sync_folder(self._folder)
+            write_whole(added[-1], [manifest_of(checkpoint)])
+            sync_folder(self._folder)
             added.clear()  # it is in place: whatever comes now, its files stay
             self._prune()
             return checkpoint
 
     def _completed(
-        self, blobs: Mapping[str, Blob], before: Sequence[Checkpoint], stage: Collection[str]
-    ) -> dict[str, Blob]:
-        """`blobs`, and of every other part that stays its newest state that is whole."""
-        whole = dict(blobs)
+        self, files: Mapping[str, PartFile], before: Sequence[Checkpoint], stage: Collection[str]
+    ) -> dict[str, PartFile]:
+        """`files`, and of every other part that stays its newest state that is whole."""
+        whole = dict(files)
         for checkpoint in before:
-            for name, blob in checkpoint.parts.items():
+            for name, file in checkpoint.parts.items():
                 stays = name not in whole and (self._keeps_all or name in stage)
-                if stays and (self._is_there(blob) or is_whole(self._folder, blob)):
-                    self._sound.add(blob.sha256)
-                    whole[name] = blob
+                if stays and (self._is_there(file) or is_whole(self._folder, file)):
+                    self._sound.add(file.sha256)
+                    whole[name] = file
         return whole
 
     def _prune(self) -> None:
         for path in manifests(self._folder)[KEPT:]:
-            _remove(path)
-        used = {blob.sha256 for checkpoint in self._logged() for blob in checkpoint.parts.values()}
+            remove(path)
+        used = {file.sha256 for checkpoint in self._logged() for file in checkpoint.parts.values()}
         for path in self._folder.glob(f"*{SUFFIX}"):
             if path.stem not in used:
                 self._sound.discard(path.stem)
-                _remove(path)
+                remove(path)
         for path in self._folder.glob(f"*{PARTIAL}"):
-            _remove(path)
+            remove(path)
 
     def _set_aside(self, path: Path, error: Exception) -> str:
         """Rename a damaged file, but leave one that could not be read; a sentence about it with a space before it."""
@@ -296,54 +329,18 @@ class CheckpointStore:
         except OSError as failure:
             return f" {path.name} could not be renamed ({failure.strerror})."
         for old in sorted(self._folder.glob(f"*{BAD}"), key=_age, reverse=True)[BAD_KEPT:]:
-            _remove(old)
+            remove(old)
         return f" It was kept as {path.name}{BAD}."
 
     def _next_manifest(self) -> Path:
         newest = max(map(number, self._folder.glob("checkpoint-*.json*")), default=0)
         return self._folder / f"checkpoint-{newest + 1:08}.json"
 
-    def _blob_path(self, sha256: str) -> Path:
-        return blob_path(self._folder, sha256)
-
-    def _is_there(self, blob: Blob) -> bool:
+    def _is_there(self, file: PartFile) -> bool:
         try:
-            return blob.sha256 in self._sound and self._blob_path(blob.sha256).stat().st_size == blob.size
+            return file.sha256 in self._sound and path_of(self._folder, file.sha256).stat().st_size == file.size
         except OSError:
             return False
-
-
-def _write_file(path: Path, data: Sequence[bytes | memoryview]) -> None:
-    """Put a whole file in place, on the disk and not only in its cache, or none."""
-    partial = path.with_name(path.name + PARTIAL)
-    try:
-        with partial.open("wb") as file:
-            for piece in data:
-                file.write(piece)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    except OSError:
-        _remove(partial)
-        raise
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make renames last through a power failure; Windows has no such call and does it by itself."""
-    if os.name == "nt":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _remove(path: Path) -> None:
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        log.warning("%s could not be removed: %s", path, error.strerror)
 
 
 def _age(path: Path) -> float:

@@ -1,0 +1,234 @@
+"""The files of one run on this disk that have a hash for a name: what is here of each part, and what may go.
+
+Compute writes checkpoints; what other peers shall have too, or gave to be kept, is a *copy* beside them: a link to the
+same file where the disk has links. Shards of the run's data are only named here.
+"""
+
+import logging
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from core.contracts.errors import CheckpointError, ProtocolError
+from core.contracts.files import TRUNK, PartFile
+from core.experts.grid import Grid, Uid
+from core.store.checkpoint_files import BAD, BLOBS, CHECKPOINTS, SUFFIX, path_of, sha256_of
+from core.store.disk_use import HELD, SUPERSEDED, Spare
+from core.store.part_header import describe
+from core.store.quota import Hosted, Quota
+from core.store.writing import PARTIAL, remove
+
+log = logging.getLogger(__name__)
+
+VERSIONS = 2
+"""Kept of a part while there is room: should the newest be damaged, the one before it serves."""
+COPIES = 2
+"""Other peers that shall keep each part's newest state."""
+BAD_KEPT = 8
+"""Damaged files and those of no use, the newest, for who wants to look at them."""
+
+
+class RunFiles:
+    """One for each run that is joined. Not for several threads at once, but for `read`."""
+
+    def __init__(self, folder: Path, grid: Grid, hosted: Hosted, quota: Quota) -> None:
+        """
+        Args:
+            folder: The run's own.
+            grid: The run's.
+            hosted: Which experts this PC hosts.
+            quota: Who gives room on the disk.
+        """
+        self.folder, self.checkpoints = folder, folder / CHECKPOINTS
+        self.hosted, self.quota = hosted, quota
+        self.shared = False
+        """Whether there may be others to host experts and to keep their states."""
+        self._copies, self._grid = folder / BLOBS, grid
+        self._by_hash: dict[str, PartFile] = {}
+        self._by_part: dict[str, list[PartFile]] = {}
+        """Each part's copies, newest first."""
+        self._shards: dict[str, Path] = {}
+        self._held: dict[str, dict[str, int]] = {}
+        """By part the versions that other peers confirmed to keep."""
+        self.on_saved: list[Callable[[Sequence[PartFile]], None]] = []
+        """Told of the files of each checkpoint."""
+        quota.join(self)
+
+    # what compute writes
+
+    async def grant(self, needed: int, wanted: int, superseded: bool) -> int:
+        """How many bytes compute may write of its checkpoint now: see `Quota.grant`."""
+        return await self.quota.grant(self, needed, wanted, superseded)
+
+    def saved(self, files: Sequence[PartFile]) -> None:
+        """Compute has made a checkpoint of these."""
+        self.quota.saved(self, files)
+        for listener in self.on_saved:
+            listener(files)
+
+    # what is here
+
+    def load(self) -> None:
+        """Look at the copies. Damaged files are set aside, unfinished ones stay to be finished."""
+        for path in [*self._copies.glob(f"*{SUFFIX}")]:
+            try:
+                if sha256_of(path) != path.stem:
+                    raise CheckpointError("its content does not match its name")
+                self._enter(self._described(path, path.stem))
+            except CheckpointError as error:
+                self._set_aside(path, str(error))
+            except OSError as error:
+                log.warning("%s cannot be read: %s", path, error.strerror)
+
+    def newest(self, part: str) -> PartFile | None:
+        """The newest copy of a part's states."""
+        return next(iter(self._by_part.get(part, ())), None)
+
+    def all_newest(self) -> list[PartFile]:
+        """Of every part of which there is a copy."""
+        return [files[0] for files in self._by_part.values()]
+
+    def kept(self) -> dict[str, int]:
+        """The newest version of every part of which there is a copy."""
+        return {file.part: file.version for file in self.all_newest()}
+
+    def get(self, sha256: str) -> PartFile | None:
+        """A copy by its hash."""
+        return self._by_hash.get(sha256)
+
+    def path(self, sha256: str) -> Path:
+        """Where a copy is."""
+        return path_of(self._copies, sha256)
+
+    def partial(self, sha256: str) -> Path:
+        """Where a file is put together.
+
+        Raises:
+            OSError: The folder cannot be made.
+        """
+        self._copies.mkdir(parents=True, exist_ok=True)
+        return self._copies / f"{sha256}{PARTIAL}"
+
+    def share(self, sha256: str, path: Path) -> None:
+        """Let others read a shard of the run's data."""
+        self._shards[sha256] = path
+
+    def read(self, sha256: str, offset: int, length: int) -> tuple[int, bytes]:
+        """The size of a file, and some of its bytes.
+
+        Raises:
+            CheckpointError: It is not here (any more).
+        """
+        try:
+            with (self._shards.get(sha256) or self.path(sha256)).open("rb") as file:
+                file.seek(offset)
+                return os.fstat(file.fileno()).st_size, file.read(length)
+        except OSError as error:
+            raise CheckpointError(f"This peer does not have the file {sha256[:8]}. Ask another one.") from error
+
+    # what comes and goes
+
+    def keep(self, sha256: str) -> PartFile | None:
+        """Make a copy of a file of the newest checkpoint, at no cost where the disk can; None if that fails."""
+        if (known := self._by_hash.get(sha256)) is not None:
+            return known
+        path = path_of(self.checkpoints, sha256)
+        try:
+            file = self._described(path, sha256)
+            target = self.partial(sha256)
+            target.unlink(missing_ok=True)
+            try:
+                os.link(path, target)
+            except OSError as error:  # a disk without hard links
+                if not self.quota.take(file.size):
+                    raise CheckpointError("there is no room in the disk space that Hearth may use") from error
+                shutil.copyfile(path, target)
+            target.replace(self.path(sha256))
+        except (OSError, CheckpointError) as error:
+            log.warning("No copy of %s is kept: %s", path.name, error)
+            return None
+        return self._enter(file)
+
+    def accept(self, file: PartFile) -> None:
+        """Take up the finished partial file, whose hash has been checked.
+
+        Raises:
+            CheckpointError: It is not the state that it was said to be.
+            OSError: It cannot be put in place.
+        """
+        partial = self.partial(file.sha256)
+        found = self._described(partial, file.sha256)
+        if found != file:
+            raise CheckpointError(f"it is version {found.version} of {found.part}, not {file.version} of {file.part}")
+        partial.replace(self.path(file.sha256))
+        self._enter(file)
+
+    def reject(self, sha256: str, why: str) -> None:
+        """This copy is of no use: it is kept no more, and the state before it serves."""
+        self.forget(sha256)
+        self._set_aside(self.path(sha256), why)
+
+    def belongs(self, part: str) -> bool:
+        """Whether the run has such a part."""
+        try:
+            return part == TRUNK or Uid.parse(part) in self._grid
+        except ProtocolError:
+            return False
+
+    # what others keep
+
+    def holders(self, part: str) -> dict[str, int]:
+        """The versions of a part that other peers confirmed to keep, to be changed by who asks them."""
+        return self._held.setdefault(part, {})
+
+    def spares(self) -> list[Spare]:
+        """What may go of the copies: superseded states, and newest ones that at least `COPIES` others keep, those of
+        most keepers and the oldest first; never a newest state that fewer keep."""
+        found = []
+        for part, files in self._by_part.items():
+            held = sum(version >= files[0].version for version in self._held.get(part, {}).values())
+            for rank, file in enumerate(files):
+                need, order = (SUPERSEDED, ()) if rank else (HELD, (-held, file.version))
+                if rank or held >= COPIES:
+                    found.append(Spare(need, order, [self.path(file.sha256)], partial(self.forget, file.sha256)))
+        return found
+
+    # inside
+
+    def _described(self, path: Path, sha256: str) -> PartFile:
+        """Raises:
+        CheckpointError: it is of no part of this run.
+        """
+        file = describe(self._grid.run, path, sha256)
+        if not self.belongs(file.part):
+            raise CheckpointError(f"it belongs to {file.part}")
+        return file
+
+    def _enter(self, file: PartFile) -> PartFile:
+        self._by_hash[file.sha256] = file
+        files = self._by_part.setdefault(file.part, [])
+        files.append(file)
+        files.sort(key=lambda f: f.version, reverse=True)
+        for old in files[VERSIONS:]:
+            remove(self.path(old.sha256))
+            self.forget(old.sha256)
+        return file
+
+    def forget(self, sha256: str) -> None:
+        """A copy is not here any more."""
+        if (gone := self._by_hash.pop(sha256, None)) is not None:
+            self._by_part[gone.part].remove(gone)
+            if not self._by_part[gone.part]:
+                del self._by_part[gone.part]
+
+    def _set_aside(self, path: Path, why: str) -> None:
+        log.warning("%s was set aside: %s.", path, why)
+        try:
+            path.replace(path.with_name(path.name + BAD))
+            bad = sorted(self._copies.glob(f"*{BAD}"), key=lambda path: path.stat().st_mtime, reverse=True)
+            for old in bad[BAD_KEPT:]:
+                old.unlink()
+        except OSError as error:
+            log.warning("%s could not be set aside: %s", path, error.strerror)

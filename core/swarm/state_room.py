@@ -1,0 +1,80 @@
+"""How many experts of a run have room for their states on this disk, and which are parked for want of it."""
+
+import math
+from collections.abc import Iterable
+
+from core.contracts.control import ExpertStatus
+from core.contracts.files import TRUNK
+from core.contracts.words import size
+from core.experts.grid import Uid
+from core.store.quota import Needs
+from core.store.run_files import RunFiles
+from core.swarm.hosted import HostedExperts
+from core.swarm.placement import least_needed
+
+
+class StateRoom:
+    """Goes by the last look of the quota."""
+
+    def __init__(self, hosted: HostedExperts, files: RunFiles) -> None:
+        """
+        Args:
+            hosted: The experts of the run.
+            files: The run's files, and who gives room for them.
+        """
+        self._hosted, self._files, self._quota = hosted, files, files.quota
+        self._limited: int | None = None
+        """To how many experts this PC keeps, if it would take more on with more space."""
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences for the user."""
+        if self._limited is None:
+            return []
+        return [
+            f"Only {self._limited} experts are trained here: the states of more do not fit into the "
+            f"{size(self._quota.cap_bytes)} of disk space that you allow Hearth. Nothing is lost; allow more in "
+            "Settings."
+        ]
+
+    def most(self, able: int) -> int:
+        """How many of `able` experts may be hosted here."""
+        experts = self._hosted.experts
+        most = len(experts) - len(self._unsaved()) + self._fits()
+        self._limited = int(max(0, most)) if most < able and most <= len(experts) else None
+        return int(max(0, min(able, most)))
+
+    def surplus(self) -> list[Uid]:
+        """Experts in compute for whose first states there is no room: those to be parked. Each layer keeps one."""
+        experts, new, fits, states = self._hosted.experts, self._unsaved(), max(0, self._fits()), self._needs().states
+        over = int(max(0, len(new) - fits))
+        waits = len(new) >= fits and any(str(uid) not in states for uid in self._hosted.parked)
+        self._limited = len(experts) - over if over or waits else None
+        if not over:
+            return []
+        saved = {Uid.parse(part).layer for part in states if part != TRUNK}
+        return least_needed(new, over, kept=0 if saved >= {Uid.parse(expert.uid).layer for expert in experts} else 1)
+
+    def fitting(self, parked: Iterable[Uid]) -> list[Uid]:
+        """Of parked experts those that there is room for: whose state is here anyway, and as many others as fit."""
+        free, states = self._fits() - len(self._unsaved()), self._needs().states
+        chosen = []
+        for uid in parked:
+            if str(uid) not in states:
+                free -= 1
+            if str(uid) in states or free >= 0:
+                chosen.append(uid)
+        return chosen
+
+    def _needs(self) -> Needs:
+        return self._quota.looked.get(self._files.folder, Needs())
+
+    def _fits(self) -> float:
+        """Experts that have no state here yet, whose states there is room for; negative: so many are too much."""
+        state = self._needs().state
+        return self._quota.room // state if state else math.inf
+
+    def _unsaved(self) -> list[ExpertStatus]:
+        """Experts in compute that had no state here at the last look."""
+        states = self._needs().states
+        return [expert for expert in self._hosted.experts if expert.uid not in states]

@@ -1,0 +1,66 @@
+"""The newest trunk of a run, taken from other peers."""
+
+import time
+from collections.abc import Sequence
+from typing import Protocol
+
+from core.contracts.errors import ComputeError
+from core.contracts.files import TRUNK
+from core.contracts.pipe import TakeTrunk, Tensor, ToCompute
+from core.store.progress import Progress
+from core.swarm.replication import Copies
+
+TRUNK_S = 60.0
+"""Between two looks for a newer trunk, where none is trained."""
+
+
+class Compute(Protocol):
+    """What is asked of the supervisor of compute."""
+
+    progress: Progress
+    life: int
+    fell_back: bool
+    """It began without a trunk, or something of its checkpoints was damaged."""
+
+    @property
+    def at_work(self) -> bool:
+        """Whether it is."""
+
+    async def send(self, message: ToCompute, tensors: Sequence[Tensor]) -> None:
+        """Hand it a message (ComputeError: it is gone)."""
+
+
+class TrunkFollower:
+    """Gives compute the newest trunk: to a trainer that has none, or lost its newest; again and again where none is
+    trained. What a trainer has trained gives way to no stranger's."""
+
+    def __init__(self, copies: Copies, compute: Compute, trains: bool) -> None:
+        """
+        Args:
+            copies: Where trunks come from.
+            compute: Who goes on with one.
+            trains: Whether a trunk is trained here.
+        """
+        self._copies, self._compute, self._trains = copies, compute, trains
+        self._life, self._looked = 0, 0.0
+
+    async def tend(self) -> None:
+        """Look for a newer one if it is time.
+
+        Raises:
+            HearthError: The network failed; to be tried again.
+        """
+        compute, now = self._compute, time.monotonic()
+        rest_s = TRUNK_S if compute.progress.step else 0.0  # without any trunk, at every occasion
+        began = compute.life != self._life
+        again = began and compute.fell_back if self._trains else began or now - self._looked > rest_s
+        if not (again and compute.at_work):
+            return
+        found = (await self._copies.find([TRUNK])).get(TRUNK, [])
+        path = await self._copies.newest(TRUNK, found, compute.progress.step)
+        if path is not None:
+            try:
+                await compute.send(TakeTrunk(str(path)), ())
+            except ComputeError:
+                return
+        self._life, self._looked = compute.life, now
