@@ -44,5 +44,5 @@ def write(folder: Path, now: float, gpu: str = "GPU-1") -> None:
             ledger.begin(run)
             if chance.random() < 0.3:
                 ledger.yielded(run, Yield(moment, chance.uniform(20, 140), 3.0, 4.0))
-            ledger.end("paused" if day in (27, DAYS - 21) else "user")
+            ledger.end(run, "paused" if day in (27, DAYS - 21) else "user")
     ledger.close()

@@ -9,13 +9,13 @@ from rich.text import Text
 from core.contracts.control import Status
 from core.contracts.notices import english
 from core.contracts.words import counted
-from core.worker.worker import Worker
+from core.worker.peer import Peer
 
 REFRESH_S = 0.5
 STYLES = {"contributing": "bold green", "attention": "bold red", "paused": "bold blue"}
 
 
-async def show(worker: Worker) -> None:
+async def show(worker: Peer) -> None:
     """Draw the worker's state, figures and last log lines in place until cancelled."""
 
     def picture() -> Group:

@@ -94,8 +94,8 @@ class Ledger:
         self._path, self._clock = folder / schema.FILE, clock
         self._lock = threading.Lock()
         self._pending = _Pending()
-        self._session: tuple[str, float, float] | None = None
-        """The one that goes on: run, start by the clock, start by time.monotonic()."""
+        self._sessions: dict[str, tuple[float, float]] = {}
+        """Those that go on, by run: start by the clock, start by time.monotonic()."""
         self._connection: sqlite3.Connection | None = None
         """None: the file cannot be opened now. Used by one thread: the first one until this returns, then its own."""
         self._copy: sqlite3.Connection | None = None
@@ -139,22 +139,30 @@ class Ledger:
 
     def begin(self, run: str) -> None:
         """Computing has begun, if it had not."""
-        if self._session is None:
-            self._session = run, self._clock(), time.monotonic()
+        if run not in self._sessions:
+            start, taken = self._clock(), {round(1000 * other) for other, _ in self._sessions.values()}
+            while round(1000 * start) in taken:  # the file tells them apart by the millisecond in which they began
+                start += 0.001
+            self._sessions[run] = start, time.monotonic()
 
-    def end(self, why: str) -> None:
+    def end(self, run: str, why: str) -> None:
         """Computing has ended, if it had begun.
 
         Args:
+            run: for which.
             why: see `Session.why`.
         """
-        if self._session is not None:
-            self._note_session(why)
-            self._session = None
+        if run in self._sessions:
+            self._note_session(run, why)
+            del self._sessions[run]
 
-    def _note_session(self, why: str) -> None:
-        assert self._session is not None
-        run, start, began = self._session
+    def _note_sessions(self) -> None:
+        """If nobody can say later when they ended, it was about now."""
+        for run in self._sessions:
+            self._note_session(run, "")
+
+    def _note_session(self, run: str, why: str) -> None:
+        start, began = self._sessions[run]
         session = Session(start, start + time.monotonic() - began, run, why)  # a clock that is set does not bend it
         with self._lock:
             self._pending.sessions[start] = session
@@ -164,8 +172,7 @@ class Ledger:
         now = time.monotonic()
         if now - self._flushed >= FLUSH_S and not self._writing:
             self._flushed, self._writing = now, True
-            if self._session is not None:
-                self._note_session("")  # if nobody can say later when it ended, it was about now
+            self._note_sessions()
             self._thread.submit(self._write)
 
     def close(self) -> None:
@@ -200,8 +207,7 @@ class Ledger:
         Raises:
             DataFolderError: the file cannot be read.
         """
-        if self._session is not None:
-            self._note_session("")
+        self._note_sessions()
         return await self._ask(lambda reader: reader.sessions(asked), listing=True)
 
     async def yields(self, asked: ListParams) -> list[Yield]:
@@ -297,7 +303,7 @@ def _insert(connection: sqlite3.Connection, batch: _Pending) -> None:
         for key, amounts in batch.amounts.items()
         for width in WIDTHS
     ]
-    sessions = [(int(1000 * one.start), one.end, one.run, one.why) for one in batch.sessions.values()]
+    sessions = [(round(1000 * one.start), one.end, one.run, one.why) for one in batch.sessions.values()]
     yields = [msgspec.structs.astuple(one) for one in batch.yields]
     if not (rows or sessions or yields):
         return

@@ -42,6 +42,8 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Time = Annotated[float, msgspec.Meta(ge=0, le=1e11)]
 """Unix time, seconds; one that a calendar has."""
 Text = Annotated[str, msgspec.Meta(max_length=16_384)]
+RunName = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
+"""Of a run that this PC has joined: its id, or its name if no other has that. None: the one that is shown first."""
 """What people read; much longer, it would hold a window up."""
 
 
@@ -199,6 +201,12 @@ class EnergyStatus(msgspec.Struct, frozen=True):
     today: EnergyUse
     month: EnergyUse
     """Since the first of the calendar month."""
+
+
+class StatusParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`status` -> Status."""
+
+    run: RunName | None = None
 
 
 class RunStatus(msgspec.Struct, frozen=True):
@@ -359,6 +367,7 @@ class PredictParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     height: Annotated[int, msgspec.Meta(ge=1, le=PICTURE_SIDE)]
     pixels: Annotated[bytes, msgspec.Meta(max_length=PICTURE_SIDE * PICTURE_SIDE)]
     """Base64 in JSON."""
+    run: RunName | None = None
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -396,6 +405,7 @@ class GenerateParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """0: always the likeliest byte."""
     seed: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)] | None = None
     """None: another one each time."""
+    run: RunName | None = None
 
 
 class StopParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -496,6 +506,7 @@ class GridParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`grid` -> GridStatus of one layer."""
 
     layer: Annotated[int, msgspec.Meta(ge=0, le=255)]
+    run: RunName | None = None
 
 
 CELLS = 8192
@@ -564,6 +575,7 @@ class BenchmarkParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     again: bool = False
     """Measure anew, as soon as this PC may compute."""
+    run: RunName | None = None
 
 
 class SpeedStatus(msgspec.Struct, frozen=True):

@@ -163,6 +163,13 @@ class QuestionError(HearthError):
     exit_code = 19
 
 
+class RunError(HearthError):
+    """This PC has not joined such a run, or it cannot be left."""
+
+    code = "run"
+    exit_code = 21
+
+
 class DeviceError(HearthError):
     """A graphics processor cannot be used, or not any more."""
 

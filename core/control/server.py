@@ -37,6 +37,7 @@ from core.contracts.control import (
     Request,
     SetSettingsParams,
     StartNowParams,
+    StatusParams,
     StopParams,
     Welcome,
     proof,
@@ -45,7 +46,8 @@ from core.contracts.errors import DataFolderError, HearthError, PortInUse, Proto
 from core.contracts.ledger import ListParams, SeriesParams
 from core.contracts.notices import notice
 from core.control.doctor import examine
-from core.worker.worker import VERSION, Worker
+from core.worker.peer import Peer
+from core.worker.report import VERSION
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +73,7 @@ class _NoParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ControlServer:
     """Serves a worker's clients while entered (`async with`)."""
 
-    def __init__(self, worker: Worker, folder: Path, port: int) -> None:
+    def __init__(self, worker: Peer, folder: Path, port: int) -> None:
         self._worker, self._folder, self._port = worker, folder, port
         self._token = secrets.token_hex(32)
         self._sessions: set[asyncio.Task[None]] = set()
@@ -177,7 +179,7 @@ class ControlServer:
 class _Session:
     """One connected client."""
 
-    def __init__(self, worker: Worker, token: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, worker: Peer, token: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._worker, self._token, self._reader, self._writer = worker, token, reader, writer
         self._slots = asyncio.Semaphore(REQUESTS)
         self._subscribed = False
@@ -187,7 +189,7 @@ class _Session:
     async def serve(self, hello: Hello) -> None:
         """Answer requests until the client goes."""
         if hello.client != "cli":
-            self._worker.window_came(hello.pid, hello.client)
+            self._worker.windows.came(hello.pid, hello.client)
         try:
             async with asyncio.TaskGroup() as requests:
                 while line := await self._reader.readline():
@@ -204,7 +206,7 @@ class _Session:
             if self._subscribed:
                 self._worker.unlisten(self._push)
             if hello.client != "cli":
-                self._worker.window_went(hello.pid)
+                self._worker.windows.went(hello.pid)
 
     async def greet(self) -> Hello | None:
         """The client's Hello, or None if it says nothing.
@@ -243,23 +245,23 @@ class _Session:
     async def _call(self, request: Request, arrived: float) -> Any:
         worker = self._worker
         methods: dict[str, tuple[type[msgspec.Struct], Callable[[Any], Any]]] = {
-            "status": (_NoParams, lambda _: worker.status()),
+            "status": (StatusParams, lambda params: worker.status(params.run)),
             "subscribe": (_NoParams, lambda _: worker.snapshot()),
             "pause": (PauseParams, lambda params: worker.pause(params.seconds, arrived)),
             "pause_gpu": (_NoParams, lambda _: worker.pause_gpu(arrived)),
             "resume": (_NoParams, lambda _: worker.resume()),
             "start_now": (StartNowParams, lambda params: worker.start_now(params.seconds)),
             "quit": (_NoParams, lambda _: worker.quit()),
-            "predict": (PredictParams, worker.predict),
+            "predict": (PredictParams, lambda params: worker.runs.named(params.run).predict(params)),
             "generate": (GenerateParams, lambda params: self._generate(request.id, params)),
             "stop": (StopParams, lambda params: self._stop(params.request)),
             "set_settings": (SetSettingsParams, lambda params: worker.set_settings(params.changes)),
-            "network": (NetworkParams, lambda params: worker.network().status(params.first, params.peers)),
+            "network": (NetworkParams, lambda params: worker.network.status(params.first, params.peers)),
             "doctor": (_NoParams, lambda _: self._doctor()),
-            "grid": (GridParams, lambda params: worker.grid(params.layer)),
-            "dht_get": (DhtGetParams, lambda params: worker.network().dht_get(params.key)),
-            "dht_stats": (_NoParams, lambda _: worker.network().dht_stats()),
-            "benchmark": (BenchmarkParams, lambda params: worker.benchmark(params.again)),
+            "grid": (GridParams, lambda params: worker.runs.named(params.run).grid(params.layer)),
+            "dht_get": (DhtGetParams, lambda params: worker.network.dht_get(params.key)),
+            "dht_stats": (_NoParams, lambda _: worker.network.dht_stats()),
+            "benchmark": (BenchmarkParams, lambda params: worker.benchmark(params.again, params.run)),
             "totals": (_NoParams, lambda _: worker.ledger.totals()),
             "series": (SeriesParams, worker.ledger.series),
             "sessions": (ListParams, worker.ledger.sessions),
@@ -279,13 +281,15 @@ class _Session:
 
         Raises:
             QuestionError: the client stopped it.
-            HearthError: as `Worker.generate`.
+            HearthError: as `Run.generate`.
         """
         task = asyncio.current_task()
         assert task is not None
         self._streams[number] = task
         try:
-            return await self._worker.generate(params, lambda *piece: self._push("piece", Piece(number, *piece)))
+            return await self._worker.runs.named(params.run).generate(
+                params, lambda *piece: self._push("piece", Piece(number, *piece))
+            )
         except asyncio.CancelledError:
             if self._streams.get(number) is task:
                 raise
@@ -294,7 +298,7 @@ class _Session:
             self._streams.pop(number, None)
 
     async def _doctor(self) -> list[Finding]:
-        network = self._worker.network()
+        network = self._worker.network
         return await asyncio.to_thread(examine, network.status(), network.dht_stats(), self._worker.folder)
 
     def _stop(self, number: int) -> None:

@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import filelock
 
@@ -16,10 +16,8 @@ from core.contracts.control import LOCK_FILE
 from core.contracts.errors import AlreadyRunning, DataFolderError
 from core.contracts.notices import notice
 from core.control.server import ControlServer
-from core.worker.worker import Worker
-
-if TYPE_CHECKING:
-    from core.worker.network import NetworkOptions
+from core.worker.network import NetworkOptions
+from core.worker.peer import Peer
 
 log = logging.getLogger(__name__)
 
@@ -42,14 +40,14 @@ def lock(folder: Path) -> filelock.BaseFileLock:
     return owner
 
 
-Screen = Callable[[Worker], Coroutine[Any, Any, None]]
+Screen = Callable[[Peer], Coroutine[Any, Any, None]]
 """Draws the worker's status on the terminal until cancelled."""
 
 
 def run_worker(
     folder: Path,
     run: str | None,
-    network: "NetworkOptions | None" = None,
+    network: NetworkOptions | None = None,
     join: bool = False,
     screen: Screen | None = None,
 ) -> int:
@@ -57,7 +55,7 @@ def run_worker(
 
     Args:
         folder: the data folder.
-        run: as `Worker` takes it.
+        run: as `Peer` takes it.
         network: likewise.
         join: join peers as the settings say, likewise.
         screen: shows the status where there is a terminal; log lines are shown without.
@@ -81,11 +79,11 @@ async def _serve(
     folder: Path,
     run: str | None,
     ring: logs.Ring,
-    network: "NetworkOptions | None",
+    network: NetworkOptions | None,
     join: bool,
     screen: Screen | None,
 ) -> None:
-    worker = Worker(folder, run, ring, network, join)
+    worker = Peer(folder, run, ring, network, join)
     loop = asyncio.get_running_loop()
     numbers = [signal.SIGINT, signal.SIGTERM]
     if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:  # else nohup: stay

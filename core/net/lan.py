@@ -6,7 +6,7 @@ What the LAN says is a hint where to dial and nothing more: whoever answers ther
 import asyncio
 import ipaddress
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from zeroconf import Error as ZeroconfError
@@ -26,6 +26,8 @@ SERVICE = "_hearth._udp.local."
 ASK_MS = 3000
 HINTS = 64
 """Peers of one LAN that are listened to: a class room full. A flood of invented ones ends here."""
+RUNS_LENGTH = 240
+"""Characters of all run ids in one announcement: an entry of DNS-SD has at most 255 bytes (RFC 6763)."""
 ADDRESSES = 4
 """Addresses taken from one announcement."""
 
@@ -34,7 +36,8 @@ class Hint(NamedTuple):
     """What the LAN says of a peer; nothing of it is proved."""
 
     peer: PeerId
-    run: str
+    runs: frozenset[str]
+    """Their ids."""
     addresses: tuple[str, ...]
 
 
@@ -45,20 +48,26 @@ def read_hint(info: AsyncServiceInfo) -> Hint | None:
         peer = parse_peer(properties.get("peer") or "")
     except IdentityError:
         return None
-    run, port = properties.get("run") or "", info.port or 0
-    if len(run) > 64 or not 0 < port < 65536:
+    runs, port = properties.get("runs") or "", info.port or 0
+    if len(runs) > RUNS_LENGTH or not 0 < port < 65536:
         return None
     addresses = [address for address in info.ip_addresses_by_version(IPVersion.All) if _is_of_a_lan(address)]
     found = [f"[{ip.compressed}]:{port}" if ip.version == 6 else f"{ip.compressed}:{port}" for ip in addresses]
-    return Hint(peer, run, tuple(found[:ADDRESSES])) if found else None
+    return Hint(peer, frozenset(runs.split(",")), tuple(found[:ADDRESSES])) if found else None
 
 
 class Lan:
-    """Announces this peer on the LAN and dials those of the same run. Use as `async with Lan(node, run)`."""
+    """Announces this peer on the LAN and dials those that share a run with it. Use as `async with Lan(node, runs)`."""
 
-    def __init__(self, node: RpcNode, run: str) -> None:
+    def __init__(self, node: RpcNode, runs: Collection[str]) -> None:
+        """
+        Args:
+            node: this PC's connections.
+            runs: ids of its runs; those that one announcement has no room for are found all the same, if one of the
+                others is shared.
+        """
         self.hints: dict[PeerId, Hint] = {}
-        self._node, self._run = node, run
+        self._node, self._runs = node, frozenset(runs)
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> "Lan":
@@ -103,7 +112,7 @@ class Lan:
             f"{name[:32]}.{SERVICE}",
             parsed_addresses=hosts,
             port=port,
-            properties={"peer": name, "run": self._run},
+            properties={"peer": name, "runs": _joined(self._runs)},
             server=f"hearth-{name[:16]}.local.",
         )
 
@@ -119,7 +128,7 @@ class Lan:
         if not await info.async_request(zeroconf, ASK_MS):
             return
         hint = read_hint(info)
-        if hint is None or hint.peer == self._node.peer or hint.run != self._run:
+        if hint is None or hint.peer == self._node.peer or not hint.runs & self._runs:
             return
         if self.hints.get(hint.peer) == hint or (hint.peer not in self.hints and len(self.hints) >= HINTS):
             return
@@ -130,6 +139,15 @@ class Lan:
             await self._node.pool.link(hint.peer)
         except HearthError as error:
             log.info("it cannot be reached, though: %s", error)
+
+
+def _joined(runs: Collection[str]) -> str:
+    """As many run ids as one announcement takes."""
+    text = ""
+    for run in sorted(runs):
+        longer = f"{text},{run}" if text else run
+        text = longer if len(longer) <= RUNS_LENGTH else text
+    return text
 
 
 def _is_of_a_lan(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:

@@ -153,6 +153,10 @@ class RpcNode:
         decode = None if request is msgspec.Raw else msgspec.msgpack.Decoder(request).decode
         self._service.register(name, decode, handler, max_payload, cost, self._meter(name))
 
+    def unregister(self, run_id: str) -> None:
+        """Serve none of a run's methods any more."""
+        self._service.unregister(f"@{run_id}")
+
     # --- calling others
 
     async def call(
@@ -277,7 +281,7 @@ class RpcNode:
         return {name: meter.moved for name, meter in self._meters.items()}
 
     def keep(self, peer: PeerId, kept: bool = True) -> None:
-        """Hold on to the connection with a peer: never idle, and a cut is noticed also between calls."""
+        """Hold on to a peer's connection: never idle, and a cut is noticed also between calls."""
         (self.pool.kept.add if kept else self.pool.kept.discard)(peer)
 
     def peers(self) -> list[PeerInfo]:
@@ -367,10 +371,7 @@ class RpcNode:
         self._struck(link.peer, limits.VIOLATION_POINTS)  # the link closes itself, and says why
 
     def _meter(self, name: str) -> Meter:
-        meter = self._meters.get(name)
-        if meter is None:
-            meter = self._meters[name] = Meter()
-        return meter
+        return self._meters.get(name) or self._meters.setdefault(name, Meter())
 
     def _decoder(self, reply: type[ReplyT]) -> Callable[[msgspec.Raw], ReplyT]:
         decode = self._decoders.get(reply)

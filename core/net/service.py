@@ -99,13 +99,18 @@ class Service:
         price = cost if callable(cost) else lambda _: cost
         self._methods[name] = Method(decode, handler, waits, max_payload, price, meter)
 
+    def unregister(self, suffix: str) -> None:
+        """Serve no method whose name ends like this."""
+        self._methods = {name: method for name, method in self._methods.items() if not name.endswith(suffix)}
+
     # --- letting in
 
     def admit(self, link: Link, call: Call, size: int) -> None:
         """Let a call in whose payload of `size` bytes is still to come (0: it is here); see link.Owner.admit."""
         method = self._methods.get(call.method)
         if method is None:
-            self._refuse(link, call.id, "unknown_method", f"This peer has no method {call.method!r}.", 0.5)
+            points = 0.1 if "@" in call.method else 0.5  # a run that this peer has left is no fault of who asks
+            self._refuse(link, call.id, "unknown_method", f"This peer has no method {call.method!r}.", points)
         elif size > method.max_payload:
             text = f"{call.method} takes at most {method.max_payload} bytes of payload, not {size}."
             self._refuse(link, call.id, "limit", text, 1.0)

@@ -1,6 +1,8 @@
 """The devices of this PC as the user sees them: what each does, how hot it is, and why it is used or not."""
 
 import time
+from collections import Counter
+from collections.abc import Sequence
 
 import msgspec
 
@@ -27,14 +29,24 @@ class Devices:
         signals: Signals,
         settings: Settings,
         load: float | None,
-        compute: ComputeSupervisor,
+        computes: Sequence[ComputeSupervisor],
     ) -> list[DeviceStatus]:
         """The processor first, then the graphics processors that NVIDIA's driver tells of.
 
-        Args: what is decided now, of which signals and settings; share of all cores that Hearth uses; who computes.
+        Args:
+            decision: what is decided now.
+            signals: by which signals.
+            settings: and by which settings.
+            load: share of all cores that Hearth uses.
+            computes: those of all runs.
         """
         stop = next((rule.reason for rule in decision.rules if "cpu" in rule.stops), ())
-        experts, used = len(compute.hosted.experts), compute.accelerator.device
+        experts, taken = Counter[str](), Counter[str]()
+        for compute in computes:
+            used, left = compute.accelerator.device, compute.accelerator.left_behind
+            experts[used] += len(compute.hosted.experts) - left
+            experts[CPU] += left
+            taken[used] += compute.accelerator.taken_bytes
         cpu = DeviceStatus(
             id=CPU,
             name=self._name,
@@ -47,11 +59,13 @@ class Devices:
             watts=signals.watts.value,
             memory_bytes=self._memory_bytes,
             memory_free_bytes=signals.memory_free.value,
-            experts=experts if used == CPU else compute.accelerator.left_behind,
+            experts=experts[CPU],
         )
-        gpus = [_gpu(gpu, _why_off(gpu, decision, settings, compute)) for gpu in signals.gpus.value or ()]
-        there = {"experts": experts - cpu.experts, "taken_bytes": compute.accelerator.taken_bytes}
-        return [cpu, *(msgspec.structs.replace(gpu, **there) if gpu.id == used else gpu for gpu in gpus)]
+        gpus = [_gpu(gpu, _why_off(gpu, decision, settings, computes[0])) for gpu in signals.gpus.value or ()]
+        return [
+            cpu,
+            *(msgspec.structs.replace(gpu, experts=experts[gpu.id], taken_bytes=taken[gpu.id]) for gpu in gpus),
+        ]
 
 
 def _why_off(gpu: Gpu, decision: Decision, settings: Settings, compute: ComputeSupervisor) -> Sentences:

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 
 from core.community.days import day, month
 from core.community.ledger import Ledger
@@ -24,15 +24,19 @@ class Energy:
     def __init__(
         self,
         ledger: Ledger,
-        run: str,
         pids: Callable[[], Collection[int]],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Args: the ledger, for what is computed, Hearth's own processes, seconds of a clock that only grows."""
-        self._ledger, self._run, self._clock = ledger, run, clock
+        """
+        Args:
+            ledger: keeps what is measured.
+            pids: Hearth's own processes.
+            clock: seconds of a clock that only grows.
+        """
+        self._ledger, self._clock = ledger, clock
         self._own = Own(pids)
         self._cores = os.cpu_count() or 1
-        self._worked = False
+        self._worked: dict[str, float] = {}
         self._stepped = clock()
         self.load: float | None = None
         """Share of all cores that Hearth used in the last seconds, 0 to 1."""
@@ -44,13 +48,17 @@ class Energy:
         """Used in this calendar month."""
         return self._month.kwh
 
-    def step(self, works: bool, signals: Signals, settings: Settings, gpu: str = "") -> None:
+    def step(
+        self, works: Mapping[str, float], signals: Signals, settings: Settings, gpus: Collection[str] = ()
+    ) -> None:
         """Count what was used since the last time. To be called about once a second.
 
         Args:
-            works: compute is at work. At rest Hearth takes next to nothing, and a PC at rest that is on anyway is not
-                counted as Hearth's.
-            gpu: the graphics processor on which it computes, if any.
+            works: the runs that compute is at work for, and their shares of the time. At rest Hearth takes next to
+                nothing, and a PC at rest that is on anyway is not counted as Hearth's.
+            signals: what each device draws.
+            settings: what the user says of it.
+            gpus: the graphics processors on which it computes, if any.
         """
         self._worked |= works
         now = self._clock()
@@ -63,11 +71,17 @@ class Energy:
         if self._worked:
             others, watts = signals.cpu_others.value, signals.watts.value
             draws[CPU] = energy.cpu_draw(self.load, others, watts, settings.cpu_watts_estimate, self._cores)
-            draws |= energy.gpu_draws(signals.gpus.value or (), (gpu,))
+            draws |= energy.gpu_draws(signals.gpus.value or (), gpus)
         for device, amounts in energy.used(draws, seconds).items():
-            self._ledger.add(self._run, device, amounts)
-        self._worked = works
+            for run, part in self._parts().items():
+                self._ledger.add(run, device, _times(amounts, part))
+        self._worked = {**works}
         self._sum()
+
+    def _parts(self) -> dict[str, float]:
+        """What each run had of the time."""
+        whole = sum(self._worked.values()) or 1.0
+        return {run: share / whole for run, share in self._worked.items()}
 
     def _sum(self) -> None:
         """The sums of today and this month, as `step` has left them."""
@@ -77,6 +91,10 @@ class Energy:
     def status(self, settings: Settings) -> EnergyStatus:
         """Today and this month, with what they cost once the user has told a price."""
         return EnergyStatus(_use(self._day, settings), _use(self._month, settings))
+
+
+def _times(amounts: Amounts, part: float) -> Amounts:
+    return Amounts(kwh=amounts.kwh * part, kwh_measured=amounts.kwh_measured * part)
 
 
 def _use(used: Amounts, settings: Settings) -> EnergyUse:

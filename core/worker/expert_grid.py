@@ -1,14 +1,10 @@
 """What this PC knows of a layer of the grid, for people to look at; nobody is asked for it."""
 
-from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from core.contracts.control import CELLS, CellStatus, ExpertStatus, GridStatus
 from core.experts.grid import Coords, Grid, Uid
-
-if TYPE_CHECKING:  # a worker that is alone does not pay for the network's modules
-    from core.experts.dht_directory import DHTDirectory
+from core.worker.swarm import LoneSwarm, Swarm
 
 
 def overview(
@@ -16,13 +12,16 @@ def overview(
     layer: int,
     here: Sequence[ExpertStatus],
     load: float,
-    calls: Counter[str],
-    directory: "DHTDirectory | None",
+    swarm: Swarm | LoneSwarm,
 ) -> GridStatus:
     """The hosted experts of a layer.
 
-    Args: the run's grid, the layer, the experts hosted here (of all layers) and their load, this PC's calls to others'
-        experts by uid, and who else hosts what (None: this PC is alone).
+    Args:
+        grid: the run's.
+        layer: which one.
+        here: the experts hosted here, of all layers.
+        load: of compute.
+        swarm: knows who else hosts what, and which of their experts were called from here.
     """
     mine = {Uid.parse(expert.uid): expert for expert in here}
     cells = {
@@ -31,8 +30,8 @@ def overview(
         if uid.layer == layer
     }
     mirror = None
-    if directory is not None and layer < grid.layers:
-        mirror, remembered = directory.mirror(layer), directory.remembered(layer)
+    if layer < grid.layers:
+        mirror, remembered = swarm.mirror(layer), swarm.remembered(layer)
         for coords in remembered if mirror is None else mirror:
             infos = remembered.get(coords, ())
             if coords in cells:
@@ -45,7 +44,7 @@ def overview(
                 None if best is None else best.version,
                 None if best is None else best.load,
                 len(infos) or None,
-                calls[str(Uid(grid.run, layer, coords))],
+                swarm.calls[str(Uid(grid.run, layer, coords))],
             )
     told = sorted(cells.values(), key=lambda cell: (not cell.here, cell.cell))[:CELLS]
     return GridStatus(layer, grid.layers, tuple(grid.shape), mirror is not None, told)

@@ -1,10 +1,10 @@
-"""The worker among its peers: identity, transport, reach, DHT and directory of one run, composed and kept alive."""
+"""The PC among its peers: identity, transport, reach, DHT and LAN, composed and kept alive."""
 
 import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -14,11 +14,8 @@ from core.contracts.control import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStat
 from core.contracts.errors import HearthError, IdentityError, NetworkError, SettingsError
 from core.contracts.manifest import Manifest
 from core.contracts.net import PeerAddress
-from core.contracts.notices import Notice
 from core.contracts.words import counted
 from core.dht.node import DHTNode
-from core.experts.dht_directory import DHTDirectory
-from core.experts.grid import Grid
 from core.identity import Identity, PeerId, peer_text
 from core.net.addresses import address_text, check_socket, host_of, parse_address
 from core.net.endpoint import ANYWHERE
@@ -27,14 +24,10 @@ from core.net.paths import path_text
 from core.net.reach import Reach
 from core.net.rpc import RpcNode
 from core.store.run_files import RunFiles
-from core.swarm.hosting import Hosting
-from core.swarm.members import Members
-from core.swarm.recurring import Recurring
-from core.swarm.replication import Copies
-from core.swarm.shard_exchange import ShardExchange
+from core.store.small_files import Files
 from core.swarm.state_room import StateRoom
-from core.swarm.trunk_exchange import TrunkFollower
 from core.worker.compute.supervisor import ComputeSupervisor
+from core.worker.swarm import Swarm
 
 log = logging.getLogger(__name__)
 
@@ -79,65 +72,43 @@ class NetworkOptions(NamedTuple):
 
 
 class Network:
-    """Use as `async with Network(...)`. Without any peer it waits; the run on this PC goes on all the same."""
+    """This PC among its peers, for all of its runs. Use as `async with Network(...)`; without any peer it waits, and
+    the runs go on all the same."""
+
+    has_peers = True
 
     def __init__(
-        self,
-        folder: Path,
-        manifest: Manifest,
-        options: NetworkOptions,
-        compute: ComputeSupervisor,
-        memory_bytes: int,
-        files: RunFiles,
-        room: StateRoom,
+        self, folder: Path, options: NetworkOptions, manifests: Iterable[Manifest] = (), keeps_ports: bool = False
     ) -> None:
         """Read or make the identity.
 
         Args:
             folder: the data folder.
-            manifest: the run.
-            options: what the command line says.
-            compute: who computes.
-            memory_bytes: for experts.
-            files: the run's files on this disk.
-            room: for states of experts there.
+            options: what the command line and the settings say.
+            manifests: of the first runs, which may name peers to join through.
+            keeps_ports: whether this PC shall be found at the same ports at its next start.
 
         Raises:
             IdentityError, DataFolderError: the key cannot be used or made.
         """
         self.identity = Identity.load_or_create(folder)
-        self._state_path, self._options, self._manifest = folder / STATE_FILE, options, manifest
+        self.shuffle = int.from_bytes(self.identity.peer[:4])
+        """In which order this peer goes through a run's data."""
+        self._state_path = folder / STATE_FILE
+        self._options, self._keeps_ports = options, keeps_ports
         backbone = "backbone" in options.roles
         self.node = RpcNode(self.identity, listen=options.listen)
-        compute.visitors.register(self.node, manifest.run_id)
-        self._known = [*options.bootstrap, *map(parse_address, manifest.bootstrap)]
+        self._known = [*options.bootstrap, *(parse_address(one) for run in manifests for one in run.bootstrap)]
         self._bootstrap = [PeerId(known.peer) for known in self._known if known.peer != self.identity.peer]
         self.reach = Reach(self.node, bootstrap=self._bootstrap, backbone=backbone, relays=backbone and options.relay)
         self.dht = DHTNode(self.node, self.identity)
-        self.grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
-        self.directory = DHTDirectory(self.dht, self.node, self.grid, manifest.run_id)
-        trains, hosted = "train" in options.roles, compute.hosted
-        self._look = asyncio.Event()
-        members = Members(self.node, self.dht, self.directory)
-        self.copies = Copies(manifest.run_id, files, hosted, members, self.node, self.dht, trains)
-        self._shards = ShardExchange(manifest, files, self.node, self.dht)
-        self._trunk = TrunkFollower(self.copies, compute, trains)
-        self.hosting = Hosting(
-            members,
-            self.copies,
-            hosted,
-            compute,
-            room.most,
-            hosts="host" in options.roles,
-            named=lambda: bool(self._bootstrap),
-            on_lan=options.on_lan,
-            changed=self._look.set,
-        )
-        self.hosting.memory_bytes = memory_bytes
-        compute.lonely = self.hosting.lonely
-        self._exchanging = Recurring("exchange", self._exchange, lambda: TEND_S if self.dht.contacts() else 1.0)
+        self._swarms: dict[str, Swarm] = {}
+        """By run id."""
+        self._names: dict[str, str] = {}
+        """Run ids by the runs' names, for people who look into the DHT."""
         self._stack = contextlib.AsyncExitStack()
         self._tasks: list[asyncio.Task[None]] = []
+        self._look = asyncio.Event()
         self._forbidden = ""
 
     async def __aenter__(self) -> "Network":
@@ -155,20 +126,49 @@ class Network:
                     self.node.learn(address)
             await stack.enter_async_context(self.reach)
             await stack.enter_async_context(self.dht)
-            await stack.enter_async_context(self.directory)
-            await stack.enter_async_context(self.copies)
             self._stack = stack.pop_all()
         self._bootstrap += self.dht.load_state(self._state_path)[:BOOTSTRAP_PEERS]
-        await self._stack.enter_async_context(self.hosting)
         self.node.on_connected.append(self._meet)
-        self._tasks = [
-            asyncio.create_task(self._tend(), name="network"),
-        ]
-        self._exchanging.start()
+        self._tasks = [asyncio.create_task(self._tend(), name="network")]
         if self._options.on_lan:
             self._tasks.append(asyncio.create_task(self._look_on_lan(), name="lan"))
         log.info("This PC is peer %s.", address_text(self.node.address()))
         return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._save()
+        await self._stack.aclose()
+
+    def swarm(
+        self, manifest: Manifest, compute: ComputeSupervisor, files: RunFiles, room: StateRoom, memory_bytes: int
+    ) -> Swarm:
+        """Make a run's place among peers; it is there until `leave`. See `Swarm`."""
+        made = Swarm(
+            self.node,
+            self.dht,
+            manifest,
+            compute,
+            files,
+            room,
+            self._options.roles,
+            memory_bytes,
+            named=lambda: bool(self._bootstrap),
+            on_lan=self._options.on_lan,
+        )
+        if self._forbidden:
+            made.freeze()
+        self._swarms[manifest.run_id] = made
+        self._names[manifest.run] = manifest.run_id
+        return made
+
+    def leave(self, run_id: str) -> None:
+        """Nobody is asked for a run any more, and nobody is answered."""
+        del self._swarms[run_id]
+        self._names = {name: one for name, one in self._names.items() if one != run_id}
+        self.node.unregister(run_id)
 
     def _meet(self, peer: PeerId) -> None:
         """The first peer that connects, such as one of the local network, is joined through at once."""
@@ -176,50 +176,56 @@ class Network:
             self._look.set()
 
     async def _look_on_lan(self) -> None:
-        """Beside the rest: to announce this PC takes a second, for which nobody waits. Anew in another network."""
+        """Beside the rest: to announce this PC takes a second, for which nobody waits. Anew in another network, and for
+        other runs."""
         while True:
             try:
-                async with Lan(self.node, self._manifest.run_id):
-                    await self._moved(self._hosts())
+                runs = frozenset(self._swarms)
+                async with Lan(self.node, runs):
+                    await self._changed(self._hosts(), runs)
             except NetworkError as error:
                 log.warning("Peers of the local network are not looked for: %s", error)
                 await asyncio.sleep(LAN_S)
 
-    async def _moved(self, hosts: set[str]) -> None:
-        """Wait until this PC has other addresses, of which nothing tells."""
-        while self._hosts() == hosts:  # noqa: ASYNC110
+    async def _changed(self, hosts: set[str], runs: frozenset[str]) -> None:
+        """Wait until this PC has other addresses, of which nothing tells, or other runs."""
+        while self._hosts() == hosts and self._swarms.keys() == runs:  # noqa: ASYNC110
             await asyncio.sleep(LAN_S)
 
     def _hosts(self) -> set[str]:
         """The addresses of this PC's own interfaces."""
         return set(map(host_of, self.node.endpoint.addresses()))
 
-    async def __aexit__(self, *_: object) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._exchanging.stop()
-        self._save()
-        await self._stack.aclose()
-
-    @property
-    def notes(self) -> list[Notice]:
-        """What the user is told of what fails here again and again."""
-        return [*self.hosting.planning.notes, *self.copies.caring.notes, *self._exchanging.notes]
-
-    def look(self) -> None:
-        """Compute has begun or stopped: what is hosted here changes, and the others are told now."""
-        self.hosting.look()
-        self._look.set()
+    # what is enforced here
 
     def allow(self, forbidden: str) -> None:
         """Take part in the network, or leave it until allowed again.
 
-        Args: why it may not, a sentence; "": it may.
+        Args:
+            forbidden: why it may not, a sentence; "": it may.
         """
         if bool(forbidden) != bool(self._forbidden):
             self._forbidden = forbidden
             self._look.set()
+
+    def limit(self, upload: float, download: float) -> None:
+        """Move no more bytes a second than that, over all peers; 0: no limit."""
+        self.node.limit(upload, download)
+
+    def moved(self) -> tuple[int, int]:
+        """Bytes received and sent since the start."""
+        return self.node.moved()
+
+    def moved_by_method(self) -> dict[str, tuple[int, int]]:
+        """See `RpcNode.moved_by_method`."""
+        return self.node.moved_by_method()
+
+    def keep_ports(self, files: Files) -> None:
+        """Note where this PC listens, for its next start."""
+        if self._keeps_ports:
+            files.save(PORTS_FILE, Ports(tuple(self.node.endpoint.sockets)))
+
+    # inside
 
     async def _obey(self) -> None:
         """Leave or come back. Who leaves says so: its experts are taken over at once."""
@@ -227,20 +233,21 @@ class Network:
             log.info("Leaving the network: %s", self._forbidden)
             with contextlib.suppress(HearthError, TimeoutError):
                 async with asyncio.timeout(LEAVE_S):
-                    await asyncio.gather(self.directory.withdraw({*self.directory.announced}), self.hosting.withdraw())
+                    await asyncio.gather(*(swarm.withdraw() for swarm in self._swarms.values()))
             self._fall_silent()
         elif not self._forbidden and self.node.hushed:
             log.info("Joining the network again.")
             self.node.speak()
-            self.hosting.frozen = False
-            self.hosting.look()
+            for swarm in self._swarms.values():
+                swarm.thaw()
 
     def _fall_silent(self) -> None:
-        self.hosting.frozen = True
+        for swarm in self._swarms.values():
+            swarm.freeze()
         self.node.hush(f"This PC may not use the network now: {self._forbidden}")
 
     async def _tend(self) -> None:
-        """Join, tell what is hosted here, follow what is known of this peer's reach, save the DHT's state."""
+        """Join, follow what is known of this peer's reach, save the DHT's state."""
         joined, saved = 0.0, time.monotonic()
         while True:
             await self._obey()
@@ -253,7 +260,6 @@ class Network:
                 joined = now
                 await self._join(peers)
             self.dht.serving = not self.node.dial_only
-            await self._announce()
             if now - saved >= SAVE_S:
                 saved = now
                 self._save()
@@ -261,20 +267,6 @@ class Network:
                 async with asyncio.timeout(TEND_S if self.dht.contacts() else JOIN_S):
                     await self._look.wait()
             self._look.clear()
-
-    async def _announce(self) -> None:
-        """What is not hosted any more, such as all experts while the user is back, is withdrawn at once."""
-        hosted = self.hosting.hosted()
-        gone = self.directory.announced - hosted.keys()
-        self.directory.host_here(hosted)
-        with contextlib.suppress(HearthError):  # the records expire by themselves as well
-            await self.directory.withdraw(gone)
-
-    async def _exchange(self) -> None:
-        """Get what compute needs and others have."""
-        if self.dht.contacts() and not self._forbidden:
-            await self._shards.tend()
-            await self._trunk.tend()
 
     def _peers(self) -> list[PeerId]:
         """Those through which one can join."""
@@ -288,6 +280,8 @@ class Network:
             return
         if found:
             log.info("Joined the network: %s known.", counted(found, "peer"))
+            for swarm in self._swarms.values():
+                swarm.look()
 
     def _save(self) -> None:
         try:
@@ -334,8 +328,7 @@ class Network:
     async def dht_get(self, key: str) -> list[DhtRecord]:
         """The records of a key, of this network's replicas; a run's name in it stands for the run's id."""
         name, dot, rest = key.partition(".")
-        if name == self._manifest.run:
-            key = f"{self._manifest.run_id}{dot}{rest}"
+        key = f"{self._names.get(name, name)}{dot}{rest}"
         records = await self.dht.get(key)
         return [
             DhtRecord(subkey, record.value.hex(), record.sequence, record.expires, peer_text(record.peer))
@@ -344,7 +337,9 @@ class Network:
 
     def dht_stats(self) -> DhtStatus:
         stats = self.dht.stats()
-        mirrors = [self.directory.mirror(layer) for layer in range(self._manifest.model.layers)]
+        mirrors = [
+            swarm.mirror(layer) for swarm in self._swarms.values() for layer in range(swarm.directory.grid.layers)
+        ]
         experts = None if None in mirrors else sum(len(mirror or ()) for mirror in mirrors)
         offset = stats.clock_offset_s
         return DhtStatus(stats.contacts, stats.keys, stats.records, stats.bytes, stats.own, offset, experts)

@@ -7,16 +7,14 @@ from collections.abc import Callable, Collection
 import psutil
 
 from core.contracts.control import RuleStatus
-from core.contracts.notices import plain
 from core.contracts.settings import Settings, cores
-from core.contracts.words import sentence
 from core.policy.decide import Decision, decide
 from core.policy.hysteresis import Held, hold
-from core.policy.inputs import Compute, Machine, Resource, Usage, Wishes
+from core.policy.inputs import Machine, Resource, Usage, Wishes
 from core.policy.signals.reading import Signals
 from core.policy.signals.watch import Watch
 from core.store.small_files import Files
-from core.worker.compute.supervisor import ComputeSupervisor
+from core.worker.runs import Runs
 
 WISHES_FILE = "wishes.json"
 
@@ -27,7 +25,7 @@ class Policy:
     Args:
         files: those of the data folder.
         settings: the first ones.
-        compute: what is told to compute or to stop.
+        runs: what is told to compute or to stop.
         networked, computes: as in `Machine`.
         notice: called from any thread when a signal changed so that `decide` cannot wait.
         pids: of Hearth's own processes.
@@ -38,7 +36,7 @@ class Policy:
         self,
         files: Files,
         settings: Settings,
-        compute: ComputeSupervisor,
+        runs: Runs,
         *,
         networked: bool,
         computes: bool,
@@ -51,7 +49,7 @@ class Policy:
         self.usage = Usage()
         """What Hearth itself has used; kept by those who measure it."""
         self.wishes = _load_wishes(files)
-        self._compute = compute
+        self._runs = runs
         self._machine = Machine(cores(), psutil.virtual_memory().total, computes, networked)
         self._held = Held()
         self._hurries: bool | None = None
@@ -61,7 +59,7 @@ class Policy:
         self.decision = self.decide()
 
     def decide(self, cause: float | None = None) -> Decision:
-        """Decide anew and tell compute.
+        """Decide anew and tell the runs.
 
         Args:
             cause: time.monotonic() of what led to it, for the measured promise; None: what the signals say.
@@ -72,14 +70,14 @@ class Policy:
             cause = time.monotonic() - max(0.0, now - start_now_until)  # until then no input had to stop it
         self.signals = signals = self._watch.read()
         self._held = hold(signals, self.settings, self._held, now)
-        machine = dataclasses.replace(self._machine, uses_gpus=self._compute.accelerator.present)
+        machine = dataclasses.replace(self._machine, uses_gpus=self._runs.can_use_gpus)
         self.decision = decision = decide(
-            signals, self.settings, self.wishes, self._view(now), self.usage, self._held, now, machine
+            signals, self.settings, self.wishes, self._runs.view(now), self.usage, self._held, now, machine
         )
-        self._compute.want(decision.train, _cause(decision, signals, "cpu") if cause is None else cause)
+        self._runs.want(decision.train, _cause(decision, signals, "cpu") if cause is None else cause)
         if decision.train:
             share = self.settings.gpu_memory_percent / 100
-            self._compute.accelerator.want(decision.device, share, _cause(decision, signals, "gpu"))
+            self._runs.want_device(decision.device, share, _cause(decision, signals, "gpu"))
         gpu_leaves = decision.device != "cpu" and not self.settings.gpu_in_use
         hurries = decision.train and (self.settings.idle_only or gpu_leaves)
         if hurries != self._hurries:
@@ -91,6 +89,7 @@ class Policy:
         """What the new settings say holds at once; a change of the theme starts nothing while others are busy."""
         self.settings = settings
         self._held = self._held.under(settings, self.signals)
+        self.decide()
 
     def pause(self, seconds: float | None, cause: float) -> None:
         """Stop until resumed or for `seconds`; `cause` is the time.monotonic() of the request."""
@@ -131,23 +130,6 @@ class Policy:
         self.decide(cause)
         self._files.notes.pop(WISHES_FILE, None)  # the user has chosen anew
         self._files.save(WISHES_FILE, wishes, "Your choice holds, but only until Hearth ends.")
-
-    def _view(self, now: float) -> Compute:
-        compute = self._compute
-        return Compute(
-            compute.phase,
-            len(compute.hosted.experts),
-            None if compute.failure is None else plain(sentence(compute.failure)),
-            compute.retry_time,
-            compute.memory_free_time,
-            compute.answering,
-            compute.reachable,
-            compute.trains,
-            compute.measuring,
-            compute.accelerator.device,
-            compute.measured.devices if compute.measured else {},
-            {device: failure.until for device, failure in compute.accelerator.failures(now).items()},
-        )
 
 
 def _cause(decision: Decision, signals: Signals, resource: Resource) -> float:

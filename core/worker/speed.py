@@ -1,14 +1,9 @@
 """What this PC can do for its run, as compute measured it and as the traffic with peers showed."""
 
-from typing import TYPE_CHECKING
-
 from core.contracts.control import BenchmarkStatus, SpeedStatus
 from core.contracts.settings import cores
 from core.hardware import processor
-from core.worker.compute.supervisor import ComputeSupervisor
-
-if TYPE_CHECKING:  # a worker that is alone loads nothing of the network
-    from core.worker.network import Network
+from core.worker.run import Run
 
 WINDOW_S = 5.0
 """Over which a rate is taken."""
@@ -19,8 +14,7 @@ Moved = tuple[int, int]
 class Benchmark:
     """The network's part is the best that was seen: a test would cost other peers as much as this PC."""
 
-    def __init__(self, run: str) -> None:
-        self._run = run
+    def __init__(self) -> None:
         self._best = (0.0, 0.0)
         self._window: tuple[float, Moved] | None = None
 
@@ -34,18 +28,19 @@ class Benchmark:
                 self._best = down, up
             self._window = now, moved
 
-    def status(self, compute: ComputeSupervisor, network: "Network | None") -> BenchmarkStatus:
-        measured, (down, up) = compute.measured, self._best
+    def status(self, run: Run) -> BenchmarkStatus:
+        """What is known, for one run."""
+        measured, (down, up) = run.compute.measured, self._best
         return BenchmarkStatus(
-            run=self._run,
+            run=run.manifest.run,
             device=processor(),
             cores=cores(),
             time=measured.time if measured else None,
             speeds=[
                 SpeedStatus(one.threads, one.samples_per_s, one.label) for one in (measured.speeds if measured else ())
             ],
-            expert_bytes=compute.hosted.expert_bytes or None,
-            capacity=network.hosting.capacity if network is not None and network.hosting.hosts and measured else None,
+            expert_bytes=run.hosted.expert_bytes or None,
+            capacity=run.swarm.capacity if measured else None,
             upload_bytes_s=up or None,
             download_bytes_s=down or None,
         )

@@ -24,6 +24,8 @@ from core.store.checkpoint_files import newest_states
 from core.store.checkpoints import KEPT
 from core.swarm.placement import least_needed
 from core.swarm.state_room import StateRoom
+from core.worker import swarm
+from core.worker.swarm import LoneSwarm
 from tests.disks import run_files, supervisor
 
 MB = 1 << 20
@@ -42,7 +44,10 @@ class Capped:
         files = run_files(folder, folder)
         self.compute = supervisor(run, folder, files)
         self.hosted = self.compute.hosted
-        self.memory = Memory(self.compute, None, lambda: 0, StateRoom(self.hosted, files), bounds)
+        self.swarm = LoneSwarm(self.compute, StateRoom(self.hosted, files))
+        self.memory = Memory(self.compute, self.swarm, bounds)
+        self.compute.admit, self.compute.explain = self.memory.bounds.admit, self.memory.explain
+        self.compute.settle = self.swarm.settle
         self.cap = ROOMY
 
     @property
@@ -54,7 +59,7 @@ class Capped:
         deadline = time.monotonic() + DEADLINE_S
         while not condition():
             assert time.monotonic() < deadline, f"{what}: {self.taken // MB} MB, {self.compute.failure}"
-            self.memory.apply(self.cap, time.monotonic())
+            self.memory.apply(self.cap, self.cap, time.monotonic())
             if self.compute.failure:
                 self.failures.append(self.compute.failure)
             await asyncio.sleep(0.05)
@@ -76,7 +81,7 @@ async def training(folder: Path, bounds: Bounds | None = None, hidden: int = 102
 async def test_experts_are_parked_to_fit_and_come_back_as_they_were(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "COME_BACK_S", 0.0)
+    monkeypatch.setattr(swarm, "COME_BACK_S", 0.0)
     monkeypatch.setattr(memory, "PATIENCE_S", DEADLINE_S)  # a disk that others keep busy saves what is parked late
     async with training(tmp_path) as capped:
         compute = capped.compute
@@ -104,12 +109,12 @@ def saved_versions(folder: Path) -> dict[str, int]:
 
 
 async def test_parked_experts_stay_in_every_later_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "COME_BACK_S", math.inf)
+    monkeypatch.setattr(swarm, "COME_BACK_S", math.inf)
     async with training(tmp_path, hidden=128) as capped:
         compute = capped.compute
         await capped.until(lambda: min(capped.hosted.versions().values()) > 0, "a step of every expert")
         before = capped.hosted.versions()
-        await capped.memory._park(least_needed(capped.hosted.experts, 12))
+        await capped.swarm.park(least_needed(capped.hosted.experts, 12))
         parked = {str(uid): saved_versions(tmp_path)[str(uid)] for uid in capped.hosted.parked}
         assert len(parked) == 12 and all(version >= before[Uid.parse(text)] for text, version in parked.items())
         for _ in range(KEPT + 2):  # each save would push out what it does not hold

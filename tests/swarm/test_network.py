@@ -20,10 +20,8 @@ from core.experts.grid import Uid
 from core.identity import Identity, PeerId
 from core.net.addresses import parse_address
 from core.net.rpc import RpcNode
-from core.swarm.state_room import StateRoom
 from core.worker.network import Network, NetworkOptions
 from tests.dht_peers import until
-from tests.disks import run_files, supervisor
 from tests.workers import DIGITS_CALLS, RunningWorker, hearth, start_paused, wait_until, worker
 
 HERE = "127.0.0.1:0"
@@ -73,11 +71,7 @@ async def test_the_manifest_names_peers_to_join_through(
 ) -> None:
     caplog.set_level(logging.INFO, "core.worker.network")
     run = msgspec.structs.replace(manifest.load("digits"), bootstrap=(address(backbone),))
-
-    files = run_files(tmp_path, tmp_path)
-    compute = supervisor(run, tmp_path, files)
-    options, room = NetworkOptions((HERE,)), StateRoom(compute.hosted, files)
-    async with Network(tmp_path, run, options, compute, 1 << 20, files, room) as joining:
+    async with Network(tmp_path, NetworkOptions((HERE,)), [run]) as joining:
         await until(lambda: joining.dht.contacts(), "the peer that the manifest names")
         assert joining.status().peers[0].peer == network(backbone).peer
         await until(lambda: "Joined the network: " in caplog.text, "the line in the log")

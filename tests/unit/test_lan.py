@@ -14,13 +14,13 @@ def announced(**properties: str) -> AsyncServiceInfo:
 
 def test_an_announcement_is_read_with_suspicion() -> None:
     peer = Identity.generate().peer
-    hint = read_hint(announced(peer=peer_text(peer), run="digits"))
-    assert hint is not None and hint.peer == peer and hint.run == "digits"
+    hint = read_hint(announced(peer=peer_text(peer), runs="digits"))
+    assert hint is not None and hint.peer == peer and hint.runs == {"digits"}
     assert "192.168.1.7:4000" in hint.addresses and "[2001:db8::7]:4000" in hint.addresses
     assert not any("224." in address or "127." in address for address in hint.addresses)
-    assert read_hint(announced(peer="nobody", run="digits")) is None
-    assert read_hint(announced(run="digits")) is None
-    assert read_hint(announced(peer=peer_text(peer), run="r" * 65)) is None
+    assert read_hint(announced(peer="nobody", runs="digits")) is None
+    assert read_hint(announced(runs="digits")) is None
+    assert read_hint(announced(peer=peer_text(peer), runs="r" * 241)) is None
 
 
 def test_hints_never_replace_what_is_known() -> None:

@@ -141,7 +141,7 @@ async def test_a_clock_that_is_set_neither_counts_twice_nor_overwrites(tmp_path:
             ledger.add("digits", "cpu", Amounts(samples=1))
             ledger._write()
     clock.now = NOON - DAY
-    ledger.end("user")
+    ledger.end("digits", "user")
     ledger.close()
     hours = history(tmp_path, "samples", NOON - HOUR, NOON + HOUR, "hour")
     assert hours.values == {"": [3, 3]} and hours.times == [NOON - HOUR, NOON, NOON + HOUR]
@@ -335,12 +335,12 @@ def test_a_history_that_makes_no_sense_is_refused(tmp_path: Path) -> None:
 async def test_sessions_and_yields_are_kept(tmp_path: Path) -> None:
     clock = Clock()
     ledger = Ledger(tmp_path, clock)
-    ledger.end("user")  # nothing had begun
+    ledger.end("digits", "user")  # nothing had begun
     for why in ("user", "battery"):
         clock.now += 100
         ledger.begin("digits")
         ledger.begin("digits")
-        ledger.end(why)
+        ledger.end("digits", why)
     measured = Yield(NOON, 41.0, 3.0, 5.0)
     ledger.yielded("digits", measured)
     clock.now += 100
@@ -371,7 +371,7 @@ async def test_old_sessions_and_yields_go(tmp_path: Path, monkeypatch: pytest.Mo
     for number in range(25):
         clock.now += 10
         ledger.begin("digits")
-        ledger.end(str(number))
+        ledger.end("digits", str(number))
         ledger.yielded("digits", Yield(clock.now, float(number), 0, 0))
         ledger._pruned = float("-inf")
         ledger._write()

@@ -27,7 +27,7 @@ from core.key_file import FILE
 from core.net import dial_back, punching, relay
 from core.net.addresses import address_text, check_socket, parse_address
 from core.net.endpoint import ReceiveStream
-from core.net.lan import ADDRESSES, SERVICE, read_hint
+from core.net.lan import ADDRESSES, RUNS_LENGTH, SERVICE, read_hint
 from core.net.limits import SEALED
 from core.net.nat import is_address
 from core.net.relayed import RelayedConnection
@@ -115,7 +115,7 @@ def test_what_follows_a_peers_name_is_bounded(text: str) -> None:
 
 
 @given(
-    st.dictionaries(st.sampled_from(["peer", "run", "x"]), st.none() | st.binary(max_size=80), max_size=3),
+    st.dictionaries(st.sampled_from(["peer", "runs", "x"]), st.none() | st.binary(max_size=80), max_size=3),
     st.lists(st.binary(min_size=4, max_size=4) | st.binary(min_size=16, max_size=16), max_size=9),
     st.none() | st.integers(0, 65535),
 )
@@ -124,7 +124,7 @@ def test_a_lan_record_is_left_out_or_bounded(properties: dict[str, bytes], addre
         info = AsyncServiceInfo(SERVICE, f"x.{SERVICE}", addresses=addresses, port=port, properties=named)
         hint = read_hint(info)
         if hint is not None:
-            assert 0 < len(hint.addresses) <= ADDRESSES and len(hint.run) <= 64
+            assert 0 < len(hint.addresses) <= ADDRESSES and len(",".join(hint.runs)) <= RUNS_LENGTH
 
 
 STATES = st.fixed_dictionaries({"version": st.just(1) | VALUES, "contacts": VALUES, "records": VALUES}) | VALUES

@@ -44,12 +44,12 @@ def run(meter: Energy, clock: Clock, seconds: float, works: bool, settings: Sett
         end = time.process_time() + 0.02
         while time.process_time() < end:
             pass
-        meter.step(works, SIGNALS, settings or Settings())
+        meter.step({"digits": 1.0} if works else {}, SIGNALS, settings or Settings())
 
 
 def test_work_is_metered_and_rest_is_not(tmp_path: Path) -> None:
     clock = Clock()
-    meter = Energy(Ledger(tmp_path), "digits", lambda: [os.getpid()], clock)
+    meter = Energy(Ledger(tmp_path), lambda: [os.getpid()], clock)
     run(meter, clock, 20, works=False)
     assert meter.kwh_month == 0.0
     run(meter, clock, 200, works=True)
@@ -64,7 +64,7 @@ def test_work_is_metered_and_rest_is_not(tmp_path: Path) -> None:
 
 def test_money_and_carbon_dioxide_follow_what_the_user_told(tmp_path: Path) -> None:
     clock, settings = Clock(), Settings(price_kwh=0.5, co2_g_kwh=400)
-    meter = Energy(Ledger(tmp_path), "digits", lambda: [os.getpid()], clock)
+    meter = Energy(Ledger(tmp_path), lambda: [os.getpid()], clock)
     run(meter, clock, 50, works=True)
     month = meter.status(settings).month
     assert month.cost == pytest.approx(month.kwh * 0.5) and month.co2_kg == pytest.approx(month.kwh * 0.4)
@@ -72,11 +72,11 @@ def test_money_and_carbon_dioxide_follow_what_the_user_told(tmp_path: Path) -> N
 
 def test_what_was_used_is_kept_by_the_ledger(tmp_path: Path) -> None:
     clock, ledger = Clock(), Ledger(tmp_path)
-    meter = Energy(ledger, "digits", lambda: [os.getpid()], clock)
+    meter = Energy(ledger, lambda: [os.getpid()], clock)
     run(meter, clock, 60, works=True)
     ledger.close()
     kept = Ledger(tmp_path)
-    again = Energy(kept, "text", lambda: [], clock)
+    again = Energy(kept, lambda: [], clock)
     kept.close()
     assert again.kwh_month == pytest.approx(meter.kwh_month) and again.kwh_month > 0
     status = again.status(Settings())
@@ -93,7 +93,7 @@ async def test_every_device_says_why_it_is_used_or_not(tmp_path: Path) -> None:
         machine = Machine(uses_gpus=compute.accelerator.present)
         wishes, known = Wishes(paused=paused), Compute("training", **facts)
         decision = decide(SIGNALS, settings, wishes, known, Usage(), Held(), 1.8e9, machine)
-        return Devices(16 << 30).status(decision, SIGNALS, settings, 0.25, compute)
+        return Devices(16 << 30).status(decision, SIGNALS, settings, 0.25, [compute])
 
     for paused in (False, True):
         cpu, first, second = status(paused)

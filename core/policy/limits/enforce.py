@@ -8,8 +8,8 @@ import asyncio
 import dataclasses
 import math
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection
+from typing import Protocol
 
 from core.contracts.notices import english, notice, plain
 from core.contracts.settings import Settings
@@ -25,67 +25,97 @@ from core.policy.ramp import Ramp
 from core.policy.signals.reading import UNKNOWN, Signals
 from core.store.quota import Quota
 from core.swarm.state_room import StateRoom
-from core.worker.compute.supervisor import ComputeSupervisor
-
-if TYPE_CHECKING:  # a worker that is alone loads nothing of the network
-    from core.worker.network import Network
 
 CONTROL_S = 1.0
-"""Between two steps of the heat controllers."""
+"""Between two steps of the heat controllers, and two looks at the memory."""
 DISK_S, DISK_REST = 10.0, 500
 """Between two looks at the files on the disk, and in times of what the last one took."""
 
 
+class Network(Protocol):
+    """What is asked of the PC's place among its peers."""
+
+    def moved(self) -> tuple[int, int]:
+        """Bytes received and sent since the start."""
+
+    def moved_by_method(self) -> dict[str, tuple[int, int]]:
+        """The same in the calls that have ended."""
+
+    def allow(self, forbidden: str) -> None:
+        """Take part, or not and why not."""
+
+    def limit(self, upload: float, download: float) -> None:
+        """Move no more bytes a second; 0: no limit."""
+
+
+class Run(Protocol):
+    """What is asked of each run of this PC."""
+
+    memory: Memory
+    room: StateRoom
+    weight: int
+
+    @property
+    def device(self) -> str:
+        """On which its experts are."""
+
+    @property
+    def at_work(self) -> bool:
+        """Whether it computes now."""
+
+    @property
+    def competes(self) -> bool:
+        """Whether it would use its share of the time."""
+
+    def allow(self, share: float, threads: int) -> None:
+        """Compute for this share of the time, with so many threads; 0: half of the cores."""
+
+
 class Caps:
-    """Applies each decision, about once a second and whenever there is a new one."""
+    """Applies each decision, about once a second and whenever there is a new one, to all runs together."""
 
     def __init__(
         self,
-        disk: Quota,
-        room: StateRoom,
+        quota: Quota,
         traffic: Traffic,
-        compute: ComputeSupervisor,
-        network: "Network | None",
+        runs: Callable[[], Collection[Run]],
+        network: Network,
         others: Callable[[], int],
     ) -> None:
         """
         Args:
-            disk: The space that the user allows.
-            room: For the states of experts on it.
-            traffic: What counts traffic.
-            compute: Who computes.
-            network: This PC among its peers.
-            others: Bytes of memory that Hearth's other processes take.
+            quota: the space on the disk that the user allows.
+            traffic: what counts bytes moved.
+            runs: those of this PC now.
+            network: its place among its peers.
+            others: bytes of memory that Hearth's processes beside compute take.
         """
-        self._disk, self._traffic, self._compute, self._network = disk, traffic, compute, network
-        self._room = room
-        self._memory = Memory(compute, network, others, room)
-        compute.settle = self._settle
+        self._quota, self._traffic, self._runs, self._network, self._others = quota, traffic, runs, network, others
         self._awake = Awake()
         self._ramp = Ramp()
         self._heats: dict[str, Heat] = {}
         self._controlled = self._look_at = float("-inf")
         self._looking: asyncio.Task[None] | None = None
         self._month = 0
+        self._memory_beside = 0
+        self._memory_seen = -math.inf
 
     @property
     def notes(self) -> list[str]:
         """Sentences for the user about caps that cannot be kept, or cost something."""
-        return [*self._memory.notes, *self._room.notes]
+        return [note for run in self._runs() for note in (*run.memory.notes, *run.room.notes)]
 
     def measure(self, usage: Usage) -> Usage:
         """`usage` with what is measured here, as it is now: to be decided by."""
-        moved, by_method = (0, 0), dict[str, tuple[int, int]]()
-        if self._network is not None:
-            moved, by_method = self._network.node.moved(), self._network.node.moved_by_method()
-        self._month = self._traffic.count(moved, by_method, time.time())
+        self._month = self._traffic.count(self._network.moved(), self._network.moved_by_method(), time.time())
+        runs = self._runs()
         return dataclasses.replace(
             usage,
             network_bytes_month=self._month,
-            disk_bytes=self._disk.used,
-            disk_full=self._disk.full,
-            own_memory_bytes=self._memory.used,
-            memory_bound=plain(self._memory.bounds.words) if self._memory.bounds.words else None,
+            disk_bytes=self._quota.used,
+            disk_full=self._quota.full,
+            own_memory_bytes=self._memory_beside + sum(run.memory.used for run in runs),
+            memory_bound=next((plain(run.memory.bounds.words) for run in runs if run.memory.bounds.words), None),
             heat_stop_cpu=any(self._heats[name].stop for name in ("cpu", "cpu power") if name in self._heats),
             heat_stop_gpu=any(self._heats[name].stop for name in ("gpu", "gpu power") if name in self._heats),
         )
@@ -94,41 +124,46 @@ class Caps:
         """Set what was decided."""
         now = time.monotonic()
         self._share(decision, signals, settings, now)
-        self._compute.set_threads(decision.threads if settings.threads else 0)
-        gpus = [gpu.memory_bytes for gpu in signals.gpus.value or () if gpu.id == self._compute.accelerator.device]
-        gpu = gpus[0] * settings.gpu_memory_percent / 100 if gpus and gpus[0] else math.inf
-        self._memory.apply(decision.memory_bytes, now, gpu)
+        self._keep_memory(decision.memory_bytes, signals, settings, now)
         self._keep_disk(settings.checkpoints_disk_mb << 20, now)
         self._awake.hold(settings.keep_awake and decision.train)
-        if self._network is not None:
-            off = next((rule.reason for rule in decision.rules if "network" in rule.stops), ())
-            if not settings.on_metered and signals.metered.source == UNKNOWN.source:
-                off = off or (notice("metered.pending"),)
-            self._network.allow(english(off))
-            last = brake(settings.quota_mb * 10**6 - self._month) if settings.quota_mb else 0.0
-            up, down = (
-                min(filter(None, (1000.0 * chosen, last)), default=0.0)
-                for chosen in (settings.upload_kb_s, settings.download_kb_s)
-            )
-            self._network.node.limit(up, down)
+        off = next((rule.reason for rule in decision.rules if "network" in rule.stops), ())
+        if not settings.on_metered and signals.metered.source == UNKNOWN.source:
+            off = off or (notice("metered.pending"),)
+        self._network.allow(english(off))
+        last = brake(settings.quota_mb * 10**6 - self._month) if settings.quota_mb else 0.0
+        up, down = (
+            min(filter(None, (1000.0 * chosen, last)), default=0.0)
+            for chosen in (settings.upload_kb_s, settings.download_kb_s)
+        )
+        self._network.limit(up, down)
+
+    def _keep_memory(self, cap: int, signals: Signals, settings: Settings, now: float) -> None:
+        """What the windows and the worker leave of it belongs to all runs alike."""
+        if now - self._memory_seen < CONTROL_S:
+            return
+        runs, self._memory_seen = self._runs(), now
+        self._memory_beside = self._others()
+        left = (cap - self._memory_beside) // max(1, len(runs))
+        sizes = {gpu.id: gpu.memory_bytes for gpu in signals.gpus.value or () if gpu.memory_bytes}
+        for run in runs:
+            size = sizes.get(run.device)
+            gpu = size * settings.gpu_memory_percent / 100 / len(runs) if size else math.inf
+            run.memory.apply(left, cap, now, gpu)
 
     def _keep_disk(self, cap: int, now: float) -> None:
         """Look at the files now and then, and at once when the user allows more or less; no slow disk holds this up."""
-        if cap != self._disk.cap_bytes:
-            self._disk.cap_bytes, self._look_at = cap, -math.inf
+        if cap != self._quota.cap_bytes:
+            self._quota.cap_bytes, self._look_at = cap, -math.inf
         if now >= self._look_at and (self._looking is None or self._looking.done()):
             self._looking = asyncio.create_task(self._look(cap), name="disk use")
 
     async def _look(self, cap: int) -> None:
         began = time.monotonic()
-        await self._disk.look()
+        await self._quota.look()
         now = time.monotonic()
-        if cap == self._disk.cap_bytes:
+        if cap == self._quota.cap_bytes:
             self._look_at = now + max(DISK_S, DISK_REST * (now - began))
-
-    async def _settle(self) -> None:
-        await self._disk.look()
-        await self._memory.settle()
 
     def close(self) -> None:
         """Count the last bytes and let go of what is held."""
@@ -146,10 +181,16 @@ class Caps:
             self._control(decision, signals, settings, now)
         heats = [found for name, found in self._heats.items() if decision.device != CPU or name in ("cpu", "cpu power")]
         cool = min((found.share for found in heats), default=1.0)
-        self._compute.set_share(min(decision.cpu_share * self._ramp.share(now), cool))
+        share = min(decision.cpu_share * self._ramp.share(now), cool)
+        threads = decision.threads if settings.threads else 0
+        runs = self._runs()
+        weights = sum(run.weight for run in runs if run.competes)
+        for run in runs:
+            others = weights - (run.weight if run.competes else 0)
+            run.allow(share * run.weight / (run.weight + others), threads)
 
     def _control(self, decision: Decision, signals: Signals, settings: Settings, now: float) -> None:
-        working = self._compute.at_work
+        working = any(run.at_work for run in self._runs())
         gpus = [gpu for gpu in signals.gpus.value or () if gpu.id not in settings.gpus_off]
         if decision.device != CPU:
             gpus = [gpu for gpu in gpus if gpu.id == decision.device]

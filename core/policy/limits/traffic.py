@@ -32,29 +32,37 @@ def brake(left: int) -> float:
 class Traffic:
     """Counts what this process moves, by kind, in the ledger: experts' calls, copies of checkpoints, the DHT ..."""
 
-    def __init__(self, ledger: Ledger, run: str) -> None:
-        """Args: what keeps the counts, and for which run."""
-        self._ledger, self._run = ledger, run
+    def __init__(self, ledger: Ledger, run_id: str) -> None:
+        """
+        Args:
+            ledger: what keeps the counts.
+            run_id: the run for which is counted what belongs to no one run, as the DHT.
+        """
+        self._ledger, self._run_id = ledger, run_id
         self._whole: Moved = (0, 0)
-        self._seen: dict[str, Moved] = {}
+        self._seen: dict[tuple[str, str], Moved] = {}
 
     def count(self, moved: Moved, by_method: Mapping[str, Moved], now: float) -> int:
         """Note what was moved since this was asked last; the bytes of this month (local time), both ways.
 
-        Args: bytes of the whole transport since the start; of calls by method, such as "expert.forward"; unix time.
+        Args:
+            moved: bytes of the whole transport since the start.
+            by_method: those of calls, by method, such as "expert.forward@digits-2ac90b73".
+            now: unix time.
         """
         self._whole = max(moved[0], self._whole[0]), max(moved[1], self._whole[1])
-        received, sent = Counter[str](), Counter[str]()
+        received, sent = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
         for method, (into, out) in by_method.items():
-            kind = method.partition(".")[0]
+            name, _, run_id = method.partition("@")
+            kind = run_id or self._run_id, name.partition(".")[0]
             received[kind] += into
             sent[kind] += out
         kinds = {kind: (received[kind], sent[kind]) for kind in received}
-        kinds[REST] = self._whole[0] - received.total(), self._whole[1] - sent.total()
+        kinds[self._run_id, REST] = self._whole[0] - received.total(), self._whole[1] - sent.total()
         for kind, total in kinds.items():
             before, self._seen[kind] = self._seen.get(kind, (0, 0)), total
             if total != before:
                 amounts = Amounts(bytes_in=total[0] - before[0], bytes_out=total[1] - before[1])
-                self._ledger.add(self._run, f"network.{kind}", amounts)
+                self._ledger.add(kind[0], f"network.{kind[1]}", amounts)
         this = self._ledger.days.sum(month(now))
         return this.bytes_in + this.bytes_out

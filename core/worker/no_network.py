@@ -1,0 +1,68 @@
+"""A PC that works alone, in place of one among its peers (`core.worker.network.Network`)."""
+
+from core.contracts.control import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStatus
+from core.contracts.errors import NetworkError
+from core.contracts.manifest import Manifest
+from core.contracts.notices import notice
+from core.store.run_files import RunFiles
+from core.store.small_files import Files
+from core.swarm.state_room import StateRoom
+from core.worker.compute.supervisor import ComputeSupervisor
+from core.worker.swarm import LoneSwarm
+
+
+class NoNetwork:
+    """A PC that works alone: it binds no socket to others and sends nothing."""
+
+    has_peers = False
+    shuffle = 0
+
+    async def __aenter__(self) -> "NoNetwork":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        pass
+
+    def swarm(
+        self, manifest: Manifest, compute: ComputeSupervisor, files: RunFiles, room: StateRoom, memory_bytes: int
+    ) -> LoneSwarm:
+        """A run without others; the policy keeps its memory."""
+        return LoneSwarm(compute, room)
+
+    def leave(self, run_id: str) -> None:
+        """Nobody is told."""
+
+    def allow(self, forbidden: str) -> None:
+        """There is nothing to forbid."""
+
+    def limit(self, upload: float, download: float) -> None:
+        """There is nothing to limit."""
+
+    def moved(self) -> tuple[int, int]:
+        """Nothing."""
+        return (0, 0)
+
+    def moved_by_method(self) -> dict[str, tuple[int, int]]:
+        """Nothing."""
+        return {}
+
+    def keep_ports(self, files: Files) -> None:
+        """There are none."""
+
+    def status(self, first: int = 0, count: int = PEERS_PAGE) -> NetworkStatus:
+        """Raises:
+        NetworkError: always.
+        """
+        raise NetworkError(notice("network.alone"))
+
+    async def dht_get(self, key: str) -> list[DhtRecord]:
+        """Raises:
+        NetworkError: always.
+        """
+        raise NetworkError(notice("network.alone"))
+
+    def dht_stats(self) -> DhtStatus:
+        """Raises:
+        NetworkError: always.
+        """
+        raise NetworkError(notice("network.alone"))

@@ -1,0 +1,117 @@
+"""What a data folder is opened with: its settings, the run that they name, what an older Hearth left, the network."""
+
+import functools
+import logging
+import sqlite3
+from collections.abc import Collection
+from pathlib import Path
+
+from core.community import schema
+from core.contracts import manifest as manifests
+from core.contracts.errors import DataFolderError, IdentityError, ManifestError
+from core.contracts.manifest import Manifest
+from core.contracts.settings import Settings
+from core.net.endpoint import ANYWHERE, kept
+from core.store import data_folder, settings_file
+from core.store.small_files import Files
+from core.worker.network import PORTS_FILE, Network, NetworkOptions, Ports
+from core.worker.no_network import NoNetwork
+
+log = logging.getLogger(__name__)
+
+
+def read_settings(folder: Path, notes: list[str]) -> Settings:
+    """The settings of a data folder.
+
+    Args:
+        folder: the data folder.
+        notes: sentences for the user; one is added if the file could not be used as it is.
+    """
+    settings, note = settings_file.load(folder)
+    if note:
+        _note(notes, note)
+    return settings
+
+
+def chosen_run(settings: Settings, notes: list[str]) -> Manifest:
+    """The run of the settings. One that is no more, as a manifest's file that was moved, must not keep the worker from
+    starting: without it nobody could choose another one.
+
+    Args:
+        settings: those of the data folder.
+        notes: as in `read_settings`.
+    """
+    try:
+        return manifests.load(settings.run)
+    except ManifestError as error:
+        usual = manifests.load(Settings().run)
+        _note(notes, f"{error} Choose a run in Settings; until then this PC trains “{usual.title}”.")
+        return usual
+
+
+def take_over(folder: Path, joined: Collection[Manifest]) -> None:
+    """Make what an older Hearth has left of these runs this one's (`core.store.data_folder`).
+
+    Args:
+        folder: the data folder.
+        joined: the runs.
+
+    Raises:
+        DataFolderError: a folder cannot be moved.
+    """
+    for manifest in joined:
+        data_folder.take_over(folder, manifest, functools.partial(_rename_run, folder / schema.FILE))
+    data_folder.mark(folder)
+
+
+def _rename_run(ledger: Path, old: str, new: str) -> None:
+    """What is contributed stays counted, be it under the old name, also where the file cannot be written now."""
+    try:
+        schema.rename_run(ledger, old, new)
+    except (sqlite3.Error, schema.DamagedError) as error:
+        log.warning("The history of the run %s is kept under its old name: %s", old, error)
+
+
+def network(
+    folder: Path,
+    files: Files,
+    settings: Settings,
+    by_hand: NetworkOptions | None,
+    join: bool,
+    joined: Collection[Manifest],
+    notes: list[str],
+) -> Network | NoNetwork:
+    """The PC among its peers, if it was asked for or the settings say so: then a fault of it is no reason not to work
+    alone.
+
+    Args:
+        folder: the data folder.
+        files: its small files.
+        settings: its settings.
+        by_hand: what the command line says; None: nothing.
+        join: whether to join without that if the settings say so.
+        joined: the runs, which may name peers to join through.
+        notes: as in `read_settings`.
+
+    Raises:
+        IdentityError, DataFolderError: it was asked for by hand, and the key cannot be used or made.
+    """
+    if by_hand is None and not (join and settings.peers):
+        return NoNetwork()
+    options = (by_hand or NetworkOptions())._replace(lan=settings.lan, relay=settings.relay)
+    keeps_ports = options.listen == ANYWHERE  # those that were asked for by hand are asked for again
+    if keeps_ports:
+        ports = files.read(PORTS_FILE, Ports, "Other peers look for this PC at its new port.")
+        options = options._replace(listen=kept(ports.sockets))
+    try:
+        return Network(folder, options, joined, keeps_ports)
+    except (IdentityError, DataFolderError) as error:
+        if by_hand is not None:
+            raise
+        _note(notes, f"{error} Until then this PC works alone.")
+        return NoNetwork()
+
+
+def _note(notes: list[str], text: str) -> None:
+    notes.append(text)
+    log.warning("%s", text)

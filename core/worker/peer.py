@@ -1,0 +1,348 @@
+"""The PC: composition root of one data folder. Decides for all of its runs, keeps the ledger, tells listeners."""
+
+import asyncio
+import contextlib
+import dataclasses
+import logging
+import os
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import psutil
+
+from core.community.ledger import Ledger
+from core.contracts import manifest as manifests
+from core.contracts.control import BenchmarkStatus, Bye, CurvePoint, LogLine, Snapshot, Status
+from core.contracts.errors import HearthError
+from core.contracts.ledger import Yield
+from core.contracts.notices import english
+from core.logs import Ring
+from core.policy.decide import Decision
+from core.policy.limits.enforce import Caps
+from core.policy.limits.traffic import Traffic
+from core.store import settings_file
+from core.store.quota import Quota
+from core.store.small_files import Files
+from core.worker import opening
+from core.worker.compute.yields import Yields
+from core.worker.devices import Devices
+from core.worker.energy import Energy
+from core.worker.network import NetworkOptions
+from core.worker.policy import Policy
+from core.worker.report import VERSION, Report
+from core.worker.run import Resources, Run
+from core.worker.runs import Runs
+from core.worker.speed import Benchmark
+from core.worker.windows import Windows
+
+log = logging.getLogger(__name__)
+
+TICK_S = 1.0
+"""Countdowns change once a second, also when nothing else happens."""
+PUBLISH_S = 0.5
+"""Listeners get figures no more often; a new state is told at once."""
+
+Told = Literal["status", "curve", "log", "settings", "bye"]
+Listener = Callable[[Told, Any], None]
+
+
+class Peer:
+    """One PC and the runs that it has joined. `run` returns after `quit`."""
+
+    def __init__(
+        self, folder: Path, run: str | None, ring: Ring, network: NetworkOptions | None = None, join: bool = False
+    ) -> None:
+        """Read the settings, the manifest and the figures of last time. To be called from the event loop.
+
+        Args:
+            folder: the data folder.
+            run: name of a run or path of its manifest; None: that of the settings.
+            ring: recent log lines.
+            network: as asked for by hand; None: not.
+            join: whether to join without that if the settings say so.
+
+        Raises:
+            ManifestError: `run` is none.
+            DataFolderError: the run's folder cannot be made.
+            IdentityError: the folder's key cannot be used.
+        """
+        self.folder = folder
+        self._notes: list[str] = []
+        self.settings = opening.read_settings(folder, self._notes)
+        manifest = manifests.load(run) if run else opening.chosen_run(self.settings, self._notes)
+        opening.take_over(folder, [manifest])
+        self.ledger = Ledger(folder)
+        self.windows = Windows()
+        self._files = Files(folder)
+        self._changing = asyncio.Lock()
+        self._ring = ring
+        self._listeners: list[Listener] = []
+        self._changed = asyncio.Event()
+        self._fault: HearthError | None = None
+        self._told: Decision | None = None
+        """The decision that was published last."""
+        self._published = 0.0
+        self._loop = asyncio.get_running_loop()
+        self._yields = Yields(self.ledger.earlier.yields, self.ledger.earlier.yield_count, self._yielded)
+        self.network = opening.network(folder, self._files, self.settings, network, join, [manifest], self._notes)
+        self._quota = Quota(folder, self.settings.checkpoints_disk_mb << 20)
+        self.runs = Runs()
+        self.runs.add(Run(manifest, self._resources(network), self._yields))
+        self.policy = self._made_policy(computes=network is None or bool(network.roles & {"host", "train"}))
+        self._energy = Energy(self.ledger, self._pids)
+        self._benchmark = Benchmark()
+        self._devices = Devices(psutil.virtual_memory().total)
+        self._caps = Caps(
+            self._quota,
+            Traffic(self.ledger, self.runs.first.id),
+            lambda: [*self.runs],
+            self.network,
+            self.windows.memory,
+        )
+        self._report = Report(
+            folder, self.runs, self.policy, self.windows, self._energy, self._devices, self._yields, self._told_here
+        )
+        self._meter()
+        self.policy.decide()  # also by what was used this month: compute is not started to be stopped
+        self._caps.apply(self.policy.decision, self.policy.signals, self.settings)  # nor the network joined to be left
+        ring.listener = lambda line: self._from_any_thread(self._tell, "log", line)
+
+    def _made_policy(self, computes: bool) -> Policy:
+        return Policy(
+            self._files,
+            self.settings,
+            self.runs,
+            networked=self.network.has_peers,
+            computes=computes,
+            notice=lambda: self._from_any_thread(self._noticed),
+            pids=self._pids,
+            counters=self.network.moved,
+        )
+
+    def _resources(self, network: NetworkOptions | None) -> Resources:
+        return Resources(
+            folder=self.folder,
+            files=self._files,
+            ledger=self.ledger,
+            network=self.network,
+            quota=self._quota,
+            memory_bytes=self.settings.experts_memory_mb << 20 or psutil.virtual_memory().available // 4,
+            threads=self.settings.threads,
+            memory_grace_s=self.settings.memory_grace_s,
+            trains=network is None or "train" in network.roles,
+            changed=self._changed.set,
+            evaluated=self._evaluated,
+        )
+
+    @contextlib.asynccontextmanager
+    async def joined(self) -> AsyncIterator[None]:
+        """Within it this PC is part of the network that it was made for, if any.
+
+        Raises:
+            NetworkError: on entering: the address to listen on cannot be used.
+        """
+        try:
+            async with self.network, contextlib.AsyncExitStack() as stack:
+                self.network.keep_ports(self._files)
+                for run in self.runs:
+                    await stack.enter_async_context(run)
+                yield
+        finally:
+            self._caps.close()  # leaving moved bytes as well
+            await asyncio.to_thread(self._files.flush)
+            await asyncio.to_thread(self.ledger.close)
+
+    async def run(self) -> None:
+        """Work until `quit` is called; everything is saved and compute is gone when this returns.
+
+        Raises:
+            HearthError: the fault that `quit` was called for.
+        """
+        names = ", ".join(run.id for run in self.runs)
+        log.info("Hearth %s serves %s from %s (pid %d).", VERSION, names, self.folder, os.getpid())
+        try:
+            async with asyncio.TaskGroup() as group:
+                working = {group.create_task(run.work(), name=f"run {run.id}") for run in self.runs}
+                ticking = group.create_task(self._tick(), name="policy")
+                await asyncio.wait(working)
+                ticking.cancel()
+        finally:
+            self.policy.close()
+            self._ring.listener = lambda line: None
+            await asyncio.to_thread(self._files.flush)
+        if all(run.compute.save_error is None for run in self.runs):
+            log.info("Hearth has quit; everything is saved.")
+        else:
+            log.warning("Hearth has quit; what it trained since the last checkpoint could not be saved.")
+        if self._fault is not None:
+            raise self._fault  # without a goodbye, which would be taken for the user's wish
+        self._tell("bye", Bye("Hearth was asked to quit."))
+
+    # what clients ask for; nothing of it changes anything
+
+    def status(self, name: str | None = None) -> Status:
+        """All figures, as of the last decision.
+
+        Args:
+            name: of the run that they are of; None: the first.
+
+        Raises:
+            RunError: there is no such run.
+        """
+        return self._report.status(self.runs.named(name), self.settings)
+
+    def _told_here(self) -> list[str]:
+        """Sentences about what is wrong with the data folder, or with what was decided for all runs."""
+        return [*self._notes, *self._files.notes.values(), *self.ledger.notes, *self._caps.notes]
+
+    def snapshot(self) -> Snapshot:
+        """What a client that begins to listen has to know."""
+        return Snapshot(self.status(), dataclasses.asdict(self.settings), self.runs.first.compute.progress.curve)
+
+    def benchmark(self, again: bool, name: str | None = None) -> BenchmarkStatus:
+        """How fast this PC is, as measured last.
+
+        Args:
+            again: measure anew as soon as it may compute.
+            name: of a run; None: the first.
+        """
+        run = self.runs.named(name)
+        if again:
+            run.compute.measure()
+        return self._benchmark.status(run)
+
+    def recent_log(self, lines: int) -> list[LogLine]:
+        """The last lines."""
+        return list(self._ring.lines)[-lines:]
+
+    # what clients command
+
+    def pause(self, seconds: float | None, cause: float) -> None:
+        """Stop until resumed or for `seconds`; `cause` is the time.monotonic() of the request."""
+        self.policy.pause(seconds, cause)
+        self._changed.set()
+
+    def pause_gpu(self, cause: float) -> None:
+        """Leave the graphics processors until resumed; `cause` as in `pause`."""
+        self.policy.pause_gpu(cause)
+        self._changed.set()
+
+    def resume(self) -> None:
+        """End every pause."""
+        self.policy.resume()
+        self._changed.set()
+
+    def start_now(self, seconds: float) -> None:
+        """Compute for `seconds` although the user is not away."""
+        self.policy.start_now(seconds)
+        self._changed.set()
+
+    def quit(self, fault: HearthError | None = None) -> None:
+        """Save and end; for a `fault`, which `run` then raises, or because somebody asked for it."""
+        self._fault = fault
+        self.policy.quit()
+        for run in self.runs:
+            run.compute.leave()
+        self._changed.set()
+
+    async def set_settings(self, changes: dict[str, Any]) -> dict[str, Any]:
+        """Save and apply changes; nothing is changed if one is wrong.
+
+        Raises:
+            SettingsError: an unknown name or a value out of range.
+            ManifestError: no such run.
+            DataFolderError: the file cannot be written.
+        """
+        async with self._changing:
+            settings = self.settings.changed(changes)
+            if settings.run != self.settings.run:
+                manifests.load(settings.run)
+            await asyncio.wrap_future(self._files.save(settings_file.FILE, settings_file.encoded(settings)))
+            self.settings = settings
+        self._notes.clear()
+        self._files.notes.clear()
+        for run in self.runs:
+            run.compute.memory_grace_s = settings.memory_grace_s
+        self.policy.set_settings(settings)
+        log.info("Settings changed: %s.", ", ".join(f"{name} = {value}" for name, value in changes.items()))
+        self._changed.set()
+        self._tell("settings", values := dataclasses.asdict(settings))
+        return values
+
+    def listen(self, listener: Listener) -> None:
+        """Call `listener` with each event from now on."""
+        self._listeners.append(listener)
+
+    def unlisten(self, listener: Listener) -> None:
+        """Call it no more."""
+        self._listeners.remove(listener)
+
+    # inside
+
+    def _noticed(self) -> None:
+        """The user came back, or the like: compute is told before anything else is done."""
+        self.policy.decide()
+        self._changed.set()
+
+    async def _tick(self) -> None:
+        """Decide and publish whenever something changed, and once a second."""
+        while True:
+            now = time.monotonic()
+            self._meter()
+            decision = self.policy.decide()
+            self._caps.apply(decision, self.policy.signals, self.settings)
+            for run in self.runs:
+                run.step(decision)
+            self.ledger.tick()
+            before, self._told = self._told, decision
+            if before is None or decision.state != before.state:
+                log.info("%s: %s", decision.state, english((*decision.reason, *decision.until)))
+                self._publish(now)
+            elif now - self._published >= PUBLISH_S:
+                self._publish(now)
+            self._changed.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(TICK_S):
+                    await self._changed.wait()
+                    await asyncio.sleep(0)
+
+    def _meter(self) -> None:
+        self._benchmark.moved(self.network.moved(), time.monotonic())
+        working = [run for run in self.runs if run.compute.at_work or run.compute.answering]
+        self._energy.step(
+            {run.id: run.compute.share for run in working},
+            self.policy.signals,
+            self.settings,
+            {run.device for run in working},
+        )
+        usage = dataclasses.replace(self.policy.usage, kwh_month=self._energy.kwh_month)
+        self.policy.usage = self._caps.measure(usage)
+
+    def _evaluated(self, run_id: str, point: CurvePoint) -> None:
+        if run_id == self.runs.first.id:
+            self._tell("curve", point)
+
+    def _yielded(self, measured: Yield) -> None:
+        self.ledger.yielded(self.runs.first.id, measured)
+
+    def _publish(self, now: float) -> None:
+        self._published = now
+        if self._listeners:
+            self._tell("status", self.status())
+
+    def _tell(self, event: Told, data: Any) -> None:
+        for listener in list(self._listeners):
+            listener(event, data)
+
+    def _from_any_thread(self, call: Callable[..., object], *arguments: Any) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(call, *arguments)
+
+    def _compute_pids(self) -> list[int]:
+        return [run.compute.pid for run in self.runs if run.compute.pid is not None]
+
+    def _pids(self) -> list[int]:
+        """Of Hearth's own processes; asked from other threads."""
+        return [*self.windows.pids(), *self._compute_pids()]

@@ -1,0 +1,118 @@
+"""The status: all figures of this PC and one of its runs, as clients get them. Asking for it changes nothing."""
+
+import os
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+
+from core.contracts.control import PROTOCOL, Status
+from core.contracts.notices import plain
+from core.contracts.settings import Settings
+from core.worker.compute.yields import Yields
+from core.worker.devices import Devices
+from core.worker.energy import Energy
+from core.worker.policy import Policy
+from core.worker.run import Run
+from core.worker.runs import Runs
+from core.worker.windows import Windows
+
+VERSION = version("hearth")
+
+
+class Report:
+    """Knows where each figure is."""
+
+    def __init__(
+        self,
+        folder: Path,
+        runs: Runs,
+        policy: Policy,
+        windows: Windows,
+        energy: Energy,
+        devices: Devices,
+        yields: Yields,
+        notes: Callable[[], list[str]],
+    ) -> None:
+        """
+        Args:
+            folder: the data folder.
+            runs: those of this PC.
+            policy: what was decided last.
+            windows: Hearth's processes beside compute.
+            energy: what was used.
+            devices: what computes.
+            yields: how fast the PC was given back.
+            notes: sentences about what is wrong with no run in particular.
+        """
+        self._folder, self._runs, self._policy, self._windows = folder, runs, policy, windows
+        self._energy, self._devices, self._yields, self._notes = energy, devices, yields, notes
+
+    def status(self, run: Run, settings: Settings) -> Status:
+        """All figures, as of the last decision.
+
+        Args:
+            run: of which the run's figures are.
+            settings: those in use.
+        """
+        decision, signals = self._policy.decision, self._policy.signals
+        compute, progress = run.compute, run.compute.progress
+        idle, front, power = signals.idle_s, signals.front.value, signals.power.value
+        return Status(
+            version=VERSION,
+            protocol=PROTOCOL,
+            state=decision.state,
+            reason=decision.reason,
+            until=decision.until,
+            until_time=decision.until_time,
+            run=run.manifest.run,
+            run_title=run.manifest.title,
+            step=progress.step,
+            samples=progress.samples,
+            samples_per_s=compute.samples_per_s,
+            calls_per_s=compute.calls_per_s,
+            in_flight=compute.in_flight,
+            slowest_step_s=compute.slowest_step_s,
+            blocked_s=compute.blocked_s,
+            lost_batches=compute.lost,
+            loss=progress.loss,
+            accuracy=progress.accuracy,
+            experts=[*run.hosted.experts],
+            grid=run.manifest.model.grid,
+            layers=run.manifest.model.layers,
+            processes=self._windows.status([one.compute.pid for one in self._runs if one.compute.pid is not None]),
+            device=compute.accelerator.label or compute.device or "cpu",
+            threads=compute.threads_used or settings.threads or max(1, (os.cpu_count() or 2) // 2),
+            idle_only=settings.idle_only,
+            idle_s=idle.value,
+            idle_source=idle.source,
+            yields=self._yields.status(),
+            checkpoint_step=progress.checkpoint_step,
+            checkpoint_time=progress.checkpoint_time,
+            attention=[plain(one) for one in self._attention()],
+            data_dir=str(self._folder),
+            time=time.time(),
+            task=run.manifest.task.name,
+            why=self._policy.why(),
+            cpu=decision.cpu,
+            gpu=decision.gpu,
+            start_now=decision.start_now,
+            network=decision.network,
+            devices=self._devices.status(
+                decision, signals, settings, self._energy.load, [one.compute for one in self._runs]
+            ),
+            energy=self._energy.status(settings),
+            front=None if front is None else front.kind,
+            locked=signals.locked.value,
+            mains=None if power is None else power.mains,
+            run_id=run.id,
+            runs=[one.status() for one in self._runs],
+        )
+
+    def _attention(self) -> list[str]:
+        """Sentences about what is wrong; those of one run of several say of which."""
+        told = self._notes()
+        several = len(self._runs) > 1
+        return told + [
+            f"{run.manifest.title}: {note}" if several else note for run in self._runs for note in run.attention
+        ]

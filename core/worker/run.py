@@ -1,0 +1,268 @@
+"""One run that this PC has joined: its manifest, files, place in the network, compute process and figures."""
+
+import codecs
+import contextlib
+import logging
+import secrets
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from core.community.ledger import Ledger
+from core.contracts.control import (
+    Answer,
+    Continued,
+    CurvePoint,
+    GenerateParams,
+    GridStatus,
+    Prediction,
+    PredictParams,
+    RunStatus,
+)
+from core.contracts.errors import DataFolderError, QuestionError
+from core.contracts.ledger import Amounts
+from core.contracts.manifest import Manifest
+from core.contracts.notices import notice
+from core.contracts.pipe import Generated, Measured, Work
+from core.experts.grid import Grid
+from core.policy.decide import Decision
+from core.policy.limits.memory import Memory
+from core.store.data_folder import RUNS
+from core.store.progress import FILE, Progress
+from core.store.quota import Quota
+from core.store.run_files import RunFiles
+from core.store.small_files import Files
+from core.swarm.hosted import HostedExperts
+from core.swarm.state_room import StateRoom
+from core.worker.compute.supervisor import ComputeSupervisor
+from core.worker.compute.yields import Yields
+from core.worker.expert_grid import overview
+from core.worker.network import Network
+from core.worker.no_network import NoNetwork
+
+log = logging.getLogger(__name__)
+
+SAVE_S = 1.0
+"""Between two times that the figures are written."""
+
+
+class Resources(NamedTuple):
+    """What a PC gives each of its runs."""
+
+    folder: Path
+    """The data folder."""
+    files: Files
+    ledger: Ledger
+    network: Network | NoNetwork
+    quota: Quota
+    memory_bytes: int
+    """For experts, as the user wants it."""
+    threads: int
+    memory_grace_s: float
+    trains: bool
+    """Whether this PC trains, and does not only host experts."""
+    changed: Callable[[], None]
+    """Called when something that can be read of the run has changed."""
+    evaluated: Callable[[str, CurvePoint], None]
+    """Called with the run's id and each new point of its curve."""
+
+
+class Run:
+    """Use as `async with Run(...)`, inside the network's own; `work` returns when it was told to leave."""
+
+    def __init__(self, manifest: Manifest, given: Resources, yields: Yields, weight: int = 1) -> None:
+        """Read its figures and compose it; nothing is begun.
+
+        Args:
+            manifest: what is trained.
+            given: what it has of the PC.
+            yields: where it is noted how fast compute stopped.
+            weight: of the time that this PC computes, it gets its share of all runs' weights.
+
+        Raises:
+            DataFolderError: the run's folder cannot be made.
+        """
+        self.manifest, self.id, self.weight = manifest, manifest.run_id, weight
+        self._files, self._ledger = given.files, given.ledger
+        folder = given.folder / RUNS / self.id
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DataFolderError(notice("folder.not_made", folder=str(folder), why=str(error.strerror))) from error
+        self._figures = f"{RUNS}/{self.id}/{FILE}"
+        progress = self._files.read(self._figures, Progress, "The curve begins anew.")
+        self._grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
+        self.hosted = HostedExperts(self._grid, progress.experts)
+        files = RunFiles(folder, self._grid, self.hosted, given.quota)
+        self.room = StateRoom(self.hosted, files)
+        self._quota, self._store = given.quota, files
+        self.compute = ComputeSupervisor(
+            manifest,
+            folder,
+            given.threads,
+            progress,
+            given.changed,
+            lambda point: given.evaluated(self.id, point),
+            yields,
+            self.hosted,
+            files,
+        )
+        self.swarm = given.network.swarm(manifest, self.compute, files, self.room, given.memory_bytes)
+        self.memory = Memory(self.compute, self.swarm)
+        compute = self.compute
+        compute.worked, compute.lonely, compute.settle = self._worked, self.swarm.lonely, self._settle
+        compute.admit, compute.explain = self.memory.bounds.admit, self.memory.explain
+        compute.memory_grace_s, compute.trains = given.memory_grace_s, given.trains
+        compute.shuffle, compute.asking = given.network.shuffle, self.swarm.asking
+        self._hosting: tuple[str, bool, Measured | None] = ("", False, None)
+        """What hosting was told last: the state, whether compute is at work, and how fast this PC is."""
+        self._saved_at = 0.0
+        self._saved_checkpoint: float | None = None
+
+    async def __aenter__(self) -> "Run":
+        await self.swarm.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.swarm.__aexit__(*error)
+
+    async def work(self) -> None:
+        """Have compute processes, until the supervisor is told to leave and all is saved."""
+        try:
+            await self.compute.run()
+        finally:
+            self.save()
+            self._ledger.end(self.id, "quit")
+
+    # what the PC tells
+
+    def allow(self, share: float, threads: int) -> None:
+        """Compute for this share of the time.
+
+        Args:
+            share: above 0, at most 1.
+            threads: how many may be used; 0: half of the cores.
+        """
+        self.compute.set_share(share)
+        self.compute.set_threads(threads)
+
+    def step(self, decision: Decision) -> None:
+        """Tell the others what has changed, note what is done, save the figures. To be called about once a second."""
+        told = decision.state, self.compute.at_work, self.compute.measured
+        before, self._hosting = self._hosting, told
+        if before != told:  # how much can be hosted here has changed
+            self.swarm.look()
+        if self.compute.at_work:
+            self._ledger.begin(self.id)
+        else:
+            self._ledger.end(self.id, _why_ended(decision))
+        saved, now = self.compute.progress.checkpoint_time, time.monotonic()
+        if saved != self._saved_checkpoint and now - self._saved_at > SAVE_S:
+            self._saved_checkpoint, self._saved_at = saved, now
+            self.save()
+
+    def save(self) -> None:
+        """Write the figures soon."""
+        progress = msgspec.structs.replace(self.compute.progress, experts=[*self.hosted.experts])
+        self._files.save(self._figures, progress)
+
+    # what it is asked
+
+    @property
+    def device(self) -> str:
+        """On which its experts are."""
+        return self.compute.accelerator.device
+
+    @property
+    def at_work(self) -> bool:
+        """Whether it trains or serves now."""
+        return self.compute.at_work
+
+    @property
+    def competes(self) -> bool:
+        """Whether it would use its share of the time: not one that failed and waits to be started again."""
+        return self.compute.wanted and self.compute.retry_time is None
+
+    @property
+    def attention(self) -> list[str]:
+        """Sentences about what is wrong with it, and what to do."""
+        compute = self.compute
+        notes = [*compute.notes, *compute.accelerator.notes(time.time(), len(self.hosted.experts))]
+        notes += map(str, self.swarm.notes)
+        return [*notes, *([compute.save_error] if compute.save_error else [])]
+
+    def status(self) -> RunStatus:
+        """Its figures, as of now."""
+        progress, compute = self.compute.progress, self.compute
+        return RunStatus(
+            id=self.id,
+            name=self.manifest.run,
+            title=self.manifest.title,
+            weight=self.weight,
+            phase=compute.phase,
+            task=self.manifest.task.name,
+            step=progress.step,
+            samples=progress.samples,
+            samples_per_s=compute.samples_per_s,
+            experts=len(self.hosted.experts),
+            loss=progress.loss,
+            accuracy=progress.accuracy,
+            checkpoint_time=progress.checkpoint_time,
+        )
+
+    def grid(self, layer: int) -> GridStatus:
+        """The hosted experts of a layer, as far as this PC knows."""
+        return overview(self._grid, layer, self.hosted.experts, self.compute.load, self.swarm)
+
+    async def predict(self, picture: PredictParams) -> Prediction:
+        """What the run's model reads in a picture.
+
+        Raises:
+            QuestionError: it continues text instead.
+            PictureError, ComputeError: as `ComputeSupervisor.predict`.
+        """
+        if self.manifest.task.takes != "picture":
+            raise QuestionError(notice("question.run_continues_text", run=self.manifest.run, title=self.manifest.title))
+        return await self.compute.predict(picture)
+
+    async def generate(self, params: GenerateParams, each: Callable[[str, list[Answer], float], None]) -> Continued:
+        """Go on with a text; `each` gets every byte's text, experts and milliseconds.
+
+        Raises:
+            QuestionError: the run's model reads pictures instead.
+            ComputeError: as `ComputeSupervisor.generate`.
+        """
+        if self.manifest.task.takes != "text":
+            raise QuestionError(notice("question.run_reads_pictures", run=self.manifest.run, title=self.manifest.title))
+        seed = secrets.randbelow(2**31) if params.seed is None else params.seed
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        prompt, start, count, step = params.prompt.encode(), time.monotonic(), 0, 0
+        async with contextlib.aclosing(self.compute.generate(prompt, params.length, params.temperature, seed)) as told:
+            async for piece in told:
+                if isinstance(piece, Generated):
+                    count += len(piece.data)
+                    each(decoder.decode(piece.data), piece.experts, piece.ms)
+                else:
+                    step = piece.step
+        return Continued(count, time.monotonic() - start, step, seed, self.compute.progress.bits)
+
+    # what compute tells
+
+    def _worked(self, device: str, work: Work) -> None:
+        samples, tokens = (0, work.samples) if self.manifest.task.in_tokens else (work.samples, 0)
+        calls = work.calls, work.peer_calls, work.rows, work.passes
+        self._ledger.add(self.id, device, Amounts(samples, tokens, *calls, work.seconds))
+
+    async def _settle(self) -> None:
+        await self._quota.look()
+        await self.swarm.settle()
+
+
+def _why_ended(decision: Decision) -> str:
+    """What stopped computing, as `core.contracts.ledger.Session.why` names it."""
+    if decision.state in ("paused", "leaving"):
+        return "paused" if decision.state == "paused" else "quit"
+    return next((rule.rule for rule in decision.rules if "cpu" in rule.stops), "failed")

@@ -1,0 +1,294 @@
+"""A run's place in the network: who hosts what, what is hosted here, copies, data and trunk; or none, on a lone PC."""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+from core.contracts.errors import HearthError
+from core.contracts.manifest import Manifest
+from core.contracts.notices import Notice
+from core.dht.node import DHTNode
+from core.experts.dht_directory import DHTDirectory, HostInfo
+from core.experts.grid import Coords, Grid, Uid
+from core.net.rpc import RpcNode
+from core.store.run_files import RunFiles
+from core.swarm.hosting import Hosting
+from core.swarm.members import Members
+from core.swarm.outgoing_calls import Asking
+from core.swarm.placement import least_needed
+from core.swarm.recurring import Recurring
+from core.swarm.replication import Copies
+from core.swarm.shard_exchange import ShardExchange
+from core.swarm.state_room import StateRoom
+from core.swarm.trunk_exchange import TrunkFollower
+from core.worker.compute.supervisor import ComputeSupervisor
+
+log = logging.getLogger(__name__)
+
+TEND_S = 10.0
+"""Between two looks at what compute needs, and at the versions of the experts hosted here."""
+ALONE_S = 1.0
+"""The same while nobody is known."""
+COME_BACK_S = 60.0
+"""Between two times that parked experts are taken back."""
+
+
+class Swarm:
+    """A run among peers. Use as `async with Swarm(...)`, inside the network's own."""
+
+    def __init__(
+        self,
+        node: RpcNode,
+        dht: DHTNode,
+        manifest: Manifest,
+        compute: ComputeSupervisor,
+        files: RunFiles,
+        room: StateRoom,
+        roles: frozenset[str],
+        memory_bytes: int,
+        *,
+        named: Callable[[], bool],
+        on_lan: bool,
+    ) -> None:
+        """Compose what the run needs of the network; nothing is begun.
+
+        Args:
+            node: this PC's connections.
+            dht: its part of the DHT.
+            manifest: the run.
+            compute: the run's compute process.
+            files: the run's files on this disk.
+            room: for states of experts there.
+            roles: what this PC is there for: "host", "train".
+            memory_bytes: for experts, as the user wants it.
+            named: whether peers are known by name, and not just looked for in the local network.
+            on_lan: whether they are looked for there.
+        """
+        grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
+        self._dht, self._compute, self._room = dht, compute, room
+        self._wanted_bytes, trains = memory_bytes, "train" in roles
+        self._hosts, self._frozen = "host" in roles, False
+        self._look = asyncio.Event()
+        compute.visitors.register(node, manifest.run_id)
+        self.directory = DHTDirectory(dht, node, grid, manifest.run_id)
+        members = Members(node, dht, self.directory)
+        self._copies = Copies(manifest.run_id, files, compute.hosted, members, node, dht, trains)
+        self._shards = ShardExchange(manifest, files, node, dht)
+        self._trunk = TrunkFollower(self._copies, compute, trains)
+        self.hosting = Hosting(
+            members,
+            self._copies,
+            compute.hosted,
+            compute,
+            room.most,
+            hosts=self._hosts,
+            named=named,
+            on_lan=on_lan,
+            changed=self._look.set,
+        )
+        self.hosting.memory_bytes = memory_bytes
+        self.asking: Asking | None = Asking(node, self.directory, grid, compute.send)
+        self._exchanging = Recurring("exchange", self._exchange, lambda: TEND_S if dht.contacts() else ALONE_S)
+        self._stack = contextlib.AsyncExitStack()
+        self._announcing: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> "Swarm":
+        """Begin to look for experts and to host some."""
+        async with contextlib.AsyncExitStack() as stack:
+            await stack.enter_async_context(self.directory)
+            await stack.enter_async_context(self._copies)
+            await stack.enter_async_context(self.hosting)
+            self._stack = stack.pop_all()
+        self._announcing = asyncio.create_task(self._announce(), name="announce")
+        self._exchanging.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._announcing:
+            self._announcing.cancel()
+            await asyncio.gather(self._announcing, return_exceptions=True)
+        await self._exchanging.stop()
+        await self._stack.aclose()
+
+    # what the network tells
+
+    def freeze(self) -> None:
+        """This PC may not use the network from now on."""
+        self._frozen = self.hosting.frozen = True
+
+    async def withdraw(self) -> None:
+        """Tell all that this PC is gone.
+
+        Raises:
+            HearthError: nobody heard it; its records expire.
+        """
+        self._frozen = True
+        await asyncio.gather(self.directory.withdraw({*self.directory.announced}), self.hosting.withdraw())
+
+    def thaw(self) -> None:
+        """It may use the network again."""
+        self._frozen = self.hosting.frozen = False
+        self.look()
+
+    # what the run tells
+
+    def look(self) -> None:
+        """Compute has begun or stopped: what is hosted here changes, and the others are told now."""
+        self.hosting.look()
+        self._look.set()
+
+    def lonely(self) -> bool:
+        """Whether nobody is known who could host experts: compute begins with all of them."""
+        return self.hosting.lonely()
+
+    def fit(self, count: int, gpu_bytes: float) -> None:
+        """Host no more experts than that.
+
+        Args:
+            count: experts for which there is memory.
+            gpu_bytes: of the graphics processor on which they are.
+        """
+        self.hosting.memory_bytes = int(min(self._wanted_bytes, count * self._compute.hosted.expert_bytes, gpu_bytes))
+
+    async def settle(self) -> None:
+        """Before a new process trains: let go what the disk has no room for; hosting takes on what there is."""
+        if surplus := self._room.surplus():
+            await _let_go(self._compute, surplus)
+
+    # what it is asked
+
+    def mirror(self, layer: int) -> Sequence[Coords] | None:
+        """See `DHTDirectory.mirror`."""
+        return self.directory.mirror(layer)
+
+    def remembered(self, layer: int) -> Mapping[Coords, Sequence[HostInfo]]:
+        """See `DHTDirectory.remembered`."""
+        return self.directory.remembered(layer)
+
+    @property
+    def calls(self) -> Counter[str]:
+        """Answered calls to others' experts, by uid."""
+        return self.asking.calls if self.asking else Counter()
+
+    @property
+    def capacity(self) -> int | None:
+        """How many experts this PC can host; None: it does not host for others."""
+        return self.hosting.capacity if self._hosts else None
+
+    @property
+    def notes(self) -> list[Notice]:
+        """What the user is told of what fails here again and again."""
+        return [*self.hosting.planning.notes, *self._copies.caring.notes, *self._exchanging.notes]
+
+    # inside
+
+    async def _announce(self) -> None:
+        """What is not hosted any more, such as all experts while the user is back, is withdrawn at once."""
+        while True:
+            if not self._frozen:
+                hosted = self.hosting.hosted()
+                gone = self.directory.announced - hosted.keys()
+                self.directory.host_here(hosted)
+                with contextlib.suppress(HearthError):  # the records expire by themselves as well
+                    await self.directory.withdraw(gone)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(TEND_S):
+                    await self._look.wait()
+            self._look.clear()
+
+    async def _exchange(self) -> None:
+        """Get what compute needs and others have."""
+        if self._dht.contacts() and not self._frozen:
+            await self._shards.tend()
+            await self._trunk.tend()
+
+
+class LoneSwarm:
+    """The place of a run on a PC without a network: all experts are here, but for those that there is no room for."""
+
+    asking: Asking | None = None
+    capacity: int | None = None
+    notes: Sequence[Notice] = ()
+
+    def __init__(self, compute: ComputeSupervisor, room: StateRoom) -> None:
+        """
+        Args:
+            compute: the run's compute process.
+            room: for states of experts on the disk.
+        """
+        self._compute, self._room, self._hosted = compute, room, compute.hosted
+        self._moved = float("-inf")
+        self._moving: asyncio.Task[None] | None = None
+        self.calls: Counter[str] = Counter()
+
+    async def __aenter__(self) -> "LoneSwarm":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._moving:
+            self._moving.cancel()
+            await asyncio.gather(self._moving, return_exceptions=True)
+
+    def look(self) -> None:
+        """Nobody is told."""
+
+    def lonely(self) -> bool:
+        """Always."""
+        return True
+
+    def mirror(self, layer: int) -> Sequence[Coords] | None:
+        """Nothing is known of others."""
+
+    def remembered(self, layer: int) -> Mapping[Coords, Sequence[HostInfo]]:
+        """There are no others."""
+        return {}
+
+    def fit(self, count: int, gpu_bytes: float) -> None:
+        """Park the least needed experts until the rest fits, and take them back later.
+
+        Args:
+            count: experts for which there is memory.
+            gpu_bytes: what has no room there is computed by the processor.
+        """
+        idle = self._moving is None or self._moving.done()
+        if self._compute.phase not in ("stopped", "training") or not idle:
+            return
+        experts, now = self._hosted.experts, time.monotonic()
+        least = least_needed(experts, len(experts) - count) if count < len(experts) else []
+        if least := least or self._room.surplus():
+            self._moving = asyncio.create_task(self.park(least), name="parking")
+        elif self._hosted.parked and count > len(experts) and now - self._moved > COME_BACK_S:
+            self._moved = now
+            if back := self._room.fitting(sorted(self._hosted.parked))[: count - len(experts)]:
+                self._moving = asyncio.create_task(self._take_back(back), name="taking back")
+
+    async def settle(self) -> None:
+        """Before a new process trains: park what the disk has no room for, while there is nothing of it to be saved."""
+        if self._moving is None or self._moving.done():
+            self._moving = asyncio.create_task(self.park(self._room.surplus()), name="parking")
+        await asyncio.wait({self._moving})
+
+    async def park(self, uids: Sequence[Uid]) -> None:
+        """Save experts and do without them until there is room again."""
+        gone = await _let_go(self._compute, uids) if uids else set()
+        if gone:
+            self._hosted.park(gone)
+            log.info("Parked %d experts: they do not fit into what Hearth may use now.", len(gone))
+
+    async def _take_back(self, uids: Sequence[Uid]) -> None:
+        with contextlib.suppress(HearthError):
+            failed = await self._compute.orders.host(dict.fromkeys(uids))
+            self._hosted.unpark(uid for uid in uids if str(uid) not in failed)
+            log.info("Took %d parked experts back: there is room again.", len(uids) - len(failed))
+
+
+async def _let_go(compute: ComputeSupervisor, uids: Sequence[Uid]) -> set[Uid]:
+    """Have compute save experts and let them go; those that are gone. If it ended meanwhile, none is."""
+    with contextlib.suppress(HearthError):
+        with compute.hosted.leaving(uids) as stay:
+            stay.update(map(Uid.parse, await compute.orders.unhost(uids)))
+        return set(uids) - stay
+    return set()
