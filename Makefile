@@ -15,14 +15,13 @@ run: $(VENV)/.system-run $(VENV)/.packages-run
 PYTEST := $(BIN)/python -m tests.virtual_screen $(BIN)/python -m pytest
 
 # In two rows side by side, as half of their time the tests wait for windows and other processes: those of the desktop,
-# with a screen to themselves, and of one process; the swarms.
+# with a screen to themselves; the swarms, the longest first, and the units.
 test: $(VENV)/.system-test $(VENV)/.packages-test
 ifdef ARGS
 	@exec $(PYTEST) $(ARGS)
 else
-	@mkdir -p build; $(PYTEST) -n 2 --dist loadfile tests/swarm >build/tests.txt 2>&1 & beside=$$!; \
-	failed=0; $(PYTEST) tests/desktop || failed=1; $(PYTEST) -n 2 --dist loadfile tests/unit || failed=1; \
-	wait $$beside || failed=1; cat build/tests.txt; exit $$failed
+	@mkdir -p build; $(PYTEST) -n 3 --dist loadfile tests/swarm tests/unit >build/tests.txt 2>&1 & beside=$$!; \
+	failed=0; $(PYTEST) tests/desktop || failed=1; wait $$beside || failed=1; cat build/tests.txt; exit $$failed
 endif
 
 # Comparisons of whole swarms over many steps: about an hour.
