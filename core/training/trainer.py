@@ -111,54 +111,6 @@ class Trainer(Movable):
         self._measured = asyncio.Event()
         self._hooks: list[RemovableHandle] = []
 
-    def _carry(self, carry: Carry) -> None:
-        """The trunk and its gates; what goes into each of their modules and comes out is in the processor's memory."""
-        buffers = [(module, name, carry(buffer)) for module, name, buffer in _buffers(self._network)]
-        self._trunk.move(carry)
-        for module, name, buffer in buffers:
-            setattr(module, name, buffer)
-
-    def _move(self, device: Device) -> None:
-        super()._move(device)
-        for hook in self._hooks:
-            hook.remove()
-        self._hooks.clear()
-        if device is not CPU:
-            for module in (*self._network.segments, *self._network.gates):
-                self._hooks.append(module.register_forward_pre_hook(lambda _, inputs: (device.put(inputs[0]),)))
-                self._hooks.append(module.register_forward_hook(lambda _, __, outputs: device.take(outputs)))
-
-    async def _run(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
-        """Run one training kernel, on the processor if the trunk's device has no room for it (a `Run`)."""
-        await self._switch.wait()
-        self.go_to(self._switch.device)
-        return self._switch.run_now(self._with_room, partial(kernel, *arguments))
-
-    async def _run_at_once(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
-        """The same for inference, which does not wait and stays where the trunk is."""
-        with torch.no_grad():
-            return self._with_room(partial(kernel, *arguments))
-
-    @property
-    def step(self) -> int:
-        """Batches whose gradients the trunk has applied."""
-        return self._trunk.step
-
-    @property
-    def samples(self) -> int:
-        """Samples trained on: rows of the DMoE layers, such as the tokens of all sequences."""
-        return self._trunk.samples
-
-    @property
-    def ends(self) -> Ends:
-        """What a sample looks like to the network."""
-        return self._stream.ends
-
-    @property
-    def loss(self) -> float | None:
-        """Mean training loss of the last batches, nats."""
-        return sum(self._losses) / len(self._losses) if self._losses else None
-
     async def run(self) -> None:
         """Train until cancelled, with `in_flight` batches on the way, or as many as `MEMORY` holds and peers serve."""
         async with asyncio.TaskGroup() as group:
@@ -188,17 +140,6 @@ class Trainer(Movable):
                 else:
                     if self._is_due(self.step):
                         await self._evaluate(self.step)
-
-    async def _until_experts_are_known(self) -> None:
-        """Every layer needs one; those of other peers are found within seconds, or when the first host comes."""
-        layers = range(len(self._layers))
-        while any(self._directory.mirror(layer) == () for layer in layers):  # noqa: ASYNC110  (a directory is no event)
-            await asyncio.sleep(LOST_DELAY_S)
-
-    def _is_due(self, step: int) -> bool:
-        """Every so many batches, and at powers of two before that, so that the curve shows how it began."""
-        every = self._training.evaluate_every
-        return step % every == 0 or (step < every and step & (step - 1) == 0)
 
     async def _train(self, batch: Part) -> float:
         """One batch: forward, loss, backward, step.
@@ -274,6 +215,17 @@ class Trainer(Movable):
         self._trunk.contribute(flat, samples)
         self.trained += samples
 
+    async def _until_experts_are_known(self) -> None:
+        """Every layer needs one; those of other peers are found within seconds, or when the first host comes."""
+        layers = range(len(self._layers))
+        while any(self._directory.mirror(layer) == () for layer in layers):  # noqa: ASYNC110  (a directory is no event)
+            await asyncio.sleep(LOST_DELAY_S)
+
+    def _is_due(self, step: int) -> bool:
+        """Every so many batches, and at powers of two before that, so that the curve shows how it began."""
+        every = self._training.evaluate_every
+        return step % every == 0 or (step < every and step & (step - 1) == 0)
+
     async def _evaluate(self, step: int) -> None:
         try:
             self._on_evaluated(await self.evaluate())
@@ -308,6 +260,26 @@ class Trainer(Movable):
             passes.append(passed)
         return await run(self._network.segments[-1], h), passes
 
+    @property
+    def step(self) -> int:
+        """Batches whose gradients the trunk has applied."""
+        return self._trunk.step
+
+    @property
+    def samples(self) -> int:
+        """Samples trained on: rows of the DMoE layers, such as the tokens of all sequences."""
+        return self._trunk.samples
+
+    @property
+    def ends(self) -> Ends:
+        """What a sample looks like to the network."""
+        return self._stream.ends
+
+    @property
+    def loss(self) -> float | None:
+        """Mean training loss of the last batches, nats."""
+        return sum(self._losses) / len(self._losses) if self._losses else None
+
     def state(self) -> dict[str, Tensor]:
         """A copy of trunk, gates, optimizer state and counters."""
         return self._trunk.state()
@@ -337,6 +309,34 @@ class Trainer(Movable):
     def _go_on(self, load: Callable[[], None]) -> None:
         self._with_room(load)
         self._started = self.step
+
+    async def _run(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
+        """Run one training kernel, on the processor if the trunk's device has no room for it (a `Run`)."""
+        await self._switch.wait()
+        self.go_to(self._switch.device)
+        return self._switch.run_now(self._with_room, partial(kernel, *arguments))
+
+    async def _run_at_once(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
+        """The same for inference, which does not wait and stays where the trunk is."""
+        with torch.no_grad():
+            return self._with_room(partial(kernel, *arguments))
+
+    def _carry(self, carry: Carry) -> None:
+        """The trunk and its gates; what goes into each of their modules and comes out is in the processor's memory."""
+        buffers = [(module, name, carry(buffer)) for module, name, buffer in _buffers(self._network)]
+        self._trunk.move(carry)
+        for module, name, buffer in buffers:
+            setattr(module, name, buffer)
+
+    def _move(self, device: Device) -> None:
+        super()._move(device)
+        for hook in self._hooks:
+            hook.remove()
+        self._hooks.clear()
+        if device is not CPU:
+            for module in (*self._network.segments, *self._network.gates):
+                self._hooks.append(module.register_forward_pre_hook(lambda _, inputs: (device.put(inputs[0]),)))
+                self._hooks.append(module.register_forward_hook(lambda _, __, outputs: device.take(outputs)))
 
 
 def _buffers(network: nn.Module) -> list[tuple[nn.Module, str, Tensor]]:
