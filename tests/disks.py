@@ -4,11 +4,12 @@ from pathlib import Path
 
 from core.contracts.manifest import Manifest
 from core.experts.grid import Grid
+from core.pipe.calls import Calls
 from core.store.progress import Progress
 from core.store.quota import HEADROOM, Quota
 from core.store.run_files import RunFiles
 from core.swarm.hosted import HostedExperts
-from core.worker.compute.supervisor import ComputeSupervisor
+from core.worker.compute.supervisor import ComputeSupervisor, Owner
 from core.worker.compute.yields import Yields
 
 ROOMY = 1 << 40
@@ -25,18 +26,22 @@ def run_files(folder: Path, run_folder: Path, cap_bytes: int = ROOMY, grid: Grid
     return RunFiles(run_folder, grid, HostedExperts(grid), Quota(folder, cap_bytes))
 
 
-def supervisor(run: Manifest, folder: Path, files: RunFiles | None = None) -> ComputeSupervisor:
+def supervisor(
+    run: Manifest, folder: Path, files: RunFiles | None = None, owner: Owner | None = None
+) -> ComputeSupervisor:
     """Of a compute process that nobody has asked for yet.
 
     Args:
         run: What it trains.
         folder: The run's own.
         files: Its files; None: with room for all.
+        owner: Who is told of it.
     """
     files = files or run_files(folder, folder, grid=Grid(run.run, run.model.layers, run.model.grid))
     hosted = files.hosted
     assert isinstance(hosted, HostedExperts)
-    return ComputeSupervisor(run, folder, 1, Progress(), lambda: None, lambda point: None, Yields(), hosted, files)
+    who = owner or Owner()
+    return ComputeSupervisor(who, Calls(), run, folder, hosted, files, Progress(), Yields(), threads=1)
 
 
 async def fill(files: RunFiles, left: int = 0) -> None:

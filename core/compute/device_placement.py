@@ -13,7 +13,6 @@ import msgspec
 from core.compute.hosting import Residents
 from core.contracts.errors import DeviceError
 from core.contracts.pipe import Placed, SetDevice, Work
-from core.pipe.compute_end import Pipe
 from core.runtime import device as devices
 from core.runtime.device import CPU, Device
 from core.runtime.kernel_gate import Switch
@@ -23,23 +22,33 @@ log = logging.getLogger(__name__)
 
 
 class Placing:
-    """Answers `SetDevice` by `Placed`. The newest one counts."""
+    """Moves what is trained from device to device."""
 
     def __init__(
-        self, pipe: Pipe, switch: Switch, residents: Residents, trainer: Trainer, count: Callable[[], Work]
+        self,
+        switch: Switch,
+        residents: Residents,
+        trainer: Trainer,
+        count: Callable[[], Work],
+        changed: Callable[[], None],
     ) -> None:
-        """Args: who is answered, when kernels run, what is moved, and what this process has done so far."""
-        self._pipe, self._switch, self._residents, self._trainer = pipe, switch, residents, trainer
-        self._count = count
+        """
+        Args:
+            switch: when and where kernels run.
+            residents: the experts that are moved.
+            trainer: the trunk that is moved.
+            count: what this process has done so far.
+            changed: is called when kernels run elsewhere.
+        """
+        self._switch, self._residents, self._trainer = switch, residents, trainer
+        self._count, self._changed = count, changed
         self._opened = {CPU.id: CPU}
         self._shares: dict[str, float] = {}
         self._place = CPU
         """Where kernels are counted for."""
         self._done: dict[str, Work] = {}
         self._counted = Work()
-        self._task: asyncio.Task[None] | None = None
-        self.changed: Callable[[], None] = lambda: None
-        """Called when kernels run elsewhere."""
+        self._going: asyncio.Task[object] | None = None
 
     @property
     def device(self) -> Device:
@@ -61,13 +70,18 @@ class Placing:
             self._done[self._place.id] = Work(*sums)
         return dict(self._done)
 
-    def begin(self, message: SetDevice, group: asyncio.TaskGroup) -> None:
-        """Go there."""
-        if self._task:
-            self._task.cancel()
-        self._task = group.create_task(self._go(message), name="placing")
+    async def go(self, message: SetDevice) -> Placed:
+        """Go to a device. To be called in a task, which is cancelled if there is a newer such call meanwhile."""
+        if self._going:
+            self._going.cancel()
+        task = self._going = asyncio.current_task()
+        try:
+            return await self._go(message)
+        finally:
+            if self._going is task:
+                self._going = None
 
-    async def _go(self, message: SetDevice) -> None:
+    async def _go(self, message: SetDevice) -> Placed:
         origin, device, why = self._place, CPU, ""
         try:
             device = await self._open(message.device)
@@ -80,7 +94,7 @@ class Placing:
             self._shares[device.id] = message.memory_share
         await self._move(device)
         end = self._switch.ends.get(origin.id, time.monotonic())
-        self._pipe.send(Placed(message.id, device.id, device.label, end, why))
+        return Placed(device.id, device.label, end, why)
 
     async def _open(self, name: str) -> Device:
         """Raises:
@@ -97,7 +111,7 @@ class Placing:
         self._place = switch.device = device
         if device is not origin:
             switch.duty.meter(time.process_time if device is CPU else lambda: switch.load.seconds)
-            self.changed()
+            self._changed()
         for backend in list(self._residents.backends.values()):
             if backend.is_used:
                 backend.go_to(device)

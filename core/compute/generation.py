@@ -1,12 +1,12 @@
 """Texts that the model goes on with for clients of the worker, several at a time."""
 
-import asyncio
 import logging
+from collections.abc import AsyncGenerator
 
 from core.contracts.errors import ComputeError, HearthError
 from core.contracts.notices import notice
-from core.contracts.pipe import Generate, Generated, GenerationEnded, Refused
-from core.pipe.compute_end import Pipe
+from core.contracts.pipe import GENERATE, Generate, Generated
+from core.pipe.calls import Calls
 from core.runtime.device import fault_of
 from core.training.asking import ask
 from core.training.tasks.text import Prompt
@@ -19,40 +19,40 @@ AT_ONCE = 8
 
 
 class Generation:
-    """Answers `Generate` by `Generated` for every byte, then by `GenerationEnded` or `Refused`."""
+    """Serves `GENERATE`."""
 
-    def __init__(self, pipe: Pipe, trainer: Trainer) -> None:
-        self._pipe, self._trainer = pipe, trainer
-        self._tasks: dict[int, asyncio.Task[None]] = {}
+    def __init__(self, calls: Calls, trainer: Trainer) -> None:
+        """
+        Args:
+            calls: the worker's, to be served.
+            trainer: whose model is asked.
+        """
+        self._trainer = trainer
+        self._writing = 0
+        self._stopped = False
+        calls.register_stream(GENERATE, self._write)
 
-    def start(self, message: Generate, group: asyncio.TaskGroup) -> None:
-        if len(self._tasks) >= AT_ONCE:
-            self._refuse(message, ComputeError(notice("question.too_many_texts", most=AT_ONCE)))
-            return
-        task = self._tasks[message.id] = group.create_task(self._write(message), name="generate")
-        task.add_done_callback(lambda _: self._tasks.pop(message.id))
+    def stop(self) -> None:
+        """Let all texts end with their next byte."""
+        self._stopped = True
 
-    def stop(self, number: int | None = None) -> None:
-        """End one text, or all."""
-        for known, task in self._tasks.items():
-            if number in (None, known):
-                task.cancel()
-
-    async def _write(self, message: Generate) -> None:
+    async def _write(self, request: Generate) -> AsyncGenerator[Generated, None]:
+        if self._writing >= AT_ONCE:
+            raise ComputeError(notice("question.too_many_texts", most=AT_ONCE))
+        self._writing += 1
+        prompt = Prompt(request.prompt, request.length, request.temperature, request.seed)
         try:
-            prompt = Prompt(message.prompt, message.length, message.temperature, message.seed)
             async for byte, experts, ms in ask(self._trainer, prompt):
-                self._pipe.send(Generated(message.id, bytes([byte]), experts, ms))
-        except HearthError as error:
-            self._refuse(message, error)
+                yield Generated(bytes([byte]), experts, ms, self._trainer.step)
+                if self._stopped:
+                    raise ComputeError("Compute is ending. Try again in a moment.")
+        except HearthError:
+            raise
         except Exception as error:  # whatever a text does to the model, training must go on
             if fault_of(error):
                 raise
             what = f"The model could not go on with this text ({type(error).__name__}: {error}). Try another."
             log.error("%s", what)
-            self._refuse(message, ComputeError(what))
-        else:
-            self._pipe.send(GenerationEnded(message.id, self._trainer.step))
-
-    def _refuse(self, message: Generate, error: HearthError) -> None:
-        self._pipe.send(Refused(message.id, error.code, str(error)))
+            raise ComputeError(what) from error
+        finally:
+            self._writing -= 1

@@ -1,7 +1,7 @@
 """The experts of this process, which come and go at the worker's word."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -9,7 +9,6 @@ import torch
 
 from core.contracts.errors import CheckpointError, HearthError
 from core.contracts.manifest import Manifest
-from core.contracts.pipe import Host, Hosted, Unhost
 from core.experts.directory import LocalDirectory
 from core.experts.grid import Grid, Uid
 from core.runtime.backend import ExpertBackend
@@ -41,16 +40,24 @@ class Residents:
     def _new(self, uid: Uid) -> ExpertBackend:
         return ExpertBackend(uid, self._manifest.model, self._manifest.training)
 
-    async def host(self, message: Host, runtime: Runtime) -> Hosted:
-        """Take experts on, each between two kernels, so that training does not stall."""
+    async def host(self, experts: Mapping[str, str | None], runtime: Runtime) -> dict[str, str]:
+        """Take experts on, each between two kernels, so that training does not stall.
+
+        Args:
+            experts: by uid, the checkpoint file to go on from; None: the newest one of the run's folder.
+            runtime: where they are served.
+
+        Returns:
+            What failed, and why.
+        """
         failed: dict[str, str] = {}
         async with self._one_by_one:
-            for text, path in message.experts.items():
+            for text, path in experts.items():
                 try:
                     await self._host(Uid.parse(text), path, runtime)
                 except HearthError as error:
                     failed[text] = str(error)
-        return Hosted(message.id, failed)
+        return failed
 
     async def _host(self, uid: Uid, path: str | None, runtime: Runtime) -> None:
         """Raises:
@@ -82,13 +89,21 @@ class Residents:
             raise CheckpointError("its version is not that of its tensors")
         backend.adopt(await asyncio.to_thread(backend.read_state, part.tensors))
 
-    async def unhost(self, message: Unhost, runtime: Runtime, save: Callable[[], Awaitable[str | None]]) -> Hosted:
+    async def unhost(
+        self, uids: Iterable[str], runtime: Runtime, save: Callable[[], Awaitable[str | None]]
+    ) -> dict[str, str]:
         """Let experts go once their calls are served and their state is saved; all stay if that fails.
 
-        Args: the message, where they are served, how to save all experts (returns what went wrong).
+        Args:
+            uids: the experts.
+            runtime: where they are served.
+            save: saves all experts; returns what went wrong.
+
+        Returns:
+            What failed, and why.
         """
         async with self._one_by_one:
-            gone = {uid: self.backends[uid] for uid in map(Uid.parse, message.uids) if uid in self.backends}
+            gone = {uid: self.backends[uid] for uid in map(Uid.parse, uids) if uid in self.backends}
             for uid in gone:
                 self.directory.remove(uid)
             await asyncio.gather(*map(runtime.remove, gone))
@@ -100,10 +115,10 @@ class Residents:
             if error is not None:
                 for uid, backend in gone.items():
                     self._enter(uid, backend, runtime)
-                return Hosted(message.id, dict.fromkeys(map(str, gone), error))
+                return dict.fromkeys(map(str, gone), error)
         gone.clear()
         give_memory_back()
-        return Hosted(message.id, {})
+        return {}
 
     def _enter(self, uid: Uid, backend: ExpertBackend, runtime: Runtime) -> None:
         self.backends[uid] = backend

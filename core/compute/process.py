@@ -9,11 +9,13 @@ import os
 import signal
 import sys
 import traceback
-from typing import Literal, cast
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal, cast
 
 from core.compute.priority import be_humble
 from core.contracts.errors import HearthError, ProtocolError
-from core.contracts.pipe import Configure, Failed, LogText
+from core.contracts.pipe import CONFIGURE, FAILED, LOG, Configure, Failed, LogText, Ready
+from core.pipe.calls import Calls
 from core.pipe.compute_end import Ends, Pipe, take_over
 
 PARENT_DEATH_SIGNAL = 1
@@ -40,42 +42,72 @@ def _know_its_place() -> None:
 
 
 async def _serve(ends: Ends) -> int:
-    pipe = Pipe(ends)
-    logging.basicConfig(level=logging.INFO, handlers=[_LogToWorker(pipe)])
+    calls = Calls()
+    pipe = Pipe(ends, calls)
+    logging.basicConfig(level=logging.INFO, handlers=[_LogToWorker(calls)])
     try:
-        first, _ = await pipe.receive()
-        if not isinstance(first, Configure):
-            raise ProtocolError(f"The worker began with {type(first).__name__} instead of Configure.")
-        gc.disable()  # what is imported stays: to search it for garbage is a tenth of the start, and a pause later on
-        from core.compute.session import Session  # imports torch, which takes a second; the pipe is served already
-
-        gc.freeze()
-        gc.enable()
-        await Session(pipe, first).run()
+        run = await _configured(calls, pipe)
+        await run()
     except HearthError as error:
-        pipe.send(Failed(str(error)))
+        calls.tell(FAILED, Failed(str(error)))
         return error.exit_code
     except MemoryError:
         text = "There is not enough memory to train, of this PC or of what Hearth may use. What was trained is saved."
-        pipe.send(Failed(f"{text} Close other programs, choose a smaller run, or allow more in Settings.", True))
+        calls.tell(
+            FAILED, Failed(f"{text} Close other programs, choose a smaller run, or allow more in Settings.", True)
+        )
         return 1
     except Exception as error:  # whatever it is, the worker must hear of it, and start compute anew
         traceback.print_exc()
-        pipe.send(Failed(f"Compute met an error in the program ({type(error).__name__}: {error})."))
+        calls.tell(FAILED, Failed(f"Compute met an error in the program ({type(error).__name__}: {error})."))
         return 1
     finally:
         pipe.flush()
     return 0
 
 
+async def _configured(calls: Calls, pipe: Pipe) -> Callable[[], Awaitable[None]]:
+    """Build the session that the worker's first call asks for; how to run it.
+
+    Raises:
+        Exception: it could not be built, or something else came.
+    """
+    built: asyncio.Future[Callable[[], Awaitable[None]]] = asyncio.get_running_loop().create_future()
+
+    def build(request: Configure) -> "asyncio.Future[Ready]":
+        if built.done():
+            raise ProtocolError("The worker configured this process twice.")
+        gc.disable()  # what is imported stays: to search it for garbage is a tenth of the start, and a pause later on
+        from core.compute.session import Session  # imports torch, which takes a second; the pipe is served already
+
+        gc.freeze()
+        gc.enable()
+        try:
+            session = Session(calls, pipe, request)
+        except Exception as error:
+            built.set_exception(error)  # is told as every end of this process is
+            return asyncio.get_running_loop().create_future()
+        built.set_result(session.run)
+        return session.ready
+
+    calls.register(CONFIGURE, build)
+    failed = asyncio.ensure_future(calls.failed())
+    first: set[asyncio.Future[Any]] = {built, failed}
+    await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
+    if not built.done():
+        await failed
+    failed.cancel()
+    return built.result()
+
+
 class _LogToWorker(logging.Handler):
-    def __init__(self, pipe: Pipe) -> None:
+    def __init__(self, calls: Calls) -> None:
         super().__init__(logging.INFO)
-        self._pipe = pipe
+        self._calls = calls
 
     def emit(self, record: logging.LogRecord) -> None:
         level = "error" if record.levelno >= logging.ERROR else record.levelname.lower()
-        self._pipe.send(LogText(cast(Literal["debug", "info", "warning", "error"], level), record.getMessage()))
+        self._calls.tell(LOG, LogText(cast(Literal["debug", "info", "warning", "error"], level), record.getMessage()))
 
 
 if __name__ == "__main__":

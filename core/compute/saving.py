@@ -1,17 +1,17 @@
 """Checkpoints of what this process trains: read at the start, written again and again."""
 
 import asyncio
-import itertools
 import logging
+import threading
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
 
 from core.compute.hosting import Residents
-from core.contracts.errors import CheckpointError
+from core.contracts.errors import CallTimeout, CheckpointError
 from core.contracts.files import TRUNK
-from core.contracts.pipe import AskSpace, Saved, Space
-from core.pipe.compute_end import Pipe
+from core.contracts.pipe import SAVED, SPACE, AskSpace, Saved
+from core.pipe.calls import Calls
 from core.runtime.backend import ExpertBackend
 from core.runtime.device import CPU
 from core.runtime.kernel_gate import Switch
@@ -37,17 +37,31 @@ class Saving:
     """Saves experts and trunk, one save at a time."""
 
     def __init__(
-        self, pipe: Pipe, store: CheckpointStore, residents: Residents, trainer: Trainer, report: Callable[[], None]
+        self,
+        calls: Calls,
+        under_way: threading.Event,
+        store: CheckpointStore,
+        residents: Residents,
+        trainer: Trainer,
+        report: Callable[[], None],
     ) -> None:
-        """Args: who is told, where files are, what is saved, and what to call before a save is told."""
-        self._pipe, self._store, self._residents, self._trainer = pipe, store, residents, trainer
+        """
+        Args:
+            calls: to the worker, which is asked for room and told of each save.
+            under_way: set while a checkpoint is being written.
+            store: where files are.
+            residents: the experts that are saved.
+            trainer: the trunk that is saved.
+            report: is called before a save is told.
+        """
+        self._calls, self._under_way = calls, under_way
+        self._store, self._residents, self._trainer = store, residents, trainer
         self._report = report
         self._one = asyncio.Lock()
         self._error: str | None = None
         self._unsaved = False
         """Whether a save was asked for since the last one began."""
-        self._questions = itertools.count(1)
-        self._space: tuple[int, asyncio.Future[int]] | None = None
+        self._wanted = asyncio.Event()
 
     def restore(self) -> tuple[str, ...]:
         """Go on from the newest checkpoint; sentences about what was wrong with it."""
@@ -71,6 +85,17 @@ class Saving:
                 await self.save()
                 wait_s = min(LONGER * wait_s, SAVE_S)
 
+    def want(self) -> None:
+        """Have `whenever_wanted` save."""
+        self._wanted.set()
+
+    async def whenever_wanted(self) -> None:
+        """For ever."""
+        while True:
+            await self._wanted.wait()
+            self._wanted.clear()
+            await self.save()
+
     async def save(self, gpu_is_lost: bool = False) -> str | None:
         """Save what has changed; a failure is told, returned, and tried again at the next occasion.
 
@@ -92,7 +117,7 @@ class Saving:
             }
             if trainer.device is CPU or not gpu_is_lost:
                 parts[TRUNK] = Part(trainer.state(), step, trainer.samples)
-            self._pipe.saving.set()
+            self._under_way.set()
             try:
                 checkpoint = await self._store.save(
                     step, trainer.samples, parts, self._room, lambda stage: self._tell(start, stage)
@@ -100,42 +125,36 @@ class Saving:
             except CheckpointError as failure:
                 error = str(failure)
             finally:
-                self._pipe.saving.clear()
+                self._under_way.clear()
             self._error = error
             self._report()
             if error is None:
                 self._tell(start, checkpoint)
             else:
-                self._pipe.send(Saved(step, time.time(), time.monotonic() - start, error))
+                self._calls.tell(SAVED, Saved(step, time.time(), time.monotonic() - start, error))
             return error
 
     def _tell(self, start: float, checkpoint: Checkpoint) -> None:
         """What the checkpoint holds is there, whatever comes."""
         parts = [*checkpoint.parts.values()]
-        self._pipe.send(Saved(checkpoint.step, time.time(), time.monotonic() - start, None, parts))
+        self._calls.tell(SAVED, Saved(checkpoint.step, time.time(), time.monotonic() - start, None, parts))
 
     async def _room(self, needed: int, wanted: int, superseded: bool) -> int:
         """Ask the worker, which knows what else takes of the disk space that the user allows.
 
+        Args:
+            needed, wanted, superseded: as in `AskSpace`.
+
         Raises:
             CheckpointError: it does not answer, as when the disk hangs.
         """
-        answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._space = question, _ = next(self._questions), answer
-        self._pipe.send(AskSpace(question, needed, wanted, superseded))
         try:
-            async with asyncio.timeout(SPACE_S):
-                return await answer
-        except TimeoutError:
+            return await self._calls.call(SPACE, AskSpace(needed, wanted, superseded), time.monotonic() + SPACE_S)
+        except CallTimeout:
             raise CheckpointError(
                 f"No checkpoint was saved: the disk did not tell within {SPACE_S:.0f} s how much room there is. It is "
                 "tried again; look at that disk. The older checkpoint stays."
             ) from None
-
-    def space(self, message: Space) -> None:
-        """The worker's answer."""
-        if self._space and self._space[0] == message.id and not self._space[1].done():
-            self._space[1].set_result(message.bytes)
 
 
 async def copied(backend: ExpertBackend) -> Part:

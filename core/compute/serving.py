@@ -17,7 +17,7 @@ from core.contracts.pipe import Cancel, Refused, Serve, Served, Shape, Suspect
 from core.experts import codec
 from core.experts.calls import Call
 from core.experts.grid import Uid
-from core.pipe.compute_end import Pipe
+from core.pipe.old import OldMessages
 from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import Runtime
 from core.runtime.task_pool import Request
@@ -57,7 +57,7 @@ class _Visit:
 class Serving:
     """Answers `Serve` by `Served` or `Refused`, both without waiting: to be called from the loop's thread."""
 
-    def __init__(self, pipe: Pipe, runtime: Runtime, switch: Switch) -> None:
+    def __init__(self, pipe: OldMessages, runtime: Runtime, switch: Switch) -> None:
         self._pipe, self._runtime, self._switch = pipe, runtime, switch
         self._visits: dict[int, _Visit] = {}
         self._inputs: Memory[Key, Inputs] = Memory(KEPT_BYTES, KEPT_BYTES_PEER)

@@ -25,48 +25,49 @@ from core.compute.peers import Peers
 from core.compute.saving import Saving
 from core.compute.serving import Serving
 from core.contracts.control import ExpertStatus
-from core.contracts.errors import CheckpointError, DeviceError, ProtocolError
+from core.contracts.errors import CheckpointError, DeviceError
 from core.contracts.files import TRUNK
 from core.contracts.pipe import (
     ANNOUNCED,
+    DEVICE,
+    EVALUATED,
+    HOST,
+    MEASURE,
+    MEASURED,
+    PREDICT,
+    PROGRESS,
+    QUIT,
+    SHARE,
+    STOP,
+    TAKE_TRUNK,
+    THREADS,
+    TRAIN,
+    UNHOST,
     Answered,
     Banned,
     Cancel,
     Cells,
     Configure,
-    Evaluated,
-    Generate,
-    Host,
     Located,
-    Measure,
     Measured,
-    Predict,
+    Old,
     Progress,
-    Quit,
     Ready,
     Serve,
     SetDevice,
-    SetShare,
-    SetThreads,
-    Space,
     Stirred,
-    Stop,
-    StopGenerating,
-    Stopped,
     Suffixes,
-    TakeTrunk,
     Tensor,
-    ToCompute,
-    Train,
     Unanswered,
-    Unhost,
     Work,
 )
 from core.contracts.settings import cores
 from core.experts.directory import LOCAL
 from core.experts.grid import Grid
 from core.hardware import processor
+from core.pipe.calls import Calls
 from core.pipe.compute_end import Pipe
+from core.pipe.old import OldMessages
 from core.runtime.backend import check_memory, expert_bytes, useful_threads
 from core.runtime.device import CPU, can_use_gpus, fault_of, first_line
 from core.runtime.kernel_gate import Switch
@@ -89,38 +90,40 @@ RATE_REPORTS = 10
 class Session:
     """One run, trained in one thread: that of the loop."""
 
-    def __init__(self, pipe: Pipe, configure: Configure) -> None:
-        """Build everything and go on from the newest checkpoint.
+    def __init__(self, calls: Calls, pipe: Pipe, configure: Configure) -> None:
+        """Build everything.
+
+        Args:
+            calls: to the worker; its methods are served from here on.
+            pipe: what carries them.
+            configure: what to train.
 
         Raises:
             ManifestError: the run's model or data is unknown.
             DataError: a part of its data is missing.
         """
-        self._pipe = pipe
+        self._calls, self._pipe = calls, pipe
+        self.ready: asyncio.Future[Ready] = asyncio.get_running_loop().create_future()
+        """What this process can do, once all is loaded."""
         torch.set_num_interop_threads(1)
         manifest = configure.manifest
         if manifest.training.products == "bf16" and _multiplies_bf16():
             torch.set_float32_matmul_precision("medium")
-        alone = not configure.networked
-        model, memory, experts = manifest.model, psutil.virtual_memory().total, configure.experts
-        whole = model.layers * math.prod(model.grid)
-        if experts is None and not alone and whole * expert_bytes(model) > memory:
-            experts = []  # the worker has some taken on as soon as it knows how many there is room for
-        check_memory(model, whole if experts is None else max(1, len(experts)), memory)
-        folder = Path(configure.folder)
+        alone, folder = not configure.networked, Path(configure.folder)
         copies = folder / BLOBS if alone else None  # else the worker brings what is newest in the swarm
         store = CheckpointStore(folder / CHECKPOINTS, manifest.run, keeps_all=alone, copies=copies)
-        self._residents = Residents(manifest, experts, store)
+        self._residents = Residents(manifest, _first_experts(configure), store)
         self._backends = self._residents.backends
         self._threads = configure.threads
         self._switch = Switch()
         self._set_threads()
         self._runtime = Runtime(self._backends, self._switch)
-        self._serving = Serving(pipe, self._runtime, self._switch)
+        old = OldMessages(calls, self._received)
+        self._serving = Serving(old, self._runtime, self._switch)
         self._trains = configure.trains
         grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
         self._directory = self._residents.directory
-        self._peers = Peers(pipe.send)
+        self._peers = Peers(old.send)
         self._others = PeerDirectory(grid, self._directory, self._peers, manifest.training)
         self._trainer = Trainer(
             manifest,
@@ -128,41 +131,59 @@ class Session:
             self._directory if alone else self._others,
             self._switch,
             open_stream(manifest, Path(configure.folder), configure.shuffle),
-            on_evaluated=lambda point: pipe.send(Evaluated(point)),
+            on_evaluated=lambda point: calls.tell(EVALUATED, point),
             suspect=lambda host, points, why: self._others.host(host).distrust(points, why),
             queue_s=lambda: self._others.queue_s,
         )
         self._benchmark = Benchmark(Path(configure.folder), manifest, self._switch)
         self._to_measure = asyncio.Event()
         self._measured = asyncio.Event()
-        self._generation = Generation(pipe, self._trainer)
+        self._generation = Generation(calls, self._trainer)
         self._manifest = manifest
-        self._saving = Saving(pipe, store, self._residents, self._trainer, lambda: pipe.send(self._progress()))
-        self._placing = Placing(pipe, self._switch, self._residents, self._trainer, self._work)
-        self._placing.changed = self._moved
+        self._saving = Saving(calls, pipe.saving, store, self._residents, self._trainer, self._tell_progress)
+        self._placing = Placing(self._switch, self._residents, self._trainer, self._work, self._moved)
         self._rates: deque[tuple[float, int, int]] = deque(maxlen=RATE_REPORTS)
         self._quit = asyncio.Event()
+        self._register()
+
+    def _register(self) -> None:
+        calls = self._calls
+        calls.listen(TRAIN, lambda _: self._start())
+        calls.listen(THREADS, self._use_threads)
+        calls.listen(SHARE, self._switch.duty.set)
+        calls.listen(MEASURE, lambda _: self._to_measure.set())
+        calls.register(TAKE_TRUNK, self._take_trunk)
+        calls.listen(QUIT, lambda _: self._quit.set())
+        calls.register(STOP, lambda _: self._stop())
+        calls.register(DEVICE, self._placing.go)
+        calls.register(PREDICT, lambda picture: prediction.read_picture(self._trainer, picture))
+        calls.register(HOST, self._host)
+        calls.register(UNHOST, self._unhost)
+        # What gives something back takes effect when it is read: no further kernel starts there.
+        calls.when_read(STOP, lambda _: self._give_way())
+        calls.when_read(QUIT, lambda _: self._give_way())
+        calls.when_read(DEVICE, self._leave_device)
 
     async def run(self) -> None:
-        """Serve until Quit."""
+        """Go on from the newest checkpoint, and serve until Quit."""
         notes = self._saving.restore()
-        self._pipe.urgent, self._pipe.at_once = self._urgent, self._at_once
         self._switch.look = self._pipe.look
-        self._pipe.heard = self._runtime.serve_next  # a turn of the loop takes longer than a tiny expert
+        self._pipe.when_heard(self._runtime.serve_next)  # a turn of the loop takes longer than a tiny expert
         if sys.platform != "win32":  # a shutdown of the computer tells every process
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._quit.set)
         if ANNOUNCED is not None:  # at once: the loop would come to it after a kernel or two
             signal.signal(ANNOUNCED, lambda *_: self._switch.hold())
-        self._pipe.send(self._progress())
+        self._tell_progress()
         self._look_up_speed()
-        self._pipe.send(self._ready(notes))
+        self.ready.set_result(self._ready(notes))
         with _first_error():
             async with self._saved_in_need(), asyncio.TaskGroup() as group:
                 tasks = {
                     "runtime": self._runtime.run(),
                     "report": self._report(),
                     "checkpoints": self._saving.regularly(self._switch),
-                    "commands": self._obey(group),
+                    "saves": self._saving.whenever_wanted(),
+                    "calls": self._calls.failed(),
                     "peers": self._others.run(),
                     "benchmark": self._measure(),
                 }
@@ -219,69 +240,30 @@ class Session:
         benchmark, device = self._benchmark, self._switch.device.id
         devices = benchmark.by_device(self._allowed_threads())
         used = device if device in devices else next(iter(devices))
-        self._pipe.send(Measured(benchmark.speeds, devices, used, benchmark.time))
+        self._calls.tell(MEASURED, Measured(benchmark.speeds, devices, used, benchmark.time))
         self._measured.set()
 
-    async def _obey(self, group: asyncio.TaskGroup) -> None:
-        while True:
-            message, tensors = await self._pipe.receive()
-            match message:
-                case Train():
-                    self._rates.clear()
-                    self._switch.on()
-                case Stop():
-                    # All kernels run in this thread: none is running now, and none starts.
-                    self._switch.off()
-                    self._rates.clear()
-                    self._pipe.send(Stopped(message.id, self._runtime.last_kernel_end))
-                    self._serving.leave()
-                    group.create_task(self._saving.save(), name="save")
-                case Predict():
-                    predicting = prediction.answer(self._pipe, self._trainer, message, tensors)
-                    group.create_task(predicting, name="predict")
-                case Generate():
-                    self._generation.start(message, group)
-                case StopGenerating():
-                    self._generation.stop(message.id)
-                case Serve() | Cancel() | Answered() | Unanswered() | Located() | Suffixes() | Space():
-                    self._at_once(message, tensors)
-                case Cells():
-                    self._others.cells(message.layers)
-                case Banned():
-                    self._others.banned(message.peer, message.seconds)
-                case Stirred():
-                    self._others.stirred(message.peer)
-                case SetThreads():
-                    self._threads = message.threads
-                    self._set_threads()
-                case SetShare():
-                    self._switch.duty.set(message.share)
-                case SetDevice():
-                    self._placing.begin(message, group)
-                case Measure():
-                    self._to_measure.set()
-                case Host():
-                    group.create_task(self._host(message), name="host")
-                case Unhost():
-                    group.create_task(self._unhost(message), name="unhost")
-                case TakeTrunk():
-                    group.create_task(self._take_trunk(Path(message.path)), name="trunk")
-                case Quit():
-                    self._quit.set()
-                case Configure():
-                    raise ProtocolError("The worker configured this process twice.")
+    def _start(self) -> None:
+        self._rates.clear()
+        self._switch.on()
 
-    def _urgent(self, message: Stop | Quit | SetDevice) -> None:
-        """What gives something back takes effect when it is read: no further kernel starts there."""
-        if isinstance(message, SetDevice):
-            self._switch.leave(message.device)
-        else:
-            self._switch.off()
+    def _stop(self) -> float:
+        """All kernels run in this thread: none is running now, and none starts."""
+        self._switch.off()
+        self._rates.clear()
+        self._serving.leave()
+        self._saving.want()
+        return self._runtime.last_kernel_end
+
+    def _give_way(self) -> None:
+        self._switch.off()
         self._switch.release()
 
-    def _at_once(self, message: ToCompute, tensors: list[Tensor]) -> bool:
-        """What travels between this process's or others' trainers and experts waits for nothing else; whether it was
-        such a message."""
+    def _leave_device(self, message: SetDevice) -> None:
+        self._switch.leave(message.device)
+        self._switch.release()
+
+    def _received(self, message: Old, tensors: list[Tensor]) -> None:
         match message:
             case Serve():
                 self._serving.serve(message, tensors[0].data)
@@ -289,11 +271,16 @@ class Session:
                 self._serving.cancel(message)
             case Answered() | Unanswered() | Located() | Suffixes():
                 self._peers.received(message, tensors)
-            case Space():
-                self._saving.space(message)
-            case _:
-                return False
-        return True
+            case Cells():
+                self._others.cells(message.layers)
+            case Banned():
+                self._others.banned(message.peer, message.seconds)
+            case Stirred():
+                self._others.stirred(message.peer)
+
+    def _use_threads(self, threads: int) -> None:
+        self._threads = threads
+        self._set_threads()
 
     def _set_threads(self) -> None:
         """As many as were allowed, as far as they pay; 0: half of the cores that this process may use."""
@@ -312,33 +299,36 @@ class Session:
         size = expert_bytes(self._manifest.model)
         return Ready(processor(), trainer.step, trainer.samples, notes, size, can_use_gpus())
 
-    async def _host(self, message: Host) -> None:
-        hosted = await self._residents.host(message, self._runtime)
+    async def _host(self, experts: dict[str, str | None]) -> dict[str, str]:
+        failed = await self._residents.host(experts, self._runtime)
         self._set_threads()
-        self._pipe.send(self._progress())
-        self._pipe.send(hosted)
+        self._tell_progress()
+        return failed
 
-    async def _take_trunk(self, path: Path) -> None:
+    async def _unhost(self, uids: list[str]) -> dict[str, str]:
+        failed = await self._residents.unhost(uids, self._runtime, self._saving.save)
+        self._tell_progress()
+        return failed
+
+    async def _take_trunk(self, path: str) -> None:
         try:
-            part = await asyncio.to_thread(read, self._manifest.run, TRUNK, path)
+            part = await asyncio.to_thread(read, self._manifest.run, TRUNK, Path(path))
             if part.version > self._trainer.step:
                 self._trainer.take_over(part.tensors)
                 log.info("Going on with the trunk of another trainer, at step %d.", self._trainer.step)
         except CheckpointError as error:
             log.warning("The trunk that came from a peer was not used: %s.", error)
 
-    async def _unhost(self, message: Unhost) -> None:
-        hosted = await self._residents.unhost(message, self._runtime, self._saving.save)
-        self._pipe.send(self._progress())
-        self._pipe.send(hosted)
-
     async def _report(self) -> None:
         """Twice a second while training, else every second time."""
         for count in itertools.count():
             if self._switch.is_on or count % 2 == 0:
-                self._pipe.send(self._progress())
+                self._tell_progress()
             self._serving.tidy()
             await asyncio.sleep(REPORT_S)
+
+    def _tell_progress(self) -> None:
+        self._calls.tell(PROGRESS, self._progress())
 
     def _progress(self) -> Progress:
         trainer, runtime = self._trainer, self._runtime
@@ -368,6 +358,20 @@ class Session:
         runtime = self._runtime
         calls = runtime.calls, runtime.peer_calls, runtime.rows, runtime.passes
         return Work(self._trainer.trained, *calls, self._switch.load.seconds)
+
+
+def _first_experts(configure: Configure) -> list[str] | None:
+    """The experts to begin with; None: all of the run's grid.
+
+    Raises:
+        ManifestError: this PC has not enough memory for them.
+    """
+    model, memory, experts = configure.manifest.model, psutil.virtual_memory().total, configure.experts
+    whole = model.layers * math.prod(model.grid)
+    if experts is None and configure.networked and whole * expert_bytes(model) > memory:
+        experts = []  # the worker has some taken on as soon as it knows how many there is room for
+    check_memory(model, whole if experts is None else max(1, len(experts)), memory)
+    return experts
 
 
 def _multiplies_bf16() -> bool:

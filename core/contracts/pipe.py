@@ -1,30 +1,23 @@
-"""Contract of the pipe between the worker and its compute process.
+"""Contract of the pipe between the worker and its compute process: what may be called at either end.
 
-A frame: 4 bytes header length, 4 bytes payload length (little endian), a msgpack header (one message below, tagged by
-its type, with the shapes of its tensors), the tensors' raw bytes one after the other. No pickle.
+How it travels: `core.pipe.frames`, `core.pipe.calls`.
 """
 
 import math
 import signal
-import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Annotated, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
 from core.contracts.control import Answer, CurvePoint, ExpertStatus
-from core.contracts.errors import ProtocolError
 from core.contracts.expert_calls import Direction, ExpertReply, ExpertRequest
 from core.contracts.files import PartFile
 from core.contracts.manifest import Manifest
 
-MAX_HEADER = 4 << 20
-"""Bytes; a progress message about 4,096 experts has 200 KB."""
-MAX_PAYLOAD = 1 << 30
-"""Bytes; the two ends trust each other, this only catches a stream out of step."""
 ANNOUNCED: int | None = getattr(signal, "SIGUSR1", None)
-"""Sent to compute before a message that gives something back to the user; Windows has no such signal."""
-PREFIX = struct.Struct("<II")
+"""Sent to compute before a call that gives something back to the user; Windows has no such signal."""
+NOTHING = type(None)
 ITEM_SIZE = {"float32": 4, "float16": 2, "float64": 8, "uint8": 1, "int64": 8, "int32": 4}
 
 
@@ -101,7 +94,7 @@ class Message(msgspec.Struct, frozen=True, tag=True):
 
 
 class Configure(Message, frozen=True):
-    """The first message: what to train and where its checkpoints are."""
+    """What to train and where its checkpoints are."""
 
     manifest: Manifest
     folder: str
@@ -112,67 +105,37 @@ class Configure(Message, frozen=True):
     experts: list[str] | None = None
     """Hosted from the start; None: all of the run's grid, or none of one that is too large for a PC among peers."""
     networked: bool = False
-    """Whether the experts of other peers may be asked (`Ask`, `Locate`)."""
+    """Whether the experts of other peers may be asked."""
     shuffle: int = 0
     """Added to the run's seed for the order of the data: trainers go through them in orders of their own."""
 
 
-class Train(Message, frozen=True):
-    """Start or go on training."""
-
-
-class Stop(Message, frozen=True):
-    """Stop between two kernels, answer `Stopped`, then save a checkpoint."""
-
-    id: int
-
-
-class SetThreads(Message, frozen=True):
-    threads: int
-
-
-class SetShare(Message, frozen=True):
-    """Compute for this share of the time, over 0 and at most 1, and rest in between (`core.runtime.duty_cycle`)."""
-
-    share: float
-
-
 class SetDevice(Message, frozen=True):
-    """Have experts and trunk on this device from now on; the one before starts no further kernel. Answered by `Placed`
-    once they are there, or by that of the next `SetDevice`."""
+    """Have experts and trunk on a device from now on."""
 
-    id: int
     device: Annotated[str, msgspec.Meta(max_length=256)]
     """"cpu", or a graphics processor's id."""
     memory_share: Annotated[float, msgspec.Meta(gt=0, le=1)] = 1.0
     """Of its memory, how much may be used."""
 
 
-class Measure(Message, frozen=True):
-    """Measure this PC anew, as soon as it may compute."""
-
-
 class Predict(Message, frozen=True):
-    """One tensor follows: uint8 [height, width], 0 = paper, 255 = ink. Answered also while stopped."""
+    """A picture to be read."""
 
-    id: int
+    height: int
+    width: int
+    pixels: bytes
+    """uint8, row by row, 0 = paper, 255 = ink."""
 
 
 class Generate(Message, frozen=True):
-    """Go on with a text: each byte comes as `Generated`, then `GenerationEnded` or `Refused`. Also while stopped."""
+    """A text to be continued."""
 
-    id: int
     prompt: bytes
     length: int
     """Bytes."""
     temperature: float
     seed: int
-
-
-class StopGenerating(Message, frozen=True):
-    """Nobody reads on."""
-
-    id: int
 
 
 class Serve(Message, frozen=True):
@@ -252,38 +215,6 @@ class Place(msgspec.Struct, frozen=True, array_like=True):
     rtt_ms: float | None
 
 
-class Host(Message, frozen=True):
-    """Host these experts from now on, answered by `Hosted`: each uid with the path of the checkpoint file to go on
-    from, or None for the newest one of the run's own folder, or, if that has none, a new expert."""
-
-    id: int
-    experts: dict[str, str | None]
-
-
-class Unhost(Message, frozen=True):
-    """Host these experts no more, answered by `Hosted` once their newest state is saved."""
-
-    id: int
-    uids: list[str]
-
-
-class TakeTrunk(Message, frozen=True):
-    """Go on with this trunk if it is newer than the one here: that of another trainer, from its checkpoint file."""
-
-    path: str
-
-
-class Space(Message, frozen=True):
-    """The answer to `AskSpace`: so many bytes may be written now."""
-
-    id: int
-    bytes: Annotated[int, msgspec.Meta(ge=0)]
-
-
-class Quit(Message, frozen=True):
-    """Save a checkpoint and end."""
-
-
 # compute -> worker
 
 
@@ -300,11 +231,10 @@ class Ready(Message, frozen=True):
 
 
 class Placed(Message, frozen=True):
-    """The answer to `SetDevice`."""
+    """Where experts and trunk are now."""
 
-    id: int
     device: str
-    """Where experts and trunk are now, if there is room for them."""
+    """If there is room for them."""
     label: str
     """Its name."""
     last_kernel_end: float
@@ -388,20 +318,13 @@ class Progress(Message, frozen=True):
     """What is taken of a graphics processor's memory."""
 
 
-class Evaluated(Message, frozen=True):
-    point: CurvePoint
-
-
-class Stopped(Message, frozen=True):
-    id: int
-    last_kernel_end: float
-    """time.monotonic() at the end of the last kernel; the clock is the same in both processes."""
-
-
 class Predicted(Message, frozen=True):
-    """Two tensors follow: float32 [classes] probabilities, float32 [8, 8] what the model saw."""
+    """What the model reads in a picture."""
 
-    id: int
+    probabilities: list[float]
+    """Of each class."""
+    seen: list[float]
+    """What the model saw, row by row: float32 [8, 8]."""
     experts: list[Answer]
     step: int
     ms: float
@@ -410,15 +333,10 @@ class Predicted(Message, frozen=True):
 class Generated(Message, frozen=True):
     """The next byte of a text."""
 
-    id: int
     data: bytes
     experts: list[Answer]
     """Who took part in this byte."""
     ms: float
-
-
-class GenerationEnded(Message, frozen=True):
-    id: int
     step: int
 
 
@@ -469,20 +387,13 @@ class Suspect(Message, frozen=True):
     why: str
 
 
-class Hosted(Message, frozen=True):
-    """The answer to `Host` and `Unhost`: `failed` names the experts that could not be taken on or saved, and why."""
-
-    id: int
-    failed: dict[str, str]
-
-
 class AskSpace(Message, frozen=True):
-    """A checkpoint is about to be written: `needed` bytes for its next file, `wanted` for all that are left. Answered
-    by `Space`."""
+    """A checkpoint is about to be written."""
 
-    id: int
     needed: int
+    """Bytes of its next file."""
     wanted: int
+    """Bytes of all that are left."""
     superseded: bool
     """Nothing written so far waits to be made a checkpoint: no older state can go any more."""
 
@@ -518,18 +429,12 @@ class LogText(Message, frozen=True):
     text: str
 
 
-ToCompute = (
-    Configure
-    | Train
-    | Stop
-    | SetThreads
-    | SetShare
-    | SetDevice
-    | Measure
-    | Predict
-    | Generate
-    | StopGenerating
-    | Serve
+class OldMessage(msgspec.Struct, frozen=True, array_like=True):
+    message: "Old"
+
+
+Old = (
+    Serve
     | Cancel
     | Answered
     | Unanswered
@@ -538,80 +443,60 @@ ToCompute = (
     | Cells
     | Located
     | Suffixes
-    | Host
-    | Unhost
-    | TakeTrunk
-    | Space
-    | Quit
-)
-ToWorker = (
-    Ready
-    | Placed
-    | Measured
-    | Progress
-    | Evaluated
-    | Stopped
-    | Predicted
-    | Generated
-    | GenerationEnded
     | Served
     | Ask
     | Forget
     | Locate
     | FindSuffixes
     | Suspect
-    | Hosted
-    | AskSpace
     | Refused
-    | Saved
-    | Failed
-    | LogText
 )
+"""Not calls yet."""
+ToCompute = Old
+ToWorker = Old
 
 
-class _Header(msgspec.Struct, frozen=True, array_like=True):
-    message: ToCompute | ToWorker
-    shapes: list[Shape]
+# what the worker calls
 
+CONFIGURE = Method("configure", Configure, Ready)
+"""The first call, answered when all is loaded."""
+TRAIN = Tell("train", NOTHING)
+"""Start or go on training."""
+STOP = Method("stop", NOTHING, float, urgent=True)
+"""Stop between two kernels and answer with the time.monotonic() at the end of the last one; then save a checkpoint."""
+THREADS = Tell("threads", int)
+"""How many may be used; 0: half of the cores that this process may use."""
+SHARE = Tell("share", float)
+"""Compute for this share of the time, over 0 and at most 1, and rest in between (`core.runtime.duty_cycle`)."""
+DEVICE = Method("device", SetDevice, Placed, urgent=True)
+"""Go to another device; the one before starts no further kernel. Answered once all is there; not, if there is a newer
+such call meanwhile."""
+MEASURE = Tell("measure", NOTHING)
+"""Measure this PC anew, as soon as it may compute."""
+PREDICT = Method("predict", Predict, Predicted)
+"""Also while stopped."""
+GENERATE = Stream("generate", Generate, Generated)
+"""Byte by byte, also while stopped."""
+HOST = Method("host", dict[str, str | None], dict[str, str])
+"""Host these experts from now on: each uid with the path of the checkpoint file to go on from, or None for the newest
+one of the run's own folder, or, if that has none, a new expert. The answer names those that could not be taken on, and
+why."""
+UNHOST = Method("unhost", list[str], dict[str, str])
+"""Host these experts no more. Answered once their newest state is saved; the answer names those that could not be
+saved, and why."""
+TAKE_TRUNK = Method("take_trunk", str, NOTHING)
+"""Go on with this trunk if it is newer than the one here: that of another trainer, from its checkpoint file."""
+QUIT = Tell("quit", NOTHING, urgent=True)
+"""Save a checkpoint and end."""
 
-_encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(_Header)
+# what compute calls
 
-
-def encode(message: ToCompute | ToWorker, tensors: Sequence[Tensor] = ()) -> list[Data]:
-    """The frame of a message, as buffers to write one after the other."""
-    header = _encoder.encode(_Header(message, [tensor.shape for tensor in tensors]))
-    payload = sum(tensor.shape.nbytes() for tensor in tensors)
-    return [PREFIX.pack(len(header), payload) + header, *(tensor.data for tensor in tensors)]
-
-
-def sizes(prefix: Data) -> tuple[int, int]:
-    """Header and payload length of a frame.
-
-    Raises:
-        ProtocolError: over the limits; checked before anything is allocated.
-    """
-    header, payload = PREFIX.unpack(prefix)
-    if header > MAX_HEADER or payload > MAX_PAYLOAD:
-        raise ProtocolError(f"A frame of {header} + {payload} bytes is over the limit of the pipe.")
-    return header, payload
-
-
-def decode(header: Data, payload: Data) -> tuple[ToCompute | ToWorker, list[Tensor]]:
-    """The message and the tensors of a frame.
-
-    Raises:
-        ProtocolError: an unknown message, a wrong type, or tensors that do not fill the payload exactly.
-    """
-    try:
-        decoded = _decoder.decode(header)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ProtocolError(f"The pipe carried something unknown: {error}.") from error
-    view, start, tensors = memoryview(payload), 0, []
-    for shape in decoded.shapes:
-        end = start + shape.nbytes()
-        tensors.append(Tensor(shape, view[start:end]))
-        start = end
-    if start != len(payload):
-        raise ProtocolError(f"The pipe carried {len(payload)} bytes for tensors of {start}.")
-    return decoded.message, tensors
+PROGRESS = Tell("progress", Progress, lossy=True)
+EVALUATED = Tell("evaluated", CurvePoint)
+MEASURED = Tell("measured", Measured)
+SAVED = Tell("saved", Saved)
+FAILED = Tell("failed", Failed)
+LOG = Tell("log", LogText, lossy=True)
+SPACE = Method("space", AskSpace, int)
+"""How many bytes may be written now."""
+OLD = Carrier("old", OldMessage, NOTHING)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, NoReturn, Protocol, TypeVar
 import msgspec
 
 from core.contracts.errors import ERRORS_BY_CODE, CallTimeout, ComputeError, HearthError, ProtocolError, RemoteFault
+from core.contracts.notices import Notice
 from core.contracts.pipe import Carrier, Described, Method, Stream, Tell
 from core.pipe import frames
 from core.pipe.frames import Data, Frame, Kind, Payload
@@ -36,7 +37,7 @@ class Fault(msgspec.Struct, frozen=True, array_like=True):
 
     code: str
     """Of the error (`core.contracts.errors`)."""
-    text: str
+    said: Notice
 
 
 _decode_fault = msgspec.msgpack.Decoder(Fault).decode
@@ -44,13 +45,13 @@ _decode_fault = msgspec.msgpack.Decoder(Fault).decode
 
 def fault_of(error: HearthError) -> Fault:
     """An error as it travels."""
-    return Fault(error.fault if isinstance(error, RemoteFault) else error.code, str(error))
+    return Fault(error.fault if isinstance(error, RemoteFault) else error.code, error.notice)
 
 
 def error_of(fault: Fault) -> HearthError:
     """The error that a fault stands for."""
     kind = ERRORS_BY_CODE.get(fault.code, RemoteFault)
-    return RemoteFault(fault.code, fault.text) if kind is RemoteFault else kind(fault.text)
+    return RemoteFault(fault.code, fault.said) if kind is RemoteFault else kind(fault.said)
 
 
 class Link(Protocol):
@@ -272,8 +273,8 @@ class Calls:
             frame = frames.encode(Kind.TELL, 0, _encode(message), method=tell.key)
             self._link.send(frame, urgent=tell.urgent, lossy=tell.lossy)
 
-    async def call(self, method: Method[Q, R], request: Q, deadline: float = math.inf) -> R:
-        """Call a method. Cancelling this cancels the call there.
+    def call(self, method: Method[Q, R], request: Q, deadline: float = math.inf) -> "asyncio.Future[R]":
+        """Call a method, at once; its reply. Cancelling the future cancels the call there.
 
         Args:
             method: what to call.
@@ -281,17 +282,17 @@ class Calls:
             deadline: time.monotonic() after which it is given up.
 
         Raises:
-            ComputeError: nobody is at the other end, or it has gone meanwhile.
-            CallTimeout: there is no answer by the deadline.
-            HearthError: the handler's.
+            ComputeError: nobody is at the other end, or (the future) it has gone meanwhile.
+            CallTimeout: (the future) there is no answer by the deadline.
+            HearthError: (the future) the handler's.
         """
-        return await self._ask(method, request, b"", deadline, lambda body, payload: method.reply_of(body))
+        return self._ask(method, request, b"", deadline, lambda body, payload: method.reply_of(body))
 
     def exchange(
         self, method: Carrier[Q, R], request: Q, payload: Payload = b"", deadline: float = math.inf
     ) -> "asyncio.Future[tuple[R, Data]]":
-        """Call a method with a payload; the reply and its payload. Without a task or a wait in between: each would take
-        longer than a tiny expert. Cancelling the future cancels the call there.
+        """Call a method with a payload; the reply and its payload. Without a task in between, which would take longer
+        than a tiny expert.
 
         Args:
             method: what to call.
@@ -300,7 +301,7 @@ class Calls:
             deadline: time.monotonic() after which it is given up.
 
         Raises:
-            ComputeError: nobody is at the other end. The future: as `call`.
+            ComputeError, CallTimeout, HearthError: as `call`.
         """
         return self._ask(method, request, payload, deadline, lambda body, data: (method.reply_of(body), data))
 

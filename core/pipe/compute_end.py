@@ -1,5 +1,11 @@
 """Compute's end of the pipe: the loop reads frames, also before each training kernel; a thread writes those for which
-the pipe has no room at once. On Windows, where a loop cannot wait for a pipe, another thread reads."""
+the pipe has no room at once. On Windows, where a loop cannot wait for a pipe, another thread reads.
+
+A word that gives something back to the user takes effect in three steps, each for a reason. The worker announces it by
+a signal (`ANNOUNCED`), as megabytes of other calls may be on their way before it: no kernel starts until it is read.
+It is read between two kernels (`look`), as the loop may have many to run before its next turn, and takes effect then
+(`Calls.when_read`). It is answered in its turn.
+"""
 
 import asyncio
 import contextlib
@@ -9,15 +15,15 @@ import select
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 
-from core.contracts import pipe as messages
 from core.contracts.errors import ProtocolError
-from core.contracts.pipe import Data, LogText, Progress, Quit, SetDevice, Space, Stop, Tensor, ToCompute, ToWorker
-from core.pipe.old_frames import CHUNK, Frames
+from core.pipe.calls import Calls
+from core.pipe.frames import CHUNK, Data, Frame, Frames
 
 INBOX = 64
-"""Frames read but not yet obeyed; about so many, more are left in the pipe."""
+"""Frames read but not yet served; about so many, more are left in the pipe."""
 BACKLOG = 1024
 """Frames waiting for the worker; one that lets so many pile up hangs, and nobody needs this process then."""
 BACKLOG_LOSSY = 64
@@ -32,7 +38,6 @@ if sys.platform == "linux":
 
 Ends = tuple[int, int]
 """File descriptors: where frames come from, and where they go."""
-Received = tuple[ToCompute, list[Tensor]]
 
 
 def take_over() -> Ends:
@@ -60,21 +65,17 @@ def take_over() -> Ends:
 class Pipe:
     """Frames in and out. To be made in the loop's thread."""
 
-    def __init__(self, ends: Ends) -> None:
-        self.urgent: Callable[[Stop | Quit | SetDevice], object] = lambda message: None
-        """Called as soon as what gives something back is read, before it is obeyed; on Windows in the reading
-        thread."""
-        self.at_once: Callable[[ToCompute, list[Tensor]], bool] = lambda message, tensors: False
-        """Called in the loop's thread with a message that no other waits before; whether it was dealt with. If not,
-        `receive` gives it out."""
-        self.heard: Callable[[], object] = lambda: None
-        """Called in the loop's thread when all that was there has been dealt with or given out."""
+    def __init__(self, ends: Ends, calls: Calls) -> None:
+        """Carry the frames of `calls`."""
+        self._calls = calls
         self.saving = threading.Event()
         """Set while a checkpoint is being written: the end of the process waits for that, but not for long."""
         self._reader, self._writer = ends
         self._loop = asyncio.get_running_loop()
         self._incoming = Frames()
-        self._inbox: asyncio.Queue[Received | ProtocolError] = asyncio.Queue()
+        self._inbox: deque[Frame] = deque()
+        """What was read by `look`."""
+        self._heard: list[Callable[[], object]] = []
         self._room = threading.Semaphore(INBOX)
         """For what a thread reads."""
         self._frames: queue.Queue[list[Data]] = queue.Queue(BACKLOG)
@@ -86,15 +87,19 @@ class Pipe:
                 os.set_blocking(end, False)
             self._loop.add_reader(self._reader, self._arrived)
         self._start(self._write)
+        calls.attach(self)
+
+    def when_heard(self, callback: Callable[[], object]) -> None:
+        """Have `callback` called in the loop's thread whenever all that was there has been served."""
+        self._heard.append(callback)
 
     def _start(self, target: Callable[[], None]) -> None:
         threading.Thread(target=target, name=f"pipe{target.__name__}", daemon=True).start()
 
-    def send(self, message: ToWorker, tensors: Sequence[Tensor] = ()) -> None:
-        """Write a frame, or leave it to the writing thread if the pipe has no room; never waits."""
-        if isinstance(message, Progress | LogText) and self._frames.qsize() >= BACKLOG_LOSSY:
+    def send(self, frame: list[Data], *, urgent: bool = False, lossy: bool = False) -> None:
+        """Write a frame, or leave it to the writing thread if the pipe has no room; see `core.pipe.calls.Link`."""
+        if lossy and self._frames.qsize() >= BACKLOG_LOSSY:
             return
-        frame = messages.encode(message, tensors)
         try:
             with self._sending:
                 # A hand-over to another thread takes longer than all else here.
@@ -103,23 +108,13 @@ class Pipe:
         except (queue.Full, OSError):
             self._vanish()
 
-    async def receive(self) -> Received:
-        """The next message.
-
-        Raises:
-            ProtocolError: what came is no message for compute; the process ends in a second.
-        """
-        item = await self._inbox.get()
-        if isinstance(item, ProtocolError):
-            raise item
-        self._room.release()
-        return item
-
     def look(self) -> None:
         """Read what has come, while the loop does not get to it: to be called before each training kernel."""
         if sys.platform != "win32":
-            for item in self._read_some():
-                self._inbox.put_nowait(item)
+            frames = self._read_some()
+            if frames and not self._inbox:
+                self._loop.call_soon(self._serve_inbox)
+            self._inbox += frames
 
     def flush(self) -> None:
         """Wait until the worker has everything, or for `LAST_WISH_S`."""
@@ -130,35 +125,46 @@ class Pipe:
     # reading
 
     def _arrived(self) -> None:
-        for item in self._read_some():
-            self._deliver(item)
-        self.heard()
+        self._inbox += self._read_some()
+        self._serve_inbox()
 
-    def _read_some(self) -> list[Received]:
-        """The messages that are complete with what the pipe holds now."""
-        items: list[Received] = []
+    def _serve_inbox(self) -> None:
+        while self._inbox:
+            self._serve(self._inbox.popleft())
+        for callback in self._heard:
+            callback()
+
+    def _read_some(self) -> list[Frame]:
+        """The frames that are complete with what the pipe holds now."""
+        frames: list[Frame] = []
         try:
-            while self._inbox.qsize() + len(items) < INBOX:
-                data = os.read(self._reader, CHUNK)
-                if not data:
+            while len(self._inbox) + len(frames) < INBOX:
+                room = self._incoming.room
+                if room is not None and len(room) > CHUNK:  # of a large payload: to where it belongs
+                    wanted, count = len(room), os.readv(self._reader, [room])
+                    cut = self._incoming.read(count)
+                else:
+                    data = os.read(self._reader, CHUNK)
+                    wanted, count, cut = CHUNK, len(data), self._incoming.feed(data)
+                if not count:
                     raise EOFError
-                items += self._cut(data)  # also those before an error
-                if len(data) < CHUNK:
+                frames += self._noted(cut)  # also those before an error
+                if count < wanted:
                     break
         except BlockingIOError:
             pass
         except (ProtocolError, EOFError, OSError) as error:
             self._loop.remove_reader(self._reader)
             self._loop.call_soon(self._ended, error)  # after these
-        return items
+        return frames
 
     def _read_always(self) -> None:
         """For a thread of its own."""
         try:
             while data := os.read(self._reader, CHUNK):
-                for item in self._cut(data):
+                for frame in self._noted(self._incoming.feed(data)):
                     self._room.acquire()
-                    self._post(self._deliver, item)
+                    self._post(self._serve_one, frame)
             raise EOFError
         except (ProtocolError, EOFError, OSError) as error:
             self._post(self._ended, error)
@@ -167,26 +173,26 @@ class Pipe:
         with contextlib.suppress(RuntimeError):  # the loop has ended, and the process is about to
             self._loop.call_soon_threadsafe(callback, *arguments)
 
-    def _cut(self, data: bytes) -> Iterator[Received]:
-        """The messages that are complete with `data`; a Stop takes effect here."""
-        for message, tensors in self._incoming.feed(data):
-            if not isinstance(message, ToCompute):
-                raise ProtocolError(f"The worker sent a {type(message).__name__}, which is not for compute.")
-            if isinstance(message, Stop | Quit | SetDevice):
-                self.urgent(message)
-            yield message, tensors
+    def _noted(self, frames: Iterable[Frame]) -> Iterator[Frame]:
+        """Frames as they are read: some take effect here."""
+        for frame in frames:
+            self._calls.read(frame)
+            yield frame
 
-    def _deliver(self, item: Received) -> None:
-        waits = not isinstance(item[0], Space) and not self._inbox.empty()
-        if not waits and self.at_once(*item):  # a save at the end goes on when nothing else is obeyed
-            self._room.release()
-        else:
-            self._inbox.put_nowait(item)
+    def _serve_one(self, frame: Frame) -> None:
+        self._room.release()
+        self._serve(frame)
+
+    def _serve(self, frame: Frame) -> None:
+        try:
+            self._calls.received(self, frame)
+        except ProtocolError as error:
+            self._ended(error)
 
     def _ended(self, error: Exception) -> None:
         """Nothing can be read any more."""
         if isinstance(error, ProtocolError):
-            self._inbox.put_nowait(error)
+            self._calls.fail(error)
             end = threading.Timer(LAST_WISH_S, os._exit, [error.exit_code])
             end.daemon = True
             end.start()

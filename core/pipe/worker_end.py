@@ -5,13 +5,13 @@ import contextlib
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+import time
 from typing import cast
 
-from core.contracts import pipe as messages
 from core.contracts.errors import ComputeError, ProtocolError
-from core.contracts.pipe import Data, Tensor, ToCompute, ToWorker
-from core.pipe.old_frames import Frames
+from core.contracts.pipe import ANNOUNCED
+from core.pipe.calls import Calls
+from core.pipe.frames import Data, Frames
 
 log = logging.getLogger("compute")
 
@@ -22,8 +22,6 @@ STDERR_LINE = 64 * 1024
 JOINED = 64 * 1024
 """Frames up to this size are written in one piece."""
 
-Received = tuple[ToWorker, list[Tensor]]
-
 
 def command() -> list[str]:
     """How to start a compute process; a frozen app starts its own executable."""
@@ -33,31 +31,46 @@ def command() -> list[str]:
 class _Process(asyncio.SubprocessProtocol):
     """What the event loop tells of a compute process."""
 
-    def __init__(self) -> None:
-        loop = asyncio.get_running_loop()
-        self.at_once: Callable[[ToWorker, list[Tensor]], bool] = lambda message, tensors: False
-        self.inbox: asyncio.Queue[Received | ProtocolError | None] = asyncio.Queue()
-        """None: the process has closed the pipe."""
-        self.exited: asyncio.Future[None] = loop.create_future()
-        self.roomy = asyncio.Event()
-        self.roomy.set()
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+        self._loop = asyncio.get_running_loop()
+        self.link: ComputeLink
+        self.ended: asyncio.Future[None] = self._loop.create_future()
+        """The process has closed the pipe; or why it cannot be used any more."""
+        self.exited: asyncio.Future[None] = self._loop.create_future()
+        self.heard = time.monotonic()
+        """When the process last said something."""
         self._frames = Frames()
-        self._broken = False
         self._stderr = bytearray()
+        self._watch: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The process runs."""
+        self.link = ComputeLink(cast(asyncio.SubprocessTransport, transport), self)
+        self._calls.attach(self.link)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
+        """Something came."""
         if fd == 2:
             self._log(data)
-        elif not self._broken:
+        elif not self.ended.done():
+            self.heard = time.monotonic()
             try:
-                for message, tensors in self._frames.feed(data):
-                    if not isinstance(message, ToWorker):
-                        raise ProtocolError(f"Compute sent a {type(message).__name__}, which is not for the worker.")
-                    if not self.inbox.empty() or not self.at_once(message, tensors):
-                        self.inbox.put_nowait((message, tensors))
+                for frame in self._frames.feed(data):
+                    self._calls.received(self.link, frame)
             except ProtocolError as error:
-                self._broken = True
-                self.inbox.put_nowait(error)
+                self.end(error)
+
+    def end(self, error: Exception | None = None) -> None:
+        """Say that the pipe cannot be used any more, and why if the process has not closed it."""
+        if self._watch:
+            self._watch.cancel()
+        if self.ended.done():
+            return
+        if error is None:
+            self.ended.set_result(None)
+        else:
+            self.ended.set_exception(error)
 
     def _log(self, data: bytes) -> None:
         self._stderr += data
@@ -69,95 +82,96 @@ class _Process(asyncio.SubprocessProtocol):
             log.warning("%s", line.decode("utf-8", "replace").rstrip())
 
     def pipe_connection_lost(self, fd: int, error: Exception | None) -> None:
+        """One of its streams has come to its end."""
         if fd == 1:
-            self.inbox.put_nowait(None)
+            self.end()
         elif fd == 2 and self._stderr:
             self._log(b"\n")
-        elif fd == 0:
-            self.roomy.set()  # nobody waits for a reader that has gone
 
     def process_exited(self) -> None:
+        """It is gone."""
         if not self.exited.done():
             self.exited.set_result(None)
 
     def pause_writing(self) -> None:
-        self.roomy.clear()
+        """The pipe is full: see whether the process takes anything of it."""
+        self._look_again(self.link.taken)
+
+    def _look_again(self, taken: int) -> None:
+        self._watch = self._loop.call_later(SEND_S, self._look, taken)
+
+    def _look(self, before: int) -> None:
+        if self.link.taken == before:
+            self.end(ComputeError("Compute does not take messages any more."))
+        else:
+            self._look_again(self.link.taken)
 
     def resume_writing(self) -> None:
-        self.roomy.set()
+        """There is room again."""
+        if self._watch:
+            self._watch.cancel()
 
 
 class ComputeLink:
-    """One compute process. Use `start`, iterate over `received`, and always `close` it."""
+    """One compute process. Use `start`, wait for what `ended` says, and always `close` it."""
 
     def __init__(self, transport: asyncio.SubprocessTransport, process: _Process) -> None:
         self._transport, self._process = transport, process
         self._stdin = cast(asyncio.WriteTransport, transport.get_pipe_transport(0))
+        self._written = 0
         self.pid = transport.get_pid()
         self.killed = False
         """Whether this end ended the process by force."""
 
     @classmethod
-    async def start(cls) -> "ComputeLink":
+    async def start(cls, calls: Calls) -> "ComputeLink":
         """Start a process.
+
+        Args:
+            calls: are attached to it.
 
         Raises:
             ComputeError: the system refuses (no memory, no processes left).
         """
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+        loop = asyncio.get_running_loop()
         try:
-            made = await asyncio.get_running_loop().subprocess_exec(_Process, *command(), env=environment)
+            _, process = await loop.subprocess_exec(lambda: _Process(calls), *command(), env=environment)
         except OSError as error:
             raise ComputeError(f"Compute could not be started: {error.strerror}.") from error
-        return cls(*made)
+        return process.link
 
-    def handle(self, at_once: Callable[[ToWorker, list[Tensor]], bool]) -> None:
-        """Call `at_once` with each message that no other waits before, as soon as it is here; those that it has not
-        dealt with are `received`."""
-        self._process.at_once = at_once
+    @property
+    def heard(self) -> float:
+        """time.monotonic() of the last sign of life."""
+        return self._process.heard
 
-    def post(self, message: ToCompute, tensors: Sequence[Tensor] = ()) -> None:
-        """Write one frame without waiting, for those who bound what they have under way.
+    @property
+    def taken(self) -> int:
+        """Bytes that the process has taken so far."""
+        return self._written - self._stdin.get_write_buffer_size()
+
+    async def ended(self) -> None:
+        """Wait until the process closes the pipe.
 
         Raises:
-            ComputeError: the process is gone.
+            ProtocolError: something came that is not in the contract.
+            ComputeError: the process has taken nothing for `SEND_S`.
+        """
+        await asyncio.shield(self._process.ended)
+
+    def send(self, frame: list[Data], *, urgent: bool = False, lossy: bool = False) -> None:
+        """Write a frame; see `core.pipe.calls.Link`. Who sends much bounds what is under way.
+
+        What is urgent is announced: no kernel starts until it is read. Only a process that is ready understands that.
         """
         if self._stdin.is_closing():
-            raise ComputeError("Compute does not take messages any more.")
-        _write(self._stdin, messages.encode(message, tensors))
-
-    def announce(self) -> None:
-        """Have no kernel start before the message that is sent next is read, which gives something back to the user:
-        megabytes of other peers' calls may be on their way before it. Only for a process that is ready."""
-        if messages.ANNOUNCED is not None:  # on Windows compute reads at all times
-            with contextlib.suppress(ProcessLookupError):
-                self._transport.send_signal(messages.ANNOUNCED)
-
-    async def send(self, message: ToCompute, tensors: Sequence[Tensor] = ()) -> None:
-        """Write one frame; waits while the process takes none.
-
-        Raises:
-            ComputeError: the process is gone, or has taken nothing for `SEND_S`.
-        """
-        self.post(message, tensors)
-        if self._process.roomy.is_set():
             return
-        try:
-            async with asyncio.timeout(SEND_S):
-                await self._process.roomy.wait()
-        except TimeoutError as error:
-            raise ComputeError("Compute does not take messages any more.") from error
-
-    async def received(self) -> AsyncIterator[Received]:
-        """The process's messages until it closes the pipe.
-
-        Raises:
-            ProtocolError: something came that is not in the contract; the stream cannot be used any more.
-        """
-        while item := await self._process.inbox.get():
-            if isinstance(item, ProtocolError):
-                raise item
-            yield item
+        if urgent and ANNOUNCED is not None:  # on Windows compute reads at all times
+            with contextlib.suppress(ProcessLookupError):
+                self._transport.send_signal(ANNOUNCED)
+        self._written += sum(map(len, frame))
+        _write(self._stdin, frame)
 
     def kill(self) -> None:
         """End the process at once; its checkpoint stays the last one saved."""

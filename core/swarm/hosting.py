@@ -5,7 +5,7 @@ import contextlib
 import logging
 import random
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -13,6 +13,7 @@ from core.contracts.errors import CallRefused, ComputeError, HearthError, Networ
 from core.contracts.files import PartFile
 from core.contracts.hosting import Given, Handover, HandoverReply, Hello, HelloReply
 from core.contracts.net import of_run
+from core.contracts.pipe import Progress
 from core.experts.dht_directory import EXPIRY_S
 from core.experts.directory import HostState
 from core.experts.grid import Uid
@@ -55,25 +56,21 @@ HANDOVER_S = 30.0
 """For a host to save and let go of some experts."""
 
 
-class Orders(Protocol):
-    """What compute is told about experts; both return what failed, and why (ComputeError: it is gone)."""
-
-    async def host(self, experts: Mapping[Uid, Path | None]) -> dict[str, str]:
-        """Host these, each from its newest own checkpoint or a newer file."""
-
-    async def unhost(self, uids: Iterable[Uid]) -> dict[str, str]:
-        """Save these and let them go."""
-
-
 class Compute(Protocol):
     """What is asked of the supervisor of compute."""
 
-    @property
-    def orders(self) -> Orders:
-        """Through which it is told."""
+    report: Progress
+    """Of its pace."""
 
-    life: int
-    load: float
+    async def host(self, experts: Mapping[Uid, Path | None]) -> dict[str, str]:
+        """Have experts taken on, each from a file or its newest own state; what failed, and why (ComputeError)."""
+
+    async def unhost(self, uids: Collection[Uid]) -> dict[str, str]:
+        """Have experts saved and let go; what failed, and why (ComputeError)."""
+
+    @property
+    def life(self) -> int:
+        """Number of the process."""
 
     @property
     def expert_samples_per_s(self) -> float:
@@ -181,7 +178,7 @@ class Hosting:
         if not self._compute.at_work:
             return {}
         versions = self._hosted.versions()
-        return {uid: HostState(self._compute.load, versions.get(uid, 0)) for uid in self._hosted.claimed}
+        return {uid: HostState(self._compute.report.load, versions.get(uid, 0)) for uid in self._hosted.claimed}
 
     def _rest_s(self) -> float:
         return TICK_S * random.uniform(0.8, 1.0) if self._may_begin() else SETTLE_S / 3
@@ -274,7 +271,7 @@ class Hosting:
         """Have compute host experts, and tell everybody."""
         if not experts:
             return
-        failed = await self._compute.orders.host(experts)
+        failed = await self._compute.host(experts)
         for text, why in failed.items():
             log.error("Expert %s could not be taken on: %s", text, why)
             path = experts[Uid.parse(text)]
@@ -340,7 +337,7 @@ class Hosting:
             log.info("No longer hosting %s: %s.", _names(claimed), why)
         with self._hosted.leaving(wanted) as stay:
             self._changed()
-            for text, error in (await self._compute.orders.unhost(wanted)).items():
+            for text, error in (await self._compute.unhost(wanted)).items():
                 log.error("Expert %s could not be saved, and stays: %s", text, error)
                 stay.add(Uid.parse(text))
         return sorted(wanted - stay)

@@ -1,12 +1,11 @@
 """The newest trunk of a run, taken from other peers."""
 
 import time
-from collections.abc import Sequence
+from pathlib import Path
 from typing import Protocol
 
 from core.contracts.errors import ComputeError
 from core.contracts.files import TRUNK
-from core.contracts.pipe import TakeTrunk, Tensor, ToCompute
 from core.store.progress import Progress
 from core.swarm.replication import Copies
 
@@ -18,16 +17,19 @@ class Compute(Protocol):
     """What is asked of the supervisor of compute."""
 
     progress: Progress
-    life: int
     fell_back: bool
     """It began without a trunk, or something of its checkpoints was damaged."""
+
+    @property
+    def life(self) -> int:
+        """Number of the process."""
 
     @property
     def at_work(self) -> bool:
         """Whether it is."""
 
-    async def send(self, message: ToCompute, tensors: Sequence[Tensor]) -> None:
-        """Hand it a message (ComputeError: it is gone)."""
+    async def take_trunk(self, path: Path) -> None:
+        """Have it go on with a trunk's file if it is newer (ComputeError: it is gone)."""
 
 
 class TrunkFollower:
@@ -60,7 +62,7 @@ class TrunkFollower:
         path = await self._copies.newest(TRUNK, found, compute.progress.step)
         if path is not None:
             try:
-                await compute.send(TakeTrunk(str(path)), ())
+                await compute.take_trunk(path)
             except ComputeError:
                 return
         self._life, self._looked = compute.life, now

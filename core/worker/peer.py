@@ -264,7 +264,7 @@ class Peer:
         self._notes.clear()
         self._files.notes.clear()
         for run in self.runs:
-            run.compute.memory_grace_s = settings.memory_grace_s
+            run.compute.set_memory_grace(settings.memory_grace_s)
         self.policy.set_settings(settings)
         log.info("Settings changed: %s.", ", ".join(f"{name} = {value}" for name, value in changes.items()))
         self._changed.set()

@@ -26,8 +26,9 @@ from core.contracts.errors import DataFolderError, QuestionError
 from core.contracts.ledger import Amounts
 from core.contracts.manifest import Manifest
 from core.contracts.notices import notice
-from core.contracts.pipe import Generated, Measured, Work
+from core.contracts.pipe import Measured, Work
 from core.experts.grid import Grid
+from core.pipe.calls import Calls
 from core.policy.decide import Decision
 from core.policy.limits.memory import Memory
 from core.store.data_folder import RUNS
@@ -37,7 +38,7 @@ from core.store.run_files import RunFiles
 from core.store.small_files import Files
 from core.swarm.hosted import HostedExperts
 from core.swarm.state_room import StateRoom
-from core.worker.compute.supervisor import ComputeSupervisor
+from core.worker.compute.supervisor import ComputeSupervisor, Owner
 from core.worker.compute.yields import Yields
 from core.worker.expert_grid import overview
 from core.worker.network import Network
@@ -100,23 +101,22 @@ class Run:
         self.room = StateRoom(self.hosted, files)
         self._quota, self._store = given.quota, files
         self.compute = ComputeSupervisor(
+            _Owner(self, given),
+            Calls(),
             manifest,
             folder,
-            given.threads,
-            progress,
-            given.changed,
-            lambda point: given.evaluated(self.id, point),
-            yields,
             self.hosted,
             files,
+            progress,
+            yields,
+            threads=given.threads,
+            memory_grace_s=given.memory_grace_s,
+            trains=given.trains,
+            shuffle=given.network.shuffle,
         )
         self.swarm = given.network.swarm(manifest, self.compute, files, self.room, given.memory_bytes)
         self.memory = Memory(self.compute, self.swarm)
-        compute = self.compute
-        compute.worked, compute.lonely, compute.settle = self._worked, self.swarm.lonely, self._settle
-        compute.admit, compute.explain = self.memory.bounds.admit, self.memory.explain
-        compute.memory_grace_s, compute.trains = given.memory_grace_s, given.trains
-        compute.shuffle, compute.asking = given.network.shuffle, self.swarm.asking
+        self.compute.asking = self.swarm.asking
         self._hosting: tuple[str, bool, Measured | None] = ("", False, None)
         """What hosting was told last: the state, whether compute is at work, and how fast this PC is."""
         self._saved_at = 0.0
@@ -206,7 +206,7 @@ class Run:
             task=self.manifest.task.name,
             step=progress.step,
             samples=progress.samples,
-            samples_per_s=compute.samples_per_s,
+            samples_per_s=compute.report.samples_per_s,
             experts=len(self.hosted.experts),
             loss=progress.loss,
             accuracy=progress.accuracy,
@@ -215,7 +215,7 @@ class Run:
 
     def grid(self, layer: int) -> GridStatus:
         """The hosted experts of a layer, as far as this PC knows."""
-        return overview(self._grid, layer, self.hosted.experts, self.compute.load, self.swarm)
+        return overview(self._grid, layer, self.hosted.experts, self.compute.report.load, self.swarm)
 
     async def predict(self, picture: PredictParams) -> Prediction:
         """What the run's model reads in a picture.
@@ -242,23 +242,41 @@ class Run:
         prompt, start, count, step = params.prompt.encode(), time.monotonic(), 0, 0
         async with contextlib.aclosing(self.compute.generate(prompt, params.length, params.temperature, seed)) as told:
             async for piece in told:
-                if isinstance(piece, Generated):
-                    count += len(piece.data)
-                    each(decoder.decode(piece.data), piece.experts, piece.ms)
-                else:
-                    step = piece.step
+                count, step = count + len(piece.data), piece.step
+                each(decoder.decode(piece.data), piece.experts, piece.ms)
         return Continued(count, time.monotonic() - start, step, seed, self.compute.progress.bits)
 
-    # what compute tells
 
-    def _worked(self, device: str, work: Work) -> None:
-        samples, tokens = (0, work.samples) if self.manifest.task.in_tokens else (work.samples, 0)
+class _Owner(Owner):
+    """A run, as far as its compute process is concerned."""
+
+    def __init__(self, run: Run, given: Resources) -> None:
+        self._run, self._given = run, given
+
+    def changed(self) -> None:
+        self._given.changed()
+
+    def evaluated(self, point: CurvePoint) -> None:
+        self._given.evaluated(self._run.id, point)
+
+    def worked(self, device: str, work: Work) -> None:
+        run = self._run
+        samples, tokens = (0, work.samples) if run.manifest.task.in_tokens else (work.samples, 0)
         calls = work.calls, work.peer_calls, work.rows, work.passes
-        self._ledger.add(self.id, device, Amounts(samples, tokens, *calls, work.seconds))
+        self._given.ledger.add(run.id, device, Amounts(samples, tokens, *calls, work.seconds))
 
-    async def _settle(self) -> None:
-        await self._quota.look()
-        await self.swarm.settle()
+    def alone(self) -> bool:
+        return self._run.swarm.lonely()
+
+    def explain(self, code: int) -> str | None:
+        return self._run.memory.explain(code)
+
+    async def admit(self, pid: int) -> None:
+        await self._run.memory.bounds.admit(pid)
+
+    async def settle(self) -> None:
+        await self._given.quota.look()
+        await self._run.swarm.settle()
 
 
 def _why_ended(decision: Decision) -> str:

@@ -280,7 +280,7 @@ class LoneSwarm:
 
     async def _take_back(self, uids: Sequence[Uid]) -> None:
         with contextlib.suppress(HearthError):
-            failed = await self._compute.orders.host(dict.fromkeys(uids))
+            failed = await self._compute.host(dict.fromkeys(uids))
             self._hosted.unpark(uid for uid in uids if str(uid) not in failed)
             log.info("Took %d parked experts back: there is room again.", len(uids) - len(failed))
 
@@ -289,6 +289,6 @@ async def _let_go(compute: ComputeSupervisor, uids: Sequence[Uid]) -> set[Uid]:
     """Have compute save experts and let them go; those that are gone. If it ended meanwhile, none is."""
     with contextlib.suppress(HearthError):
         with compute.hosted.leaving(uids) as stay:
-            stay.update(map(Uid.parse, await compute.orders.unhost(uids)))
+            stay.update(map(Uid.parse, await compute.unhost(uids)))
         return set(uids) - stay
     return set()

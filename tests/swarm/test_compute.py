@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from array import array
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,46 +17,49 @@ import pytest
 import safetensors.torch
 import torch
 
-from core.contracts import manifest
-from core.contracts import pipe as messages
-from core.contracts.errors import ProtocolError
+from core.contracts import manifest, pipe
+from core.contracts.control import CurvePoint
+from core.contracts.errors import ComputeError, PictureError, ProtocolError
 from core.contracts.expert_calls import ExpertReply
 from core.contracts.pipe import (
+    CONFIGURE,
+    EVALUATED,
+    FAILED,
+    MEASURE,
+    MEASURED,
+    OLD,
+    PREDICT,
+    PROGRESS,
+    QUIT,
+    SAVED,
+    SHARE,
+    SPACE,
+    STOP,
+    THREADS,
+    TRAIN,
     Answered,
-    AskSpace,
     Configure,
-    Evaluated,
     Failed,
-    Measure,
     Measured,
+    OldMessage,
     Predict,
-    Predicted,
     Progress,
-    Quit,
     Ready,
-    Refused,
     Saved,
-    SetShare,
-    SetThreads,
-    Shape,
-    Space,
-    Stop,
-    Stopped,
-    Tensor,
-    ToWorker,
-    Train,
+    Tell,
 )
+from core.pipe import frames
 from core.pipe import worker_end as link
+from core.pipe.calls import Calls
+from core.pipe.frames import Frames, Kind
 from core.pipe.worker_end import ComputeLink
-from core.store.progress import Progress as Figures
-from core.swarm.hosted import HostedExperts
-from core.worker.compute.supervisor import ComputeSupervisor
-from core.worker.compute.yields import Yields
-from tests.disks import GRID, files_of
+from core.worker.compute.supervisor import Owner
+from tests.disks import supervisor as supervised
 
-M = TypeVar("M", bound=ToWorker)
+M = TypeVar("M")
+Q = TypeVar("Q")
 DEADLINE_S = 60.0
-PICTURE = Tensor(Shape("uint8", (16, 16)), bytes(255 if 6 <= i % 16 <= 9 else 0 for i in range(256)))
+PICTURE = Predict(16, 16, bytes(255 if 6 <= i % 16 <= 9 else 0 for i in range(256)))
 
 
 SAVES_WHEN_ASKED = """
@@ -76,40 +78,51 @@ def saves_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Compute:
-    """A compute process and what it has said so far."""
+    """A compute process and what it has told so far."""
 
-    def __init__(self, link: ComputeLink) -> None:
-        self.link = link
-        self.said: list[tuple[ToWorker, list[Tensor]]] = []
-        self._news = asyncio.Condition()
-        self._reader = asyncio.create_task(self._read())
+    def __init__(self) -> None:
+        self.calls = Calls()
+        self.link: ComputeLink
+        self.ready: asyncio.Future[Ready]
+        self.said: list[Any] = []
+        self._news = asyncio.Event()
+        tells: tuple[Tell[Any], ...] = (PROGRESS, EVALUATED, MEASURED, SAVED, FAILED)
+        for tell in tells:
+            self.calls.listen(tell, self._heard)
+        self.calls.listen(pipe.LOG, lambda line: None)
+        self.calls.register(SPACE, lambda question: question.wanted)
 
-    async def _read(self) -> None:
-        async for item in self.link.received():
-            if isinstance(item[0], AskSpace):
-                self.link.post(Space(item[0].id, item[0].wanted))
-            async with self._news:
-                self.said.append(item)
-                self._news.notify_all()
+    def _heard(self, message: object) -> None:
+        self.said.append(message)
+        self._news.set()
+
+    async def start(self, configure: Configure) -> None:
+        self.link = await ComputeLink.start(self.calls)
+        self.ready = self.calls.call(CONFIGURE, configure)
 
     async def next(self, kind: type[M], after: int = 0) -> M:
         """The first message of a kind among those after the first `after`."""
-        async with asyncio.timeout(DEADLINE_S), self._news:
-            while not (found := [message for message, _ in self.said[after:] if isinstance(message, kind)]):
-                assert not self._reader.done(), f"the process ended: {self.said[-1:]}"
+        async with asyncio.timeout(DEADLINE_S):
+            while not (found := [message for message in self.said[after:] if isinstance(message, kind)]):
+                self._news.clear()
                 await self._news.wait()
         return found[0]
 
-    async def ask(self, message: object, answer: type[M], tensors: tuple[Tensor, ...] = ()) -> M:
-        """Send a message and wait for the next of a kind."""
+    async def tell(self, tell: Tell[Q], message: Q, answer: type[M]) -> M:
+        """Tell it something and wait for the next message of a kind."""
         said = len(self.said)
-        await self.link.send(message, tensors)  # type: ignore[arg-type]
+        self.calls.tell(tell, message)
         return await self.next(answer, said)
+
+    async def stop(self) -> float:
+        return await asyncio.wait_for(self.calls.call(STOP, None), DEADLINE_S)
 
     async def end(self) -> int:
         """Wait for the process to end by itself; its exit code."""
-        await asyncio.wait_for(self._reader, DEADLINE_S)
-        return await self.link.close(DEADLINE_S)
+        await asyncio.wait_for(self.link.ended(), DEADLINE_S)
+        code = await self.link.close(DEADLINE_S)
+        self.calls.detach(ComputeError("It has ended."))
+        return code
 
 
 @contextlib.asynccontextmanager
@@ -121,20 +134,22 @@ async def started(folder: Path, threads: int = 1, **training: Any) -> AsyncItera
         threads: that it computes on.
         training: what is different from the manifest of `digits`.
     """
-    compute, run = Compute(await ComputeLink.start()), manifest.load("digits")
+    compute, run = Compute(), manifest.load("digits")
+    run = msgspec.structs.replace(run, training=msgspec.structs.replace(run.training, **training))
+    await compute.start(Configure(run, str(folder), threads))
     try:
-        run = msgspec.structs.replace(run, training=msgspec.structs.replace(run.training, **training))
-        await compute.link.send(Configure(run, str(folder), threads))
         yield compute
     finally:
         await compute.link.close()
         await compute.end()
+        if not compute.ready.cancelled():
+            compute.ready.exception()
 
 
 async def train(compute: Compute, batches: int) -> Progress:
     """Train for some batches more than at the start; what the process reported then."""
-    ready = await compute.next(Ready)
-    progress = await compute.ask(Train(), Progress)
+    ready = await compute.ready
+    progress = await compute.tell(TRAIN, None, Progress)
     while progress.step < ready.step + batches:
         progress = await compute.next(Progress, len(compute.said))
     return progress
@@ -152,10 +167,8 @@ async def test_products_in_bf16_are_almost_the_same_and_fp32_is_exact(tmp_path: 
     answers = []
     for number, products in enumerate(("fp32", "fp32", "bf16")):
         async with started(tmp_path / str(number), products=products) as compute:
-            await compute.next(Ready)
-            await compute.ask(Predict(1), Predicted, (PICTURE,))
-            [(_, tensors)] = [item for item in compute.said if isinstance(item[0], Predicted)]
-            answers.append(torch.frombuffer(bytearray(tensors[0].data), dtype=torch.float32))
+            await compute.ready
+            answers.append(torch.tensor((await compute.calls.call(PREDICT, PICTURE)).probabilities))
     exact, again, rounded = answers
     assert torch.equal(exact, again)
     assert torch.allclose(exact, rounded, rtol=0.02)
@@ -167,47 +180,46 @@ async def test_a_stop_is_not_held_up_by_what_is_on_its_way_before_it(tmp_path: P
     """Other peers' answers, by the hundred megabytes; compute reads between its kernels."""
     async with started(tmp_path) as compute:
         await train(compute, 10)
-        large = Tensor(Shape("uint8", (4 << 20,)), bytes(4 << 20))
+        answers = []
         for number in range(100):
-            compute.link.post(Answered(10_000 + number, ExpertReply((True,))), [large])
+            answer = Answered(10_000 + number, ExpertReply((True,)))
+            answers.append(compute.calls.exchange(OLD, OldMessage(answer), bytes(4 << 20)))
         told = time.monotonic()
-        compute.link.announce()
-        stopped = await compute.ask(Stop(1), Stopped)
+        stopped = await compute.stop()
         took = time.monotonic() - told
-        assert stopped.last_kernel_end - told < took / 3, "it went on until it had read all"
-        progress = await compute.ask(Train(), Progress)  # and what was announced holds up nothing later
+        assert stopped - told < took / 3, "it went on until it had read all"
+        await asyncio.gather(*answers)
+        progress = await compute.tell(TRAIN, None, Progress)  # and what was announced holds up nothing later
         while progress.step < 20:
             progress = await compute.next(Progress, len(compute.said))
 
 
 async def test_this_pc_is_measured_once_before_it_trains(tmp_path: Path) -> None:
     async with started(tmp_path) as compute:
-        await compute.next(Ready)
-        await compute.ask(SetThreads(1), Progress)
-        assert not any(isinstance(message, Measured) for message, _ in compute.said)  # it may not compute yet
+        await compute.ready
+        await compute.tell(THREADS, 1, Progress)
+        assert not any(isinstance(message, Measured) for message in compute.said)  # it may not compute yet
         said = len(compute.said)
-        await compute.link.send(Train())
+        compute.calls.tell(TRAIN, None)
         asked = time.monotonic()
-        stopped = await compute.ask(Stop(1), Stopped)  # while it measures
-        assert stopped.last_kernel_end - asked < 1.0
-        await compute.link.send(Train())
+        assert await compute.stop() - asked < 1.0  # while it measures
+        compute.calls.tell(TRAIN, None)
         measured = await compute.next(Measured, said)
         assert measured.samples_per_s > 0 and [speed.threads for speed in measured.speeds] == [1]
-        assert (await compute.ask(Measure(), Measured)).time > measured.time  # beside the training that goes on
-        await compute.link.send(Quit())
+        assert (await compute.tell(MEASURE, None, Measured)).time > measured.time  # beside the training that goes on
+        compute.calls.tell(QUIT, None)
         assert await compute.end() == 0
     async with started(tmp_path) as compute:
-        await compute.next(Ready)
-        first = [type(message) for message, _ in compute.said]
-        assert first.index(Measured) < first.index(Ready)
-        await compute.link.send(Quit())
+        await compute.ready
+        assert any(isinstance(message, Measured) for message in compute.said)
+        compute.calls.tell(QUIT, None)
         assert await compute.end() == 0
 
 
 async def test_a_life(tmp_path: Path) -> None:
     """From an empty folder to Quit, and what each message brings."""
     async with started(tmp_path) as compute:
-        ready = await compute.next(Ready)
+        ready = await compute.ready
         assert (ready.step, ready.samples, ready.notes) == (0, 0, ()) and ready.device
         process = psutil.Process(compute.link.pid)
         assert process.nice() == min(os.nice(0) + 10, 19)
@@ -222,30 +234,27 @@ async def test_a_life(tmp_path: Path) -> None:
             and progress.loss is not None
         )
         assert len(progress.experts) == 32 and sum(expert.updates for expert in progress.experts) > 0
-        assert (await compute.next(Evaluated)).point.accuracy > 0
+        assert (await compute.next(CurvePoint)).accuracy > 0
         assert not psutil.Process(compute.link.pid).net_connections("inet")
 
         asked = time.monotonic()
-        stopped = await compute.ask(Stop(7), Stopped)
-        assert stopped.id == 7 and stopped.last_kernel_end <= time.monotonic()
-        assert stopped.last_kernel_end - asked < 2.0
+        stopped = await compute.stop()
+        assert stopped <= time.monotonic() and stopped - asked < 2.0
         saved = await compute.next(Saved)
         assert saved.error is None and saved.step >= 100
         assert newest(tmp_path)[0]["step"] == saved.step
 
-        still = await compute.ask(SetThreads(2), Progress)
+        still = await compute.tell(THREADS, 2, Progress)
         assert still.step == saved.step
 
-        answer = await compute.ask(Predict(3), Predicted, (PICTURE,))
-        probabilities, seen = next(tensors for message, tensors in compute.said if message is answer)
-        assert answer.id == 3 and answer.step == saved.step and len(answer.experts) == 8
-        assert abs(sum(array("f", bytes(probabilities.data))) - 1) < 1e-5
-        assert probabilities.shape.dims == (10,) and seen.shape.dims == (8, 8)
-        assert max(array("f", bytes(seen.data))) == 1.0
+        answer = await compute.calls.call(PREDICT, PICTURE)
+        assert answer.step == saved.step and len(answer.experts) == 8
+        assert len(answer.probabilities) == 10 and abs(sum(answer.probabilities) - 1) < 1e-5
+        assert len(answer.seen) == 64 and max(answer.seen) == 1.0
 
         went_on = await train(compute, int(saved.step) + 50)
         assert went_on.step > saved.step
-        last = await compute.ask(Quit(), Saved)
+        last = await compute.tell(QUIT, None, Saved)
         assert await compute.end() == 0
         assert newest(tmp_path)[0]["step"] == last.step >= went_on.step
 
@@ -253,11 +262,10 @@ async def test_a_life(tmp_path: Path) -> None:
 async def test_after_a_kill_it_goes_on_where_it_was_saved(tmp_path: Path) -> None:
     async with started(tmp_path) as compute:
         await train(compute, 200)
-        await compute.ask(Stop(1), Stopped)
+        await compute.stop()
         saved = await compute.next(Saved)
-        before = await compute.ask(Predict(1), Predicted, (PICTURE,))
-        told = next(tensors for message, tensors in compute.said if message is before)
-        await compute.link.send(Train())
+        told = await compute.calls.call(PREDICT, PICTURE)
+        compute.calls.tell(TRAIN, None)
         while (await compute.next(Progress, len(compute.said))).step == saved.step:
             pass
         os.kill(compute.link.pid, signal.SIGKILL)
@@ -266,13 +274,11 @@ async def test_after_a_kill_it_goes_on_where_it_was_saved(tmp_path: Path) -> Non
     assert all(tensor.any() for name, tensor in state["trunk"].items() if name.startswith("square.")), "Adam's moments"
 
     async with started(tmp_path) as compute:
-        ready = await compute.next(Ready)
+        ready = await compute.ready
         assert (ready.step, ready.notes) == (saved.step, ())
-        after = await compute.ask(Predict(1), Predicted, (PICTURE,))
-        assert [bytes(t.data) for t in next(ts for m, ts in compute.said if m is after)] == [
-            bytes(t.data) for t in told
-        ]
-        await compute.ask(Quit(), Saved)
+        after = await compute.calls.call(PREDICT, PICTURE)
+        assert (after.probabilities, after.seen) == (told.probabilities, told.seen)
+        await compute.tell(QUIT, None, Saved)
         assert await compute.end() == 0
     # Saved again without a batch in between: weights, moments and counters are the same to the bit.
     _, again = newest(tmp_path)
@@ -284,13 +290,13 @@ async def test_after_a_kill_it_goes_on_where_it_was_saved(tmp_path: Path) -> Non
 async def test_a_damaged_checkpoint_is_told_of(tmp_path: Path) -> None:
     async with started(tmp_path) as compute:
         await train(compute, 20)
-        await compute.ask(Quit(), Saved)
+        await compute.tell(QUIT, None, Saved)
         await compute.end()
     checkpoint, _ = newest(tmp_path)
     blob = tmp_path / "checkpoints" / f"{checkpoint['parts']['trunk']['sha256']}.safetensors"
     blob.write_bytes(blob.read_bytes()[:-1])
     async with started(tmp_path) as compute:
-        ready = await compute.next(Ready)
+        ready = await compute.ready
         assert "trunk" in ready.notes[0] and ready.step == 0
 
 
@@ -298,48 +304,46 @@ async def test_a_failed_save_is_told_and_training_goes_on(tmp_path: Path) -> Non
     (tmp_path / "checkpoints").write_text("in the way")
     async with started(tmp_path) as compute:
         await train(compute, 10)
-        await compute.ask(Stop(1), Stopped)
+        await compute.stop()
         saved = await compute.next(Saved)
         assert saved.error and "was not saved" in saved.error
         assert (await train(compute, saved.step + 10)).step > saved.step
         (tmp_path / "checkpoints").unlink()
-        assert (await compute.ask(Stop(2), Saved)).error is None
+        said = len(compute.said)
+        await compute.stop()
+        assert (await compute.next(Saved, said)).error is None
 
 
 async def test_an_impossible_picture_is_refused(tmp_path: Path) -> None:
     async with started(tmp_path) as compute:
-        await compute.next(Ready)
-        blank = Tensor(Shape("uint8", (16, 16)), bytes(256))
-        nothing = Tensor(Shape("uint8", (0, 16)), b"")
-        floats = Tensor(Shape("float32", (2, 2)), bytes(16))
-        for number, (tensors, code) in enumerate(
-            [
-                ((blank,), "picture"),
-                ((nothing,), "picture"),
-                ((), "protocol"),
-                ((floats,), "protocol"),
-                ((PICTURE, PICTURE), "protocol"),
-            ]
+        await compute.ready
+        for picture, error in (
+            (Predict(16, 16, bytes(256)), PictureError),
+            (Predict(0, 16, b""), PictureError),
+            (Predict(16, 16, b""), ProtocolError),
+            (Predict(2, 2, bytes(16)), ProtocolError),
         ):
-            refused = await compute.ask(Predict(number), Refused, tensors)
-            assert (refused.id, refused.code) == (number, code) and refused.text
-        assert (await compute.ask(Predict(9), Predicted, (PICTURE,))).id == 9
+            with pytest.raises(error, match=r"\w"):
+                await compute.calls.call(PREDICT, picture)
+        assert (await compute.calls.call(PREDICT, PICTURE)).probabilities
 
 
 async def test_an_unknown_model_is_told_and_ends_it(tmp_path: Path) -> None:
     known = manifest.load("digits")
     strange = msgspec.structs.replace(known, model=msgspec.structs.replace(known.model, kind="mystery"))
-    compute = Compute(await ComputeLink.start())
-    await compute.link.send(Configure(strange, str(tmp_path), 1))
+    compute = Compute()
+    await compute.start(Configure(strange, str(tmp_path), 1))
     assert "mystery" in (await compute.next(Failed)).text
     assert await compute.end() == 2
+    with pytest.raises(ComputeError):
+        await compute.ready
 
 
 @pytest.mark.parametrize("training", [False, True])
 async def test_it_goes_with_its_worker(tmp_path: Path, training: bool) -> None:
     """The pipe closed: gone within 2 s, whatever it was doing."""
     async with started(tmp_path) as compute:
-        await compute.next(Ready)
+        await compute.ready
         if training:
             await train(compute, 10)
         compute.link._stdin.close()
@@ -355,9 +359,17 @@ async def test_sigterm_saves(tmp_path: Path) -> None:
         assert await compute.end() == 0
 
 
-@pytest.mark.parametrize("rubbish", [b"\xff" * 64, b"\x04\0\0\0\0\0\0\0rubb", b"\x01\0\0\0\x02\0\0\0\xc0ab"])
+RUBBISH = [
+    b"\xff" * 64,
+    b"".join(frames.encode(Kind.CALL, 1, b"rubb", method=CONFIGURE.key)),
+    b"".join(frames.encode(Kind.CALL, 1, b"\xc0", b"ab", b"what")),
+]
+
+
+@pytest.mark.parametrize("rubbish", RUBBISH)
 async def test_rubbish_on_the_pipe_ends_it_and_says_why(rubbish: bytes) -> None:
-    compute = Compute(await ComputeLink.start())
+    compute = Compute()
+    compute.link = await ComputeLink.start(compute.calls)
     compute.link._stdin.write(rubbish)
     failed = await compute.next(Failed)
     assert "pipe" in failed.text or "frame" in failed.text
@@ -367,14 +379,15 @@ async def test_rubbish_on_the_pipe_ends_it_and_says_why(rubbish: bytes) -> None:
 async def test_many_stops_in_a_row_make_few_saves(tmp_path: Path) -> None:
     async with started(tmp_path) as compute:
         await train(compute, 10)
-        for number in range(30):
-            await compute.link.send(Train())
-            await compute.link.send(Stop(number))
-        await compute.link.send(Quit())
+        stops = []
+        for _ in range(30):
+            compute.calls.tell(TRAIN, None)
+            stops.append(compute.calls.call(STOP, None))
+        compute.calls.tell(QUIT, None)
         assert await compute.end() == 0
-        saves = [message for message, _ in compute.said if isinstance(message, Saved)]
+        saves = [message for message in compute.said if isinstance(message, Saved)]
         assert len(saves) < 15 and saves[-1].step == newest(tmp_path)[0]["step"]
-        assert sum(isinstance(message, Stopped) for message, _ in compute.said) == 30
+        assert len(await asyncio.gather(*stops)) == 30
 
 
 async def test_a_picture_that_breaks_the_model_does_not_end_training(
@@ -387,9 +400,9 @@ async def test_a_picture_that_breaks_the_model_does_not_end_training(
     )
     async with started(tmp_path) as compute:
         await train(compute, 5)
-        refused = await compute.ask(Predict(7), Refused, (PICTURE,))
-        assert refused.id == 7 and "ZeroDivisionError" in refused.text
-        await compute.ask(Stop(1), Stopped)
+        with pytest.raises(PictureError, match="ZeroDivisionError"):
+            await compute.calls.call(PREDICT, PICTURE)
+        await compute.stop()
 
 
 def pretend(monkeypatch: pytest.MonkeyPatch, program: str) -> None:
@@ -399,9 +412,9 @@ def pretend(monkeypatch: pytest.MonkeyPatch, program: str) -> None:
 
 async def test_a_process_that_talks_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch, "import sys\nwhile True: sys.stdout.buffer.write(bytes(1_000_000))")
-    process = await ComputeLink.start()
+    process = await ComputeLink.start(Calls())
     with pytest.raises(ProtocolError):
-        await anext(process.received())
+        await process.ended()
     async with asyncio.timeout(DEADLINE_S):
         assert await process.close() == -signal.SIGKILL
 
@@ -409,27 +422,25 @@ async def test_a_process_that_talks_without_end_is_ended(monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
-        (b"\xff" * 8, "over the limit"),
-        (b"".join(messages.encode(Train())), "Train"),
-        (b"".join(messages.encode(Predicted(1, [], 0, 1.0))), "two tensors"),
+        (b"\xff" * frames.HEAD.size, "over the limit"),
+        (b"".join(frames.encode(Kind.TELL, 0, b"\xc0", method=TRAIN.key)), "train"),
+        (b"".join(frames.encode(Kind.TELL, 0, b"\xc0", method=PROGRESS.key)), "Expected"),
+        (b"".join(frames.encode(Kind.REPLY, 1, b"\xc0")), "Expected"),
     ],
 )
 async def test_the_worker_survives_what_compute_should_not_say(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: bytes, says: str
 ) -> None:
-    pretend(monkeypatch, f"import sys; sys.stdout.buffer.write({answer!r}); sys.stdout.flush(); sys.stdin.read()")
+    program = "sys.stdin.buffer.read(1); sys.stdout.buffer.write({!r}); sys.stdout.flush(); sys.stdin.read()"
+    pretend(monkeypatch, f"import sys; {program.format(answer)}")
     failed = asyncio.Event()
-    supervisor = ComputeSupervisor(
-        manifest.load("digits"),
-        tmp_path,
-        1,
-        Figures(),
-        changed=lambda: failed.set() if supervisor.failure else None,
-        evaluated=lambda point: None,
-        yields=Yields(),
-        hosted=HostedExperts(GRID),
-        files=files_of(tmp_path),
-    )
+
+    class Watching(Owner):
+        def changed(self) -> None:
+            if supervisor.failure:
+                failed.set()
+
+    supervisor = supervised(manifest.load("digits"), tmp_path, owner=Watching())
     supervisor.want(True, time.monotonic())
     running = asyncio.create_task(supervisor.run())
     async with asyncio.timeout(DEADLINE_S):
@@ -457,17 +468,14 @@ process.main()
     pipe = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", noise], stdin=pipe, stdout=pipe, stderr=pipe) as process:
         assert process.stdin and process.stdout and process.stderr
-        for message in (Configure(manifest.load("digits"), str(tmp_path), 1), Quit()):
-            process.stdin.writelines(messages.encode(message))
+        configure = msgspec.msgpack.encode(Configure(manifest.load("digits"), str(tmp_path), 1))
+        process.stdin.writelines(frames.encode(Kind.CALL, 1, configure, method=CONFIGURE.key))
+        process.stdin.writelines(frames.encode(Kind.TELL, 0, b"\xc0", method=QUIT.key))
         process.stdin.flush()
         out, noises = process.stdout.read(), process.stderr.read()
         assert process.wait(DEADLINE_S) == 0
-    said = []
-    while out:
-        header, payload = messages.sizes(out[:8])
-        said.append(messages.decode(out[8 : 8 + header], out[8 + header : 8 + header + payload])[0])
-        out = out[8 + header + payload :]
-    assert {Ready, Saved} <= {type(message) for message in said}
+    said = list(Frames().feed(out))
+    assert {Kind.TELL, Kind.REPLY} <= {frame.kind for frame in said} and SAVED.key in {frame.method for frame in said}
     assert b"hello" in noises and b"from below" in noises
 
 
@@ -477,7 +485,7 @@ async def test_it_takes_no_more_of_the_time_than_its_share(tmp_path: Path) -> No
         await train(compute, 20)
         process, used = psutil.Process(compute.link.pid), {}
         for share in (1.0, 0.25):
-            await compute.ask(SetShare(share), Progress)
+            await compute.tell(SHARE, share, Progress)
             before, began = process.cpu_times(), time.monotonic()
             step = (await compute.next(Progress, len(compute.said))).step
             while time.monotonic() - began < 3.0:
@@ -486,6 +494,4 @@ async def test_it_takes_no_more_of_the_time_than_its_share(tmp_path: Path) -> No
             used[share] = (after.user + after.system - before.user - before.system) / elapsed
             assert progress.step > step
         assert used[0.25] < 0.3
-        said = len(compute.said)
-        await compute.link.send(Stop(1))
-        await compute.next(Stopped, said)  # at once, also in the middle of a rest
+        await compute.stop()  # at once, also in the middle of a rest

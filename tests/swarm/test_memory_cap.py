@@ -25,6 +25,7 @@ from core.store.checkpoints import KEPT
 from core.swarm.placement import least_needed
 from core.swarm.state_room import StateRoom
 from core.worker import swarm
+from core.worker.compute.supervisor import Owner
 from core.worker.swarm import LoneSwarm
 from tests.disks import run_files, supervisor
 
@@ -33,7 +34,7 @@ ROOMY, TIGHT = 8192 * MB, 640 * MB
 DEADLINE_S = 60.0
 
 
-class Capped:
+class Capped(Owner):
     """A supervisor of compute and the cap around it, applied as the worker does."""
 
     def __init__(self, folder: Path, bounds: Bounds | None = None, hidden: int = 1024) -> None:
@@ -42,13 +43,20 @@ class Capped:
         run = msgspec.structs.replace(run, model=model)
         self.failures: list[str] = []
         files = run_files(folder, folder)
-        self.compute = supervisor(run, folder, files)
+        self.compute = supervisor(run, folder, files, self)
         self.hosted = self.compute.hosted
         self.swarm = LoneSwarm(self.compute, StateRoom(self.hosted, files))
         self.memory = Memory(self.compute, self.swarm, bounds)
-        self.compute.admit, self.compute.explain = self.memory.bounds.admit, self.memory.explain
-        self.compute.settle = self.swarm.settle
         self.cap = ROOMY
+
+    async def admit(self, pid: int) -> None:
+        await self.memory.bounds.admit(pid)
+
+    def explain(self, code: int) -> str | None:
+        return self.memory.explain(code)
+
+    async def settle(self) -> None:
+        await self.swarm.settle()
 
     @property
     def taken(self) -> int:

@@ -1,6 +1,7 @@
 """The call layer of the pipe: two ends, joined by a link that cuts and carries frames as the pipe does."""
 
 import asyncio
+import contextlib
 import logging
 import math
 import time
@@ -8,6 +9,8 @@ from collections.abc import AsyncGenerator
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core.contracts.errors import CallTimeout, ComputeError, HearthError, PictureError, ProtocolError, RemoteFault
 from core.contracts.pipe import Carrier, Method, Stream, Tell
@@ -112,7 +115,7 @@ async def test_who_does_not_wait_any_more_cancels_the_call() -> None:
         return 0
 
     ends.there.register(NEVER, never)
-    call = asyncio.create_task(ends.here.call(NEVER, Question("")))
+    call = ends.here.call(NEVER, Question(""))
     await begun.wait()
     call.cancel()
     await cancelled.wait()
@@ -212,7 +215,7 @@ async def test_all_waiting_calls_fail_when_the_other_end_goes(caplog: pytest.Log
 
     ends.there.register(NEVER, never)
     ends.there.register_stream(COUNT, stuck)
-    call = asyncio.create_task(ends.here.call(NEVER, Question("")))
+    call = ends.here.call(NEVER, Question(""))
     stream = asyncio.ensure_future(anext(ends.here.stream(COUNT, 1)))
     await ends.here.call(LENGTH, Question(""))
     ends.here.detach(ComputeError("Compute has ended."))
@@ -241,8 +244,7 @@ async def test_what_matters_takes_effect_when_it_is_read() -> None:
         return "stopped"
 
     ends.there.register(STOP, stop)
-    answer = asyncio.create_task(ends.here.call(STOP, None))
-    await asyncio.sleep(0)
+    answer = ends.here.call(STOP, None)
     assert order == ["read"]
     assert await answer == "stopped" and order == ["read", "served"]
 
@@ -262,7 +264,7 @@ async def test_what_is_not_in_the_contract_is_refused() -> None:
     ):
         with pytest.raises(ProtocolError):
             ends.there.received(ends.back, cut(b"".join(frame)))
-    answer = asyncio.ensure_future(ends.here.call(LENGTH, Question("?")))
+    answer = ends.here.call(LENGTH, Question("?"))
     await asyncio.sleep(0)
     with pytest.raises(ProtocolError):
         ends.here.received(ends.to, cut(b"".join(frames.encode(Kind.REPLY, 1, b"\xa1x"))))
@@ -270,6 +272,23 @@ async def test_what_is_not_in_the_contract_is_refused() -> None:
     with pytest.raises(ComputeError, match="nonsense"):
         await answer
     ends.here.received(ends.to, cut(b"".join(frames.encode(Kind.REPLY, 77, b"\x01"))))  # nobody asked, or not any more
+
+
+KEYS = st.sampled_from([LENGTH.key, NEWS.key, b"x"])
+
+
+@given(st.binary(max_size=300), st.binary(max_size=30), st.integers(1, 7), KEYS)
+def test_garbage_is_refused_and_never_crashes(body: bytes, payload: bytes, kind: int, method: bytes) -> None:
+    ends, heard = Ends(), list[str]()
+    ends.there.listen(NEWS, heard.append)
+    frame = b"".join(frames.encode(Kind(kind), 1, body, payload, method))
+    assert len(frame) == HEAD.size + len(method) + len(body) + len(payload)
+    with contextlib.suppress(ProtocolError):
+        for whole in Frames().feed(frame):
+            ends.there.received(ends.back, whole)
+    with contextlib.suppress(ProtocolError):
+        list(Frames().feed(body))
+    assert not heard or isinstance(msgspec.msgpack.decode(body), str)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from core.contracts.model import Model
-from core.contracts.pipe import Measured, Placed, Progress, SetDevice, Train
+from core.contracts.pipe import DEVICE, TRAIN, Measured, Progress, SetDevice
 from core.experts.calls import Call
 from core.experts.grid import Uid
 from core.policy.signals.nvml import Nvml
@@ -174,16 +174,16 @@ async def test_trunk_and_experts_learn_there(device: Device) -> None:
 async def test_a_whole_compute_process_goes_there_and_back(tmp_path: Path) -> None:
     async with started(tmp_path) as compute:
         await train(compute, 5)
-        there = await compute.ask(SetDevice(1, name(), 0.5), Placed)
+        there = await compute.calls.call(DEVICE, SetDevice(name(), 0.5))
         assert (there.device, there.why) == (name(), "")
-        measured = await compute.ask(Train(), Measured)
+        measured = await compute.tell(TRAIN, None, Measured)
         assert name() in measured.devices or name() in {speed.device for speed in measured.speeds}
-        progress = await compute.ask(Train(), Progress)
+        progress = await compute.tell(TRAIN, None, Progress)
         while not (progress.device == name() and progress.work.get(name())):
             progress = await compute.next(Progress, len(compute.said))
         assert progress.device_bytes > 0 and progress.left_behind == 0
         told = time.monotonic()
-        back = await compute.ask(SetDevice(2, "cpu"), Placed)
+        back = await compute.calls.call(DEVICE, SetDevice("cpu"))
         assert back.device == "cpu" and back.last_kernel_end - told < PROMISE_S
         progress = await compute.next(Progress, len(compute.said))
         assert progress.device == "cpu" and progress.left_behind == 0

@@ -1,7 +1,7 @@
 """What a host gives up, and to whom: real peers, an honest host whose compute is simulated, and a stranger."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -11,10 +11,9 @@ from core.contracts.control import ExpertStatus
 from core.contracts.errors import CallRefused
 from core.contracts.hosting import Handover, HandoverReply, Hello, HelloReply
 from core.contracts.net import of_run
-from core.contracts.pipe import Host, Hosted, Tensor, Unhost
 from core.experts.dht_directory import DHTDirectory
 from core.experts.directory import HostState
-from core.experts.grid import Grid
+from core.experts.grid import Grid, Uid
 from core.identity import peer_text
 from core.net.rpc import Context, RpcNode
 from core.swarm import hosting
@@ -23,7 +22,7 @@ from core.swarm.hosting import Hosting
 from core.swarm.members import Members
 from core.swarm.placement import Member
 from core.swarm.replication import Copies
-from core.worker.compute.hosting_orders import Orders
+from core.worker.compute.supervisor import IDLE
 from tests.dht_peers import Peer, peers, until
 from tests.disks import files_of
 
@@ -36,18 +35,19 @@ class Compute:
     """Does at once what it is told."""
 
     def __init__(self) -> None:
-        self.orders = Orders(self._send)
         self.hosted = HostedExperts(GRID)
         self.hosted.expert_bytes = 1 << 20
-        self.life, self.expert_samples_per_s, self.load = 1, 1e6, 0.0
+        self.life, self.expert_samples_per_s, self.report = 1, 1e6, IDLE
         self.wanted = self.at_work = True
         self.saving = False
 
-    async def _send(self, message: Host | Unhost, tensors: Sequence[Tensor]) -> None:
-        left = set(message.uids) if isinstance(message, Unhost) else set()
-        here = {expert.uid for expert in self.hosted.experts} | set(getattr(message, "experts", ())) - left
+    async def host(self, experts: Mapping[Uid, Path | None]) -> dict[str, str]:
+        here = {expert.uid for expert in self.hosted.experts} | set(map(str, experts))
         self.hosted.report([ExpertStatus(uid, 3, 0) for uid in here])
-        self.orders.hosted(Hosted(message.id, {}))
+        return {}
+
+    async def unhost(self, uids: Collection[Uid]) -> dict[str, str]:
+        return {}
 
 
 @pytest.fixture(autouse=True)

@@ -3,10 +3,9 @@
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import cast
 
 import pytest
 import torch
@@ -14,8 +13,7 @@ import torch
 from core.compute import device_placement as placing
 from core.compute.device_placement import Placing
 from core.compute.hosting import Residents
-from core.contracts.pipe import Placed, SetDevice, ToWorker, Work
-from core.pipe.compute_end import Pipe
+from core.contracts.pipe import Placed, SetDevice, Work
 from core.runtime.device import CPU, Device
 from core.store.checkpoints import CheckpointStore
 from tests.unit import test_trainer
@@ -34,7 +32,7 @@ def card(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCuda]:
 
 
 class Compute:
-    """What `Session` puts together, as far as devices are concerned; it is also the pipe."""
+    """What `Session` puts together, as far as devices are concerned."""
 
     def __init__(self, folder: Path) -> None:
         manifest = test_trainer.digits(batch=8, in_flight=2, evaluate_every=1000)
@@ -42,47 +40,32 @@ class Compute:
         residents = Residents(manifest, (), CheckpointStore(folder, manifest.run))
         residents.backends.update(self.setup.backends)
         self.switch, self.trainer = self.setup.switch, self.setup.trainer
-        self.said: list[ToWorker] = []
         self.changes = 0
-        self.placing = Placing(cast(Pipe, self), self.switch, residents, self.trainer, self.count)
-        self.placing.changed = self._changed
+        self.placing = Placing(self.switch, residents, self.trainer, self.count, self._changed)
 
     def count(self) -> Work:
         return Work(samples=self.trainer.trained, calls=self.setup.runtime.calls)
-
-    def send(self, message: ToWorker, tensors: Sequence[object] = ()) -> None:
-        self.said.append(message)
 
     def _changed(self) -> None:
         self.changes += 1
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[asyncio.TaskGroup]:
-        async with self.setup.running(), asyncio.TaskGroup() as group:
+    async def running(self) -> AsyncIterator[None]:
+        async with self.setup.running():
             self.switch.on()
-            yield group
+            yield
             self.switch.off()
 
     async def steps(self, count: int) -> None:
         end = self.trainer.step + count
         await self.setup.until(lambda: self.trainer.step >= end)
 
-    async def placed(self, number: int) -> Placed:
-        """The answer to a `SetDevice`."""
-
-        def answers() -> list[Placed]:
-            return [message for message in self.said if isinstance(message, Placed) and message.id == number]
-
-        await self.setup.until(lambda: bool(answers()))
-        return answers()[0]
-
 
 async def test_compute_goes_to_the_card_and_back_while_it_trains(card: FakeCuda, tmp_path: Path) -> None:
     compute = Compute(tmp_path)
-    async with compute.running() as group:
+    async with compute.running():
         await compute.steps(3)
-        compute.placing.begin(SetDevice(1, ID, 0.5), group)
-        there = await compute.placed(1)
+        there = await compute.placing.go(SetDevice(ID, 0.5))
         assert (there.device, there.label, there.why) == (ID, "Fake RTX", "") and card.share == 0.5
         assert compute.changes == 1 and compute.switch.device.id == ID
         await compute.steps(3)
@@ -91,8 +74,7 @@ async def test_compute_goes_to_the_card_and_back_while_it_trains(card: FakeCuda,
         told = time.monotonic()
         compute.switch.leave("cpu")  # as soon as the message is read
         operations = card.operations
-        compute.placing.begin(SetDevice(2, "cpu"), group)
-        back = await compute.placed(2)
+        back = await compute.placing.go(SetDevice("cpu"))
         assert back.device == "cpu" and back.last_kernel_end <= told
         assert card.operations == operations, "a kernel began on a card that had been given back"
         assert card.used == 0 and card.emptied > 0
@@ -104,22 +86,19 @@ async def test_compute_goes_to_the_card_and_back_while_it_trains(card: FakeCuda,
 
 async def test_a_device_that_is_not_there_leaves_compute_on_the_processor(card: FakeCuda, tmp_path: Path) -> None:
     compute = Compute(tmp_path)
-    async with compute.running() as group:
-        compute.placing.begin(SetDevice(1, "GPU-other", 0.5), group)
-        answer = await compute.placed(1)
+    async with compute.running():
+        answer = await compute.placing.go(SetDevice("GPU-other", 0.5))
         assert answer.device == "cpu" and "GPU-other" in answer.why
         await compute.steps(1)
 
 
 async def test_a_smaller_share_of_its_memory_is_kept_at_once(card: FakeCuda, tmp_path: Path) -> None:
     compute = Compute(tmp_path)
-    async with compute.running() as group:
-        compute.placing.begin(SetDevice(1, ID, 1.0), group)
-        await compute.placed(1)
+    async with compute.running():
+        await compute.placing.go(SetDevice(ID, 1.0))
         await compute.steps(6)
         card.total, half = 2 * card.used, card.used // 2
-        compute.placing.begin(SetDevice(2, ID, 0.25), group)
-        assert (await compute.placed(2)).device == ID
+        assert (await compute.placing.go(SetDevice(ID, 0.25))).device == ID
         await compute.steps(3)
         assert 0 < card.used <= half and 0 < compute.placing.left_behind < 32
         assert any(backend.device is not CPU for backend in compute.setup.backends.values())
@@ -127,12 +106,13 @@ async def test_a_smaller_share_of_its_memory_is_kept_at_once(card: FakeCuda, tmp
 
 async def test_the_newest_order_counts(card: FakeCuda, tmp_path: Path) -> None:
     compute = Compute(tmp_path)
-    async with compute.running() as group:
+    async with compute.running():
         await compute.steps(2)
+        going: list[asyncio.Task[Placed]] = []
         for number in range(1, 6):
-            compute.placing.begin(SetDevice(number, ID if number % 2 else "cpu"), group)
+            going.append(asyncio.create_task(compute.placing.go(SetDevice(ID if number % 2 else "cpu"))))
             await asyncio.sleep(0)
-        assert (await compute.placed(5)).device == ID
+        assert (await going[-1]).device == ID and not any(one.done() and not one.cancelled() for one in going[:-1])
         await compute.steps(2)
         assert compute.placing.left_behind == 0 and compute.trainer.device.id == ID
 

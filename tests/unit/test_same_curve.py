@@ -23,7 +23,7 @@ from core.contracts.pipe import Answered, Ask, Serve, Served, ToWorker
 from core.experts.calls import ExpertHost
 from core.experts.directory import LOCAL, Directory, LocalDirectory
 from core.experts.grid import Uid
-from core.pipe.compute_end import Pipe
+from core.pipe.old import OldMessages
 from core.runtime.backend import all_experts
 from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import Runtime
@@ -42,7 +42,7 @@ class Wire:
     def __init__(self, runtime: Runtime, switch: Switch) -> None:
         self.peers = Peers(self.ask)
         self.requests = 0
-        self._serving = Serving(cast(Pipe, self), runtime, switch)
+        self._serving = Serving(cast(OldMessages, self), runtime, switch)
 
     def ask(self, message: ToWorker, tensors: Sequence[messages.Tensor]) -> None:
         if isinstance(message, Ask):

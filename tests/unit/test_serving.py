@@ -3,10 +3,10 @@
 import asyncio
 import itertools
 import math
-import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from typing import cast
 
 import pytest
 import torch
@@ -21,7 +21,7 @@ from core.contracts.model import Model
 from core.contracts.pipe import Cancel, Refused, Serve, Served, Suspect, ToWorker
 from core.experts import codec
 from core.experts.grid import Uid
-from core.pipe.compute_end import Pipe
+from core.pipe.old import OldMessages
 from core.runtime.backend import ExpertBackend
 from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import Runtime
@@ -33,17 +33,23 @@ PEER, OTHER = "aa" * 32, "bb" * 32
 NAMES = str(A), str(B)
 
 
+class Said(asyncio.Queue[tuple[ToWorker, memoryview]]):
+    """What the worker is told."""
+
+    def send(self, message: ToWorker, tensors: Sequence[messages.Tensor] = ()) -> None:
+        self.put_nowait((message, memoryview(tensors[0].data if tensors else b"")))
+
+
 class Host:
-    """Two experts behind a pipe; the test holds its other end."""
+    """Two experts behind a pipe's end; the test hears what they say."""
 
     def __init__(self) -> None:
-        (self.reader, writer), (idle, self.keep) = os.pipe(), os.pipe()
-        self.pipe = Pipe((idle, writer))
+        self.said = Said()
         self.switch = Switch()
         self.switch.on()
         self.experts = {uid: ExpertBackend(uid, MODEL, TRAINING) for uid in (A, B)}
         self.runtime = Runtime(self.experts, self.switch)
-        self.serving = Serving(self.pipe, self.runtime, self.switch)
+        self.serving = Serving(cast(OldMessages, self.said), self.runtime, self.switch)
         self._ids = itertools.count(1)
 
     @asynccontextmanager
@@ -74,16 +80,9 @@ class Host:
         return number
 
     async def heard(self) -> tuple[ToWorker, memoryview]:
-        """The next message on the pipe."""
-
-        def read() -> tuple[ToWorker, memoryview]:
-            header, payload = messages.sizes(os.read(self.reader, messages.PREFIX.size))
-            message, tensors = messages.decode(os.read(self.reader, header), os.read(self.reader, payload))
-            assert isinstance(message, ToWorker)
-            return message, memoryview(tensors[0].data if tensors else b"")
-
+        """The next message to the worker."""
         async with asyncio.timeout(20):
-            return await asyncio.to_thread(read)
+            return await self.said.get()
 
     async def answer(self, number: int) -> tuple[Served, memoryview]:
         message, data = await self.heard()

@@ -3,7 +3,6 @@
 import hashlib
 import shutil
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -14,7 +13,6 @@ from core.contracts import manifest
 from core.contracts.hosting import FileRead, ReadFile
 from core.contracts.manifest import Shard
 from core.contracts.net import of_run
-from core.contracts.pipe import TakeTrunk, Tensor, ToCompute
 from core.dht.records import own_subkey
 from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid
@@ -110,11 +108,10 @@ class Compute:
     def __init__(self, step: int, fell_back: bool) -> None:
         self.progress, self.life, self.at_work = Progress(step=step), 1, True
         self.fell_back = fell_back
-        self.taken: list[str] = []
+        self.taken: list[Path] = []
 
-    async def send(self, message: ToCompute, tensors: Sequence[Tensor]) -> None:
-        assert isinstance(message, TakeTrunk)
-        self.taken.append(message.path)
+    async def take_trunk(self, path: Path) -> None:
+        self.taken.append(path)
 
 
 @pytest.mark.parametrize(

@@ -110,8 +110,9 @@ async def test_every_device_says_why_it_is_used_or_not(tmp_path: Path) -> None:
     _, first, second = status()
     assert first.on and not first.why and not second.on
     compute.accelerator.want("GPU-1", 0.8, 0.0)
-    assert compute.accelerator.unsent(True) == SetDevice(1, "GPU-1", 0.8)
-    compute.accelerator.placed(Placed(1, "GPU-1", "Card A", 0.0))
+    request = SetDevice("GPU-1", 0.8)
+    assert compute.accelerator.unsent(True) == request
+    compute.accelerator.placed(request, Placed("GPU-1", "Card A", 0.0))
     cpu, first, _ = status()
     assert (cpu.experts, first.experts) == (0, 32)
     compute.accelerator.ended("Compute was killed (signal 6, SIGABRT).")

@@ -1,6 +1,5 @@
 """The graphics processor that compute is to use, the one that it uses, and those that have failed."""
 
-import itertools
 import logging
 import time
 from collections.abc import Callable
@@ -44,9 +43,8 @@ class Accelerator:
         self._wanted = self._sent = (CPU, 1.0)
         self._moments = (0.0, 0.0)
         """When the user came back, or the like, and when that was noticed; time.monotonic()."""
-        self._numbers = itertools.count(1)
-        self._given_back: tuple[int, float, float, float] | None = None
-        """A yield under way: number of the message, and its moments."""
+        self._given_back: tuple[SetDevice, float, float, float] | None = None
+        """A yield under way: what was asked for, and its moments."""
 
     def failures(self, now: float) -> dict[str, Failure]:
         """Of those that are left alone at `now` (unix time), by id."""
@@ -81,9 +79,9 @@ class Accelerator:
         if self._wanted == self._sent:
             return None
         self._sent = self._wanted
-        message = SetDevice(next(self._numbers), *self._wanted)
+        message = SetDevice(*self._wanted)
         if at_work and self.device not in (CPU, message.device):
-            self._given_back = message.id, *self._moments, time.monotonic()
+            self._given_back = message, *self._moments, time.monotonic()
         return message
 
     def reported(self, message: Progress) -> None:
@@ -91,14 +89,19 @@ class Accelerator:
         self.taken_bytes = message.device_bytes if message.device == self.device else 0
         self.left_behind = message.left_behind if message.device == self.device == self._sent[0] else 0
 
-    def placed(self, message: Placed) -> None:
-        """Compute is where it was told to be, or says why not."""
+    def placed(self, request: SetDevice, message: Placed) -> None:
+        """Compute is where it was told to be, or says why not.
+
+        Args:
+            request: what it was told.
+            message: its answer.
+        """
         if message.why:
             self._fail(self._sent[0], message.why)
         if message.device != self.device:
             log.info("Compute is on %s now.", message.label)
         self.device, self.label = message.device, "" if message.device == CPU else message.label
-        if self._given_back and self._given_back[0] == message.id:
+        if self._given_back and self._given_back[0] is request:
             self._end_yield(message.last_kernel_end)
 
     def ended(self, trouble: str) -> None:

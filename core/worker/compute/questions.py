@@ -1,50 +1,52 @@
-"""Questions to the model that wait for compute: asked by clients, sent by the supervisor, answered over the pipe."""
+"""Questions to the model, asked by clients: compute is started for them if need be."""
 
 import asyncio
-import itertools
-from array import array
-from collections.abc import AsyncGenerator, Callable, Iterator
+import contextlib
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
-from core.contracts.control import Prediction, PredictParams
-from core.contracts.errors import ERRORS_BY_CODE, ComputeError, HearthError, PictureError, ProtocolError
-from core.contracts.pipe import (
-    Generate,
-    Generated,
-    GenerationEnded,
-    Predict,
-    Predicted,
-    Refused,
-    Shape,
-    StopGenerating,
-    Tensor,
-)
+from core.contracts.control import PredictParams
+from core.contracts.errors import CallTimeout, ComputeError, PictureError
+from core.contracts.pipe import GENERATE, PREDICT, Generate, Generated, Predict, Predicted
+from core.pipe.calls import Calls
 
 ANSWER_S = 30.0
 """Compute may have to be started for a question first."""
 WAITING = 16
 """Questions at once."""
 
-Question = tuple[Predict | Generate | StopGenerating, list[Tensor]]
-Piece = Generated | GenerationEnded | HearthError
-
 
 class Questions:
-    """`asked` is called whenever there is something to send."""
+    """Those that wait for an answer."""
 
-    def __init__(self, asked: Callable[[], None]) -> None:
-        self._asked = asked
-        self._numbers = itertools.count(-1, -1)
-        """Negative: `Refused` must not hit the requests of other peers, which count upwards."""
-        self._unsent: dict[int, Question] = {}
-        self._answers: dict[int, asyncio.Future[Prediction]] = {}
-        self._texts: dict[int, asyncio.Queue[Piece]] = {}
+    def __init__(self, calls: Calls, asked: Callable[[int], None]) -> None:
+        """
+        Args:
+            calls: to compute, where the answers come from.
+            asked: is called with 1 for each question, and with -1 when nobody waits for its answer any more.
+        """
+        self._calls, self._asked = calls, asked
+        self._count = 0
+        self._starting: set[asyncio.Future[None]] = set()
+        """Questions that wait for compute."""
+        self._is_ready = False
 
-    def __bool__(self) -> bool:
-        """Whether anybody waits for an answer."""
-        return bool(self._answers or self._texts)
+    def ready(self) -> None:
+        """Compute can be asked now."""
+        self._is_ready = True
+        for question in self._starting:
+            if not question.done():
+                question.set_result(None)
 
-    async def ask(self, picture: PredictParams) -> Prediction:
-        """Wait for the model's answer.
+    def ended(self, why: str) -> None:
+        """Compute cannot be asked any more; `why` tells whoever waited for it, if there is anything to tell."""
+        self._is_ready = False
+        for question in self._starting:
+            if why and not question.done():
+                question.set_exception(ComputeError(f"{why} Try again in a moment."))
+
+    async def predict(self, picture: PredictParams) -> Predicted:
+        """Wait for what the model reads in a picture.
 
         Raises:
             PictureError: the pixels do not fit the size, or there is nothing to recognise.
@@ -52,97 +54,43 @@ class Questions:
         """
         if len(picture.pixels) != picture.width * picture.height:
             raise PictureError(f"{len(picture.pixels)} pixels do not make {picture.width} x {picture.height}.")
-        number = self._number()
-        answer: asyncio.Future[Prediction] = asyncio.get_running_loop().create_future()
-        self._answers[number] = answer
-        self._send(number, Predict(number), [Tensor(Shape("uint8", (picture.height, picture.width)), picture.pixels)])
-        try:
-            async with asyncio.timeout(ANSWER_S):
-                return await answer
-        except TimeoutError:
-            raise _late() from None
-        finally:
-            del self._answers[number]
-            self._unsent.pop(number, None)
+        deadline = time.monotonic() + ANSWER_S
+        async with self._asking():
+            return await self._calls.call(PREDICT, Predict(picture.height, picture.width, picture.pixels), deadline)
 
-    async def generate(
-        self, prompt: bytes, length: int, temperature: float, seed: int
-    ) -> AsyncGenerator[Generated | GenerationEnded, None]:
-        """The text's bytes as they come, then its end. To be closed if nobody reads on.
+    async def generate(self, text: Generate) -> AsyncGenerator[Generated, None]:
+        """The bytes of a text as they come. To be closed if nobody reads on.
 
         Raises:
             ComputeError: no byte within `ANSWER_S`, too many questions, or compute died.
         """
-        number = self._number()
-        pieces = self._texts[number] = asyncio.Queue()
-        self._send(number, Generate(number, prompt, length, temperature, seed), [])
-        ended = False
-        try:
-            while not ended:
-                async with asyncio.timeout(ANSWER_S):
-                    piece = await pieces.get()
-                ended = not isinstance(piece, Generated)
-                if isinstance(piece, HearthError):
-                    raise piece
+        async with self._asking(), contextlib.aclosing(self._calls.stream(GENERATE, text, ANSWER_S)) as pieces:
+            async for piece in pieces:
                 yield piece
-        except TimeoutError:
-            raise _late() from None
-        finally:
-            del self._texts[number]
-            if self._unsent.pop(number, None) is None and not ended:
-                self._send(number, StopGenerating(number), [])
 
-    def _number(self) -> int:
-        if len(self._answers) + len(self._texts) >= WAITING:
+    @contextlib.asynccontextmanager
+    async def _asking(self) -> AsyncIterator[None]:
+        """Within it compute is needed; entered when it is ready."""
+        if self._count >= WAITING:
             raise ComputeError("Too many questions are waiting for an answer. Try again in a moment.")
-        return next(self._numbers)
+        self._count += 1
+        self._asked(1)
+        try:
+            async with asyncio.timeout(ANSWER_S):
+                await self._ready_to_answer()
+            yield
+        except (TimeoutError, CallTimeout):
+            raise ComputeError(f"The model did not answer within {ANSWER_S:.0f} s. Try again.") from None
+        finally:
+            self._count -= 1
+            self._asked(-1)
 
-    def _send(self, number: int, message: Predict | Generate | StopGenerating, tensors: list[Tensor]) -> None:
-        self._unsent[number] = (message, tensors)
-        self._asked()
-
-    def unsent(self) -> Iterator[Question]:
-        """What compute has not got yet, each once."""
-        while self._unsent:
-            yield self._unsent.pop(next(iter(self._unsent)))
-
-    def answered(self, message: Predicted, tensors: list[Tensor], accuracy: float | None) -> None:
-        """Hand an answer to who waits for it.
-
-        Raises:
-            ProtocolError: it does not hold what `Predicted` says.
-        """
-        if [tensor.shape.dtype for tensor in tensors] != ["float32", "float32"]:
-            raise ProtocolError("Compute answered a question with something else than two tensors of float32.")
-        if answer := self._waiting(message.id):
-            probabilities, seen = (array("f", bytes(tensor.data)).tolist() for tensor in tensors)
-            answer.set_result(Prediction(probabilities, seen, message.experts, message.step, accuracy, message.ms))
-
-    def generated(self, message: Generated | GenerationEnded) -> None:
-        """Hand a piece of a text to who reads it."""
-        if pieces := self._texts.get(message.id):
-            pieces.put_nowait(message)
-
-    def refused(self, message: Refused) -> None:
-        self._failed(message.id, ERRORS_BY_CODE.get(message.code, HearthError)(message.text))
-
-    def fail(self, why: str) -> None:
-        """Compute is gone: nobody will answer."""
-        self._unsent.clear()
-        for number in [*self._answers, *self._texts]:
-            self._failed(number, ComputeError(f"{why} Try again in a moment."))
-
-    def _failed(self, number: int, error: HearthError) -> None:
-        if answer := self._waiting(number):
-            answer.set_exception(error)
-        if pieces := self._texts.get(number):
-            pieces.put_nowait(error)
-
-    def _waiting(self, number: int) -> "asyncio.Future[Prediction] | None":
-        """The future of a question, unless nobody waits any more."""
-        answer = self._answers.get(number)
-        return None if answer is None or answer.done() else answer
-
-
-def _late() -> ComputeError:
-    return ComputeError(f"The model did not answer within {ANSWER_S:.0f} s. Try again.")
+    async def _ready_to_answer(self) -> None:
+        if self._is_ready:
+            return
+        question: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._starting.add(question)
+        try:
+            await question
+        finally:
+            self._starting.discard(question)

@@ -1,0 +1,391 @@
+"""The life of a compute process as a table: what happens, and what is to be done about it.
+
+No process, no clock: `advance` takes a state, an event and the time, and gives the next state and commands. A process
+goes absent -> starting -> stopped -> training -> stopping -> stopped -> leaving -> absent (`core.policy.inputs.Phase`);
+one that dies or hangs is started again with back-off.
+"""
+
+from dataclasses import dataclass
+from dataclasses import replace as but
+
+from core.policy.inputs import Phase
+from core.worker.compute.yields import recent
+
+START_S = 120.0
+"""A process that is not ready by then hangs (importing torch from a slow disk takes 20 s)."""
+SETTLE_S = 5.0
+"""For what must be known before compute trains: longer only where a disk hangs."""
+LIFE_SIGN_S = 20.0
+"""Compute reports at least once a second."""
+STOP_S = 2.0
+"""A process that has not stopped by then is killed: the user comes first."""
+QUIT_S = 60.0
+"""To save a checkpoint and end, on the slowest disk, ..."""
+SILENT_S = 15.0
+"""... as long as there is a life sign."""
+BACK_OFF_S = (1.0, 60.0)
+"""Between the end of a process that was not asked to end and the next: at first, and at most."""
+HEALTHY_S = 60.0
+"""A process that lived for so long starts the back-off anew."""
+
+# events
+
+
+@dataclass(frozen=True)
+class Begin:
+    """Processes may be started from now on."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """It shall train or not."""
+
+    training: bool
+    cause: float
+    """time.monotonic() of what led to this, for the measured promise."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Somebody asks the model; compute is needed until `Answered`."""
+
+
+@dataclass(frozen=True)
+class Answered:
+    """One who asked does not wait any more."""
+
+
+@dataclass(frozen=True)
+class GraceSet:
+    """A process that is not needed stays for so long."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Exceeded:
+    """It takes more memory than it may: it shall save, end, and start again later."""
+
+    trouble: str
+
+
+@dataclass(frozen=True)
+class Leave:
+    """It shall save and end for good."""
+
+
+@dataclass(frozen=True)
+class Ready:
+    """The process has loaded everything."""
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What must be known before the process trains is known."""
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """The process has stopped."""
+
+    last_kernel_end: float
+
+
+@dataclass(frozen=True)
+class Saved:
+    """The process has saved what it had trained by then."""
+
+    complete: bool
+    """Whether that is all that it has trained."""
+
+
+@dataclass(frozen=True)
+class Broken:
+    """The pipe cannot be used any more."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The process is gone, or could not be started."""
+
+    why: str
+    """For the user, if it was not asked to end."""
+    code: int | None = None
+    """Its exit code; None: it could not be started."""
+    killed: bool = False
+    """Whether this end ended it by force."""
+    excused: bool = False
+    """Whether what it computed on is not to blame for an end that was not asked for."""
+
+
+@dataclass(frozen=True)
+class Passed:
+    """Time has passed."""
+
+    heard: float = 0.0
+    """The last sign of life of the process, time.monotonic()."""
+
+
+FromOutside = Begin | Wanted | Asked | Answered | GraceSet | Exceeded | Leave
+FromProcess = Ready | Settled | Stopped | Saved | Broken | Ended
+Event = FromOutside | FromProcess | Passed
+
+# commands
+
+
+@dataclass(frozen=True)
+class Start:
+    """Start a process and configure it."""
+
+
+@dataclass(frozen=True)
+class Settle:
+    """Find out what must be known before it trains."""
+
+
+@dataclass(frozen=True)
+class Train:
+    """Tell it to train."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Tell it to stop."""
+
+
+@dataclass(frozen=True)
+class Quit:
+    """Tell it to save and end."""
+
+
+@dataclass(frozen=True)
+class Kill:
+    """End it at once."""
+
+
+@dataclass(frozen=True)
+class GivenBack:
+    """Note how long a stop took: moments of time.monotonic()."""
+
+    cause: float
+    noticed: float
+    told: float
+    stopped: float
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Not all that it trained was saved."""
+
+    given_up: bool
+    """It had all the time that it may take."""
+
+
+@dataclass(frozen=True)
+class Over:
+    """The process is gone, and whoever waits for an answer gets none."""
+
+    trouble: str
+    """Why it ended, if it was not asked to; for the user."""
+    blamed: bool
+    """What it computed on may be to blame."""
+
+
+Command = Start | Settle | Train | Stop | Quit | Kill | GivenBack | Lost | Over
+
+
+@dataclass(frozen=True)
+class Life:
+    """All that decides what is to be done."""
+
+    phase: Phase = "absent"
+    since: float = 0.0
+    """When the phase began, or an answer kept the process; time.monotonic(), as all moments here."""
+    born: float = 0.0
+    heard: float = 0.0
+    """The last sign of life."""
+    begun: bool = False
+    number: int = 0
+    """Of the process; a new one knows nothing of what the last one was told."""
+    wanted: bool = False
+    """Whether it shall train or serve."""
+    asked: int = 0
+    """Questions to the model that wait for an answer."""
+    leaving: bool = False
+    exceeded: str = ""
+    grace_s: float = 10.0
+    settling: float | None = None
+    """Since when it is being found out what must be known before the process trains for the first time."""
+    settled: bool = False
+    unsaved: bool = False
+    """Whether it has stopped, and not saved yet what it had trained."""
+    answers: bool = False
+    """Whether it was started to answer a question."""
+    killed: str = ""
+    """Why it was ended by force."""
+    dying: bool = False
+    """Whether it was ended by force."""
+    cause: float = 0.0
+    noticed: float = 0.0
+    told: float = 0.0
+    """Moments of the stop under way: what caused it, when that was noticed, and when compute was told."""
+    failure: str | None = None
+    """Why the last process ended, until the next one is ready."""
+    retry: float | None = None
+    """When the next process may start."""
+    back_off_s: float = BACK_OFF_S[0]
+
+    @property
+    def busy(self) -> bool:
+        """Whether a process is needed."""
+        return self.wanted or bool(self.asked)
+
+    @property
+    def grace_end(self) -> float:
+        """When a process that is not needed ends."""
+        return self.since + self.grace_s
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended for good."""
+        return self.leaving and self.phase == "absent"
+
+
+Outcome = tuple[Life, tuple[Command, ...]]
+
+
+def advance(life: Life, event: Event, now: float) -> Outcome:
+    """What comes of an event.
+
+    Args:
+        life: the state before.
+        event: what has happened.
+        now: time.monotonic().
+
+    Returns:
+        The state after, and what is to be done, in this order.
+    """
+    life, commands = _noted(life, event, now)
+    while True:
+        life, more = _due(life, now)
+        commands += more
+        if not more:
+            return life, commands
+
+
+def deadline(life: Life) -> float | None:
+    """When `advance` must look again though nothing happens, time.monotonic(); None: never."""
+    if life.dying:
+        return None
+    match life.phase:
+        case "absent":
+            return life.retry
+        case "starting":
+            return life.since + START_S
+        case "stopping":
+            return life.since + STOP_S
+        case "leaving":
+            return min(life.since + QUIT_S, life.heard + SILENT_S)
+    moments = [life.heard + LIFE_SIGN_S]
+    if life.settling is not None and not life.settled:
+        moments.append(life.settling + SETTLE_S)
+    if life.phase == "stopped" and not life.busy:
+        moments.append(life.grace_end)
+    return min(moments)
+
+
+def _noted(life: Life, event: Event, now: float) -> Outcome:
+    """The state with what an event says in it."""
+    match event:
+        case Begin():
+            life = but(life, begun=True)
+        case Wanted(training, cause):
+            if training != life.wanted:
+                life = but(life, wanted=training, cause=recent(cause, now), noticed=now)
+        case Asked():
+            life = but(life, asked=life.asked + 1)
+        case Answered():  # the process keeps its memory for another grace time
+            since = now if life.phase == "stopped" else life.since
+            life = but(life, asked=life.asked - 1, since=since)
+        case GraceSet(seconds):
+            life = but(life, grace_s=seconds)
+        case Exceeded(trouble):
+            life = but(life, exceeded=trouble)
+        case Leave():
+            life = but(life, leaving=True)
+        case Ready() if life.phase == "starting" and not life.dying:
+            life = but(_entered(life, "stopped", now), failure=None, answers=not life.wanted)
+        case Settled():
+            life = but(life, settled=True)
+        case Stopped(end) if life.phase == "stopping" and not life.dying:
+            return _entered(life, "stopped", now), (GivenBack(life.cause, life.noticed, life.told, end),)
+        case Saved(complete):
+            life = but(life, unsaved=life.unsaved and not complete)
+        case Broken(why) if life.phase != "absent" and not life.dying:
+            return _killed(life, why)
+        case Passed(heard):
+            life = but(life, heard=max(life.heard, heard))
+        case Ended():
+            return _ended(life, event, now)
+    return life, ()
+
+
+def _due(life: Life, now: float) -> Outcome:
+    """What is to be done now: the first line that applies."""
+    running = life.phase in ("stopped", "training", "stopping")
+    may_wait = life.phase == "stopped" and not life.busy
+    match life.phase:
+        case _ if life.dying:
+            pass
+        case "absent" if life.begun and not life.leaving and (life.retry is None or now >= life.retry):
+            if life.busy:
+                new = but(_entered(life, "starting", now), born=now, number=life.number + 1)
+                return but(new, retry=None, settling=None, settled=False, answers=False), (Start(),)
+            return but(life, retry=None), ()
+        case "starting" if now >= life.since + START_S:
+            return _killed(life, f"Compute was not ready after {START_S:.0f} s.")
+        case "starting" if life.leaving or not life.busy:  # there is nothing to save yet
+            return _killed(_entered(life, "leaving", now))
+        case "stopping" if now >= life.since + STOP_S:
+            return _killed(life, f"Compute did not stop within {STOP_S:.0f} s and was ended.")
+        case "training" | "stopped" if now >= life.heard + LIFE_SIGN_S:
+            return _killed(life, f"Compute gave no sign of life for {LIFE_SIGN_S:.0f} s and was ended.")
+        case "leaving" if now >= min(life.since + QUIT_S, life.heard + SILENT_S):
+            return _killed(life)
+        case _ if running and (life.leaving or life.exceeded or (may_wait and now >= life.grace_end)):
+            return _entered(life, "leaving", now), (Quit(),)
+        case "stopped" if life.wanted and life.settling is None:
+            return but(life, settling=now), (Settle(),)
+        case "stopped" if life.wanted and (life.settled or now >= (life.settling or 0.0) + SETTLE_S):
+            return _entered(but(life, settled=True), "training", now), (Train(),)
+        case "training" if not life.wanted:
+            return but(_entered(life, "stopping", now), told=now), (Stop(),)
+    return life, ()
+
+
+def _entered(life: Life, phase: Phase, now: float) -> Life:
+    unsaved = phase in ("stopping", "stopped", "leaving") and (life.unsaved or life.phase == "training")
+    return but(life, phase=phase, since=now, heard=now, unsaved=unsaved)
+
+
+def _killed(life: Life, why: str = "") -> Outcome:
+    return but(life, dying=True, killed=why), (Kill(),)
+
+
+def _ended(life: Life, event: Ended, now: float) -> Outcome:
+    """The end of a process; one that was not asked to end is started again after a while."""
+    commands: tuple[Command, ...] = ()
+    if life.phase == "stopping":
+        commands += (GivenBack(life.cause, life.noticed, life.told, now),)
+    if life.unsaved:
+        commands += (Lost(event.killed),)
+    asked = life.phase == "leaving" and (event.code == 0 or event.killed)
+    by_itself = not event.killed and event.code != 0
+    trouble = life.exceeded if asked else event.why if by_itself or not life.killed else life.killed
+    after = but(_entered(life, "absent", now), exceeded="", killed="", dying=False, answers=False)
+    if trouble:
+        back_off_s = BACK_OFF_S[0] if now - life.born > HEALTHY_S else life.back_off_s
+        after = but(after, failure=trouble, retry=now + back_off_s, back_off_s=min(2 * back_off_s, BACK_OFF_S[1]))
+    return after, (*commands, Over(trouble, blamed=asked or not event.excused))
