@@ -1,0 +1,103 @@
+"""A trunk strategy is one file, found by its name; the Trainer gives it gradients and lets it agree beside training."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import torch
+
+from core.contracts import manifest as manifests
+from core.contracts.errors import ManifestError
+from core.experts.directory import LOCAL, LocalDirectory
+from core.runtime.backend import all_experts
+from core.runtime.kernel_gate import Switch
+from core.runtime.runtime import Runtime
+from core.training import trunk
+from core.training.trainer import Trainer
+from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
+
+IN_FOURS = '''
+import asyncio
+import torch
+from core.training.trunk.local import Local
+
+class InFours(Local):
+    """Four batches make a step, which is applied in a round of its own."""
+
+    def __init__(self, network, manifest):
+        super().__init__(network, manifest)
+        self.gathered, self.batches, self.counts, self.rounds = None, 0, 0, []
+        self.enough = asyncio.Event()
+        self.others = None
+
+    def contribute(self, gradients, samples):
+        self.gathered = gradients if self.gathered is None else self.gathered + gradients
+        self.batches, self.counts = self.batches + 1, self.counts + samples
+        if self.batches >= 4:
+            self.enough.set()
+
+    async def agree(self, run):
+        while True:
+            await self.enough.wait()
+            await run(self.apply)
+
+    def apply(self):
+        self.rounds.append(self.batches)
+        super().contribute(self.gathered, self.counts)
+        self.gathered, self.batches, self.counts = None, 0, 0
+        self.enough.clear()
+
+    def take_over(self, state):
+        self.others = state
+        super().take_over(state)
+
+STRATEGY = InFours
+'''
+
+
+@pytest.fixture
+def in_fours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "in_fours.py").write_text(IN_FOURS)
+    monkeypatch.setattr(trunk, "__path__", [*trunk.__path__, str(tmp_path)])
+
+
+def trained_by(strategy: str) -> tuple[Trainer, Runtime, Any]:
+    manifest = msgspec.structs.replace(manifests.load("digits"), trunk=strategy)
+    experts = {backend.uid: backend for backend in all_experts(manifest)}
+    switch = Switch()
+    switch.on()
+    runtime = Runtime(experts, switch)
+    trainer = Trainer(manifest, {LOCAL: runtime}, LocalDirectory(experts), switch)
+    return trainer, runtime, trainer._trunk
+
+
+@pytest.mark.usefixtures("in_fours", "one_thread")
+async def test_a_strategy_gathers_gradients_and_agrees_beside_training() -> None:
+    trainer, runtime, strategy = trained_by("in_fours")
+    begun = trainer.state()
+    tasks = [asyncio.create_task(runtime.run()), asyncio.create_task(trainer.run())]
+    async with asyncio.timeout(60):
+        while trainer.step < 5:
+            assert not any(task.done() for task in tasks)
+            await asyncio.sleep(0)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert len(strategy.rounds) == 5 and all(batches >= 4 for batches in strategy.rounds)
+    assert trainer.samples == 32 * sum(strategy.rounds), "gradients were lost between the rounds"
+    changed = trainer.state()
+    assert any(not torch.equal(changed[name], begun[name]) for name in begun if name.startswith("weights."))
+
+    newcomer, _, joined = trained_by("in_fours")
+    newcomer.take_over(changed)
+    assert joined.others is changed and newcomer.step == 5
+    restarted, _, own = trained_by("in_fours")
+    restarted.load_state(changed)
+    assert own.others is None and restarted.step == 5
+
+
+def test_a_strategy_that_is_not_there_is_named() -> None:
+    with pytest.raises(ManifestError, match="no trunk strategy named 'dedloc', only local"):
+        trained_by("dedloc")
