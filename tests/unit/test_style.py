@@ -33,7 +33,7 @@ LATER_IMPORTS = {
     "core/cli.py": 4,
     "core/compute/process.py": 1,
     "core/commands/common.py": 1,
-    "core/commands/running.py": 5,
+    "core/commands/running.py": 4,
     "app/__main__.py": 1,
     "core/net/relayed.py": 1,
     # Data that few runs need.
@@ -60,7 +60,6 @@ LONG_FUNCTIONS = {
     "app/first_run/steps.py: __init__",
     "core/cli.py: _parser",
     "core/worker/compute/supervisor.py: __init__",
-    "core/worker/report.py: status",
 }
 """Likewise."""
 UNNAMED_ARGUMENTS = {
@@ -75,26 +74,16 @@ UNNAMED_ARGUMENTS = {
     "core/compute/peer_directory.py",
     "core/compute/peers.py",
     "core/compute/saving.py",
-    "core/control/start.py",
-    "core/experts/gathering.py",
     "core/experts/spare_experts.py",
     "core/experts/trust.py",
-    "core/policy/limits/enforce.py",
-    "core/policy/limits/memory.py",
-    "core/policy/limits/traffic.py",
     "core/store/small_files.py",
-    "core/swarm/leavers.py",
     "core/swarm/members.py",
-    "core/swarm/outgoing_calls.py",
     "core/swarm/outlook.py",
     "core/swarm/placement.py",
     "core/swarm/replication.py",
     "core/worker/compute/supervisor.py",
     "core/worker/compute/yields.py",
     "core/worker/devices.py",
-    "core/worker/energy.py",
-    "core/worker/expert_grid.py",
-    "core/worker/network.py",
 }
 """Modules that still describe arguments in one line, without their names. Only ever take from it."""
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
