@@ -20,11 +20,10 @@ from core.contracts.settings import Settings
 ROOT = Path(__file__).parents[1]
 TOLD = (
     "core/pipe/worker_end.py", "core/compute/process.py", "core/compute/session.py",
-    "core/contracts/settings.py", "core/store/settings_file.py",
-    "core/worker/compute/accelerator.py", "core/policy/limits/system_limits.py", "core/policy/limits/cgroups.py",
-    "core/store/quota.py", "core/policy/limits/memory.py", "core/worker/policy.py",
-    "core/worker/compute/questions.py", "core/worker/compute/supervisor.py", "core/policy/limits/windows_job.py",
-    "core/worker/worker.py",
+    "core/contracts/settings.py",
+    "core/worker/compute/accelerator.py",
+    "core/policy/limits/memory.py",
+    "core/worker/compute/questions.py", "core/worker/compute/supervisor.py",
 )  # fmt: skip
 """Modules that say something in English that the app shows."""
 WORDS = (

@@ -29,6 +29,7 @@ from core.community.reading import WIDTHS, Earlier, Key, Reader
 from core.community.schema import METRICS
 from core.contracts.errors import DataFolderError
 from core.contracts.ledger import Amounts, ListParams, Series, SeriesParams, Session, Totals, Yield
+from core.contracts.notices import Notice, notice
 
 log = logging.getLogger(__name__)
 
@@ -100,7 +101,8 @@ class Ledger:
         """None: the file cannot be opened now. Used by one thread: the first one until this returns, then its own."""
         self._copy: sqlite3.Connection | None = None
         """What is asked instead then."""
-        self._trouble = self._damage = ""
+        self._trouble: Notice | None = None
+        self._damage: Notice | None = None
         """Sentences about why nothing can be written now, and about what was lost."""
         self._flushed, self._pruned = time.monotonic(), float("-inf")
         self._writing = self._closed = False
@@ -117,8 +119,8 @@ class Ledger:
         self._thread = ThreadPoolExecutor(1, "ledger")
 
     @property
-    def notes(self) -> list[str]:
-        """Sentences for the user."""
+    def notes(self) -> list[Notice]:
+        """For the user."""
         return [note for note in (self._damage, self._trouble) if note]
 
     # counting
@@ -220,7 +222,7 @@ class Ledger:
 
     async def _ask(self, question: Callable[[Reader], T], listing: bool = False) -> T:
         if self._closed:
-            raise DataFolderError("Hearth is quitting, and has closed the history of your contributions.")
+            raise DataFolderError(notice("ledger.closed"))
         return await asyncio.wrap_future(self._thread.submit(self._list if listing else self._answer, question))
 
     def _answer(self, question: Callable[[Reader], T]) -> T:
@@ -231,7 +233,7 @@ class Ledger:
         except sqlite3.Error as error:
             if schema.is_damage(error):
                 self._begin_anew(error)
-            raise DataFolderError(f"The history of your contributions cannot be read: {error}.") from error
+            raise DataFolderError(notice("ledger.unreadable", why=str(error))) from error
 
     def _copied(self) -> sqlite3.Connection:
         """A copy of the file in memory, while it cannot be opened to be written."""
@@ -261,7 +263,7 @@ class Ledger:
                 self._pruned = time.monotonic()
             if self._trouble:
                 log.info("What this PC contributes is written again.")
-                self._trouble = ""
+                self._trouble = None
         except (sqlite3.Error, schema.DamagedError) as error:
             with self._lock:
                 batch.take(self._pending)
@@ -269,10 +271,7 @@ class Ledger:
             if schema.is_damage(error):
                 self._begin_anew(error)
             elif not self._trouble:
-                self._trouble = (
-                    f"What this PC contributes cannot be written to {self._path} ({error}); it is counted in memory "
-                    "meanwhile. Free some space on that disk."
-                )
+                self._trouble = notice("ledger.not_written", path=str(self._path), why=str(error))
                 log.warning("%s", self._trouble)
         finally:
             self._writing = False
@@ -284,10 +283,7 @@ class Ledger:
         self._connection = self._copy = None
         kept = schema.set_aside(self._path)
         if kept:
-            self._damage = (
-                f"The history of your contributions could not be used ({error}); it is kept as {kept}. "
-                "A new one begins, and this month's traffic and electricity are counted from zero."
-            )
+            self._damage = notice("ledger.damaged", why=str(error), kept=str(kept))
             log.warning("%s", self._damage)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from core.contracts.errors import DataFolderError, SettingsError
-from core.contracts.notices import notice
+from core.contracts.notices import Notice, notice
 from core.contracts.settings import Settings, convert
 from core.store.writing import write_whole
 
@@ -39,8 +39,8 @@ MIGRATIONS: dict[int, Callable[[Document], Document]] = {1: _from_1, 2: _from_2}
 """What makes a document of a version one of the next."""
 
 
-def load(folder: Path) -> tuple[Settings, str | None]:
-    """The settings of a data folder, and a sentence for the user if the file could not be used as it is.
+def load(folder: Path) -> tuple[Settings, Notice | None]:
+    """The settings of a data folder, and what to tell the user if the file could not be used as it is.
 
     An unreadable file is set aside under a new name, never deleted, and the defaults are used. A value that cannot be
     costs no other one: who chose to be left alone while here is not trained on for a typing error elsewhere. Of such a
@@ -62,10 +62,10 @@ def load(folder: Path) -> tuple[Settings, str | None]:
         return Settings(), None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, SettingsError, OSError) as error:
         try:
-            kept = f"It was kept as {path.replace(aside(path)).name}."
+            kept = notice("file.kept", name=path.replace(aside(path)).name)
         except OSError:
-            kept = "It was left as it is."
-        return Settings(), f"The settings file could not be read ({error}). {kept} The defaults are in use."
+            kept = notice("file.left")
+        return Settings(), notice("settings.unreadable", why=str(error), kept=kept)
 
 
 def _known(document: Document) -> Document:
@@ -88,28 +88,23 @@ def _understood(document: Document) -> tuple[Settings, list[str]]:
     return convert(values), wrong
 
 
-def _keep_wrong(path: Path, settings: Settings, wrong: list[str]) -> str:
+def _keep_wrong(path: Path, settings: Settings, wrong: list[str]) -> Notice:
     """Write the file anew without the values that cannot be, if a copy of the old one can be kept; what to say."""
-    labels = [field.metadata["label"] for field in dataclasses.fields(Settings) if field.name in wrong]
-    copy = aside(path)
-    kept = ""
+    labels = [f"“{field.metadata['label']}”" for field in dataclasses.fields(Settings) if field.name in wrong]
+    copy, told = aside(path), notice("settings.had_impossible", names=labels)
     with contextlib.suppress(OSError, DataFolderError):
         shutil.copyfile(path, copy)
-        kept = f" The old file was kept as {copy.name}."
+        told = notice("settings.had_impossible_kept", names=labels, name=copy.name)
         save(path.parent, settings)
-    quoted = ", ".join(f"“{label}”" for label in labels)
-    return f"The settings file had impossible values for {quoted}: the defaults are in use for them.{kept}"
+    return told
 
 
-def _keep_newer(path: Path, version: int) -> str:
+def _keep_newer(path: Path, version: int) -> Notice:
     copy = path.with_name(f"settings.version-{version}.json")
     with contextlib.suppress(OSError):
         shutil.copyfile(path, copy)
-        return (
-            "The settings file is of a newer Hearth. What this one understands is in use; the file is also kept as "
-            f"{copy.name}."
-        )
-    return "The settings file is of a newer Hearth. What this one understands is in use; a change writes it anew."
+        return notice("settings.of_newer_kept", name=copy.name)
+    return notice("settings.of_newer")
 
 
 def save(folder: Path, settings: Settings) -> None:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from core.contracts.errors import DataFolderError
+from core.contracts.notices import Notice, notice
 from core.store.settings_file import aside, write_atomically
 
 log = logging.getLogger(__name__)
@@ -26,16 +27,19 @@ class Files:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.notes: dict[str, str] = {}
-        """Sentences for the user about files that could not be used, by name."""
+        self.notes: dict[str, Notice] = {}
+        """For the user, about files that could not be used, by name."""
         self._writer = ThreadPoolExecutor(1, "files")
         self._waiting: dict[str, tuple[bytes, Future[None]]] = {}
         self._lock = threading.Lock()
 
-    def read(self, name: str, kind: type[File], loss: str) -> File:
+    def read(self, name: str, kind: type[File], loss: Notice) -> File:
         """What was saved, or a new `kind` if there is nothing. A damaged file is set aside, and the user told.
 
-        Args: the file, its type, and a sentence on what its loss leads to.
+        Args:
+            name: the file.
+            kind: its type.
+            loss: what its loss leads to.
         """
         path = self.folder / name
         try:
@@ -43,17 +47,20 @@ class Files:
         except FileNotFoundError:
             return kind()
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
-            kept = "It was left as it is."
+            kept = notice("file.left")
             with contextlib.suppress(OSError):
-                kept = f"It was kept as {path.replace(aside(path)).name}."
-            self.notes[name] = f"{path.name} could not be read ({error}). {kept} {loss}"
+                kept = notice("file.kept", name=path.replace(aside(path)).name)
+            self.notes[name] = notice("file.unreadable", name=path.name, why=str(error), kept=kept, loss=loss)
             log.warning("%s", self.notes[name])
             return kind()
 
-    def save(self, name: str, content: Any, loss: str = "") -> "Future[None]":
+    def save(self, name: str, content: Any, loss: Notice | None = None) -> "Future[None]":
         """Write a file soon.
 
-        Args: the file, its content (bytes, or what is encoded as JSON now), a sentence for the log should it fail.
+        Args:
+            name: the file.
+            content: bytes, or what is encoded as JSON now.
+            loss: said in the log should it fail.
 
         Returns:
             Done when this content, or a newer one, is on the disk; DataFolderError if it cannot be written.
@@ -65,13 +72,13 @@ class Files:
             self._waiting[name] = data, done
             return done
 
-    def _write(self, name: str, loss: str) -> None:
+    def _write(self, name: str, loss: Notice | None) -> None:
         with self._lock:
             data, _ = self._waiting.pop(name)
         try:
             write_atomically(self.folder / name, data)
         except DataFolderError as error:
-            log.warning("%s", f"{error} {loss}".rstrip())
+            log.warning("%s %s", error, loss or "")
             raise
 
     def flush(self) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from core.contracts.control import ExpertStatus
 from core.contracts.files import TRUNK
-from core.contracts.words import size
+from core.contracts.notices import Notice, notice
 from core.experts.grid import Uid
 from core.store.quota import Needs
 from core.store.run_files import RunFiles
@@ -27,15 +27,11 @@ class StateRoom:
         """To how many experts this PC keeps, if it would take more on with more space."""
 
     @property
-    def notes(self) -> list[str]:
-        """Sentences for the user."""
+    def notes(self) -> list[Notice]:
+        """For the user."""
         if self._limited is None:
             return []
-        return [
-            f"Only {self._limited} experts are trained here: the states of more do not fit into the "
-            f"{size(self._quota.cap_bytes)} of disk space that you allow Hearth. Nothing is lost; allow more in "
-            "Settings."
-        ]
+        return [notice("disk.limits_experts", n=self._limited, most=self._quota.cap_bytes)]
 
     def most(self, able: int) -> int:
         """How many of `able` experts may be hosted here."""

@@ -10,6 +10,7 @@ from core.community import schema
 from core.contracts import manifest as manifests
 from core.contracts.errors import DataFolderError, IdentityError, ManifestError
 from core.contracts.manifest import Manifest
+from core.contracts.notices import Notice, notice
 from core.contracts.settings import Settings
 from core.net.endpoint import ANYWHERE, kept
 from core.store import data_folder, settings_file
@@ -20,12 +21,12 @@ from core.worker.no_network import NoNetwork
 log = logging.getLogger(__name__)
 
 
-def read_settings(folder: Path, notes: list[str]) -> Settings:
+def read_settings(folder: Path, notes: list[Notice]) -> Settings:
     """The settings of a data folder.
 
     Args:
         folder: the data folder.
-        notes: sentences for the user; one is added if the file could not be used as it is.
+        notes: for the user; one is added if the file could not be used as it is.
     """
     settings, note = settings_file.load(folder)
     if note:
@@ -33,7 +34,7 @@ def read_settings(folder: Path, notes: list[str]) -> Settings:
     return settings
 
 
-def chosen_run(settings: Settings, notes: list[str]) -> Manifest:
+def chosen_run(settings: Settings, notes: list[Notice]) -> Manifest:
     """The run of the settings. One that is no more, as a manifest's file that was moved, must not keep the worker from
     starting: without it nobody could choose another one.
 
@@ -45,7 +46,7 @@ def chosen_run(settings: Settings, notes: list[str]) -> Manifest:
         return manifests.load(settings.run)
     except ManifestError as error:
         usual = manifests.load(Settings().run)
-        _note(notes, f"{error} Choose a run in Settings; until then this PC trains “{usual.title}”.")
+        _note(notes, notice("run.choose_another", why=error.notice, title=usual.title))
         return usual
 
 
@@ -79,7 +80,7 @@ def network(
     by_hand: NetworkOptions | None,
     join: bool,
     joined: Collection[Manifest],
-    notes: list[str],
+    notes: list[Notice],
 ) -> Network | NoNetwork:
     """The PC among its peers, if it was asked for or the settings say so: then a fault of it is no reason not to work
     alone.
@@ -101,17 +102,17 @@ def network(
     options = (by_hand or NetworkOptions())._replace(lan=settings.lan, relay=settings.relay)
     keeps_ports = options.listen == ANYWHERE  # those that were asked for by hand are asked for again
     if keeps_ports:
-        ports = files.read(PORTS_FILE, Ports, "Other peers look for this PC at its new port.")
+        ports = files.read(PORTS_FILE, Ports, notice("file.loss_ports"))
         options = options._replace(listen=kept(ports.sockets))
     try:
         return Network(folder, options, joined, keeps_ports)
     except (IdentityError, DataFolderError) as error:
         if by_hand is not None:
             raise
-        _note(notes, f"{error} Until then this PC works alone.")
+        _note(notes, notice("network.works_alone", why=error.notice))
         return NoNetwork()
 
 
-def _note(notes: list[str], text: str) -> None:
-    notes.append(text)
-    log.warning("%s", text)
+def _note(notes: list[Notice], said: Notice) -> None:
+    notes.append(said)
+    log.warning("%s", said)

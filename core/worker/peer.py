@@ -17,7 +17,7 @@ from core.contracts import manifest as manifests
 from core.contracts.control import BenchmarkStatus, Bye, CurvePoint, LogLine, Snapshot, Status
 from core.contracts.errors import HearthError
 from core.contracts.ledger import Yield
-from core.contracts.notices import english
+from core.contracts.notices import Notice, english
 from core.logs import Ring
 from core.policy.decide import Decision
 from core.policy.limits.enforce import Caps
@@ -69,7 +69,7 @@ class Peer:
             IdentityError: the folder's key cannot be used.
         """
         self.folder = folder
-        self._notes: list[str] = []
+        self._notes: list[Notice] = []
         self.settings = opening.read_settings(folder, self._notes)
         manifest = manifests.load(run) if run else opening.chosen_run(self.settings, self._notes)
         opening.take_over(folder, [manifest])
@@ -193,8 +193,8 @@ class Peer:
         """
         return self._report.status(self.runs.named(name), self.settings)
 
-    def _told_here(self) -> list[str]:
-        """Sentences about what is wrong with the data folder, or with what was decided for all runs."""
+    def _told_here(self) -> list[Notice]:
+        """What is wrong with the data folder, or with what was decided for all runs."""
         return [*self._notes, *self._files.notes.values(), *self.ledger.notes, *self._caps.notes]
 
     def snapshot(self) -> Snapshot:

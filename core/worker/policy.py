@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 import psutil
 
 from core.contracts.control import RuleStatus
+from core.contracts.notices import notice
 from core.contracts.settings import Settings, cores
 from core.policy.decide import Decision, decide
 from core.policy.hysteresis import Held, hold
@@ -129,7 +130,7 @@ class Policy:
         self.wishes = wishes
         self.decide(cause)
         self._files.notes.pop(WISHES_FILE, None)  # the user has chosen anew
-        self._files.save(WISHES_FILE, wishes, "Your choice holds, but only until Hearth ends.")
+        self._files.save(WISHES_FILE, wishes, notice("file.loss_choice"))
 
 
 def _cause(decision: Decision, signals: Signals, resource: Resource) -> float:
@@ -141,5 +142,5 @@ def _cause(decision: Decision, signals: Signals, resource: Resource) -> float:
 
 def _load_wishes(files: Files) -> Wishes:
     """A pause outlives a restart."""
-    wishes = files.read(WISHES_FILE, Wishes, "Nothing is paused.")
+    wishes = files.read(WISHES_FILE, Wishes, notice("file.loss_wishes"))
     return dataclasses.replace(wishes, start_now_until=None, quitting=False)

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from core.contracts.control import PROTOCOL, Status
-from core.contracts.notices import plain
+from core.contracts.notices import Notice, notice
 from core.contracts.settings import Settings
 from core.worker.compute.yields import Yields
 from core.worker.devices import Devices
@@ -32,7 +32,7 @@ class Report:
         energy: Energy,
         devices: Devices,
         yields: Yields,
-        notes: Callable[[], list[str]],
+        notes: Callable[[], list[Notice]],
     ) -> None:
         """
         Args:
@@ -89,7 +89,7 @@ class Report:
             yields=self._yields.status(),
             checkpoint_step=progress.checkpoint_step,
             checkpoint_time=progress.checkpoint_time,
-            attention=[plain(one) for one in self._attention()],
+            attention=self._attention(),
             data_dir=str(self._folder),
             time=time.time(),
             task=run.manifest.task.name,
@@ -109,10 +109,11 @@ class Report:
             runs=[one.status() for one in self._runs],
         )
 
-    def _attention(self) -> list[str]:
-        """Sentences about what is wrong; those of one run of several say of which."""
-        told = self._notes()
+    def _attention(self) -> list[Notice]:
+        """What is wrong; notices of one run of several say of which."""
         several = len(self._runs) > 1
-        return told + [
-            f"{run.manifest.title}: {note}" if several else note for run in self._runs for note in run.attention
+        return self._notes() + [
+            notice("run.says", run=run.manifest.title, what=note) if several else note
+            for run in self._runs
+            for note in run.attention
         ]

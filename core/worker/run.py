@@ -25,7 +25,7 @@ from core.contracts.control import (
 from core.contracts.errors import DataFolderError, QuestionError
 from core.contracts.ledger import Amounts
 from core.contracts.manifest import Manifest
-from core.contracts.notices import notice
+from core.contracts.notices import Notice, as_notice, notice
 from core.contracts.pipe import Measured, Work
 from core.experts.grid import Grid
 from core.pipe.calls import Calls
@@ -94,7 +94,7 @@ class Run:
         except OSError as error:
             raise DataFolderError(notice("folder.not_made", folder=str(folder), why=str(error.strerror))) from error
         self._figures = f"{RUNS}/{self.id}/{FILE}"
-        progress = self._files.read(self._figures, Progress, "The curve begins anew.")
+        progress = self._files.read(self._figures, Progress, notice("file.loss_curve"))
         self._grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
         self.hosted = HostedExperts(self._grid, progress.experts)
         files = RunFiles(folder, self._grid, self.hosted, given.quota)
@@ -187,12 +187,12 @@ class Run:
         return self.compute.wanted and self.compute.retry_time is None
 
     @property
-    def attention(self) -> list[str]:
-        """Sentences about what is wrong with it, and what to do."""
+    def attention(self) -> list[Notice]:
+        """What is wrong with it, and what to do."""
         compute = self.compute
         notes = [*compute.notes, *compute.accelerator.notes(time.time(), len(self.hosted.experts))]
-        notes += map(str, self.swarm.notes)
-        return [*notes, *([compute.save_error] if compute.save_error else [])]
+        unsaved = [as_notice(compute.save_error)] if compute.save_error else []
+        return [*map(as_notice, notes), *self.swarm.notes, *unsaved]
 
     def status(self) -> RunStatus:
         """Its figures, as of now."""

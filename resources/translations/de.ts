@@ -3054,34 +3054,6 @@
       <translation>Der Rechenprozess sandte ein {0}, das nicht für den Worker ist.</translation>
     </message>
     <message>
-      <source>systemd ends compute beyond {0} (a control group)</source>
-      <translation>systemd beendet den Rechenprozess über {0} (eine Kontrollgruppe)</translation>
-    </message>
-    <message>
-      <source>the kernel ends compute beyond {0} (a control group)</source>
-      <translation>der Kernel beendet den Rechenprozess über {0} (eine Kontrollgruppe)</translation>
-    </message>
-    <message>
-      <source>This system has no control groups of version 2.</source>
-      <translation>Dieses System hat keine Kontrollgruppen der Version 2.</translation>
-    </message>
-    <message>
-      <source>No memory is to be divided here.</source>
-      <translation>Hier ist kein Speicher aufzuteilen.</translation>
-    </message>
-    <message>
-      <source>Other programs are in this control group, which is not Hearth's own.</source>
-      <translation>In dieser Kontrollgruppe sind andere Programme; sie ist nicht Hearths eigene.</translation>
-    </message>
-    <message>
-      <source>The memory of {0} is bounded by {1} bytes, not by {2}.</source>
-      <translation>Der Speicher von {0} ist auf {1} Bytes begrenzt, nicht auf {2}.</translation>
-    </message>
-    <message>
-      <source>systemd did not move the process.</source>
-      <translation>systemd hat den Prozess nicht verschoben.</translation>
-    </message>
-    <message>
       <source>Compute took {0} MB of memory, and Hearth may use {1} MB in all.</source>
       <translation>Der Rechenprozess nahm {0} MB Speicher, und Hearth darf insgesamt {1} MB benutzen.</translation>
     </message>
@@ -3092,102 +3064,6 @@
     <message>
       <source>Settings allow more.</source>
       <translation>Die Einstellungen erlauben mehr.</translation>
-    </message>
-    <message>
-      <source>the kernel gives compute no more than {0} (RLIMIT_DATA)</source>
-      <translation>der Kernel gibt dem Rechenprozess nicht mehr als {0} (RLIMIT_DATA)</translation>
-    </message>
-    <message>
-      <source>The system ended compute, as it took far more memory than the {0} that it may use.</source>
-      <translation>Das System hat den Rechenprozess beendet, weil er weit mehr Speicher nahm als die {0}, die er benutzen darf.</translation>
-    </message>
-    <message>
-      <source>It goes on from its last checkpoint, and comes back smaller.</source>
-      <translation>Er geht vom letzten Sicherungspunkt weiter und kommt kleiner zurück.</translation>
-    </message>
-    <message>
-      <source>Hearth alone keeps to it</source>
-      <translation>Nur Hearth selbst hält es ein</translation>
-    </message>
-    <message>
-      <source>Windows gives compute no more than {0} (a job)</source>
-      <translation>Windows gibt dem Rechenprozess nicht mehr als {0} (ein Job)</translation>
-    </message>
-    <message>
-      <source>Windows makes no job.</source>
-      <translation>Windows macht keinen Job.</translation>
-    </message>
-    <message>
-      <source>Windows does not let compute be put into a job.</source>
-      <translation>Windows lässt den Rechenprozess nicht in einen Job.</translation>
-    </message>
-    <message>
-      <source>Windows bounds no memory by a job.</source>
-      <translation>Windows begrenzt keinen Speicher durch einen Job.</translation>
-    </message>
-    <message>
-      <source>Windows does not put compute into a job.</source>
-      <translation>Windows steckt den Rechenprozess nicht in einen Job.</translation>
-    </message>
-    <message>
-      <source>Only {0} experts are trained here: the states of more do not fit into the {1} of disk space that you allow Hearth.</source>
-      <translation>Nur {0} Experten werden hier trainiert: Die Stände von mehr passen nicht in die {1} Speicherplatz, die du Hearth erlaubst.</translation>
-    </message>
-    <message>
-      <source>Nothing is lost; allow more in Settings.</source>
-      <translation>Nichts geht verloren; erlaube in den Einstellungen mehr.</translation>
-    </message>
-    <message>
-      <source>there is no room for it in the disk space that Hearth may use.</source>
-      <translation>im Speicherplatz, den Hearth nutzen darf, ist kein Platz dafür.</translation>
-    </message>
-    <message>
-      <source>See Settings.</source>
-      <translation>Siehe Einstellungen.</translation>
-    </message>
-    <message>
-      <source>there is no room for it on this disk.</source>
-      <translation>auf diesem Datenträger ist kein Platz dafür.</translation>
-    </message>
-    <message>
-      <source>Free some space there.</source>
-      <translation>Mach dort etwas Platz frei.</translation>
-    </message>
-    <message>
-      <source>The settings file had impossible values for {0}: the defaults are in use for them.{1}</source>
-      <translation>Die Einstellungsdatei hatte unmögliche Werte für {0}: Dafür gelten die Standardwerte.{1}</translation>
-    </message>
-    <message>
-      <source>The settings file is of a newer Hearth.</source>
-      <translation>Die Einstellungsdatei ist von einem neueren Hearth.</translation>
-    </message>
-    <message>
-      <source>What this one understands is in use; a change writes it anew.</source>
-      <translation>Was dieses hier versteht, gilt; eine Änderung schreibt sie neu.</translation>
-    </message>
-    <message>
-      <source>The old file was kept as {0}.</source>
-      <translation>Die alte Datei wurde als {0} aufgehoben.</translation>
-    </message>
-    <message>
-      <source>What this one understands is in use; the file is also kept as {0}.</source>
-      <translation>Was dieses hier versteht, gilt; die Datei ist auch als {0} aufgehoben.</translation>
-    </message>
-    <message>
-      <source>It was kept as {0}.</source>
-      <translation>Sie wurde als {0} aufgehoben.</translation>
-    </message>
-    <message>
-      <source>The settings file could not be read ({0}).</source>
-      <translation>Die Einstellungsdatei war nicht lesbar ({0}).</translation>
-    </message>
-    <message>
-      <source>The defaults are in use.</source>
-      <translation>Es gelten die Standardwerte.</translation>
-    </message>
-    <message>
-      <source>It was left as it is.</source>
-      <translation>Sie wurde gelassen, wie sie war.</translation>
     </message>
     <message>
       <source>The processor computes instead until {0}.</source>
@@ -3292,34 +3168,6 @@
     <message>
       <source>disk space</source>
       <translation>Speicherplatz</translation>
-    </message>
-    <message>
-      <source>Nothing is paused.</source>
-      <translation>Nichts ist pausiert.</translation>
-    </message>
-    <message>
-      <source>Your choice holds, but only until Hearth ends.</source>
-      <translation>Deine Wahl gilt, aber nur, bis Hearth endet.</translation>
-    </message>
-    <message>
-      <source>The curve begins anew.</source>
-      <translation>Die Kurve beginnt neu.</translation>
-    </message>
-    <message>
-      <source>Other peers look for this PC at its new port.</source>
-      <translation>Andere Peers suchen diesen PC an seinem neuen Port.</translation>
-    </message>
-    <message>
-      <source>Hearth was asked to quit.</source>
-      <translation>Hearth wurde gebeten, sich zu beenden.</translation>
-    </message>
-    <message>
-      <source>Choose a run in Settings; until then this PC trains “{0}”.</source>
-      <translation>Wähle in den Einstellungen einen Lauf; bis dahin trainiert dieser PC „{0}“.</translation>
-    </message>
-    <message>
-      <source>Until then this PC works alone.</source>
-      <translation>Bis dahin arbeitet dieser PC allein.</translation>
     </message>
     <message>
       <source>app.does_not_answer</source>
@@ -3554,14 +3402,6 @@
       <translation>{times:count}-mal hintereinander konnten keine Kopien von Sicherungen mit anderen Peers ausgetauscht werden ({error}). Nichts auf diesem PC geht verloren; bitte melde es.</translation>
     </message>
     <message>
-      <source>exchange.fails</source>
-      <translation>{times:count}-mal hintereinander konnten Daten und Rumpf des Laufs nicht gepflegt werden ({error}). Bitte melde es.</translation>
-    </message>
-    <message>
-      <source>hosting.fails</source>
-      <translation>{times:count}-mal hintereinander konnte nicht auf den neuesten Stand gebracht werden, was dieser PC hostet ({error}). Das Training läuft weiter; bitte melde es.</translation>
-    </message>
-    <message>
       <source>cpu_busy.gone</source>
       <translation>Eben waren andere Programme noch beschäftigt.</translation>
     </message>
@@ -3624,6 +3464,13 @@
     <message>
       <source>disk.gone</source>
       <translation>Eben war zu wenig Speicherplatz frei.</translation>
+    </message>
+    <message numerus="yes">
+      <source>disk.limits_experts</source>
+      <translation>
+        <numerusform>Nur {n} Experte wird hier trainiert: Die Stände von mehr passen nicht in die {most:size} Speicherplatz, die du Hearth erlaubst. Nichts geht verloren; erlaube in den Einstellungen mehr.</numerusform>
+        <numerusform>Nur {n} Experten werden hier trainiert: Die Stände von mehr passen nicht in die {most:size} Speicherplatz, die du Hearth erlaubst. Nichts geht verloren; erlaube in den Einstellungen mehr.</numerusform>
+      </translation>
     </message>
     <message>
       <source>disk.reason</source>
@@ -3734,12 +3581,44 @@
       <translation>Höchstens {most:count} kWh im Monat</translation>
     </message>
     <message>
+      <source>exchange.fails</source>
+      <translation>{times:count}-mal hintereinander konnten Daten und Rumpf des Laufs nicht gepflegt werden ({error}). Bitte melde es.</translation>
+    </message>
+    <message>
       <source>file.cannot_be_locked</source>
       <translation>{file} lässt sich nicht sperren: {reason}.</translation>
     </message>
     <message>
+      <source>file.kept</source>
+      <translation>Sie wurde als {name} aufgehoben.</translation>
+    </message>
+    <message>
+      <source>file.left</source>
+      <translation>Sie wurde gelassen, wie sie war.</translation>
+    </message>
+    <message>
+      <source>file.loss_choice</source>
+      <translation>Deine Wahl gilt, aber nur, bis Hearth endet.</translation>
+    </message>
+    <message>
+      <source>file.loss_curve</source>
+      <translation>Die Kurve beginnt neu.</translation>
+    </message>
+    <message>
+      <source>file.loss_ports</source>
+      <translation>Andere Peers suchen diesen PC an seinem neuen Port.</translation>
+    </message>
+    <message>
+      <source>file.loss_wishes</source>
+      <translation>Nichts ist pausiert.</translation>
+    </message>
+    <message>
       <source>file.not_written</source>
       <translation>{path} ließ sich nicht schreiben: {why}. Die alte Datei bleibt.</translation>
+    </message>
+    <message>
+      <source>file.unreadable</source>
+      <translation>{name} war nicht lesbar ({why}). {kept} {loss}</translation>
     </message>
     <message>
       <source>folder.gone</source>
@@ -4098,6 +3977,10 @@
       <translation>Temperatur der GPU</translation>
     </message>
     <message>
+      <source>hosting.fails</source>
+      <translation>{times:count}-mal hintereinander konnte nicht auf den neuesten Stand gebracht werden, was dieser PC hostet ({error}). Das Training läuft weiter; bitte melde es.</translation>
+    </message>
+    <message>
       <source>hot.macos_not_told</source>
       <translation>macOS sagt nicht, ob dieser Mac zu heiß ist.</translation>
     </message>
@@ -4210,6 +4093,22 @@
       <translation>Windows sagt nicht, wann dieser PC zuletzt benutzt wurde.</translation>
     </message>
     <message>
+      <source>ledger.closed</source>
+      <translation>Hearth beendet sich und hat den Verlauf deiner Beiträge geschlossen.</translation>
+    </message>
+    <message>
+      <source>ledger.damaged</source>
+      <translation>Der Verlauf deiner Beiträge war nicht zu gebrauchen ({why}); er ist als {kept} aufgehoben. Ein neuer beginnt, und Datenverkehr und Strom dieses Monats werden von null gezählt.</translation>
+    </message>
+    <message>
+      <source>ledger.not_written</source>
+      <translation>Was dieser PC beiträgt, lässt sich nicht nach {path} schreiben ({why}); es wird solange im Speicher gezählt. Schaffe dort etwas Platz.</translation>
+    </message>
+    <message>
+      <source>ledger.unreadable</source>
+      <translation>Der Verlauf deiner Beiträge ist nicht lesbar: {why}.</translation>
+    </message>
+    <message>
       <source>list.more</source>
       <translation>{names} und {more:count} weitere</translation>
     </message>
@@ -4280,6 +4179,30 @@
     <message>
       <source>manifest.unusable</source>
       <translation>Das Manifest {source} ist nicht zu gebrauchen: {trouble}</translation>
+    </message>
+    <message>
+      <source>memory.bound_cgroup</source>
+      <translation>der Kernel beendet den Rechenprozess über {most:size} (eine Kontrollgruppe)</translation>
+    </message>
+    <message>
+      <source>memory.bound_job</source>
+      <translation>Windows gibt dem Rechenprozess nicht mehr als {most:size} (ein Job)</translation>
+    </message>
+    <message>
+      <source>memory.bound_none</source>
+      <translation>Nur Hearth selbst hält es ein</translation>
+    </message>
+    <message>
+      <source>memory.bound_rlimit</source>
+      <translation>der Kernel gibt dem Rechenprozess nicht mehr als {most:size} (RLIMIT_DATA)</translation>
+    </message>
+    <message>
+      <source>memory.bound_systemd</source>
+      <translation>systemd beendet den Rechenprozess über {most:size} (eine Kontrollgruppe)</translation>
+    </message>
+    <message>
+      <source>memory.ended_by_system</source>
+      <translation>Das System hat den Rechenprozess beendet, weil er weit mehr Speicher nahm als die {most:size}, die er benutzen darf. Er geht vom letzten Sicherungspunkt weiter und kommt kleiner zurück. Die Einstellungen erlauben mehr.</translation>
     </message>
     <message>
       <source>memory.gone</source>
@@ -4360,6 +4283,10 @@
     <message>
       <source>network.alone</source>
       <translation>Dieser Worker ist allein: so steht es in den Einstellungen, oder er wurde ohne --join, --listen, --bootstrap oder --role gestartet.</translation>
+    </message>
+    <message>
+      <source>network.works_alone</source>
+      <translation>{why} Bis dahin arbeitet dieser PC allein.</translation>
     </message>
     <message>
       <source>network_hours.outside</source>
@@ -4629,8 +4556,16 @@
       <translation>Beginnt von selbst; ein anderer PC muss als Gastgeber mitmachen.</translation>
     </message>
     <message>
+      <source>run.choose_another</source>
+      <translation>{why} Wähle in den Einstellungen einen Lauf; bis dahin trainiert dieser PC „{title}“.</translation>
+    </message>
+    <message>
       <source>run.none_here</source>
       <translation>Kein Experte dieses Laufs ist hier.</translation>
+    </message>
+    <message>
+      <source>run.says</source>
+      <translation>{run}: {what}</translation>
     </message>
     <message>
       <source>run.through_peers</source>
@@ -4720,6 +4655,14 @@
       <translation>Der Bildschirmschoner ist schon zu sehen.</translation>
     </message>
     <message>
+      <source>settings.had_impossible</source>
+      <translation>Die Einstellungsdatei hatte unmögliche Werte für {names}: Dafür gelten die Standardwerte.</translation>
+    </message>
+    <message>
+      <source>settings.had_impossible_kept</source>
+      <translation>Die Einstellungsdatei hatte unmögliche Werte für {names}: Dafür gelten die Standardwerte. Die alte Datei wurde als {name} aufgehoben.</translation>
+    </message>
+    <message>
       <source>settings.impossible</source>
       <translation>Eine Einstellung kann diesen Wert nicht haben: {why}.</translation>
     </message>
@@ -4730,6 +4673,18 @@
     <message>
       <source>settings.no_version</source>
       <translation>Davon gibt es keine Version {version}.</translation>
+    </message>
+    <message>
+      <source>settings.of_newer</source>
+      <translation>Die Einstellungsdatei ist von einem neueren Hearth. Was dieses hier versteht, gilt; eine Änderung schreibt sie neu.</translation>
+    </message>
+    <message>
+      <source>settings.of_newer_kept</source>
+      <translation>Die Einstellungsdatei ist von einem neueren Hearth. Was dieses hier versteht, gilt; die Datei ist auch als {name} aufgehoben.</translation>
+    </message>
+    <message>
+      <source>settings.unreadable</source>
+      <translation>Die Einstellungsdatei war nicht lesbar ({why}). {kept} Es gelten die Standardwerte.</translation>
     </message>
     <message>
       <source>signal.celsius</source>

@@ -449,14 +449,6 @@
       <translation>Copies of checkpoints could not be exchanged with other peers {times:count} times in a row ({error}). Nothing that is on this PC is lost; please report it.</translation>
     </message>
     <message>
-      <source>exchange.fails</source>
-      <translation>The run's data and trunk could not be looked after {times:count} times in a row ({error}). Please report it.</translation>
-    </message>
-    <message>
-      <source>hosting.fails</source>
-      <translation>What this PC hosts could not be brought up to date {times:count} times in a row ({error}). Training continues; please report it.</translation>
-    </message>
-    <message>
       <source>cpu_busy.gone</source>
       <translation>Other programs were busy a moment ago.</translation>
     </message>
@@ -519,6 +511,13 @@
     <message>
       <source>disk.gone</source>
       <translation>There was too little free disk space a moment ago.</translation>
+    </message>
+    <message numerus="yes">
+      <source>disk.limits_experts</source>
+      <translation>
+        <numerusform>Only {n} expert is trained here: the states of more do not fit into the {most:size} of disk space that you allow Hearth. Nothing is lost; allow more in Settings.</numerusform>
+        <numerusform>Only {n} experts are trained here: the states of more do not fit into the {most:size} of disk space that you allow Hearth. Nothing is lost; allow more in Settings.</numerusform>
+      </translation>
     </message>
     <message>
       <source>disk.reason</source>
@@ -629,12 +628,44 @@
       <translation>At most {most:count} kWh a month</translation>
     </message>
     <message>
+      <source>exchange.fails</source>
+      <translation>The run's data and trunk could not be looked after {times:count} times in a row ({error}). Please report it.</translation>
+    </message>
+    <message>
       <source>file.cannot_be_locked</source>
       <translation>{file} cannot be locked: {reason}.</translation>
     </message>
     <message>
+      <source>file.kept</source>
+      <translation>It was kept as {name}.</translation>
+    </message>
+    <message>
+      <source>file.left</source>
+      <translation>It was left as it is.</translation>
+    </message>
+    <message>
+      <source>file.loss_choice</source>
+      <translation>Your choice holds, but only until Hearth ends.</translation>
+    </message>
+    <message>
+      <source>file.loss_curve</source>
+      <translation>The curve begins anew.</translation>
+    </message>
+    <message>
+      <source>file.loss_ports</source>
+      <translation>Other peers look for this PC at its new port.</translation>
+    </message>
+    <message>
+      <source>file.loss_wishes</source>
+      <translation>Nothing is paused.</translation>
+    </message>
+    <message>
       <source>file.not_written</source>
       <translation>{path} could not be written: {why}. The old file stays.</translation>
+    </message>
+    <message>
+      <source>file.unreadable</source>
+      <translation>{name} could not be read ({why}). {kept} {loss}</translation>
     </message>
     <message>
       <source>folder.gone</source>
@@ -993,6 +1024,10 @@
       <translation>GPU temperature</translation>
     </message>
     <message>
+      <source>hosting.fails</source>
+      <translation>What this PC hosts could not be brought up to date {times:count} times in a row ({error}). Training continues; please report it.</translation>
+    </message>
+    <message>
       <source>hot.macos_not_told</source>
       <translation>macOS does not tell whether this Mac is too hot.</translation>
     </message>
@@ -1105,6 +1140,22 @@
       <translation>Windows does not tell when this PC was last used.</translation>
     </message>
     <message>
+      <source>ledger.closed</source>
+      <translation>Hearth is quitting, and has closed the history of your contributions.</translation>
+    </message>
+    <message>
+      <source>ledger.damaged</source>
+      <translation>The history of your contributions could not be used ({why}); it is kept as {kept}. A new one begins, and this month's traffic and electricity are counted from zero.</translation>
+    </message>
+    <message>
+      <source>ledger.not_written</source>
+      <translation>What this PC contributes cannot be written to {path} ({why}); it is counted in memory meanwhile. Free some space on that disk.</translation>
+    </message>
+    <message>
+      <source>ledger.unreadable</source>
+      <translation>The history of your contributions cannot be read: {why}.</translation>
+    </message>
+    <message>
       <source>list.more</source>
       <translation>{names} and {more:count} more</translation>
     </message>
@@ -1175,6 +1226,30 @@
     <message>
       <source>manifest.unusable</source>
       <translation>The manifest {source} cannot be used: {trouble}</translation>
+    </message>
+    <message>
+      <source>memory.bound_cgroup</source>
+      <translation>the kernel ends compute beyond {most:size} (a control group)</translation>
+    </message>
+    <message>
+      <source>memory.bound_job</source>
+      <translation>Windows gives compute no more than {most:size} (a job)</translation>
+    </message>
+    <message>
+      <source>memory.bound_none</source>
+      <translation>Hearth alone keeps to it</translation>
+    </message>
+    <message>
+      <source>memory.bound_rlimit</source>
+      <translation>the kernel gives compute no more than {most:size} (RLIMIT_DATA)</translation>
+    </message>
+    <message>
+      <source>memory.bound_systemd</source>
+      <translation>systemd ends compute beyond {most:size} (a control group)</translation>
+    </message>
+    <message>
+      <source>memory.ended_by_system</source>
+      <translation>The system ended compute, as it took far more memory than the {most:size} that it may use. It goes on from its last checkpoint, and comes back smaller. Settings allow more.</translation>
     </message>
     <message>
       <source>memory.gone</source>
@@ -1255,6 +1330,10 @@
     <message>
       <source>network.alone</source>
       <translation>This worker is alone: the settings say so, or it was started without --join, --listen, --bootstrap or --role.</translation>
+    </message>
+    <message>
+      <source>network.works_alone</source>
+      <translation>{why} Until then this PC works alone.</translation>
     </message>
     <message>
       <source>network_hours.outside</source>
@@ -1524,8 +1603,16 @@
       <translation>Begins by itself; another PC must take part as a host.</translation>
     </message>
     <message>
+      <source>run.choose_another</source>
+      <translation>{why} Choose a run in Settings; until then this PC trains “{title}”.</translation>
+    </message>
+    <message>
       <source>run.none_here</source>
       <translation>No expert of this run is here.</translation>
+    </message>
+    <message>
+      <source>run.says</source>
+      <translation>{run}: {what}</translation>
     </message>
     <message>
       <source>run.through_peers</source>
@@ -1615,6 +1702,14 @@
       <translation>The screensaver is shown already.</translation>
     </message>
     <message>
+      <source>settings.had_impossible</source>
+      <translation>The settings file had impossible values for {names}: the defaults are in use for them.</translation>
+    </message>
+    <message>
+      <source>settings.had_impossible_kept</source>
+      <translation>The settings file had impossible values for {names}: the defaults are in use for them. The old file was kept as {name}.</translation>
+    </message>
+    <message>
       <source>settings.impossible</source>
       <translation>A setting cannot have this value: {why}.</translation>
     </message>
@@ -1625,6 +1720,18 @@
     <message>
       <source>settings.no_version</source>
       <translation>There is no version {version} of it.</translation>
+    </message>
+    <message>
+      <source>settings.of_newer</source>
+      <translation>The settings file is of a newer Hearth. What this one understands is in use; a change writes it anew.</translation>
+    </message>
+    <message>
+      <source>settings.of_newer_kept</source>
+      <translation>The settings file is of a newer Hearth. What this one understands is in use; the file is also kept as {name}.</translation>
+    </message>
+    <message>
+      <source>settings.unreadable</source>
+      <translation>The settings file could not be read ({why}). {kept} The defaults are in use.</translation>
     </message>
     <message>
       <source>signal.celsius</source>

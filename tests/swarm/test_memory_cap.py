@@ -15,6 +15,7 @@ import pytest
 
 from core.contracts import manifest
 from core.contracts.control import ExpertStatus
+from core.contracts.notices import Notice, plain
 from core.experts.grid import Uid
 from core.policy.limits import memory
 from core.policy.limits.cgroups import group_of
@@ -169,12 +170,14 @@ def bounded_by(pid: int, words: str) -> int:
 async def test_the_system_bounds_each_process_from_its_start_and_follows_the_cap(tmp_path: Path) -> None:
     async with training(tmp_path) as capped:
         compute, bounds = capped.compute, capped.memory.bounds
-        assert compute.pid is not None and bounds.words
-        before = bounded_by(compute.pid, bounds.words)
+        assert compute.pid is not None and bounds.kept_by is not None
+        before = bounded_by(compute.pid, str(bounds.kept_by))
         assert ROOMY < before < 1.4 * ROOMY
         capped.cap = 6144 * MB
-        await capped.until(lambda: compute.pid and bounded_by(compute.pid, bounds.words) < before, "the new bound")
-        assert 6144 * MB < bounded_by(compute.pid, bounds.words) < 1.4 * 6144 * MB
+        await capped.until(
+            lambda: compute.pid and bounded_by(compute.pid, str(bounds.kept_by)) < before, "the new bound"
+        )
+        assert 6144 * MB < bounded_by(compute.pid, str(bounds.kept_by)) < 1.4 * 6144 * MB
 
 
 class Ending:
@@ -186,8 +189,8 @@ class Ending:
     def keep(self, left: int) -> None:
         pass
 
-    def words(self) -> str:
-        return "the test ends compute"
+    def said(self) -> Notice:
+        return plain("the test ends compute")
 
     def overran(self) -> bool:
         return True

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.contracts.errors import HearthError
+from core.contracts.notices import Notice, notice, plain
 from core.policy.limits import cgroups
 from core.policy.limits.cgroups import MANAGER, Scope, Subgroup, group_of
 from core.policy.limits.memory_limit import BoundError, beyond
@@ -55,7 +56,7 @@ def test_a_service_that_may_divides_its_group(kernel: Kernel) -> None:
     assert (compute / "cgroup.procs").read_text() == str(PID)
     bound.keep(2 * GIB)
     assert (compute / "memory.max").read_text() == str(beyond(2 * GIB))
-    assert bound.words() == "the kernel ends compute beyond 2.5 GB (a control group)"
+    assert bound.said() == notice("memory.bound_cgroup", most=beyond(2 * GIB))
     assert not bound.overran()
     (service / "memory.events").write_text("low 0\noom_kill 2\n")
     assert bound.overran()
@@ -118,7 +119,7 @@ def test_systemd_makes_a_group_of_its_own_for_compute(kernel: Kernel, systemd: S
     assert systemd.said(MANAGER, "SetUnitProperties") == [UNIT, True, [["CPUWeight", ["t", 10]]]]
     bound.keep(2 * GIB)
     assert systemd.said(MANAGER, "SetUnitProperties") == [UNIT, True, [["MemoryMax", ["t", beyond(2 * GIB)]]]]
-    assert bound.words() == "systemd ends compute beyond 2.5 GB (a control group)"
+    assert bound.said() == notice("memory.bound_systemd", most=beyond(2 * GIB))
     (scope.parent / "memory.events").write_text("oom_kill 1\n")
     assert bound.overran()
 
@@ -152,8 +153,8 @@ async def test_without_any_group_the_next_way_holds(tmp_path: Path, monkeypatch:
         def keep(self, left: int) -> None:
             self.left = left
 
-        def words(self) -> str:
-            return f"holds at {self.left}"
+        def said(self) -> Notice:
+            return plain(f"holds at {self.left}")
 
         def overran(self) -> bool:
             return True
@@ -165,17 +166,17 @@ async def test_without_any_group_the_next_way_holds(tmp_path: Path, monkeypatch:
     with pytest.raises(HearthError):
         Scope(os.getpid(), GIB)
     bounds = Bounds([[Scope, Next]])
-    assert bounds.words == ""
+    assert bounds.kept_by is None
     bounds.keep(5 * GIB, 0)
     await bounds.admit(os.getpid())
-    assert bounds.words == f"holds at {5 * GIB}"
+    assert str(bounds.kept_by) == f"holds at {5 * GIB}"
     bounds.keep(3 * GIB, 4 * GIB)  # it uses more already: experts are parked first
     assert bounds._keeping is None
     bounds.keep(3 * GIB, 2 * GIB)
     assert bounds._keeping is not None
     await bounds._keeping
-    assert bounds.words == f"holds at {3 * GIB}"
+    assert str(bounds.kept_by) == f"holds at {3 * GIB}"
     assert "3 GB" in str(bounds.explain(-9)) and bounds.explain(1) is None and bounds.explain(-11) is None
     alone = Bounds([])
     await alone.admit(os.getpid())
-    assert alone.words == "Hearth alone keeps to it" and alone.explain(-9) is None
+    assert alone.kept_by == notice("memory.bound_none") and alone.explain(-9) is None

@@ -12,6 +12,7 @@ import torch
 
 from core.contracts.control import ExpertStatus
 from core.contracts.errors import CheckpointError
+from core.contracts.notices import notice
 from core.experts.grid import Uid
 from core.runtime.part_files import Part, pack, unpack
 from core.store.checkpoint_files import manifests, newest_states
@@ -215,7 +216,7 @@ async def test_experts_whose_first_states_do_not_fit_are_parked_and_come_back(tm
     await space.look()
     surplus = room.surplus()
     assert len(surplus) == 6 and {uid.layer for uid in surplus} == {0, 1} and room.most(32) == 4
-    assert "Only 4 experts" in room.notes[0] and "Nothing is lost" in room.notes[0]
+    assert room.notes == [notice("disk.limits_experts", n=4, most=space.cap_bytes)]
     hosting(files, NAMES[0], *(f"digits.{layer}.1.3" for layer in (0, 1)))
     hosted.parked = frozenset([Uid.parse(NAMES[1]), *surplus])
     assert not room.surplus() and room.notes

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from core.contracts.errors import DataFolderError
+from core.contracts.notices import plain
 from core.policy.inputs import Wishes
 from core.store import progress
 from core.store.progress import Progress
@@ -30,13 +31,13 @@ def test_a_damaged_file_is_set_aside_and_the_user_told(
 ) -> None:
     (tmp_path / name).write_bytes(damage)
     files = Files(tmp_path)
-    assert files.read(name, kind, "All is forgotten.") == kind()
+    assert files.read(name, kind, plain("All is forgotten.")) == kind()
     (aside,) = tmp_path.iterdir()
     assert aside.read_bytes() == damage and aside.name.startswith(f"{Path(name).stem}.bad-")
-    assert files.notes[name].startswith(f"{name} could not be read")
-    assert files.notes[name].endswith(f"It was kept as {aside.name}. All is forgotten.")
+    assert str(files.notes[name]).startswith(f"{name} could not be read")
+    assert str(files.notes[name]).endswith(f"It was kept as {aside.name}. All is forgotten.")
     again = Files(tmp_path)
-    assert again.read(name, kind, "") == kind() and not again.notes  # told once
+    assert again.read(name, kind, plain("")) == kind() and not again.notes  # told once
 
 
 class Disk:
@@ -74,7 +75,7 @@ def test_a_slow_disk_holds_up_nobody_and_gets_the_newest(tmp_path: Path, monkeyp
 def test_what_cannot_be_written_says_so_and_the_next_is(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     files = Files(tmp_path)
     with pytest.raises(DataFolderError, match="could not be written"):
-        files.save("missing/a.json", 1, "It holds until Hearth ends.").result()
+        files.save("missing/a.json", 1, plain("It holds until Hearth ends.")).result()
     assert "The old file stays. It holds until Hearth ends." in caplog.text
     files.save("b.json", b"raw").result()
     assert (tmp_path / "b.json").read_bytes() == b"raw"

@@ -427,8 +427,8 @@ async def test_a_damaged_file_is_set_aside_and_begun_anew(
     (kept,) = set_aside(tmp_path)
     assert kept.read_bytes() == content
     (note,) = ledger.notes
-    assert kept.name in note and note in caplog.text
-    assert ("of a newer Hearth" in note) == (damage == "newer")
+    assert kept.name in str(note) and str(note) in caplog.text
+    assert ("of a newer Hearth" in str(note)) == (damage == "newer")
     ledger.close()
     assert read(tmp_path).all.amounts.samples == 5
 

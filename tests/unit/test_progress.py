@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from core.contracts.control import CurvePoint, ExpertStatus
+from core.contracts.notices import plain
 from core.store.progress import CURVE_POINTS, FILE, Progress
 from core.store.small_files import Files
 
@@ -26,7 +27,7 @@ def test_figures_come_back(tmp_path: Path) -> None:
     kept.add(point(3, 0.75))
     files = Files(tmp_path)
     files.save(FILE, kept).result()
-    assert files.read(FILE, Progress, "") == kept
+    assert files.read(FILE, Progress, plain("")) == kept
 
 
 def test_figures_after_the_step_that_compute_resumed_at_are_forgotten() -> None:

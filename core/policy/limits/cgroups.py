@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from core.contracts.words import size
+from core.contracts.notices import Notice, notice
 from core.policy.limits.memory_limit import BoundError, beyond
 from core.policy.signals.linux.bus import Object, opened
 
@@ -86,8 +86,8 @@ class Scope(Group):
     def _set(self, *properties: tuple[str, Any]) -> None:
         _ask("SetUnitProperties", "sba(sv)", (self._unit, True, list(properties)))
 
-    def words(self) -> str:
-        return f"systemd ends compute beyond {size(self._bytes)} (a control group)"
+    def said(self) -> Notice:
+        return notice("memory.bound_systemd", most=self._bytes)
 
     def close(self) -> None:
         """systemd lets go of it by itself."""
@@ -113,8 +113,8 @@ class Subgroup(Group):
         (self._folder / "memory.max").write_text(str(beyond(left)))
         self._bytes = beyond(left)
 
-    def words(self) -> str:
-        return f"the kernel ends compute beyond {size(self._bytes)} (a control group)"
+    def said(self) -> Notice:
+        return notice("memory.bound_cgroup", most=self._bytes)
 
     def close(self) -> None:
         with contextlib.suppress(OSError):

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Collection
 from typing import Protocol
 
-from core.contracts.notices import english, notice, plain
+from core.contracts.notices import Notice, as_notice, english, notice
 from core.contracts.settings import Settings
 from core.policy import heat, ramp
 from core.policy.decide import Decision
@@ -101,9 +101,9 @@ class Caps:
         self._memory_seen = -math.inf
 
     @property
-    def notes(self) -> list[str]:
-        """Sentences for the user about caps that cannot be kept, or cost something."""
-        return [note for run in self._runs() for note in (*run.memory.notes, *run.room.notes)]
+    def notes(self) -> list[Notice]:
+        """For the user, about caps that cannot be kept, or cost something."""
+        return [note for run in self._runs() for note in (*map(as_notice, run.memory.notes), *run.room.notes)]
 
     def measure(self, usage: Usage) -> Usage:
         """`usage` with what is measured here, as it is now: to be decided by."""
@@ -115,7 +115,7 @@ class Caps:
             disk_bytes=self._quota.used,
             disk_full=self._quota.full,
             own_memory_bytes=self._memory_beside + sum(run.memory.used for run in runs),
-            memory_bound=next((plain(run.memory.bounds.words) for run in runs if run.memory.bounds.words), None),
+            memory_bound=next((run.memory.bounds.kept_by for run in runs if run.memory.bounds.kept_by), None),
             heat_stop_cpu=any(self._heats[name].stop for name in ("cpu", "cpu power") if name in self._heats),
             heat_stop_gpu=any(self._heats[name].stop for name in ("gpu", "gpu power") if name in self._heats),
         )

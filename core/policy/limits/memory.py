@@ -89,10 +89,10 @@ class Memory:
 
     def explain(self, code: int) -> str | None:
         """Why a process ended with this exit code, if the system ended it for its memory."""
-        text = self.bounds.explain(code)
-        if text is not None:
+        said = self.bounds.explain(code)
+        if said is not None:
             self._shrink()
-        return text
+        return None if said is None else str(said)
 
     def _shrink(self) -> None:
         """The next process holds fewer experts, from its start: the last one had no time to park some."""

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from core.contracts.errors import HearthError
+from core.contracts.notices import Notice
 
 BASE = 320 << 20
 """Bytes that compute takes without experts: Python, torch, a trunk, the batches of a small run; until it is known."""
@@ -30,8 +31,8 @@ class Bound(Protocol):
     def keep(self, left: int) -> None:
         """So many bytes may be used from now on."""
 
-    def words(self) -> str:
-        """What it does, as part of a sentence."""
+    def said(self) -> Notice:
+        """What it does, as a phrase."""
 
     def overran(self) -> bool:
         """Whether the system has ended the process because of this bound."""

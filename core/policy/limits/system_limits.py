@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import psutil
 
 from core.contracts.errors import HearthError
-from core.contracts.words import size
+from core.contracts.notices import Notice, notice
 from core.policy.limits.memory_limit import BASE, Bound, Way, beyond
 
 log = logging.getLogger(__name__)
@@ -36,8 +36,8 @@ class Rlimit:
         self._bytes = beyond(left) + BASE
         self._process.rlimit(psutil.RLIMIT_DATA, (self._bytes, -1))
 
-    def words(self) -> str:
-        return f"the kernel gives compute no more than {size(self._bytes)} (RLIMIT_DATA)"
+    def said(self) -> Notice:
+        return notice("memory.bound_rlimit", most=self._bytes)
 
     def overran(self) -> bool:
         return False
@@ -67,8 +67,8 @@ class Bounds:
         self._bounds: list[Bound] = []
         self._left = self._kept = psutil.virtual_memory().total
         self._keeping: asyncio.Task[None] | None = None
-        self.words = ""
-        """What keeps the process that was admitted last within its memory; "" before the first."""
+        self.kept_by: Notice | None = None
+        """What keeps the process that was admitted last within its memory; None before the first."""
 
     async def admit(self, pid: int) -> None:
         """Bound a process that has just begun, and uses next to nothing yet."""
@@ -88,9 +88,10 @@ class Bounds:
         self._tell()
 
     def _tell(self) -> None:
-        before, self.words = self.words, self._bounds[0].words() if self._bounds else "Hearth alone keeps to it"
-        if not before:
-            log.info("Compute's memory: %s.", self.words)
+        before = self.kept_by
+        self.kept_by = self._bounds[0].said() if self._bounds else notice("memory.bound_none")
+        if before is None:
+            log.info("Compute's memory: %s.", self.kept_by)
 
     def keep(self, left: int, taken: int) -> None:
         """Compute may use `left` bytes from now on, and uses `taken`. To be called about once a second.
@@ -109,11 +110,8 @@ class Bounds:
                 bound.keep(left)
         self._tell()
 
-    def explain(self, code: int) -> str | None:
+    def explain(self, code: int) -> Notice | None:
         """Why a process ended with this code, if a bound was the cause."""
         if code != -signal.SIGKILL or not any(bound.overran() for bound in self._bounds):
             return None
-        return (
-            f"The system ended compute, as it took far more memory than the {size(self._kept)} that it may use. "
-            "It goes on from its last checkpoint, and comes back smaller. Settings allow more."
-        )
+        return notice("memory.ended_by_system", most=self._kept)

@@ -8,7 +8,7 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-from core.contracts.words import size
+from core.contracts.notices import Notice, notice
 from core.policy.limits.memory_limit import BASE, BoundError, beyond
 from core.policy.signals.foreign import Signature, Table
 
@@ -92,8 +92,8 @@ class Job:
         if not told(self._job, EXTENDED_LIMITS, ctypes.byref(limits), ctypes.sizeof(limits)):
             raise BoundError("Windows bounds no memory by a job.")
 
-    def words(self) -> str:
-        return f"Windows gives compute no more than {size(self._bytes)} (a job)"
+    def said(self) -> Notice:
+        return notice("memory.bound_job", most=self._bytes)
 
     def overran(self) -> bool:
         return False
