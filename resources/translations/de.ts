@@ -2994,8 +2994,8 @@
       <translation>Was trainiert wurde, ist gesichert.</translation>
     </message>
     <message>
-      <source>The worker began with {0} instead of Configure.</source>
-      <translation>Der Worker begann mit {0} statt mit Configure.</translation>
+      <source>The worker configured this process twice.</source>
+      <translation>Der Worker hat diesen Prozess zweimal eingerichtet.</translation>
     </message>
     <message>
       <source>Close other programs, choose a smaller run, or allow more in Settings.</source>
@@ -3008,10 +3008,6 @@
     <message>
       <source>The graphics processor failed: {0}.</source>
       <translation>Die Grafikkarte ist ausgefallen: {0}.</translation>
-    </message>
-    <message>
-      <source>The worker configured this process twice.</source>
-      <translation>Der Worker hat diesen Prozess zweimal eingerichtet.</translation>
     </message>
     <message>
       <source>Takes effect at the next start of the worker.</source>
@@ -3050,10 +3046,6 @@
       <translation>Der Rechenprozess ließ sich nicht starten: {0}.</translation>
     </message>
     <message>
-      <source>Compute sent a {0}, which is not for the worker.</source>
-      <translation>Der Rechenprozess sandte ein {0}, das nicht für den Worker ist.</translation>
-    </message>
-    <message>
       <source>Compute took {0} MB of memory, and Hearth may use {1} MB in all.</source>
       <translation>Der Rechenprozess nahm {0} MB Speicher, und Hearth darf insgesamt {1} MB benutzen.</translation>
     </message>
@@ -3082,14 +3074,6 @@
       <translation>Die anderen rechnet der Prozessor.</translation>
     </message>
     <message>
-      <source>The model did not answer within {0} s.</source>
-      <translation>Das Modell hat in {0} s nicht geantwortet.</translation>
-    </message>
-    <message>
-      <source>Try again.</source>
-      <translation>Versuch es erneut.</translation>
-    </message>
-    <message>
       <source>{0} pixels do not make {1} x {2}.</source>
       <translation>{0} Pixel ergeben nicht {1} x {2}.</translation>
     </message>
@@ -3102,8 +3086,12 @@
       <translation>Versuch es gleich noch einmal.</translation>
     </message>
     <message>
-      <source>Compute answered a question with something else than two tensors of float32.</source>
-      <translation>Der Rechenprozess beantwortete eine Frage mit etwas anderem als zwei Tensoren von float32.</translation>
+      <source>The model did not answer within {0} s.</source>
+      <translation>Das Modell hat in {0} s nicht geantwortet.</translation>
+    </message>
+    <message>
+      <source>Try again.</source>
+      <translation>Versuch es erneut.</translation>
     </message>
     <message>
       <source>Compute ended before all that it trained was saved; it goes on from its last checkpoint.</source>
@@ -3130,10 +3118,6 @@
       <translation>Frage einen anderen.</translation>
     </message>
     <message>
-      <source>Compute has ended.</source>
-      <translation>Das Rechnen ist beendet.</translation>
-    </message>
-    <message>
       <source>Hearth is quitting and answers no more questions.</source>
       <translation>Hearth beendet sich und beantwortet keine Fragen mehr.</translation>
     </message>
@@ -3142,20 +3126,8 @@
       <translation>Dieser Peer rechnet jetzt nicht.</translation>
     </message>
     <message>
-      <source>There is no compute process now.</source>
-      <translation>Es gibt jetzt keinen Rechenprozess.</translation>
-    </message>
-    <message>
-      <source>Compute was not ready after {0} s.</source>
-      <translation>Der Rechenprozess war nach {0} s nicht bereit.</translation>
-    </message>
-    <message>
-      <source>Compute did not stop within {0} s and was ended.</source>
-      <translation>Der Rechenprozess hielt in {0} s nicht an und wurde beendet.</translation>
-    </message>
-    <message>
-      <source>Compute gave no sign of life for {0} s and was ended.</source>
-      <translation>Der Rechenprozess gab {0} s lang kein Lebenszeichen und wurde beendet.</translation>
+      <source>Compute did not take on or save experts within {0} s.</source>
+      <translation type="unfinished" />
     </message>
     <message>
       <source>This PC is given back to its user.</source>
@@ -3166,8 +3138,8 @@
       <translation>Frage einen anderen Peer.</translation>
     </message>
     <message>
-      <source>disk space</source>
-      <translation>Speicherplatz</translation>
+      <source>Compute has ended.</source>
+      <translation>Das Rechnen ist beendet.</translation>
     </message>
     <message>
       <source>app.does_not_answer</source>
