@@ -83,4 +83,4 @@ def test_it_trains_and_writes_at_once(paused: RunningWorker) -> None:
         assert done.bytes == 100
     status = paused.until(lambda status: status.step > before and status.accuracy is not None, "an evaluation")
     assert status.samples == status.step * 16 * 128
-    assert "bits a byte" in hearth(paused.folder, "status").stdout
+    assert "bits per byte" in hearth(paused.folder, "status").stdout

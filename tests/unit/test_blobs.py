@@ -174,6 +174,15 @@ async def test_a_fetch_goes_on_at_another_peer_where_one_breaks_off(tmp_path: Pa
     assert (first.given, second.given) == (4000, len(DATA) - 4000)
 
 
+async def test_what_an_earlier_fetch_left_is_checked_and_not_fetched_again(tmp_path: Path) -> None:
+    for left, given in ((DATA[:4000], len(DATA) - 4000), (DATA + b"more", len(DATA))):
+        (tmp_path / "file").write_bytes(left)
+        giver = Giver(DATA)
+        async with giving(1, giver) as (node, ids):
+            await fetch_file(node, "digits", SHA256, len(DATA), ids, tmp_path / "file")
+        assert (tmp_path / "file").read_bytes() == DATA and giver.given == given
+
+
 async def test_a_wrong_file_is_a_strike_and_the_next_peer_is_asked(tmp_path: Path) -> None:
     liar, honest = Giver(DATA[::-1]), Giver(DATA)
     async with giving(2, liar, honest) as (node, ids):

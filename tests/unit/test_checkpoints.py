@@ -187,6 +187,17 @@ async def test_a_damaged_manifest_is_set_aside(tmp_path: Path) -> None:
     assert manifests(tmp_path)[0].name > newest.name
 
 
+async def test_a_manifest_of_version_0_1_0_is_read(tmp_path: Path) -> None:
+    await saved(tmp_path, 4)
+    (path,) = manifests(tmp_path)
+    document = msgspec.json.decode(path.read_bytes())
+    for entry in document["parts"].values():
+        assert entry.pop("samples") == 32  # which that version did not tell
+    path.write_bytes(msgspec.json.encode(document))
+    found, got = restore(tmp_path)
+    assert found.missing == [] and {part.version for part in got.values()} == {4}
+
+
 async def test_if_nothing_is_left_training_starts_anew_and_says_so(tmp_path: Path) -> None:
     await saved(tmp_path, 1, 2, 3)
     for name in files(tmp_path):

@@ -13,7 +13,7 @@ import torch
 from core.contracts.control import ExpertStatus
 from core.contracts.errors import CheckpointError
 from core.contracts.notices import notice
-from core.experts.grid import Uid
+from core.experts.grid import Grid, Uid
 from core.runtime.part_files import Part, pack, unpack
 from core.store.checkpoint_files import manifests, newest_states
 from core.store.checkpoints import KEPT, CheckpointStore
@@ -238,3 +238,51 @@ async def test_the_first_states_of_experts_go_before_copies_for_others(tmp_path:
     hosting(files, NAMES[0])
     async with space.hold(tmp_path / "copy", 64 * KB):
         pass
+
+
+async def test_all_runs_of_a_pc_share_one_space(tmp_path: Path) -> None:
+    await save(tmp_path, 1, 2)
+    await save(tmp_path, 1, 2, run="other", names=["other.0.0.1"])
+    digits = files_of(tmp_path)
+    space, grid = digits.quota, Grid("other", 2, (4, 4))
+    other = RunFiles(tmp_path / "runs" / "other", grid, HostedExperts(grid), space)
+    await fill(digits, left=100 * KB)
+    space.cap_bytes += working(other)
+    free = 100 * KB + working(digits) + working(other)
+
+    assert await digits.grant(64 * KB, 64 * KB, False) == 64 * KB
+    assert await other.grant(64 * KB, free - 64 * KB, False) == free - 64 * KB, (
+        "what one was granted is not the other's"
+    )
+    digits.saved([])
+    other.saved([])
+
+    for files, run in ((digits, "digits"), (other, "other")):
+        assert len(manifests(checkpoints(tmp_path, run))) == 2
+        files.hosted.computes = True
+    space.cap_bytes = 0
+    await space.look()
+    assert [len(manifests(checkpoints(tmp_path, run))) for run in ("digits", "other")] == [1, 1] and space.full
+    other.shared, other.hosted.experts = True, [ExpertStatus("other.0.0.1", 1, 1)]
+    await space.look()
+    assert not space.full, "the experts of one of the runs may be left to others"
+
+    await fill(digits, left=100 * KB)
+    space.cap_bytes += working(other)
+    hosting(digits, "digits.0.1.1")
+    with pytest.raises(CheckpointError, match="no room"):  # an expert of one run waits for its first state
+        async with space.hold(other.folder / "copy", 64 * KB):
+            pass
+    hosting(digits)
+    async with space.hold(other.folder / "copy", 64 * KB):
+        pass
+
+
+async def test_a_run_that_was_left_keeps_its_newest_states(tmp_path: Path) -> None:
+    await save(tmp_path, 1, 2)
+    files = files_of(tmp_path)
+    await files.grant(64 * KB, 1 << 20, False)
+    files.quota.leave(files)
+    files.quota.cap_bytes = 0
+    await files.quota.look()
+    assert len(manifests(checkpoints(tmp_path))) == 1 and set(newest_states(checkpoints(tmp_path))) == set(NAMES)
