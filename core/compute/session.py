@@ -143,6 +143,8 @@ class Session:
         self._saving = Saving(calls, pipe.saving, store, self._residents, self._trainer, self._tell_progress)
         self._placing = Placing(self._switch, self._residents, self._trainer, self._work, self._moved)
         self._rates: deque[tuple[float, int, int]] = deque(maxlen=RATE_REPORTS)
+        self._through = (0, 0.0)
+        """The last step that was reported, and when it was taken or training was not to be expected."""
         self._quit = asyncio.Event()
         self._register()
 
@@ -331,7 +333,9 @@ class Session:
         self._calls.tell(PROGRESS, self._progress())
 
     def _progress(self) -> Progress:
-        trainer, runtime = self._trainer, self._runtime
+        trainer, runtime, now = self._trainer, self._runtime, time.monotonic()
+        if trainer.step != self._through[0] or not (self._trains and self._switch.is_on and self._measured.is_set()):
+            self._through = trainer.step, now
         self._rates.append((time.monotonic(), trainer.samples, runtime.calls))
         (start, samples, calls), (end, samples_now, calls_now) = self._rates[0], self._rates[-1]
         seconds = max(end - start, REPORT_S / 2)
@@ -352,6 +356,7 @@ class Session:
             device=self._placing.device.id,
             left_behind=self._placing.left_behind,
             device_bytes=self._placing.device.used_bytes,
+            stuck_s=now - self._through[1],
         )
 
     def _work(self) -> Work:

@@ -316,6 +316,8 @@ class Progress(Message, frozen=True):
     """Experts that are on another device: there was no room for them."""
     device_bytes: int = 0
     """What is taken of a graphics processor's memory."""
+    stuck_s: float = 0.0
+    """For how long no batch has got through although it trains, as when the only host of a layer is frozen."""
 
 
 class Predicted(Message, frozen=True):

@@ -269,7 +269,7 @@ def advance(life: Life, event: Event, now: float) -> Outcome:
     """
     life, commands = _noted(life, event, now)
     while True:
-        life, more = _due(life, now)
+        life, more = _due(life, now, life.heard if isinstance(event, Passed) else now)
         commands += more
         if not more:
             return life, commands
@@ -281,7 +281,7 @@ def deadline(life: Life) -> float | None:
         return None
     match life.phase:
         case "absent":
-            return life.retry
+            return None if life.leaving else life.retry
         case "starting":
             return life.since + START_S
         case "stopping":
@@ -332,8 +332,14 @@ def _noted(life: Life, event: Event, now: float) -> Outcome:
     return life, ()
 
 
-def _due(life: Life, now: float) -> Outcome:
-    """What is to be done now: the first line that applies."""
+def _due(life: Life, now: float, heard: float) -> Outcome:
+    """What is to be done now: the first line that applies.
+
+    Args:
+        life: the state.
+        now: time.monotonic().
+        heard: the last sign of life; only `Passed` tells of it, so that nothing else is a reason to end a process.
+    """
     running = life.phase in ("stopped", "training", "stopping")
     may_wait = life.phase == "stopped" and not life.busy
     match life.phase:
@@ -350,9 +356,9 @@ def _due(life: Life, now: float) -> Outcome:
             return _killed(_entered(life, "leaving", now))
         case "stopping" if now >= life.since + STOP_S:
             return _killed(life, f"Compute did not stop within {STOP_S:.0f} s and was ended.")
-        case "training" | "stopped" if now >= life.heard + LIFE_SIGN_S:
+        case "training" | "stopped" if now >= heard + LIFE_SIGN_S:
             return _killed(life, f"Compute gave no sign of life for {LIFE_SIGN_S:.0f} s and was ended.")
-        case "leaving" if now >= min(life.since + QUIT_S, life.heard + SILENT_S):
+        case "leaving" if now >= min(life.since + QUIT_S, heard + SILENT_S):
             return _killed(life)
         case _ if running and (life.leaving or life.exceeded or (may_wait and now >= life.grace_end)):
             return _entered(life, "leaving", now), (Quit(),)

@@ -58,6 +58,8 @@ compute_log = logging.getLogger("compute")
 
 SHARE_STEP = 0.005
 """A smaller change of the share of time is not worth a message."""
+STUCK_S = 15.0
+"""A trainer of which no batch got through for so long, and the time of two requests, reaches no host of some layer."""
 HOST_S = 60.0
 """To load or save some hundred experts on a slow disk."""
 IDLE = pipe.Progress(0, 0, 0.0, 0.0, 0, 0, None, [])
@@ -333,8 +335,12 @@ class ComputeSupervisor:
 
     @property
     def reachable(self) -> bool:
-        """Whether every layer of the run has an expert, here or, as far as is known, on a peer."""
-        if self.asking is None or self.asking.reachable:
+        """Whether every layer of the run has an expert, here or, as far as is known, on a peer that answers."""
+        if self.asking is None:
+            return True
+        if self.report.stuck_s * self.share > STUCK_S + 2 * self._manifest.training.patience_s:
+            return False
+        if self.asking.reachable:
             return True
         here = {expert.uid.split(".")[1] for expert in self.hosted.experts} if self.at_work else set()
         return len(here) == self._manifest.model.layers
@@ -467,7 +473,7 @@ class ComputeSupervisor:
 
     def _entered(self) -> None:
         if self.phase == "stopped":
-            self.report = replace(self.report, samples_per_s=0.0, calls_per_s=0.0, load=0.0)
+            self.report = replace(self.report, samples_per_s=0.0, calls_per_s=0.0, load=0.0, stuck_s=0.0)
         self._owner.entered(self.phase)
 
     def _ended(self, trouble: str, blamed: bool) -> None:

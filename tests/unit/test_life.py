@@ -1,0 +1,255 @@
+"""The life of a compute process, row by row, without any process."""
+
+from dataclasses import replace
+
+import pytest
+
+from core.worker.compute import life
+from core.worker.compute.life import (
+    BACK_OFF_S,
+    HEALTHY_S,
+    LIFE_SIGN_S,
+    QUIT_S,
+    SETTLE_S,
+    SILENT_S,
+    START_S,
+    STOP_S,
+    Answered,
+    Asked,
+    Begin,
+    Broken,
+    Command,
+    Ended,
+    Event,
+    Exceeded,
+    GivenBack,
+    GraceSet,
+    Kill,
+    Leave,
+    Life,
+    Lost,
+    Over,
+    Passed,
+    Quit,
+    Ready,
+    Saved,
+    Settle,
+    Settled,
+    Start,
+    Stop,
+    Stopped,
+    Train,
+    Wanted,
+)
+
+GO, BACK = Wanted(True, 0.0), Wanted(False, 100.0)
+GRACE_S = 10.0
+Row = tuple[float, Event, list[Command], str]
+"""When, what happens, what is done, and the phase then."""
+TO_TRAINING: list[Row] = [
+    (0.0, Begin(), [], "absent"),
+    (0.0, GO, [Start()], "starting"),
+    (5.0, Ready(), [Settle()], "stopped"),
+    (6.0, Settled(), [Train()], "training"),
+]
+STOPPING: list[Row] = [*TO_TRAINING, (100.0, BACK, [Stop()], "stopping")]
+STOPPED: list[Row] = [*STOPPING, (100.1, Stopped(100.05), [GivenBack(100.0, 100.0, 100.0, 100.05)], "stopped")]
+DIED = Ended("It died.", -9)
+
+
+def run(rows: list[Row], start: Life | None = None) -> Life:
+    """The state after all rows, each of which must bring about what it says."""
+    state = start or Life()
+    for moment, event, commands, phase in rows:
+        state, done = life.advance(state, event, moment)
+        assert (list(done), state.phase) == (commands, phase), (moment, event)
+    return state
+
+
+LIVES: dict[str, list[Row]] = {
+    "it is stopped, its memory freed after the grace": [
+        *STOPPED,
+        (105.0, Saved(True), [], "stopped"),
+        (110.0, Passed(109.0), [], "stopped"),
+        (110.2, Passed(109.0), [Quit()], "leaving"),
+        (111.0, Ended("", 0), [Over("", True)], "absent"),
+    ],
+    "nothing starts before it may": [(0.0, GO, [], "absent"), (1.0, Begin(), [Start()], "starting")],
+    "it trains again within the grace, without settling again": [*STOPPED, (101.0, GO, [Train()], "training")],
+    "it trains though nothing settles": [
+        *TO_TRAINING[:3],
+        (5.0 + SETTLE_S - 0.1, Passed(9.0), [], "stopped"),
+        (5.0 + SETTLE_S, Passed(9.0), [Train()], "training"),
+        (11.0, Settled(), [], "training"),
+    ],
+    "who comes back while it starts ends it at once": [
+        *TO_TRAINING[:2],
+        (1.0, Wanted(False, 1.0), [Kill()], "leaving"),
+        (1.1, Ready(), [], "leaving"),
+        (1.2, Ended("It died.", -9, killed=True), [Over("", True)], "absent"),
+    ],
+    "one that is never ready is killed": [
+        *TO_TRAINING[:2],
+        (START_S - 1, Passed(), [], "starting"),
+        (START_S, Passed(), [Kill()], "starting"),
+        (
+            START_S + 1,
+            Ended("It died.", -9, killed=True),
+            [Over("Compute was not ready after 120 s.", True)],
+            "absent",
+        ),
+    ],
+    "one that does not stop is killed: the user comes first": [
+        *STOPPING,
+        (100.0 + STOP_S - 0.1, Passed(101.0), [], "stopping"),
+        (100.0 + STOP_S, Passed(101.0), [Kill()], "stopping"),
+        (102.1, Stopped(102.05), [], "stopping"),
+        (
+            102.5,
+            Ended("It died.", -9, killed=True),
+            [
+                GivenBack(100.0, 100.0, 100.0, 102.5),
+                Lost(True),
+                Over("Compute did not stop within 2 s and was ended.", True),
+            ],
+            "absent",
+        ),
+    ],
+    "one that says nothing is killed": [
+        *TO_TRAINING,
+        (20.0, Passed(19.0), [], "training"),
+        (19.0 + LIFE_SIGN_S - 1, Passed(19.0), [], "training"),
+        (19.0 + LIFE_SIGN_S, Passed(19.0), [Kill()], "training"),
+    ],
+    "what was not saved is told": [
+        *STOPPED,
+        (100.5, Saved(False), [], "stopped"),
+        (101.0, DIED, [Lost(False), Over("It died.", True)], "absent"),
+    ],
+    "one that leaves has time as long as it says something": [
+        *TO_TRAINING,
+        (20.0, Leave(), [Quit()], "leaving"),
+        (20.0 + SILENT_S, Passed(30.0), [], "leaving"),
+        (30.0 + SILENT_S, Passed(30.0), [Kill()], "leaving"),
+        (46.0, Ended("", -9, killed=True), [Lost(True), Over("", True)], "absent"),
+    ],
+    "but not for ever": [
+        *TO_TRAINING,
+        (20.0, Leave(), [Quit()], "leaving"),
+        (20.0 + QUIT_S, Passed(79.0), [Kill()], "leaving"),
+    ],
+    "one that takes too much memory is saved, and another starts later": [
+        *TO_TRAINING,
+        (20.0, Exceeded("Too much."), [Quit()], "leaving"),
+        (20.5, Saved(True), [], "leaving"),
+        (21.0, Ended("", 0), [Over("Too much.", True)], "absent"),
+        (21.5, Passed(), [], "absent"),
+        (22.0, Passed(), [Start()], "starting"),
+    ],
+    "one that dies is started again": [
+        *TO_TRAINING,
+        (20.0, DIED, [Over("It died.", True)], "absent"),
+        (20.9, Passed(), [], "absent"),
+        (21.0, Passed(), [Start()], "starting"),
+    ],
+    "what it computed on is not to blame for what the system did": [
+        *TO_TRAINING,
+        (20.0, Ended("No memory.", -9, excused=True), [Over("No memory.", False)], "absent"),
+    ],
+    "one that talks nonsense is killed, and that is told": [
+        *TO_TRAINING,
+        (20.0, Broken("Nonsense."), [Kill()], "training"),
+        (20.1, Broken("More of it."), [], "training"),
+        (20.2, Ended("It died.", -9, killed=True), [Over("Nonsense.", True)], "absent"),
+    ],
+    "its own end after nonsense is told instead": [
+        *TO_TRAINING,
+        (20.0, Broken("Nonsense."), [Kill()], "training"),
+        (20.2, Ended("Out of memory.", 1), [Over("Out of memory.", True)], "absent"),
+    ],
+    "a question starts it, and keeps it for the grace": [
+        (0.0, Begin(), [], "absent"),
+        (0.0, Asked(), [Start()], "starting"),
+        (5.0, Ready(), [], "stopped"),
+        (5.0 + GRACE_S + 1, Passed(15.0), [], "stopped"),
+        (20.0, Answered(), [], "stopped"),
+        (20.0 + GRACE_S - 0.1, Passed(29.0), [], "stopped"),
+        (20.0 + GRACE_S, Passed(29.0), [Quit()], "leaving"),
+        (31.0, Asked(), [], "leaving"),
+        (31.5, Ended("", 0), [Over("", True), Start()], "starting"),
+    ],
+    "who gives up before it is ready ends it": [
+        (0.0, Begin(), [], "absent"),
+        (0.0, Asked(), [Start()], "starting"),
+        (1.0, Answered(), [Kill()], "leaving"),
+    ],
+    "nothing starts again when all leaves": [
+        *TO_TRAINING,
+        (20.0, DIED, [Over("It died.", True)], "absent"),
+        (20.5, Leave(), [], "absent"),
+        (30.0, Passed(), [], "absent"),
+    ],
+    "another grace holds at once": [*STOPPED, (101.0, GraceSet(0.5), [Quit()], "leaving")],
+}
+
+
+@pytest.mark.parametrize("rows", LIVES.values(), ids=LIVES.keys())
+def test_a_life(rows: list[Row]) -> None:
+    run(rows)
+
+
+def test_the_back_off_doubles_up_to_its_end_and_begins_anew_after_a_healthy_life() -> None:
+    state, moment, waits = run(TO_TRAINING), 10.0, list[float]()
+    for _ in range(8):
+        state, _ = life.advance(state, DIED, moment)
+        assert state.retry is not None and state.failure == "It died."
+        waits.append(state.retry - moment)
+        moment = state.retry
+        state, commands = life.advance(state, Passed(), moment)
+        assert commands == (Start(),) and state.retry is None and state.failure == "It died."
+    assert waits == [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, BACK_OFF_S[1], BACK_OFF_S[1]]
+    state, _ = life.advance(state, Ready(), moment)
+    assert state.failure is None
+    state, _ = life.advance(state, DIED, moment + HEALTHY_S + 1)
+    assert state.retry == moment + HEALTHY_S + 1 + BACK_OFF_S[0]
+
+
+def test_it_has_ended_for_good_only_when_the_process_is_gone() -> None:
+    state, _ = life.advance(run(TO_TRAINING), Leave(), 20.0)
+    assert not state.over
+    state, _ = life.advance(state, Ended("", 0), 21.0)
+    assert state.over
+
+
+def test_a_yield_counts_from_what_caused_it_unless_that_is_long_ago() -> None:
+    for cause, counted in ((99.0, 99.0), (50.0, 100.0)):
+        state, _ = life.advance(run(TO_TRAINING), Wanted(False, cause), 100.0)
+        _, commands = life.advance(state, Stopped(100.1), 100.2)
+        assert commands == (GivenBack(counted, 100.0, 100.0, 100.1),)
+
+
+@pytest.mark.parametrize("name", LIVES)
+def test_it_is_looked_at_again_in_time(name: str) -> None:
+    """Whoever sleeps until the deadline, and only tells that time has passed, misses nothing and never spins."""
+    state = run(LIVES[name])
+    for _ in range(20):
+        moment = life.deadline(state)
+        if moment is None:
+            return
+        before = state
+        state, _ = life.advance(state, Passed(), moment)
+        again = life.deadline(state)
+        assert state != before and (again is None or again > moment or state.phase != before.phase)
+    assert state.phase in ("absent", "starting")
+
+
+def test_a_process_begins_as_if_there_had_been_none_before() -> None:
+    state, _ = life.advance(run(STOPPED), DIED, 101.0)
+    state, _ = life.advance(replace(state, wanted=True), Passed(), 200.0)
+    assert (state.phase, state.number, state.settled, state.settling, state.unsaved) == (
+        "starting",
+        2,
+        False,
+        None,
+        False,
+    )
