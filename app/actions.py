@@ -21,6 +21,8 @@ class Actions(QObject):
     """Show the page with this `name`."""
     why = Signal()
     """Show "Why am I (not) running?"."""
+    show_run = Signal(str)
+    """Show the run with this id in the window."""
     change_settings = Signal(dict)
     """Names and new values of `core.contracts.settings.Settings`."""
     retry = Signal()

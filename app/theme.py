@@ -230,6 +230,7 @@ QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox {{
     {control} min-height: {look.px(BUTTON_HEIGHT - 4)}px; padding: 0 8px;
     selection-background-color: {c.ember_fill}; selection-color: {c.on_fill};
 }}
+QComboBox[low="true"] {{ min-height: 22px; }}
 QLineEdit:disabled, QSpinBox:disabled, QComboBox:disabled {{ color: {c.text3}; border-color: {c.border}; }}
 QSpinBox::up-button, QSpinBox::down-button, QComboBox::drop-down {{
     background: transparent; border: none; width: {ARROWS_WIDTH}px;

@@ -112,7 +112,7 @@ class Feed(QObject):
         self.changed.emit()
 
     def _take_status(self, status: Status) -> None:
-        if self.status is not None and self.status.run != status.run:
+        if self.status is not None and self.status.run_id != status.run_id:
             self._forget()
         self.status = status
         self.changed.emit()

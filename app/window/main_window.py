@@ -10,13 +10,14 @@ from app import formats
 from app import theme as look
 from app.actions import Actions
 from app.icons import Icon
-from app.language import told, tr, tr_run
+from app.language import told, tr
 from app.theme import theme
 from app.tray.tray_icons import app_icon
 from app.widgets.basics import ElidedLabel, Label, Panel, set_tone
 from app.widgets.buttons import Button
 from app.window.focus_ring import FocusRing
 from app.window.page import Page
+from app.window.run_chooser import RunChooser
 from app.window.sidebar import Sidebar
 from app.window.why_panel import WhyPanel
 from core.contracts.control import CurvePoint, State, Status
@@ -39,13 +40,13 @@ class Footer(QWidget):
         row.setSpacing(6)
         self._icon = Icon("refresh", "text3", 14)
         self._link = ElidedLabel(tr("Connecting to the worker"), "cap_strong", "text2")
-        self._run = ElidedLabel("", "cap", "text3")
+        self.run = RunChooser()
         self._yields = Label("", "cap_strong", "text2", tabular=True)
         self._version = Label("", "cap", "text3")
         row.addWidget(self._icon)
         row.addWidget(self._link)
         row.addSpacing(10)
-        row.addWidget(self._run, 1)
+        row.addWidget(self.run, 1)
         row.addWidget(self._yields)
         row.addSpacing(10)
         row.addWidget(self._version)
@@ -57,7 +58,7 @@ class Footer(QWidget):
         set_tone(self._link, "text2" if connected else "bad")
 
     def update_status(self, status: Status) -> None:
-        self._run.setText(tr("Run: {title} ({run})", title=tr_run(status.run_title), run=status.run))
+        self.run.update_status(status)
         p95 = status.yields.p95_ms
         measured = status.yields.count >= MIN_YIELDS and p95 is not None
         self._yields.setText(tr("Yields in {p95} ms (p95)", p95=formats.number(p95 or 0.0)) if measured else "")
@@ -151,6 +152,7 @@ class MainWindow(QWidget):
         for page in self.pages:
             self._stack.addWidget(page)
         self.footer = Footer()
+        self.footer.run.chosen.connect(actions.show_run)
         self._build()
         self.note = Note(self)
         self.sidebar.chosen.connect(self._show)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from core.contracts.errors import RunError
-from core.contracts.notices import plain
+from core.contracts.notices import notice, plain
 from core.contracts.words import sentence
 from core.policy.inputs import Compute, Phase
 from core.worker.run import Run
@@ -53,10 +53,8 @@ class Runs:
         found = [run for run in self if run.manifest.run == name]
         if len(found) == 1:
             return found[0]
-        known = ", ".join(self._runs)
-        if found:
-            raise RunError(f"Several runs are called {name!r}. Give the run id of one: {known}.")
-        raise RunError(f"This PC has not joined a run {name!r}. Its runs: {known}.")
+        known = list(self._runs)
+        raise RunError(notice("run.name_of_several" if found else "run.not_joined", run=name, known=known))
 
     # what the policy sees and tells
 

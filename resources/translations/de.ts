@@ -1053,6 +1053,22 @@
       <translation>Allein</translation>
     </message>
     <message>
+      <source>Run</source>
+      <translation>Lauf</translation>
+    </message>
+    <message>
+      <source>Step</source>
+      <translation>Schritt</translation>
+    </message>
+    <message>
+      <source>Samples per second</source>
+      <translation>Beispiele pro Sekunde</translation>
+    </message>
+    <message>
+      <source>Share of time</source>
+      <translation>Zeitanteil</translation>
+    </message>
+    <message>
       <source>Why am I running?</source>
       <translation>Warum rechne ich?</translation>
     </message>
@@ -2185,10 +2201,6 @@
       <translation>Verbindet sich mit dem Worker</translation>
     </message>
     <message>
-      <source>Run: {title} ({run})</source>
-      <translation>Lauf: {title} ({run})</translation>
-    </message>
-    <message>
       <source>Dismiss</source>
       <translation>Schließen</translation>
     </message>
@@ -2253,6 +2265,18 @@
     <message>
       <source>for 1 hour</source>
       <translation>für 1 Stunde</translation>
+    </message>
+    <message>
+      <source>Run shown</source>
+      <translation>Angezeigter Lauf</translation>
+    </message>
+    <message>
+      <source>Run:</source>
+      <translation>Lauf:</translation>
+    </message>
+    <message>
+      <source>Run: {title} ({run})</source>
+      <translation>Lauf: {title} ({run})</translation>
     </message>
     <message>
       <source>Contributing</source>
@@ -3127,7 +3151,7 @@
     </message>
     <message>
       <source>Compute did not take on or save experts within {0} s.</source>
-      <translation type="unfinished" />
+      <translation>Der Rechenprozess hat in {0} s keine Experten übernommen oder gesichert.</translation>
     </message>
     <message>
       <source>This PC is given back to its user.</source>
@@ -4532,8 +4556,16 @@
       <translation>{why} Wähle in den Einstellungen einen Lauf; bis dahin trainiert dieser PC „{title}“.</translation>
     </message>
     <message>
+      <source>run.name_of_several</source>
+      <translation>Mehrere Läufe heißen {run}. Gib die ID eines davon an: {known}.</translation>
+    </message>
+    <message>
       <source>run.none_here</source>
       <translation>Kein Experte dieses Laufs ist hier.</translation>
+    </message>
+    <message>
+      <source>run.not_joined</source>
+      <translation>Dieser PC nimmt an keinem Lauf {run} teil. Seine Läufe: {known}.</translation>
     </message>
     <message>
       <source>run.says</source>

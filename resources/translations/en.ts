@@ -1607,8 +1607,16 @@
       <translation>{why} Choose a run in Settings; until then this PC trains “{title}”.</translation>
     </message>
     <message>
+      <source>run.name_of_several</source>
+      <translation>Several runs are called {run}. Give the run id of one: {known}.</translation>
+    </message>
+    <message>
       <source>run.none_here</source>
       <translation>No expert of this run is here.</translation>
+    </message>
+    <message>
+      <source>run.not_joined</source>
+      <translation>This PC has not joined a run {run}. Its runs: {known}.</translation>
     </message>
     <message>
       <source>run.says</source>

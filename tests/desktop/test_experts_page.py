@@ -236,7 +236,7 @@ def test_calls_over_time_are_told_in_words(page: ExpertsPage) -> None:
 def test_another_run_of_fewer_layers_leaves_none_behind(qtbot: QtBot, toy: ToyWorker, page: ExpertsPage) -> None:
     qtbot.waitUntil(lambda: len(page.grid.layers) == 4 and not page._asking)
     toy.answers["grid"] = lambda params: make_grid(params["layer"], layers=2, side=4)
-    page.update_status(make_status(run="text"))
+    page.update_status(make_status(run="text", run_id="text-1234"))
     assert page.grid.empty.isVisible()
     page._look()
     qtbot.waitUntil(lambda: len(page.grid.layers) == 2 and not page._asking)

@@ -16,7 +16,7 @@ from PySide6.QtNetwork import QTcpSocket
 from PySide6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
 
-from app.worker import client as worker_client
+from app.worker import connection as worker_connection
 from app.worker.client import WorkerClient
 from core.contracts import control as wire
 from core.contracts.errors import HearthError, NotRunning, PictureError
@@ -84,7 +84,7 @@ def test_answers_reach_the_one_who_asked(qtbot: QtBot, client: WorkerClient, toy
     qtbot.waitUntil(lambda: toy.methods()[-1] == "pause" and bool(lines))
     assert answers == [make_prediction()]
     assert lines[0].text == "started"
-    assert toy.asked[1] == ("predict", {"width": 2, "height": 2, "pixels": "AP8A/w=="})
+    assert toy.asked[1] == ("predict", {"width": 2, "height": 2, "pixels": "AP8A/w==", "run": None})
     assert toy.asked[-1] == ("pause", {"seconds": 900.0})
 
 
@@ -301,8 +301,8 @@ def test_a_hung_worker_is_noticed(
     qtbot: QtBot, client: WorkerClient, toy: ToyWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     toy.silent = {"status"}
-    monkeypatch.setattr(worker_client, "SILENCE_S", 0.0)
-    monkeypatch.setattr(worker_client, "DEADLINE_S", 0.05)
+    monkeypatch.setattr(worker_connection, "SILENCE_S", 0.0)
+    monkeypatch.setattr(worker_connection, "DEADLINE_S", 0.05)
     client._silence_timer.setInterval(10)
     connect(qtbot, client)
     qtbot.waitUntil(lambda: not client.is_connected)
@@ -312,7 +312,7 @@ def test_a_hung_worker_is_noticed(
 def test_a_quiet_worker_is_not_left(
     qtbot: QtBot, client: WorkerClient, toy: ToyWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker_client, "SILENCE_S", 0.0)
+    monkeypatch.setattr(worker_connection, "SILENCE_S", 0.0)
     client._silence_timer.setInterval(10)
     connect(qtbot, client)
     qtbot.waitUntil(lambda: toy.methods().count("status") >= 3)
@@ -322,7 +322,7 @@ def test_a_quiet_worker_is_not_left(
 def test_a_flood_leaves_the_window_its_turn(
     qtbot: QtBot, client: WorkerClient, toy: ToyWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker_client, "BURST_S", 0.0)  # each line is over the time
+    monkeypatch.setattr(worker_connection, "BURST_S", 0.0)  # each line is over the time
     connect(qtbot, client)
     texts: list[str] = []
     turns: list[int] = []
@@ -346,7 +346,7 @@ def test_a_flood_that_goes_on_leaves_the_window_as_many_turns(
 
     def take(line: wire.LogLine) -> None:
         texts.append(line.text)
-        end = time.perf_counter() + worker_client.BURST_S / 4
+        end = time.perf_counter() + worker_connection.BURST_S / 4
         while time.perf_counter() < end:
             pass
 

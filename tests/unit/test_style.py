@@ -49,7 +49,6 @@ TYPES_ONLY = {
 }
 """`if TYPE_CHECKING` blocks, by module. Only ever take from it."""
 LONG_MODULES = {
-    "app/worker/client.py",
     "core/contracts/control.py",
     "core/contracts/pipe.py",
     "core/pipe/calls.py",

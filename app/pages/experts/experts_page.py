@@ -157,7 +157,7 @@ class ExpertsPage(Page):
         self._timer = WhileSeen(self, EVERY_MS, self._look)
 
     def update_status(self, status: Status) -> None:
-        if self._status is not None and self._status.run != status.run:
+        if self._status is not None and self._status.run_id != status.run_id:
             self.grid.forget()
         first = self._status is None
         self._status, self.grid.run = status, status.run

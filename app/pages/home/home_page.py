@@ -14,6 +14,7 @@ from app.formats import clock, number, percent, short
 from app.language import mark, told, tr
 from app.pages.home.devices_card import DevicesCard
 from app.pages.home.network_card import NetworkCard
+from app.pages.home.runs_card import RunsCard
 from app.pages.home.state_card import StateCard
 from app.pages.home.today_card import TodayCard
 from app.widgets.basics import Label, Notice, Pair, StaleCard
@@ -86,15 +87,18 @@ class HomePage(Page):
         self.state_card = StateCard(actions)
         self.state_card.show_state("preparing", tr("The worker is starting."), tr("Ready in a few seconds."))
         self._notice = Notice()
+        self.runs = RunsCard()
+        self.runs.chosen.connect(actions.show_run)
         self.today, self.model = TodayCard(client), ModelCard()
         self.devices, self.network = DevicesCard(client), NetworkCard(client)
         self.today.link_clicked.connect(lambda: actions.open_page.emit("contribution"))
         self.model.link_clicked.connect(lambda: actions.open_page.emit("model"))
         self.network.link_clicked.connect(lambda: actions.open_page.emit("network"))
         self.today.told.connect(self.network.show_totals)
-        self._cards = (self.today, self.model, self.devices, self.network)
+        self._cards = (self.runs, self.today, self.model, self.devices, self.network)
         self.body.addWidget(self.state_card)
         self.body.addWidget(self._notice)
+        self.body.addWidget(self.runs)
         self.body.addWidget(Pair(self.today, self.model, (6, 7)), 1)
         self.body.addWidget(Pair(self.devices, self.network, (8, 5)))
         self._status: Status | None = None
@@ -150,4 +154,5 @@ class HomePage(Page):
         self._later.start()
         self.model.set_points(self._points)
         if self._status is not None:
+            self.runs.update_status(self._status)
             self.devices.update_status(self._status)
