@@ -47,7 +47,12 @@ def percent(share: float, decimals: int = 1) -> str:
 
 
 def data_size(count: float, whole_from: int = 100) -> str:
-    """Bytes with about three figures: "812 B", "4.2 MB". Args: from which amount of a unit on there is no decimal."""
+    """Bytes with about three figures: "812 B", "4.2 MB".
+
+    Args:
+        count: bytes.
+        whole_from: the amount of a unit from which on there is no decimal.
+    """
     for unit in ("B", "kB", "MB", "GB"):
         if count < 1000:
             return f"{number(count, 0 if unit == 'B' or count >= whole_from else 1)} {unit}"

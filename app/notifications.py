@@ -38,7 +38,12 @@ class Attention:
         self._told: set[str] = set()
 
     def look(self, troubles: Sequence[str], now: float) -> str | None:
-        """The next one to tell. Args: sentences as of `now`, without what counts down."""
+        """The next one to tell.
+
+        Args:
+            troubles: sentences, without what counts down.
+            now: the time of the look, seconds.
+        """
         self._since = {text: self._since.get(text, now) for text in troubles}
         self._told &= self._since.keys()
         lasting = [text for text, since in self._since.items() if now - since >= ATTENTION_S and text not in self._told]

@@ -216,7 +216,13 @@ class Facts(Card):
     """A card of statements: an icon, a sentence in short, and what is meant by it."""
 
     def __init__(self, title: str, tone: str, facts: list[tuple[str, str, str]]) -> None:
-        """Args: title, tone of the icons, and of each statement its icon, short form and explanation."""
+        """A card with all statements.
+
+        Args:
+            title: of the card.
+            tone: of the icons.
+            facts: of each statement its icon, short form and explanation.
+        """
         super().__init__(title)
         grid = QGridLayout()
         grid.setHorizontalSpacing(look.M)

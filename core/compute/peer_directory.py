@@ -55,8 +55,15 @@ class PeerDirectory:
         training: Training,
         mirror_limit: int = MIRROR_LIMIT,
     ) -> None:
-        """Args: the run's grid, the experts of this process, how others are asked, the run's rules, cells of a layer up
-        to which the worker sends them all."""
+        """A directory that knows nobody yet.
+
+        Args:
+            grid: of the run.
+            local: the experts of this process.
+            peers: how others are asked.
+            training: the run's rules.
+            mirror_limit: cells of a layer up to which the worker sends them all.
+        """
         self._grid, self._local, self._peers = grid, local, peers
         self._training = training
         self._small = grid.cells <= mirror_limit

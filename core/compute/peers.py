@@ -50,7 +50,11 @@ class Peers:
     """Questions that wait for the worker's answer."""
 
     def __init__(self, send: Callable[[ToWorker, Sequence[messages.Tensor]], None]) -> None:
-        """Args: send, hands a frame to the pipe and does not wait."""
+        """Nothing is asked yet.
+
+        Args:
+            send: hands a frame to the pipe and does not wait.
+        """
         self._send = send
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[tuple[ToCompute, list[messages.Tensor]]]] = {}

@@ -99,7 +99,8 @@ class Saving:
     async def save(self, gpu_is_lost: bool = False) -> str | None:
         """Save what has changed; a failure is told, returned, and tried again at the next occasion.
 
-        Args: whether what is on a graphics processor cannot be read any more; it is left as it was saved last.
+        Args:
+            gpu_is_lost: what is on a graphics processor cannot be read any more; it is left as it was saved last.
         """
         self._unsaved = True
         async with self._one:

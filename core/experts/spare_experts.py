@@ -35,7 +35,9 @@ class Spares:
     def assign(self, pairs: Tensor, cells: Container[int]) -> dict[int, list[int]]:
         """A spare for each pair, as far as there are any: the pairs by cell.
 
-        Args: pairs as given to `candidates`, the cells that can be asked.
+        Args:
+            pairs: as given to `candidates`.
+            cells: those that can be asked.
         """
         found: dict[int, list[int]] = {}
         for pair in pairs.tolist():

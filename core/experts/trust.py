@@ -152,7 +152,10 @@ class Trial(NamedTuple):
 def trial(inputs: Tensor, sent: Tensor, rows: Tensor) -> Trial | None:
     """How to try a host's gradients; None if they are too faint.
 
-    Args: inputs, the gradient by the outputs that was sent, that by the inputs that came, all [n, ...].
+    Args:
+        inputs: [n, ...].
+        sent: [n, ...], the gradient by the outputs.
+        rows: [n, ...], the gradient by the inputs that came back.
     """
     lengths = rows.flatten(1).norm(dim=1)
     clear = lengths > FAINT * sent.flatten(1).norm(dim=1)

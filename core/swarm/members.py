@@ -96,7 +96,8 @@ class Members:
     async def look(self, mine: Member) -> dict[str, Member]:
         """Read who is there, and begin to greet those that may have died.
 
-        Args: what is true of this peer.
+        Args:
+            mine: what is true of this peer.
         """
         read: dict[str, tuple[int, float, Member]] = {}
         for subkey, record in (await self.dht.get(self._key)).items():

@@ -37,7 +37,9 @@ class Outlook:
     async def look(self, known: Mapping[str, Member], versions: Mapping[Uid, int]) -> View:
         """The swarm as of now.
 
-        Args: the living members, and the versions of what is hosted here.
+        Args:
+            known: the living members, by key.
+            versions: of what is hosted here.
 
         Raises:
             NetworkError: the directory could not be read.

@@ -62,7 +62,10 @@ class Plan(NamedTuple):
 def capacity(memory_bytes: int, expert_bytes: int, samples_per_s: float) -> int:
     """How many experts a PC can host.
 
-    Args: memory it may use for them, what one takes, samples a second of forward and backward of one expert.
+    Args:
+        memory_bytes: that it may use for them.
+        expert_bytes: that one expert takes.
+        samples_per_s: of one expert, forward and backward.
     """
     return max(0, min(memory_bytes // max(1, expert_bytes), int(samples_per_s / NEEDED_SAMPLES_PER_S)))
 

@@ -199,7 +199,10 @@ class Copies:
     async def newest(self, part: str, copies: Sequence[Copy], above: int = 0) -> Path | None:
         """The newest state of a part that can be had, if it is above a version: of this disk or another peer.
 
-        Args: the part, its copies as of `find`, and the version that is not enough.
+        Args:
+            part: of the run.
+            copies: of the part, as of `find`.
+            above: the version that is not enough.
         """
         own = self._files.newest(part)
         least = max(above, own.version if own else 0)

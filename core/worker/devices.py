@@ -20,7 +20,11 @@ class Devices:
     """Built once: the processor's name does not change."""
 
     def __init__(self, memory_bytes: int) -> None:
-        """Args: this PC's memory."""
+        """Look at the processor once.
+
+        Args:
+            memory_bytes: of this PC.
+        """
         self._name, self._memory_bytes = processor(), memory_bytes
 
     def status(

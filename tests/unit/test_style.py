@@ -61,30 +61,6 @@ LONG_FUNCTIONS = {
     "core/worker/compute/supervisor.py: __init__",
 }
 """Likewise."""
-UNNAMED_ARGUMENTS = {
-    "app/formats.py",
-    "app/notifications.py",
-    "app/pages/contribution/cards.py",
-    "app/pages/contribution/history.py",
-    "app/pages/home/devices_card.py",
-    "app/widgets/basics.py",
-    "core/compute/device_placement.py",
-    "core/compute/hosting.py",
-    "core/compute/peer_directory.py",
-    "core/compute/peers.py",
-    "core/compute/saving.py",
-    "core/experts/spare_experts.py",
-    "core/experts/trust.py",
-    "core/store/small_files.py",
-    "core/swarm/members.py",
-    "core/swarm/outlook.py",
-    "core/swarm/placement.py",
-    "core/swarm/replication.py",
-    "core/worker/compute/supervisor.py",
-    "core/worker/compute/yields.py",
-    "core/worker/devices.py",
-}
-"""Modules that still describe arguments in one line, without their names. Only ever take from it."""
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -146,12 +122,10 @@ def describes_in_one_line(path: Path) -> bool:
 
 
 def test_docstrings_name_each_argument() -> None:
-    assert {short(path) for path in (*MODULES, *TESTS) if describes_in_one_line(path)} <= UNNAMED_ARGUMENTS
+    assert {short(path) for path in (*MODULES, *TESTS) if describes_in_one_line(path)} == set()
 
 
-@pytest.mark.parametrize(
-    "names", [LATER_IMPORTS, TYPES_ONLY, LONG_MODULES, UNNAMED_ARGUMENTS], ids=["later", "types", "long", "unnamed"]
-)
+@pytest.mark.parametrize("names", [LATER_IMPORTS, TYPES_ONLY, LONG_MODULES], ids=["later", "types", "long"])
 def test_exceptions_are_of_modules_that_exist(names: object) -> None:
     assert isinstance(names, dict | set)
     assert {name for name in names if not (ROOT / name).exists()} == set()

@@ -98,7 +98,14 @@ class HistoryCard(Card):
         return KINDS[self.kind.currentData()]
 
     def show_bars(self, kind: Kind, shown: Bars, empty: str, summary: str) -> None:
-        """Args: the figure, what to draw of it, the sentence if that is nothing, and what is said of it."""
+        """Draw a figure over time.
+
+        Args:
+            kind: the figure.
+            shown: what to draw of it.
+            empty: the sentence if that is nothing.
+            summary: what is said of it.
+        """
         self._summary = summary
         self.plot.set_empty(empty)
         self.plot.set_bars(tr(kind.title), shown, kind.write, kind.scale)
@@ -167,7 +174,13 @@ class SharesCard(Card):
         self._shown: list[QWidget] = []
 
     def show_shares(self, kind: Kind, groups: Mapping[str, Sequence[tuple[str, float]]], chosen: str) -> None:
-        """Args: the figure, who did how much by heading, words for the time."""
+        """Show who did how much.
+
+        Args:
+            kind: the figure.
+            groups: who did how much, by heading.
+            chosen: words for the time.
+        """
         self._range.setText(chosen)
         for widget in self._shown:
             self._grid.removeWidget(widget)

@@ -72,7 +72,11 @@ def _hours(seconds: float) -> str:
 
 
 def _count(words: str) -> Callable[[float], str]:
-    """Args: with "%Ln"."""
+    """What writes a number.
+
+    Args:
+        words: a text with "%Ln".
+    """
     return lambda amount: tr(words, round(amount))
 
 
@@ -81,7 +85,11 @@ def _energy(kwh: float) -> str:
 
 
 def _by_size(*steps: tuple[float, float, str]) -> Callable[[float], tuple[float, str]]:
-    """Args: from which amount on it is divided by what, and the unit then; the smallest first."""
+    """What chooses the unit of a scale by its greatest amount.
+
+    Args:
+        steps: from which amount on it is divided by what, and the unit then; the smallest first.
+    """
     return lambda most: next((step[1:] for step in reversed(steps) if most >= step[0]), steps[0][1:])
 
 
@@ -138,7 +146,14 @@ def is_estimate(amounts: Amounts) -> bool:
 
 
 def question(metric: Metric, chosen: str, now: float, by: By | None) -> SeriesParams:
-    """What the ledger is asked. Args: metric, range, unix time, told apart by what."""
+    """What the ledger is asked.
+
+    Args:
+        metric: what is counted.
+        chosen: the range, a key of `DAYS` or a day.
+        now: unix time.
+        by: what the series are told apart by.
+    """
     if chosen in DAYS:
         return SeriesParams(metric, midnight(now, 1 - DAYS[chosen]), now, "day", by)
     return SeriesParams(metric, now - (HOURS - 1) * HOUR, now, "hour", by)
@@ -150,7 +165,12 @@ def last_week(now: float) -> SeriesParams:
 
 
 def device_name(device: str, names: Mapping[str, str]) -> str:
-    """A device or kind of traffic in words. Args: its key in the ledger, and the names of devices by their id."""
+    """A device or kind of traffic in words.
+
+    Args:
+        device: its key in the ledger.
+        names: of devices, by their id.
+    """
     kind = device.removeprefix("network.")
     if kind != device:
         return tr(TRAFFIC[kind]) if kind in TRAFFIC else kind

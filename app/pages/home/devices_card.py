@@ -76,7 +76,14 @@ class _Device:
         return column
 
     def show(self, device: DeviceStatus, words: str, taken: int, by: str) -> None:
-        """Args: device, what it does, bytes that Hearth takes of its memory, and which process how much."""
+        """Write the figures of a device.
+
+        Args:
+            device: as the worker told.
+            words: what it does.
+            taken: bytes that Hearth takes of its memory.
+            by: which process takes how much.
+        """
         self.words.setText(words)
         load, memory = device.load or 0.0, device.memory_bytes or 0
         self.load.setText(tr("{share} load", share=percent(load, 0)))

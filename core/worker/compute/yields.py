@@ -25,7 +25,13 @@ class Yields:
     def __init__(
         self, earlier: Iterable[Yield] = (), count: int = 0, note: Callable[[Yield], None] = lambda measured: None
     ) -> None:
-        """Args: the last ones so far, oldest first; how many there were ever; who is told of each new one."""
+        """Go on counting.
+
+        Args:
+            earlier: the last ones so far, oldest first.
+            count: how many there were ever.
+            note: is called with each new one.
+        """
         self.recent = deque(earlier, KEPT)
         """The oldest first."""
         self._count, self._note = count, note
