@@ -166,7 +166,14 @@ class Members:
         return False
 
     async def hosts(self, uids: Sequence[Uid]) -> dict[Uid, Hosted]:
-        """Who of the others hosts experts, and who has just left them, as of now."""
+        """Who of the others hosts experts, and who has just left them, as of now.
+
+        Args:
+            uids: the experts; each costs a look-up.
+
+        Raises:
+            NetworkError: the directory could not be read.
+        """
         return {
             uid: Hosted(
                 {peer_text(info.peer): info.version for info in found.living if not self.is_dead(info.peer)},
@@ -176,7 +183,12 @@ class Members:
         }
 
     async def confirm(self, winner: str, uids: list[Uid]) -> dict[Uid, int]:
-        """The versions of those experts that a peer says it hosts; none if it does not answer."""
+        """The versions of those experts that a peer says it hosts; none if it does not answer.
+
+        Args:
+            winner: who is asked.
+            uids: about which experts.
+        """
         try:
             hello = Hello(tuple(map(str, uids[:MAX_NAMED])))
             reply, _ = await self.node.call(parse_peer(winner), self._method, hello, HelloReply, deadline_s=HELLO_S)

@@ -246,17 +246,6 @@ async def test_all_runs_of_a_pc_share_one_space(tmp_path: Path) -> None:
     digits = files_of(tmp_path)
     space, grid = digits.quota, Grid("other", 2, (4, 4))
     other = RunFiles(tmp_path / "runs" / "other", grid, HostedExperts(grid), space)
-    await fill(digits, left=100 * KB)
-    space.cap_bytes += working(other)
-    free = 100 * KB + working(digits) + working(other)
-
-    assert await digits.grant(64 * KB, 64 * KB, False) == 64 * KB
-    assert await other.grant(64 * KB, free - 64 * KB, False) == free - 64 * KB, (
-        "what one was granted is not the other's"
-    )
-    digits.saved([])
-    other.saved([])
-
     for files, run in ((digits, "digits"), (other, "other")):
         assert len(manifests(checkpoints(tmp_path, run))) == 2
         files.hosted.computes = True
@@ -276,6 +265,12 @@ async def test_all_runs_of_a_pc_share_one_space(tmp_path: Path) -> None:
     hosting(digits)
     async with space.hold(other.folder / "copy", 64 * KB):
         pass
+
+    free = 100 * KB + working(digits) + working(other)
+    assert await digits.grant(64 * KB, 64 * KB, False) == 64 * KB
+    assert await other.grant(64 * KB, free, False) == free - 64 * KB, "what one was granted is not the other's"
+    digits.saved([])
+    assert await other.grant(64 * KB, free, False) == free
 
 
 async def test_a_run_that_was_left_keeps_its_newest_states(tmp_path: Path) -> None:
