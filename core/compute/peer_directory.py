@@ -4,18 +4,20 @@ A batch does not wait for the DHT: what is known is used, and read again in the 
 """
 
 import asyncio
+import contextlib
 import itertools
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from core.compute.peers import Peers, RemoteHost
-from core.contracts.errors import HearthError
+from core.compute.peers import Asking, RemoteHost
+from core.contracts.errors import HearthError, ProtocolError
 from core.contracts.manifest import Training
-from core.contracts.pipe import Place
+from core.contracts.remote_experts import FOLLOW, LOCATE, SUFFIXES, Banned, Cells, Place, Prefixes, Stirred
 from core.experts.calls import ExpertHost
 from core.experts.directory import LOCAL, MIRROR_LIMIT, LocalDirectory
 from core.experts.grid import Coords, Grid, Uid
+from core.pipe.calls import Calls
 
 log = logging.getLogger(__name__)
 
@@ -24,8 +26,8 @@ V = TypeVar("V")
 
 FRESH_S = 5.0
 """Hosts and suffixes older than this are read again when they are used."""
-ABSENT_S = 20.0
-"""A peer that said that it does not host an expert is not named for it again before this."""
+LOOK_UP_S = 5.0
+"""For a question to the worker."""
 KEPT = 16_384
 """Experts, prefixes and peers remembered, each."""
 LOOK_UP = 256
@@ -51,20 +53,21 @@ class PeerDirectory:
         self,
         grid: Grid,
         local: LocalDirectory,
-        peers: Peers,
+        calls: Calls,
         training: Training,
         mirror_limit: int = MIRROR_LIMIT,
     ) -> None:
-        """A directory that knows nobody yet.
+        """Nothing is known of others yet.
 
         Args:
-            grid: of the run.
+            grid: that of the run.
             local: the experts of this process.
-            peers: how others are asked.
+            calls: to the worker, whose directory knows the others, and which calls them.
             training: the run's rules.
-            mirror_limit: cells of a layer up to which the worker sends them all.
+            mirror_limit: cells of a layer up to which the worker tells them all.
         """
-        self._grid, self._local, self._peers = grid, local, peers
+        self._grid, self._local, self._calls = grid, local, calls
+        self._asking = Asking(calls)
         self._training = training
         self._small = grid.cells <= mirror_limit
         self._remote: dict[int, frozenset[Coords]] = {}
@@ -72,41 +75,45 @@ class PeerDirectory:
         self._epoch = 0
         self._hosts: dict[str, RemoteHost] = {}
         self._known: dict[Uid, Known] = {}
-        self._absent: dict[tuple[Uid, str], float] = {}
         self._suffixes: dict[tuple[int, Coords], tuple[Sequence[int], float]] = {}
         self._locating = _Questions[Uid](self._locate)
         self._finding = _Questions[tuple[int, Coords]](self._find)
 
     # What others tell
 
-    def cells(self, layers: Sequence[Sequence[Coords]]) -> None:
-        """The worker's view of a small grid."""
-        self._remote = {layer: frozenset(cells) for layer, cells in enumerate(layers)}
-        self.changed()
+    async def follow(self) -> None:
+        """Take up what the worker learns of others, until cancelled."""
+        async with contextlib.aclosing(self._calls.stream(FOLLOW, None)) as told:
+            async for news in told:
+                match news:
+                    case Cells(layers):
+                        self._remote = {layer: frozenset(cells) for layer, cells in enumerate(layers)}
+                        self.changed()
+                    case Banned(peer, seconds):
+                        self.host(peer).standing.banned(seconds)
+                    case Stirred(peer):
+                        self.host(peer).standing.stir()
 
     def changed(self) -> None:
         """See `Watcher`. Mirrors are made again when they are asked for."""
         self._epoch += 1
 
-    def not_hosted(self, uid: Uid, peer: str) -> None:
-        """See `Watcher`."""
-        _remember(self._absent, (uid, peer), _now() + ABSENT_S)
+    def missing(self, peer: str, uids: Sequence[Uid]) -> None:
+        """See `Watcher`. The worker, which is told as well, does not name the peer for these experts for a while."""
+        for uid in uids:
+            if known := self._known.get(uid):
+                self._known[uid] = known._replace(places=[place for place in known.places if place.peer != peer])
         self.changed()
 
     def host(self, peer: str) -> RemoteHost:
         """How a peer is asked."""
         if peer not in self._hosts:
-            _remember(self._hosts, peer, RemoteHost(peer, self._peers, self._training, self))
+            _remember(self._hosts, peer, RemoteHost(peer, self._asking, self._training, self))
         return self._hosts[peer]
 
-    def banned(self, peer: str, seconds: float) -> None:
-        """The worker has banned a peer."""
-        self.host(peer).standing.banned(seconds)
-
-    def stirred(self, peer: str) -> None:
-        """The worker has heard of a peer again after a silence."""
-        if peer in self._hosts:
-            self._hosts[peer].standing.stir()
+    def tell_answered(self) -> None:
+        """Tell the worker how many calls to other peers' experts were answered."""
+        self._asking.tell_answered()
 
     @property
     def queue_s(self) -> float:
@@ -159,11 +166,8 @@ class PeerDirectory:
         return [place.peer for place in sorted(self._usable_places(uid), key=self._cost)]
 
     def _usable_places(self, uid: Uid) -> list[Place]:
-        return [place for place in self._places(uid) if not self.host(place.peer).standing.suspended]
-
-    def _places(self, uid: Uid) -> list[Place]:
-        known, now = self._known.get(uid), _now()
-        return [p for p in known.places if self._absent.get((uid, p.peer), 0.0) <= now] if known else []
+        known = self._known.get(uid)
+        return [place for place in known.places if not self.host(place.peer).standing.suspended] if known else []
 
     def _cost(self, place: Place) -> tuple[float, float]:
         """Load in steps of a tenth, then the time that a forward call takes, or a round trip."""
@@ -174,9 +178,7 @@ class PeerDirectory:
 
     def _may_answer(self, uid: Uid) -> bool:
         """Whether some peer may host the expert that is not suspended; who hosts it need not be known yet."""
-        return uid not in self._known or any(
-            not self.host(place.peer).standing.suspended for place in self._places(uid)
-        )
+        return uid not in self._known or bool(self._usable_places(uid))
 
     # Reading
 
@@ -186,21 +188,26 @@ class PeerDirectory:
             cells = {self._grid.uid(layer, u) for layer, active in self._remote.items() for u in active}
             lonely = {uid for uid in self._known if not self._may_answer(uid)}
             self._locating.start(itertools.islice((uid for uid in cells | lonely if self._is_old(uid)), READ_AHEAD))
-            self.changed()  # what was said of absent experts may have run out
             await asyncio.sleep(FRESH_S / 2)
 
     def _is_old(self, uid: Uid) -> bool:
         return uid not in self._known or self._known[uid].until <= _now()
 
     async def _locate(self, uids: list[Uid]) -> None:
-        for uid, places in zip(uids, await self._peers.locate(uids), strict=True):
-            _remember(self._known, uid, Known(places, _now() + FRESH_S))
+        places = await self._calls.call(LOCATE, [str(uid) for uid in uids], _now() + LOOK_UP_S)
+        if len(places) != len(uids):
+            raise ProtocolError("The worker's answer does not fit the experts that were looked for.")
+        for uid, found in zip(uids, places, strict=True):
+            _remember(self._known, uid, Known(found, _now() + FRESH_S))
         self.changed()
 
     async def _find(self, prefixes: list[tuple[int, Coords]]) -> None:
         for layer in {layer for layer, _ in prefixes}:
             mine = [prefix for of, prefix in prefixes if of == layer]
-            for prefix, suffixes in zip(mine, await self._peers.find_suffixes(layer, mine), strict=True):
+            found = await self._calls.call(SUFFIXES, Prefixes(layer, mine), _now() + LOOK_UP_S)
+            if len(found) != len(mine):
+                raise ProtocolError("The worker's answer does not fit the prefixes that were looked for.")
+            for prefix, suffixes in zip(mine, found, strict=True):
                 _remember(self._suffixes, (layer, prefix), (suffixes, _now() + FRESH_S))
 
 

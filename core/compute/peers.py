@@ -3,156 +3,101 @@
 import asyncio
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 import msgspec
 import torch
 from torch import Tensor
 
-from core.contracts import pipe as messages
-from core.contracts.errors import ERRORS_BY_CODE, CallTimeout, HearthError, ProtocolError, RemoteFault
+from core.contracts.errors import CallTimeout, HearthError, ProtocolError, RemoteFault
 from core.contracts.expert_calls import MAX_BYTES, MAX_CALLS, Codec, Direction, ExpertReply, ExpertRequest, encoded_size
 from core.contracts.manifest import Training
-from core.contracts.pipe import (
-    Answered,
-    Ask,
-    FindSuffixes,
-    Forget,
-    Locate,
-    Located,
-    Place,
-    Shape,
-    Suffixes,
-    Suspect,
-    ToCompute,
-    ToWorker,
-    Unanswered,
-)
+from core.contracts.remote_experts import ASK, ASKED, MISSING, SUSPECT, ExpertCall, Missing, Suspect
 from core.experts import codec
 from core.experts.calls import Call, Output
-from core.experts.grid import Coords, Uid
+from core.experts.grid import Uid
 from core.experts.standing import Standing
+from core.pipe.calls import UNKNOWN, Calls
+from core.pipe.frames import Data, Payload
 
 ASKS = 512
 """Requests under way: half of what the pipe may have waiting, so that a slow worker is never taken for a dead one."""
 ASKED_BYTES = 256 << 20
 """Payloads of requests under way."""
-WORKER_S = 1.0
-"""Beyond a request's deadline: time for the worker to say that it failed."""
-LOOK_UP_S = 5.0
-"""For a question to the directory."""
+NONSENSE = 2.0
+"""Strikes for an answer of wrong types: its version may differ."""
 CALLS_REFUSED = {"not_hosted", "bad_shape", "bad_values", "stale"}
 """What a peer says of a request of which it could answer no call (`core.runtime.task_pool.Problem`)."""
+_encode = msgspec.msgpack.Encoder().encode
+_decode_reply = msgspec.msgpack.Decoder(ExpertReply).decode
 
 
-class Peers:
-    """Questions that wait for the worker's answer."""
+class Asking:
+    """Bounds what is asked of peers at once."""
 
-    def __init__(self, send: Callable[[ToWorker, Sequence[messages.Tensor]], None]) -> None:
-        """Nothing is asked yet.
+    def __init__(self, calls: Calls) -> None:
+        """Nothing is under way.
 
         Args:
-            send: hands a frame to the pipe and does not wait.
+            calls: to the worker, which calls the peers.
         """
-        self._send = send
-        self._numbers = itertools.count(1)
-        self._waiting: dict[int, asyncio.Future[tuple[ToCompute, list[messages.Tensor]]]] = {}
-        self._asks = self._bytes = 0
+        self._calls = calls
+        self._requests = self._bytes = 0
         self._freed = asyncio.Event()
+        self.answered: Counter[str] = Counter()
+        """Calls that were answered, by uid; taken away when they are told."""
 
     async def ask(
-        self, peer: str, direction: Direction, request: ExpertRequest, payload: messages.Data, deadline: float
-    ) -> tuple[ExpertReply, messages.Data]:
+        self, peer: str, direction: Direction, request: ExpertRequest, payload: Sequence[Data], deadline: float
+    ) -> tuple[ExpertReply, memoryview]:
         """Have a peer's experts called. Cancelling this cancels the call there.
 
         Args:
             peer: its key as hex digits.
             direction: which of the three calls.
             request: what is asked.
-            payload: the tensors.
+            payload: the tensors; they must not change any more.
             deadline: time of the loop after which the answer is of no use.
 
         Raises:
             NetworkError: as `RpcNode.call`.
+            ComputeError: the worker has no network.
         """
-        size = len(payload)
-        while self._asks >= ASKS or (self._asks and self._bytes + size > ASKED_BYTES):
+        size = sum(map(len, payload))
+        while self._requests >= ASKS or (self._requests and self._bytes + size > ASKED_BYTES):
             self._freed.clear()
             await self._freed.wait()
-        number = next(self._numbers)
-        tensor = messages.Tensor(Shape("uint8", (size,)), payload)
-        deadline_s = deadline - asyncio.get_running_loop().time()
-        if deadline_s <= 0:
+        if deadline <= asyncio.get_running_loop().time():
             raise CallTimeout("It was too late to ask: too many requests were under way.")
-        self._asks, self._bytes = self._asks + 1, self._bytes + size
+        call = ExpertCall(peer, direction, _encode(request))
+        self._requests, self._bytes = self._requests + 1, self._bytes + size
         try:
-            message = Ask(number, peer, direction, request, deadline_s)
-            answer, tensors = await self._exchange(message, [tensor], deadline_s + WORKER_S)
-        except (asyncio.CancelledError, CallTimeout):
-            self._send(Forget(number), ())
-            raise
+            body, data = await self._calls.exchange(ASK, call, payload, deadline)
+            reply = _decode_reply(body)
+        except UNKNOWN as error:
+            self._calls.tell(SUSPECT, Suspect(peer, NONSENSE, f"Its answer has wrong types: {error}."))
+            raise RemoteFault("bad_reply", f"Peer {peer[:8]} answered with wrong types: {error}.") from error
         finally:
-            self._asks, self._bytes = self._asks - 1, self._bytes - size
+            self._requests, self._bytes = self._requests - 1, self._bytes - size
             self._freed.set()
-        if not isinstance(answer, Answered) or len(tensors) != 1:
-            raise ProtocolError(f"The worker answered a request by {type(answer).__name__}.")
-        return answer.reply, tensors[0].data
-
-    async def locate(self, uids: Sequence[Uid]) -> list[list[Place]]:
-        """The hosts of experts on other peers, best first.
-
-        Raises:
-            NetworkError: the directory could not be read.
-        """
-        answer, _ = await self._exchange(Locate(next(self._numbers), [str(uid) for uid in uids]), (), LOOK_UP_S)
-        if not isinstance(answer, Located) or len(answer.hosts) != len(uids):
-            raise ProtocolError("The worker's answer does not fit the experts that were looked for.")
-        return answer.hosts
-
-    async def find_suffixes(self, layer: int, prefixes: Sequence[Coords]) -> list[list[int]]:
-        """The coordinates that follow each prefix.
-
-        Raises:
-            NetworkError: the directory could not be read.
-        """
-        answer, _ = await self._exchange(FindSuffixes(next(self._numbers), layer, list(prefixes)), (), LOOK_UP_S)
-        if not isinstance(answer, Suffixes) or len(answer.suffixes) != len(prefixes):
-            raise ProtocolError("The worker's answer does not fit the prefixes that were looked for.")
-        return answer.suffixes
+        self.answered.update(request.uids)
+        return reply, whole(data)
 
     def suspect(self, peer: str, points: float, why: str) -> None:
-        """Tell the worker of a fault of a peer."""
-        self._send(Suspect(peer, points, why), ())
+        """Tell the worker, which keeps the list of bans, of a fault of a peer."""
+        self._calls.tell(SUSPECT, Suspect(peer, points, why))
 
-    async def _exchange(
-        self, message: Ask | Locate | FindSuffixes, tensors: Sequence[messages.Tensor], limit_s: float
-    ) -> tuple[ToCompute, list[messages.Tensor]]:
-        answer: asyncio.Future[tuple[ToCompute, list[messages.Tensor]]] = asyncio.get_running_loop().create_future()
-        self._waiting[message.id] = answer
-        try:
-            self._send(message, tensors)
-            async with asyncio.timeout(limit_s):
-                return await answer
-        except TimeoutError:
-            raise CallTimeout(f"The worker did not answer within {limit_s:.1f} s.") from None
-        finally:
-            del self._waiting[message.id]
+    def missing(self, peer: str, uids: Sequence[str]) -> None:
+        """Tell the worker's directory that a peer does not host these experts, or that they fail."""
+        self._calls.tell(MISSING, Missing(peer, list(uids)))
 
-    def received(self, message: Answered | Located | Suffixes | Unanswered, tensors: list[messages.Tensor]) -> None:
-        """Hand an answer to who waits for it; nobody does if that was cancelled."""
-        waiting = self._waiting.get(message.id)
-        if waiting is None or waiting.done():
-            return
-        if isinstance(message, Unanswered):
-            waiting.set_exception(_error(message))
-        else:
-            waiting.set_result((message, tensors))
-
-
-def _error(message: Unanswered) -> HearthError:
-    kind = ERRORS_BY_CODE.get(message.code, RemoteFault)
-    return RemoteFault(message.code, message.text) if kind is RemoteFault else kind(message.text)
+    def tell_answered(self) -> None:
+        """Tell how many calls were answered since the last time."""
+        if self.answered:
+            self._calls.tell(ASKED, dict(self.answered))
+            self.answered.clear()
 
 
 class Watcher(Protocol):
@@ -161,25 +106,25 @@ class Watcher(Protocol):
     def changed(self) -> None:
         """A peer was suspended, or is back."""
 
-    def not_hosted(self, uid: Uid, peer: str) -> None:
-        """The peer does not host the expert, or the expert fails."""
+    def missing(self, peer: str, uids: Sequence[Uid]) -> None:
+        """The peer does not host these experts, or they fail."""
 
 
 class RemoteHost:
     """The experts of one peer; an `ExpertHost`."""
 
-    def __init__(self, peer: str, peers: Peers, training: Training, watcher: Watcher) -> None:
+    def __init__(self, peer: str, asking: Asking, training: Training, watcher: Watcher) -> None:
         """Nothing is known of the peer yet.
 
         Args:
             peer: its key as hex digits.
-            peers: how it is asked.
+            asking: how it is asked.
             training: the run's rules.
             watcher: told what is learnt.
         """
         self.peer = peer
         self.standing = Standing(f"Peer {peer[:8]}", self._probe, watcher.changed)
-        self._peers, self._codec, self._patience_s = peers, training.codec, training.patience_s
+        self._asking, self._codec, self._patience_s = asking, training.codec, training.patience_s
         self._watcher = watcher
         self._known: tuple[Uid, tuple[int, ...]] | None = None
         """An expert that it was asked for, and the shape of a sample."""
@@ -201,7 +146,7 @@ class RemoteHost:
 
     def distrust(self, points: float, why: str) -> None:
         """It gave an answer that cannot be right: the worker, which keeps the list of bans, is told."""
-        self._peers.suspect(self.peer, points, why)
+        self._asking.suspect(self.peer, points, why)
 
     async def _ask_in_parts(
         self, direction: Direction, calls: Sequence[Call], passage: int, deadline: float
@@ -242,11 +187,11 @@ class RemoteHost:
             with_inputs=not backward,
         )
         payload = self._encode([call.gradients if backward else call.inputs for call in calls])
-        reply, data = await self._peers.ask(self.peer, direction, request, payload, deadline)
+        reply, data = await self._asking.ask(self.peer, direction, request, payload, deadline)
         if reply.forgotten and backward:  # nothing was done there
             request = msgspec.structs.replace(request, with_inputs=True)
             payload = self._encode([tensor for call in calls for tensor in (call.inputs, call.gradients)])
-            reply, data = await self._peers.ask(self.peer, direction, request, payload, deadline)
+            reply, data = await self._asking.ask(self.peer, direction, request, payload, deadline)
         answers = self._decode(reply, data, calls)
         if not backward:
             self._miss(calls, reply.answered)
@@ -265,14 +210,15 @@ class RemoteHost:
         return True
 
     def _miss(self, calls: Sequence[Call], answered: Sequence[bool]) -> None:
-        for call, is_answered in zip(calls, answered, strict=True):
-            if not is_answered:
-                self._watcher.not_hosted(call.uid, self.peer)
+        missing = [call.uid for call, is_answered in zip(calls, answered, strict=True) if not is_answered]
+        if missing:
+            self._asking.missing(self.peer, list(map(str, missing)))
+            self._watcher.missing(self.peer, missing)
 
-    def _encode(self, tensors: Iterable[Tensor | None]) -> bytes:
-        return b"".join(codec.encode(tensor, self._codec) for tensor in tensors if tensor is not None)
+    def _encode(self, tensors: Iterable[Tensor | None]) -> list[Data]:
+        return [codec.encode(tensor, self._codec) for tensor in tensors if tensor is not None]
 
-    def _decode(self, reply: ExpertReply, data: messages.Data, calls: Sequence[Call]) -> list[Tensor | None]:
+    def _decode(self, reply: ExpertReply, data: memoryview, calls: Sequence[Call]) -> list[Tensor | None]:
         """The rows of each call, which may be NaN or infinite; None if the peer refused it.
 
         Raises:
@@ -285,11 +231,16 @@ class RemoteHost:
             self.distrust(5.0, "Its answer does not fit the request.")
             raise ProtocolError(f"Peer {self.peer[:8]} gave an answer that does not fit the request.")
         self.standing.said(reply.load)
-        view, start, answers = memoryview(data), 0, list[Tensor | None]()
+        start, answers = 0, list[Tensor | None]()
         for answered, size, shape in zip(reply.answered, sizes, shapes, strict=True):
-            answers.append(codec.decode(view[start : start + size], self._codec, shape) if answered else None)
+            answers.append(codec.decode(data[start : start + size], self._codec, shape) if answered else None)
             start += size if answered else 0
         return answers
+
+
+def whole(payload: Payload) -> memoryview:
+    """A payload in one piece; this end of the pipe reads it to one."""
+    return memoryview(payload if isinstance(payload, bytes | bytearray | memoryview) else b"".join(payload))
 
 
 def _refuses_the_calls(error: HearthError) -> bool:

@@ -1,23 +1,25 @@
 """Other peers' expert calls, as compute serves them: decoded, checked, run together with the own Trainer's, encoded."""
 
+import asyncio
 import logging
 import math
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
+import msgspec
 from torch import Tensor
 
+from core.compute.peers import whole
 from core.compute.recent_calls import DONE_BYTES, DONE_BYTES_PEER, KEPT_BYTES, KEPT_BYTES_PEER, Done, Memory
-from core.contracts import pipe as messages
 from core.contracts.errors import CallRefused, HearthError, ProtocolError, RemoteFault
-from core.contracts.expert_calls import Codec, ExpertReply, encoded_size
-from core.contracts.pipe import Cancel, Refused, Serve, Served, Shape, Suspect
+from core.contracts.expert_calls import Codec, Direction, ExpertReply, ExpertRequest, encoded_size, payload_size
+from core.contracts.remote_experts import SERVE, SUSPECT, ExpertCall, Suspect
 from core.experts import codec
 from core.experts.calls import Call
 from core.experts.grid import Uid
-from core.pipe.old import OldMessages
+from core.pipe.calls import UNKNOWN, Calls, Incoming
+from core.pipe.frames import Payload
 from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import Runtime
 from core.runtime.task_pool import Request
@@ -29,6 +31,9 @@ WAIT_S = 2.0
 long, is refused at once, so that its caller can ask another peer."""
 MISCONDUCT = 2.0
 """Strikes for values that are not finite or beyond all bounds: the fifth within a minute means a ban."""
+
+_decode = msgspec.msgpack.Decoder(ExpertRequest).decode
+_encode = msgspec.msgpack.Encoder().encode
 
 Key = tuple[int, Uid]
 """Passage and expert: what a peer's forward and backward have in common."""
@@ -46,62 +51,96 @@ class Inputs(NamedTuple):
 class _Visit:
     """A request under way: the answers of its calls come one by one."""
 
-    def __init__(self, message: Serve, calls: int) -> None:
-        self.message = message
+    def __init__(self, peer: str, direction: Direction, asked: ExpertRequest, payload: memoryview, call: Incoming):
+        self.peer, self.direction, self.asked, self.payload, self.call = peer, direction, asked, payload, call
         self.request: Request | None = None
-        self.answers: list[Tensor | None] = [None] * calls
-        self.versions = [0] * calls
-        self.open = calls
+        self.answers: list[Tensor | None] = [None] * len(asked.uids)
+        self.versions = [0] * len(asked.uids)
+        self.open = len(asked.uids)
 
 
 class Serving:
-    """Answers `Serve` by `Served` or `Refused`, both without waiting: to be called from the loop's thread."""
+    """Serves `SERVE` without waiting: to be called from the loop's thread. What comes is another peer's word: nothing
+    of it is believed."""
 
-    def __init__(self, pipe: OldMessages, runtime: Runtime, switch: Switch) -> None:
-        self._pipe, self._runtime, self._switch = pipe, runtime, switch
-        self._visits: dict[int, _Visit] = {}
+    def __init__(self, calls: Calls, runtime: Runtime, switch: Switch) -> None:
+        """Serve from now on.
+
+        Args:
+            calls: to the worker, which passes on what peers ask.
+            runtime: runs the experts.
+            switch: off while the machine is given back.
+        """
+        self._calls, self._runtime, self._switch = calls, runtime, switch
+        self._visits: set[_Visit] = set()
         self._inputs: Memory[Key, Inputs] = Memory(KEPT_BYTES, KEPT_BYTES_PEER)
         self._outcomes: Memory[Key, Tensor] = Memory(DONE_BYTES, DONE_BYTES_PEER)
         self._done: Done[Key] = Done()
         self._under_way: dict[tuple[str, Key], list[Answers]] = {}
         """Backward passes that are not done yet, and who waits for them beside the first who asked."""
-        runtime.on_misconduct = lambda caller, what: pipe.send(Suspect(caller, MISCONDUCT, what))
+        runtime.on_misconduct = lambda caller, what: calls.tell(SUSPECT, Suspect(caller, MISCONDUCT, what))
+        calls.register_carrier(SERVE, self._serve)
 
-    def serve(self, message: Serve, payload: messages.Data) -> None:
-        """Run experts for another peer."""
+    def _serve(self, message: ExpertCall, payload: Payload, call: Incoming) -> None:
+        """Run experts for another peer.
+
+        Raises:
+            HearthError: why not.
+        """
         try:
             if not self._switch.is_on:
                 raise CallRefused("This PC is given back to its user. Ask another peer.")
-            if message.direction == "backward":
-                self._backward(message, payload)
+            visit = _Visit(message.peer, message.direction, self._decoded(message), whole(payload), call)
+            if len(visit.payload) != payload_size(visit.asked, visit.direction == "backward"):
+                size = len(visit.payload)
+                raise ProtocolError(f"A payload of {size} bytes does not fit the expert calls it came with.")
+            if visit.direction == "backward":
+                self._backward(visit)
             else:
-                self._forward(message, payload)
-        except HearthError as error:
-            self._refuse(message.id, error)
+                self._forward(visit)
+        except HearthError:
+            raise
         except Exception as error:  # whatever another peer sends, this one must go on
             log.exception("A request of peer %s failed.", message.peer[:8])
-            self._refuse(message.id, RemoteFault("internal", f"This peer failed ({type(error).__name__})."))
+            raise RemoteFault("internal", f"This peer failed ({type(error).__name__}).") from error
 
-    def cancel(self, message: Cancel) -> None:
+    def _decoded(self, message: ExpertCall) -> ExpertRequest:
+        """What the peer asks for.
+
+        Raises:
+            ProtocolError: it is not in the contract, and the peer has a strike for it.
+        """
+        try:
+            request = _decode(message.request)
+        except UNKNOWN as error:
+            self._calls.tell(SUSPECT, Suspect(message.peer, MISCONDUCT, f"Its request has wrong types: {error}."))
+            raise RemoteFault("bad_request", f"Your request has wrong types: {error}.") from error
+        if len(request.rows) != len(request.uids):
+            raise ProtocolError(f"{len(request.rows)} sizes do not fit {len(request.uids)} expert calls.")
+        return request
+
+    def _begun(self, visit: _Visit) -> None:
+        self._visits.add(visit)
+        visit.call.when_cancelled(partial(self._cancel, visit))
+
+    def _cancel(self, visit: _Visit) -> None:
         """Nobody waits any more: what has not begun is dropped."""
-        visit = self._visits.pop(message.id, None)
-        if visit is not None and visit.request is not None:
+        self._visits.discard(visit)
+        if visit.request is not None:
             visit.request.answers.cancel()
 
     def leave(self) -> None:
         """The machine is given back: the worker has told all who wait to ask elsewhere."""
-        visits, self._visits = self._visits, {}
-        for visit in visits.values():
-            if visit.request is not None:
-                visit.request.answers.cancel()
+        for visit in list(self._visits):
+            self._cancel(visit)
 
     def tidy(self) -> None:
         """Forget what is too old. To be called now and then."""
         self._inputs.tidy()
         self._outcomes.tidy()
 
-    def _forward(self, message: Serve, payload: messages.Data) -> None:
-        request, view = message.request, memoryview(payload)
+    def _forward(self, visit: _Visit) -> None:
+        request, view, peer = visit.asked, visit.payload, visit.peer
         uids = [Uid.parse(text) for text in request.uids]
         shapes = [(rows, *request.shape) for rows in request.rows]
         parts = _cut(view, [encoded_size(request.codec, math.prod(shape)) for shape in shapes])
@@ -109,32 +148,32 @@ class Serving:
             Call(uid, codec.decode(part, request.codec, shape))
             for uid, part, shape in zip(uids, parts, shapes, strict=True)
         ]
-        self._admit(message, calls)
-        visit = self._visits[message.id] = _Visit(message, len(calls))
+        self._admit(visit, calls)
+        self._begun(visit)
 
         def done(finished: Request, answers: Sequence[Tensor | None]) -> None:
             visit.request, visit.versions = finished, finished.versions
             for index, (rows, part, shape) in enumerate(zip(answers, parts, shapes, strict=True)):
-                if rows is not None and request.passage and message.direction == "forward":
+                if rows is not None and request.passage and visit.direction == "forward":
                     # a copy: a small part must not keep a large payload in memory
                     kept = Inputs(part if len(part) == len(view) else memoryview(bytes(part)), request.codec, shape)
-                    self._inputs.put(message.peer, (request.passage, uids[index]), kept, len(part))
+                    self._inputs.put(peer, (request.passage, uids[index]), kept, len(part))
                 self._answer(visit, index, rows)
 
-        visit.request = self._runtime.submit(calls, "forward", message.peer, message.deadline, done)
+        visit.request = self._runtime.submit(calls, "forward", peer, visit.call.deadline, done)
 
-    def _backward(self, message: Serve, payload: messages.Data) -> None:
+    def _backward(self, visit: _Visit) -> None:
         """A pass that this peer has asked for before, under the same number, is not applied again."""
-        request, peer = message.request, message.peer
+        request, peer = visit.asked, visit.peer
         keys = [(request.passage, Uid.parse(text)) for text in request.uids]
         named = request.passage != 0
         known = [named and ((peer, key) in self._under_way or (peer, key) in self._done) for key in keys]
-        calls = self._gradient_calls(message, payload, keys, known)
+        calls = self._gradient_calls(visit, keys, known)
         if calls is None:
-            self._send(message.id, ExpertReply((False,) * len(keys), forgotten=True), b"")
+            visit.call.answer(_encode(ExpertReply((False,) * len(keys), forgotten=True)))
             return
-        self._admit(message, list(calls.values()))
-        visit = self._visits[message.id] = _Visit(message, len(keys))
+        self._admit(visit, list(calls.values()))
+        self._begun(visit)
         for index in calls:
             self._inputs.pop(peer, keys[index])
             if named:
@@ -155,13 +194,11 @@ class Serving:
                 else:
                     self._answer(visit, index, self._outcomes.get(peer, key))
         if calls:
-            visit.request = self._runtime.submit(list(calls.values()), "backward", peer, message.deadline, done)
+            visit.request = self._runtime.submit(list(calls.values()), "backward", peer, visit.call.deadline, done)
 
-    def _gradient_calls(
-        self, message: Serve, payload: messages.Data, keys: list[Key], known: list[bool]
-    ) -> dict[int, Call] | None:
+    def _gradient_calls(self, visit: _Visit, keys: list[Key], known: list[bool]) -> dict[int, Call] | None:
         """The calls that are new, by their number in the request; None: the inputs of one are not kept any more."""
-        request, view = message.request, memoryview(payload)
+        request, view = visit.asked, visit.payload
         if len(request.versions) not in (0, len(keys)):
             raise ProtocolError(f"{len(request.versions)} versions do not fit {len(keys)} expert calls.")
         shapes = [(rows, *request.shape) for rows in request.rows]
@@ -172,7 +209,7 @@ class Serving:
             if known[index]:
                 continue
             sent = Inputs(parts[size * index], request.codec, shape)
-            kept = sent if request.with_inputs else self._inputs.get(message.peer, key)
+            kept = sent if request.with_inputs else self._inputs.get(visit.peer, key)
             if kept is None:
                 return None
             if kept.shape != shape:
@@ -191,43 +228,36 @@ class Serving:
         for answer in self._under_way.pop((peer, key), []):
             answer(rows)
 
-    def _admit(self, message: Serve, calls: Sequence[Call]) -> None:
+    def _admit(self, visit: _Visit, calls: Sequence[Call]) -> None:
         """Raises:
         CallRefused: it would take too long. What is merely expected to miss its deadline is let in: it may do better,
             and is dropped if not.
         """
-        backward = message.direction == "backward"
-        delay = self._runtime.delay(message.peer, calls, "backward" if backward else "forward")
-        if delay > WAIT_S * (2 if backward else 1) or time.monotonic() > message.deadline:
+        backward = visit.direction == "backward"
+        delay = self._runtime.delay(visit.peer, calls, "backward" if backward else "forward")
+        if delay > WAIT_S * (2 if backward else 1) or asyncio.get_running_loop().time() > visit.call.deadline:
             raise CallRefused(f"This peer is busy: your request would wait {delay:.1f} s. Ask another one.")
 
     def _answer(self, visit: _Visit, index: int, rows: Tensor | None) -> None:
         """One call of a request is done; the last one sends the answer."""
         visit.answers[index] = rows
         visit.open -= 1
-        message = visit.message
-        if visit.open or self._visits.pop(message.id, None) is None:
+        if visit.open or visit not in self._visits:
             return
+        self._visits.discard(visit)
         problems = visit.request.problems if visit.request else {}
         if len(problems) == len(visit.answers) and all(problem.code != "stale" for problem in problems.values()):
-            self._refuse(message.id, RemoteFault(problems[0].code, f"{message.request.uids[0]}: {problems[0].text}"))
+            visit.call.refuse(RemoteFault(problems[0].code, f"{visit.asked.uids[0]}: {problems[0].text}"))
             return
-        parts = [codec.encode(rows, message.request.codec) for rows in visit.answers if rows is not None]
         answered = tuple(rows is not None for rows in visit.answers)
         reply = ExpertReply(answered, tuple(visit.versions), load=min(self._runtime.load, 1e6))
-        self._send(message.id, reply, parts[0] if len(parts) == 1 else b"".join(parts))
-
-    def _send(self, number: int, reply: ExpertReply, data: bytes | memoryview) -> None:
-        self._pipe.send(Served(number, reply), [messages.Tensor(Shape("uint8", (len(data),)), data)])
-
-    def _refuse(self, number: int, error: HearthError) -> None:
-        self._visits.pop(number, None)
-        code = "busy" if isinstance(error, CallRefused) else error.code
-        self._pipe.send(Refused(number, error.fault if isinstance(error, RemoteFault) else code, str(error)))
+        visit.call.answer(
+            _encode(reply), [codec.encode(rows, visit.asked.codec) for rows in visit.answers if rows is not None]
+        )
 
 
 def _cut(view: memoryview, sizes: Sequence[int]) -> list[memoryview]:
-    """Consecutive parts of a payload, whose size the worker has checked."""
+    """Consecutive parts of a payload, whose size has been checked."""
     parts, start = [], 0
     for size in sizes:
         parts.append(view[start : start + size])

@@ -21,7 +21,6 @@ from core.compute.device_placement import Placing
 from core.compute.generation import Generation
 from core.compute.hosting import Residents
 from core.compute.peer_directory import Hosts, PeerDirectory
-from core.compute.peers import Peers
 from core.compute.saving import Saving
 from core.compute.serving import Serving
 from core.contracts.control import ExpertStatus
@@ -43,22 +42,11 @@ from core.contracts.pipe import (
     THREADS,
     TRAIN,
     UNHOST,
-    Answered,
-    Banned,
-    Cancel,
-    Cells,
     Configure,
-    Located,
     Measured,
-    Old,
     Progress,
     Ready,
-    Serve,
     SetDevice,
-    Stirred,
-    Suffixes,
-    Tensor,
-    Unanswered,
     Work,
 )
 from core.contracts.settings import cores
@@ -67,7 +55,6 @@ from core.experts.grid import Grid
 from core.hardware import processor
 from core.pipe.calls import Calls
 from core.pipe.compute_end import Pipe
-from core.pipe.old import OldMessages
 from core.runtime.backend import check_memory, expert_bytes, useful_threads
 from core.runtime.device import CPU, can_use_gpus, fault_of, first_line
 from core.runtime.kernel_gate import Switch
@@ -118,13 +105,11 @@ class Session:
         self._switch = Switch()
         self._set_threads()
         self._runtime = Runtime(self._backends, self._switch)
-        old = OldMessages(calls, self._received)
-        self._serving = Serving(old, self._runtime, self._switch)
-        self._trains = configure.trains
+        self._serving = Serving(calls, self._runtime, self._switch)
+        self._trains, self._networked = configure.trains, configure.networked
         grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
         self._directory = self._residents.directory
-        self._peers = Peers(old.send)
-        self._others = PeerDirectory(grid, self._directory, self._peers, manifest.training)
+        self._others = PeerDirectory(grid, self._directory, calls, manifest.training)
         self._trainer = Trainer(
             manifest,
             {LOCAL: self._runtime} if alone else Hosts(self._runtime, self._others),
@@ -189,6 +174,8 @@ class Session:
                     "peers": self._others.run(),
                     "benchmark": self._measure(),
                 }
+                if self._networked:
+                    tasks["news"] = self._others.follow()
                 if self._trains:
                     tasks["trainer"] = self._train()
                 running = [group.create_task(task, name=name) for name, task in tasks.items()]
@@ -265,21 +252,6 @@ class Session:
         self._switch.leave(message.device)
         self._switch.release()
 
-    def _received(self, message: Old, tensors: list[Tensor]) -> None:
-        match message:
-            case Serve():
-                self._serving.serve(message, tensors[0].data)
-            case Cancel():
-                self._serving.cancel(message)
-            case Answered() | Unanswered() | Located() | Suffixes():
-                self._peers.received(message, tensors)
-            case Cells():
-                self._others.cells(message.layers)
-            case Banned():
-                self._others.banned(message.peer, message.seconds)
-            case Stirred():
-                self._others.stirred(message.peer)
-
     def _use_threads(self, threads: int) -> None:
         self._threads = threads
         self._set_threads()
@@ -327,6 +299,7 @@ class Session:
             if self._switch.is_on or count % 2 == 0:
                 self._tell_progress()
             self._serving.tidy()
+            self._others.tell_answered()
             await asyncio.sleep(REPORT_S)
 
     def _tell_progress(self) -> None:

@@ -3,43 +3,23 @@
 How it travels: `core.pipe.frames`, `core.pipe.calls`.
 """
 
-import math
 import signal
 from collections.abc import Callable
-from typing import Annotated, Generic, Literal, NamedTuple, TypeVar
+from typing import Annotated, Generic, Literal, TypeVar
 
 import msgspec
 
 from core.contracts.control import Answer, CurvePoint, ExpertStatus
-from core.contracts.expert_calls import Direction, ExpertReply, ExpertRequest
 from core.contracts.files import PartFile
 from core.contracts.manifest import Manifest
 
 ANNOUNCED: int | None = getattr(signal, "SIGUSR1", None)
 """Sent to compute before a call that gives something back to the user; Windows has no such signal."""
 NOTHING = type(None)
-ITEM_SIZE = {"float32": 4, "float16": 2, "float64": 8, "uint8": 1, "int64": 8, "int32": 4}
 
 
 Data = bytes | bytearray | memoryview
 Whole = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
-
-
-class Shape(msgspec.Struct, frozen=True, array_like=True):
-    """What the header says of a tensor."""
-
-    dtype: Literal["float32", "float16", "float64", "uint8", "int64", "int32"]
-    dims: tuple[Annotated[int, msgspec.Meta(ge=0)], ...]
-
-    def nbytes(self) -> int:
-        return math.prod(self.dims) * ITEM_SIZE[self.dtype]
-
-
-class Tensor(NamedTuple):
-    """A tensor on the wire; `data` is row-major and little endian and travels in the payload."""
-
-    shape: Shape
-    data: Data
 
 
 Q = TypeVar("Q")
@@ -136,83 +116,6 @@ class Generate(Message, frozen=True):
     """Bytes."""
     temperature: float
     seed: int
-
-
-class Serve(Message, frozen=True):
-    """Expert calls of another peer; one tensor follows, uint8, the request's payload. Answered by `Served`, or by
-    `Refused` with the code "busy" while training is stopped or too much waits."""
-
-    id: int
-    peer: str
-    """Who asks: its key, as hex digits."""
-    direction: Direction
-    request: ExpertRequest
-    deadline: float
-    """time.monotonic() after which nobody waits; the clock is the same in both processes."""
-
-
-class Cancel(Message, frozen=True):
-    """Nobody waits for the answer to this `Serve` any more."""
-
-    id: int
-
-
-class Answered(Message, frozen=True):
-    """The answer of another peer to an `Ask`; one tensor follows, uint8, the reply's payload."""
-
-    id: int
-    reply: ExpertReply
-
-
-class Unanswered(Message, frozen=True):
-    """An `Ask`, `Locate` or `FindSuffixes` failed; `code` is that of the error (`core.contracts.errors`)."""
-
-    id: int
-    code: str
-    text: str
-
-
-class Banned(Message, frozen=True):
-    """The worker has banned this peer: it is asked nothing for so long."""
-
-    peer: str
-    seconds: float
-
-
-class Stirred(Message, frozen=True):
-    """This peer was heard of again after a silence."""
-
-    peer: str
-
-
-class Cells(Message, frozen=True):
-    """The active cells of a run whose grid is small enough to be known whole, by layer; sent when they change."""
-
-    layers: list[list[tuple[int, ...]]]
-
-
-class Located(Message, frozen=True):
-    """The answer to `Locate`: for each uid its hosts on other peers, best first."""
-
-    id: int
-    hosts: list[list["Place"]]
-
-
-class Suffixes(Message, frozen=True):
-    """The answer to `FindSuffixes`, for each prefix."""
-
-    id: int
-    suffixes: list[list[int]]
-
-
-class Place(msgspec.Struct, frozen=True, array_like=True):
-    """A peer that hosts an expert."""
-
-    peer: str
-    """Its key, as hex digits."""
-    load: float
-    version: int
-    rtt_ms: float | None
 
 
 # compute -> worker
@@ -342,53 +245,6 @@ class Generated(Message, frozen=True):
     step: int
 
 
-class Served(Message, frozen=True):
-    """The answer to `Serve`; one tensor follows, uint8, the reply's payload."""
-
-    id: int
-    reply: ExpertReply
-
-
-class Ask(Message, frozen=True):
-    """Have another peer's experts called; one tensor follows, uint8, the request's payload. Answered by `Answered` or
-    `Unanswered` within the deadline."""
-
-    id: int
-    peer: str
-    direction: Direction
-    request: ExpertRequest
-    deadline_s: float
-
-
-class Forget(Message, frozen=True):
-    """Nobody waits for the answer to this `Ask` any more: cancel it."""
-
-    id: int
-
-
-class Locate(Message, frozen=True):
-    """Who hosts these experts? Answered by `Located` or `Unanswered`."""
-
-    id: int
-    uids: list[str]
-
-
-class FindSuffixes(Message, frozen=True):
-    """Which coordinates follow these prefixes in the directory? Answered by `Suffixes` or `Unanswered`."""
-
-    id: int
-    layer: int
-    prefixes: list[tuple[int, ...]]
-
-
-class Suspect(Message, frozen=True):
-    """A peer gave answers that cannot be right, or gradients that do harm: `points` strikes (10 ban it for a time)."""
-
-    peer: str
-    points: float
-    why: str
-
-
 class AskSpace(Message, frozen=True):
     """A checkpoint is about to be written."""
 
@@ -398,14 +254,6 @@ class AskSpace(Message, frozen=True):
     """Bytes of all that are left."""
     superseded: bool
     """Nothing written so far waits to be made a checkpoint: no older state can go any more."""
-
-
-class Refused(Message, frozen=True):
-    """The request could not be answered; `text` says why and what to do."""
-
-    id: int
-    code: str
-    text: str
 
 
 class Saved(Message, frozen=True):
@@ -429,33 +277,6 @@ class Failed(Message, frozen=True):
 class LogText(Message, frozen=True):
     level: Literal["debug", "info", "warning", "error"]
     text: str
-
-
-class OldMessage(msgspec.Struct, frozen=True, array_like=True):
-    message: "Old"
-
-
-Old = (
-    Serve
-    | Cancel
-    | Answered
-    | Unanswered
-    | Banned
-    | Stirred
-    | Cells
-    | Located
-    | Suffixes
-    | Served
-    | Ask
-    | Forget
-    | Locate
-    | FindSuffixes
-    | Suspect
-    | Refused
-)
-"""Not calls yet."""
-ToCompute = Old
-ToWorker = Old
 
 
 # what the worker calls
@@ -501,4 +322,3 @@ FAILED = Tell("failed", Failed)
 LOG = Tell("log", LogText, lossy=True)
 SPACE = Method("space", AskSpace, int)
 """How many bytes may be written now."""
-OLD = Carrier("old", OldMessage, NOTHING)

@@ -23,7 +23,7 @@ from core.net.shaping import Shaper
 
 log = logging.getLogger(__name__)
 
-RequestT = TypeVar("RequestT", bound=msgspec.Struct | msgspec.Raw)
+RequestT = TypeVar("RequestT", bound=msgspec.Struct | bytes)
 ReplyT = TypeVar("ReplyT", bound=msgspec.Struct)
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -80,7 +80,7 @@ class RpcNode:
         self._listen = listen
         self._service = Service(self)
         self._meters: dict[str, Meter] = {}
-        self._decoders: dict[type, Callable[[msgspec.Raw], Any]] = {}
+        self._decoders: dict[type, Callable[[bytes], Any]] = {}
         self._group: asyncio.TaskGroup | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -144,13 +144,13 @@ class RpcNode:
 
         Args:
             name: what callers name it, as "dht.find".
-            request: the type of its request; others are refused before the handler sees them. `msgspec.Raw`: the
-                handler passes on what it is given, undecoded, and the payload in parts (`Parts`) as they came.
+            request: the type of its request; others are refused before the handler sees them. `bytes`: the handler
+                passes on what it is given, undecoded, and the payload in parts (`Parts`) as they came.
             handler: see `Handler`. A HearthError it raises travels to the caller as RemoteFault with its code.
             max_payload: the largest payload it takes, in bytes.
             cost: how many calls one of these counts for in the caller's quota, or a function of the request.
         """
-        decode = None if request is msgspec.Raw else msgspec.msgpack.Decoder(request).decode
+        decode = None if request is bytes else msgspec.msgpack.Decoder(request).decode
         self._service.register(name, decode, handler, max_payload, cost, self._meter(name))
 
     def unregister(self, run_id: str) -> None:
@@ -180,9 +180,7 @@ class RpcNode:
             CallRefused: the peer declined: too busy, over a limit, unknown method, wrong types.
             RemoteFault: the peer's handler failed; `fault` says how.
         """
-        body, parts = await self.call_undecoded(
-            peer, name, msgspec.Raw(_encode(request)), payload, deadline_s=deadline_s
-        )
+        body, parts = await self.call_undecoded(peer, name, _encode(request), payload, deadline_s=deadline_s)
         try:
             return self._decoder(reply)(body), joined(parts)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -192,8 +190,8 @@ class RpcNode:
             raise RemoteFault("bad_reply", text) from error
 
     async def call_undecoded(
-        self, peer: PeerId, name: str, request: msgspec.Raw, payload: Payload | Parts, *, deadline_s: float
-    ) -> tuple[msgspec.Raw, Parts]:
+        self, peer: PeerId, name: str, request: bytes, payload: Payload | Parts, *, deadline_s: float
+    ) -> tuple[bytes, Parts]:
         """As `call`, for who passes on what is asked and answered: neither is decoded here, and no payload joined."""
         meter = self._meter(name)
         began = time.monotonic()
@@ -208,10 +206,10 @@ class RpcNode:
             meter.failed()
             raise
         meter.called(time.monotonic() - began, sent, len(answer.body) + size_of(data))
-        return answer.body, data
+        return bytes(answer.body), data
 
     async def _ask(
-        self, link: Link, name: str, body: msgspec.Raw, payload: Payload | Parts, deadline: float
+        self, link: Link, name: str, body: bytes, payload: Payload | Parts, deadline: float
     ) -> tuple[Answer, Parts, int]:
         """The answer, its payload, and how many bytes were sent."""
         size = size_of(payload)
@@ -223,7 +221,7 @@ class RpcNode:
             link.waiting[number] = future
             link.used = now = time.monotonic()
             try:
-                await link.send(Call(number, name, max(1, int((deadline - now) * 1000)), body), payload)
+                await link.send(Call(number, name, max(1, int((deadline - now) * 1000)), msgspec.Raw(body)), payload)
                 return *await future, len(body) + size
             except asyncio.CancelledError:
                 if link.closed_because is None:
@@ -373,7 +371,7 @@ class RpcNode:
     def _meter(self, name: str) -> Meter:
         return self._meters.get(name) or self._meters.setdefault(name, Meter())
 
-    def _decoder(self, reply: type[ReplyT]) -> Callable[[msgspec.Raw], ReplyT]:
+    def _decoder(self, reply: type[ReplyT]) -> Callable[[bytes], ReplyT]:
         decode = self._decoders.get(reply)
         if decode is None:
             decode = self._decoders[reply] = msgspec.msgpack.Decoder(reply).decode

@@ -32,10 +32,10 @@ class Context(NamedTuple):
     """time.monotonic() of this process."""
 
 
-Result = msgspec.Struct | tuple[msgspec.Struct | msgspec.Raw, Payload | Parts]
+Result = msgspec.Struct | tuple[msgspec.Struct | bytes, Payload | Parts]
 Handler = Callable[[Any, Any, Context], Awaitable[Result] | Result]
 """Takes request, payload (`bytes`; `Parts` if the request is passed on undecoded) and context; gives the reply, or the
-reply and its payload.
+reply (`bytes`: it is encoded already) and its payload.
 
 A plain function is run at once, without a task: best for what neither waits nor computes for long. It may also give a
 Future of what others work on, which is cancelled if nobody waits for it any more.
@@ -198,7 +198,7 @@ class Service:
         try:
             if size_of(parts) > method.max_payload:  # a small one came with its header
                 raise msgspec.ValidationError(f"the payload is over {method.max_payload} bytes")
-            return call.body if method.decode is None else method.decode(call.body)
+            return bytes(call.body) if method.decode is None else method.decode(call.body)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             method.meter.refused()
             link.post(Fault(call.id, "bad_request", f"{call.method}: {error}"[:500]))
@@ -307,7 +307,7 @@ class Service:
 
 def _answer(call: Call, result: Result) -> tuple[Answer, Payload | Parts]:
     reply, data = result if isinstance(result, tuple) else (result, b"")
-    body = _encode(reply)
+    body = reply if isinstance(reply, bytes) else _encode(reply)
     size = size_of(data)
     if len(body) > limits.MAX_BODY or size > limits.MAX_PAYLOAD:
         text = f"The answer to {call.method} has {len(body)} + {size} bytes, which is over the limit. Ask for less."

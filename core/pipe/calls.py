@@ -10,7 +10,6 @@ import contextlib
 import itertools
 import logging
 import math
-import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any, NamedTuple, NoReturn, Protocol, TypeVar
 
@@ -97,7 +96,7 @@ class Incoming:
 class _Waiting(NamedTuple):
     """Who waits for an answer."""
 
-    arrived: Callable[[Kind, memoryview, Data], object]
+    arrived: Callable[[Kind, memoryview, Payload], object]
     fail: Callable[[HearthError], object]
 
 
@@ -162,7 +161,7 @@ class Calls:
     def register_carrier(
         self,
         method: Carrier[Q, R],
-        handler: Callable[[Q, bytearray, Incoming], tuple[R, Payload] | Awaitable[tuple[R, Payload]] | None],
+        handler: Callable[[Q, Payload, Incoming], tuple[R, Payload] | Awaitable[tuple[R, Payload]] | None],
     ) -> None:
         """Serve a method whose requests and replies come with payloads.
 
@@ -290,7 +289,7 @@ class Calls:
 
     def exchange(
         self, method: Carrier[Q, R], request: Q, payload: Payload = b"", deadline: float = math.inf
-    ) -> "asyncio.Future[tuple[R, Data]]":
+    ) -> "asyncio.Future[tuple[R, Payload]]":
         """Call a method with a payload; the reply and its payload. Without a task in between, which would take longer
         than a tiny expert.
 
@@ -344,13 +343,13 @@ class Calls:
         request: Q,
         payload: Payload,
         deadline: float,
-        reply: Callable[[memoryview, Data], A],
+        reply: Callable[[memoryview, Payload], A],
     ) -> "asyncio.Future[A]":
         """What `reply` makes of the answer to a call."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[A] = loop.create_future()
 
-        def arrived(kind: Kind, body: memoryview, data: Data) -> None:
+        def arrived(kind: Kind, body: memoryview, data: Payload) -> None:
             if kind == Kind.FAULT:
                 fail(error_of(_decode_fault(body)))
             elif not answer.done():
@@ -366,7 +365,7 @@ class Calls:
             self._give_up(link, number)
 
         link, number = self._send(method, request, payload, deadline, _Waiting(arrived, fail))
-        left = deadline - time.monotonic()
+        left = deadline - loop.time()
         timer = None if left == math.inf else loop.call_later(left, lambda: fail(_late(left)))
         answer.add_done_callback(over)
         return answer

@@ -53,7 +53,7 @@ class Frame(NamedTuple):
     deadline: float
     """time.monotonic() after which nobody waits for the answer; the clock is the same in both processes."""
     body: memoryview
-    payload: bytearray
+    payload: Payload
 
 
 def encode(
@@ -83,12 +83,19 @@ def encode(
 class Frames:
     """Cuts one direction of the pipe into frames."""
 
-    def __init__(self) -> None:
+    def __init__(self, in_parts: bool = False) -> None:
+        """Begin with nothing.
+
+        Args:
+            in_parts: payloads are given out in the pieces in which they came, not copied, for who passes them on.
+        """
+        self._in_parts = in_parts
         self._head: tuple[int, int, int, float, int, int] | None = None
         """None: it is what comes next."""
         self._text: bytearray | None = None
         """Name and body, once they are complete."""
-        self._part, self._filled = bytearray(HEAD.size), 0
+        self._part, self._parts = bytearray(HEAD.size), list[Data]()
+        self._filled, self._wanted = 0, HEAD.size
 
     @property
     def room(self) -> memoryview | None:
@@ -112,32 +119,42 @@ class Frames:
         """
         view, start = memoryview(data), 0
         while True:
-            taken = min(len(self._part) - self._filled, len(view) - start)
-            self._part[self._filled : self._filled + taken] = view[start : start + taken]
+            taken = min(self._wanted - self._filled, len(view) - start)
+            if self._in_parts and self._text is not None:
+                if taken:
+                    self._parts.append(view[start : start + taken])
+            else:
+                self._part[self._filled : self._filled + taken] = view[start : start + taken]
             start += taken
             self._filled += taken
-            if self._filled < len(self._part):
+            if self._filled < self._wanted:
                 return
             if (frame := self._complete()) is not None:
                 yield frame
 
     def _complete(self) -> Frame | None:
         """Go on to the next part; the frame, if that was its last one."""
-        part, self._filled = self._part, 0
+        part = self._part
         if self._head is None:
             self._head = _, name, _, _, body, payload = HEAD.unpack(part)
             if body > MAX_BODY or payload > MAX_PAYLOAD:
                 raise ProtocolError(f"A frame of {body} + {payload} bytes is over the limit of the pipe.")
-            self._part = bytearray(name + body)
+            self._want(name + body)
             return None
-        kind, name, number, deadline, _, payload = self._head
+        kind, name, number, deadline, _, size = self._head
         if self._text is None:
             self._text = part
-            self._part = bytearray(payload)
+            self._want(size, self._in_parts)
             return None
-        text, self._head, self._text = memoryview(self._text), None, None
-        self._part = bytearray(HEAD.size)
+        text, payload = memoryview(self._text), self._parts if self._in_parts else part
+        self._head, self._text, self._parts = None, None, []
+        self._want(HEAD.size)
         try:
-            return Frame(Kind(kind), bytes(text[:name]), number, deadline, text[name:], part)
+            return Frame(Kind(kind), bytes(text[:name]), number, deadline, text[name:], payload)
         except ValueError:
             raise ProtocolError(f"The pipe carried a frame of the unknown kind {kind}.") from None
+
+    def _want(self, size: int, elsewhere: bool = False) -> None:
+        """The next part has so many bytes; `elsewhere`: it stays in the pieces that come."""
+        self._part = bytearray(0 if elsewhere else size)
+        self._filled, self._wanted = 0, size

@@ -40,7 +40,7 @@ class _Process(asyncio.SubprocessProtocol):
         self.exited: asyncio.Future[None] = self._loop.create_future()
         self.heard = time.monotonic()
         """When the process last said something."""
-        self._frames = Frames()
+        self._frames = Frames(in_parts=True)
         self._stderr = bytearray()
         self._watch: asyncio.TimerHandle | None = None
 

@@ -116,7 +116,6 @@ class Run:
         )
         self.swarm = given.network.swarm(manifest, self.compute, files, self.room, given.memory_bytes)
         self.memory = Memory(self.compute, self.swarm)
-        self.compute.asking = self.swarm.asking
         self._hosting: tuple[str, bool, Measured | None] = ("", False, None)
         """What hosting was told last: the state, whether compute is at work, and how fast this PC is."""
         self._saved_at = 0.0
@@ -267,6 +266,12 @@ class _Owner(Owner):
 
     def alone(self) -> bool:
         return self._run.swarm.lonely()
+
+    def networked(self) -> bool:
+        return self._run.swarm.networked
+
+    def reachable(self) -> bool:
+        return self._run.swarm.reachable
 
     def explain(self, code: int) -> str | None:
         return self._run.memory.explain(code)

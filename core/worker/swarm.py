@@ -17,7 +17,7 @@ from core.net.rpc import RpcNode
 from core.store.run_files import RunFiles
 from core.swarm.hosting import Hosting
 from core.swarm.members import Members
-from core.swarm.outgoing_calls import Asking
+from core.swarm.outgoing_calls import OutgoingCalls
 from core.swarm.placement import least_needed
 from core.swarm.recurring import Recurring
 from core.swarm.replication import Copies
@@ -38,6 +38,9 @@ COME_BACK_S = 60.0
 
 class Swarm:
     """A run among peers. Use as `async with Swarm(...)`, inside the network's own."""
+
+    networked = True
+    """Whether other peers' experts may be asked."""
 
     def __init__(
         self,
@@ -72,7 +75,7 @@ class Swarm:
         self._wanted_bytes, trains = memory_bytes, "train" in roles
         self._hosts, self._frozen = "host" in roles, False
         self._look = asyncio.Event()
-        compute.visitors.register(node, manifest.run_id)
+        compute.incoming.register(node, manifest.run_id)
         self.directory = DHTDirectory(dht, node, grid, manifest.run_id)
         members = Members(node, dht, self.directory)
         self._copies = Copies(manifest.run_id, files, compute.hosted, members, node, dht, trains)
@@ -90,7 +93,7 @@ class Swarm:
             changed=self._look.set,
         )
         self.hosting.memory_bytes = memory_bytes
-        self.asking: Asking | None = Asking(node, self.directory, grid, compute.send)
+        self._outgoing = OutgoingCalls(node, self.directory, grid, compute.calls)
         self._exchanging = Recurring("exchange", self._exchange, lambda: TEND_S if dht.contacts() else ALONE_S)
         self._stack = contextlib.AsyncExitStack()
         self._announcing: asyncio.Task[None] | None = None
@@ -171,7 +174,12 @@ class Swarm:
     @property
     def calls(self) -> Counter[str]:
         """Answered calls to others' experts, by uid."""
-        return self.asking.calls if self.asking else Counter()
+        return self._outgoing.answered
+
+    @property
+    def reachable(self) -> bool:
+        """Whether every layer has an expert, here or elsewhere, as far as is known."""
+        return self._outgoing.reachable
 
     @property
     def capacity(self) -> int | None:
@@ -209,7 +217,9 @@ class Swarm:
 class LoneSwarm:
     """The place of a run on a PC without a network: all experts are here, but for those that there is no room for."""
 
-    asking: Asking | None = None
+    networked = False
+    """Whether other peers' experts may be asked."""
+    reachable = True
     capacity: int | None = None
     notes: Sequence[Notice] = ()
 

@@ -20,14 +20,12 @@ import torch
 from core.contracts import manifest, pipe
 from core.contracts.control import CurvePoint
 from core.contracts.errors import ComputeError, PictureError, ProtocolError
-from core.contracts.expert_calls import ExpertReply
 from core.contracts.pipe import (
     CONFIGURE,
     EVALUATED,
     FAILED,
     MEASURE,
     MEASURED,
-    OLD,
     PREDICT,
     PROGRESS,
     QUIT,
@@ -37,17 +35,16 @@ from core.contracts.pipe import (
     STOP,
     THREADS,
     TRAIN,
-    Answered,
     Configure,
     Failed,
     Measured,
-    OldMessage,
     Predict,
     Progress,
     Ready,
     Saved,
     Tell,
 )
+from core.contracts.remote_experts import SERVE, ExpertCall
 from core.pipe import frames
 from core.pipe import worker_end as link
 from core.pipe.calls import Calls
@@ -177,18 +174,18 @@ async def test_products_in_bf16_are_almost_the_same_and_fp32_is_exact(tmp_path: 
 
 
 async def test_a_stop_is_not_held_up_by_what_is_on_its_way_before_it(tmp_path: Path) -> None:
-    """Other peers' answers, by the hundred megabytes; compute reads between its kernels."""
+    """Other peers' calls, by the hundred megabytes; compute reads between its kernels."""
     async with started(tmp_path) as compute:
         await train(compute, 10)
         answers = []
         for number in range(100):
-            answer = Answered(10_000 + number, ExpertReply((True,)))
-            answers.append(compute.calls.exchange(OLD, OldMessage(answer), bytes(4 << 20)))
+            call = ExpertCall("aa" * 32, "forward", msgspec.msgpack.encode(number))
+            answers.append(compute.calls.exchange(SERVE, call, bytes(4 << 20)))
         told = time.monotonic()
         stopped = await compute.stop()
         took = time.monotonic() - told
         assert stopped - told < took / 3, "it went on until it had read all"
-        await asyncio.gather(*answers)
+        await asyncio.gather(*answers, return_exceptions=True)
         progress = await compute.tell(TRAIN, None, Progress)  # and what was announced holds up nothing later
         while progress.step < 20:
             progress = await compute.next(Progress, len(compute.said))

@@ -19,7 +19,7 @@ is shared is the only reason."""
 FROZEN_S = 13.0
 """After so long the next question to a frozen host lies seven seconds ahead, and its worker does not give up its
 compute yet."""
-BACK_S = 4.0
+BACK_S = 6.0
 
 
 @pytest.fixture

@@ -3,30 +3,33 @@
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from typing import cast
 
+import msgspec
 import pytest
 import torch
 
 from core.compute.peer_directory import Hosts, PeerDirectory
-from core.compute.peers import ASKS, Peers
+from core.compute.peers import ASKS
 from core.contracts import manifest as manifests
-from core.contracts import pipe as messages
-from core.contracts.expert_calls import ExpertReply, encoded_size
-from core.contracts.pipe import (
-    Answered,
-    Ask,
-    FindSuffixes,
-    Forget,
-    Locate,
-    Located,
+from core.contracts.errors import CallTimeout, RemoteFault
+from core.contracts.expert_calls import Direction, ExpertReply, ExpertRequest, encoded_size
+from core.contracts.remote_experts import (
+    ASK,
+    FOLLOW,
+    LOCATE,
+    MISSING,
+    SUFFIXES,
+    SUSPECT,
+    Banned,
+    Cells,
+    ExpertCall,
+    News,
     Place,
-    Shape,
-    Suffixes,
+    Prefixes,
+    Stirred,
     Suspect,
-    ToCompute,
-    ToWorker,
-    Unanswered,
 )
 from core.experts import codec
 from core.experts.beam_search import BeamSearch
@@ -34,7 +37,10 @@ from core.experts.calls import Call, ExpertHost, Output
 from core.experts.directory import LOCAL, LocalDirectory
 from core.experts.gating import Gate
 from core.experts.grid import Coords, Grid, Uid
+from core.pipe.calls import Calls, Incoming
+from core.pipe.frames import Payload
 from tests.bench.virtual_time import run
+from tests.joined_calls import join
 
 GRID = Grid("digits", 2, (4, 4))
 TRAINING = manifests.load("digits").training
@@ -47,11 +53,12 @@ class Worker:
     """The other end of the pipe, and the peers behind it: they add 1 to what they get."""
 
     def __init__(self) -> None:
-        self.peers = Peers(self.send)
-        self.asked: list[Ask] = []
-        self.forgotten: list[int] = []
+        self.calls, self.compute = Calls(), Calls()
+        self.asked: list[tuple[str, Direction, ExpertRequest]] = []
+        self.forgotten = 0
         self.suspected: Counter[str] = Counter()
-        self.looked_up: list[Locate | FindSuffixes] = []
+        self.missing: list[tuple[str, list[str]]] = []
+        self.looked_up: list[list[str] | Prefixes] = []
         self.seconds: dict[str, float | None] = {A: 0.01, B: 0.01}
         """Until a peer answers; None: never."""
         self.refuses: dict[str, str] = {}
@@ -59,63 +66,64 @@ class Worker:
         self.keeps_inputs = True
         self.reply: ExpertReply | None = None
         self.payload: bytes | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self.news: asyncio.Queue[News] = asyncio.Queue()
+        self.calls.register_carrier(ASK, self._answer)
+        self.calls.register(LOCATE, self._locate)
+        self.calls.register(SUFFIXES, self._find)
+        self.calls.register_stream(FOLLOW, self._tell)
+        self.calls.listen(SUSPECT, self._suspect)
+        self.calls.listen(MISSING, lambda missing: self.missing.append((missing.peer, missing.uids)))
+        join(self.calls, self.compute)
 
-    def send(self, message: ToWorker, tensors: Sequence[messages.Tensor]) -> None:
-        match message:
-            case Ask():
-                self.asked.append(message)
-                self._start(self._answer(message, bytes(tensors[0].data)))
-            case Forget():
-                self.forgotten.append(message.id)
-            case Locate():
-                self.looked_up.append(message)
-                places = [[Place(p, 0.0, 0, 1.0) for p in self.hosts.get(uid, [])] for uid in message.uids]
-                self._start(self._later(0.3, Located(message.id, places)))
-            case FindSuffixes():
-                self.looked_up.append(message)
-                found = [[u for u in range(4) if self._is_active(message.layer, (*p, u))] for p in message.prefixes]
-                self._start(self._later(0.3, Suffixes(message.id, found)))
-            case Suspect():
-                self.suspected[message.peer] += int(message.points)
+    def _suspect(self, message: Suspect) -> None:
+        self.suspected[message.peer] += int(message.points)
+
+    async def _tell(self, _: None) -> AsyncGenerator[News, None]:
+        while True:
+            yield await self.news.get()
+
+    async def _locate(self, uids: list[str]) -> list[list[Place]]:
+        self.looked_up.append(uids)
+        await asyncio.sleep(0.3)
+        return [[Place(p, 0.0, 0, 1.0) for p in self.hosts.get(uid, [])] for uid in uids]
+
+    async def _find(self, asked: Prefixes) -> list[list[int]]:
+        self.looked_up.append(asked)
+        await asyncio.sleep(0.3)
+        return [[u for u in range(4) if self._is_active(asked.layer, (*p, u))] for p in asked.prefixes]
 
     def _is_active(self, layer: int, prefix: Coords) -> bool:
         return any(uid.layer == layer and uid.coords[: len(prefix)] == prefix for uid in map(Uid.parse, self.hosts))
 
-    def _start(self, work) -> None:  # type: ignore[no-untyped-def]
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _later(self, seconds: float, message: ToCompute, tensors: Sequence[messages.Tensor] = ()) -> None:
-        await asyncio.sleep(seconds)
-        assert isinstance(message, Answered | Located | Suffixes | Unanswered)
-        self.peers.received(message, list(tensors))
-
-    async def _answer(self, message: Ask, payload: bytes) -> None:
-        seconds, request = self.seconds[message.peer], message.request
-        if message.peer in self.refuses:
-            await self._later(0.01, Unanswered(message.id, self.refuses[message.peer], "because"))
-        elif seconds is None or seconds > message.deadline_s:
-            await self._later(message.deadline_s, Unanswered(message.id, "timeout", "too late"))
+    async def _answer(self, call: ExpertCall, parts: Payload, incoming: Incoming) -> tuple[bytes, Payload]:
+        request = msgspec.msgpack.decode(call.request, type=ExpertRequest)
+        payload = b"".join(cast(list[bytes], parts))
+        self.asked.append((call.peer, call.direction, request))
+        seconds, left = self.seconds[call.peer], incoming.deadline - asyncio.get_running_loop().time()
+        try:
+            if call.peer in self.refuses:
+                await asyncio.sleep(0.01)
+                raise RemoteFault(self.refuses[call.peer], "because")
+            await asyncio.sleep(min(left, 1e9 if seconds is None else seconds))
+        except asyncio.CancelledError:
+            self.forgotten += 1
+            raise
+        if seconds is None or seconds > left:
+            raise CallTimeout("It was too late.")
+        if call.direction == "backward" and not request.with_inputs and not self.keeps_inputs:
+            reply, data = ExpertReply((False,) * len(request.uids), forgotten=True), b""
         else:
-            if message.direction == "backward" and not request.with_inputs and not self.keeps_inputs:
-                reply, data = ExpertReply((False,) * len(request.uids), forgotten=True), b""
-            else:
-                rows = codec.decode(
-                    payload[-encoded_size(request.codec, sum(request.rows) * WIDTH) :],
-                    request.codec,
-                    (sum(request.rows), WIDTH),
-                )
-                versions = tuple(range(5, 5 + len(request.uids)))
-                reply, data = ExpertReply((True,) * len(request.uids), versions), bytes(codec.encode(rows + 1, "fp16"))
-            data = data if self.payload is None else self.payload
-            tensor = messages.Tensor(Shape("uint8", (len(data),)), data)
-            await self._later(seconds, Answered(message.id, self.reply or reply), [tensor])
+            numbers = sum(request.rows) * WIDTH
+            rows = codec.decode(
+                payload[-encoded_size(request.codec, numbers) :], request.codec, (sum(request.rows), WIDTH)
+            )
+            versions = tuple(range(5, 5 + len(request.uids)))
+            reply, data = ExpertReply((True,) * len(request.uids), versions), bytes(codec.encode(rows + 1, "fp16"))
+        return msgspec.msgpack.encode(self.reply or reply), data if self.payload is None else self.payload
 
 
 def setup(worker: Worker, local: Sequence[Uid] = (), mirror_limit: int = 4096) -> PeerDirectory:
-    return PeerDirectory(GRID, LocalDirectory(local), worker.peers, TRAINING, mirror_limit)
+    return PeerDirectory(GRID, LocalDirectory(local), worker.compute, TRAINING, mirror_limit)
 
 
 async def forward(host: ExpertHost, asked: Sequence[Call], passage: int) -> list[Output | None]:
@@ -139,9 +147,9 @@ def test_one_request_carries_all_calls_and_their_answers_come_back_with_versions
         answers = await forward(host, calls((0, 1), (2, 3)), 9)
         assert [a.rows.tolist() for a in answers if a] == [[[3.0] * WIDTH], [[3.0] * WIDTH] * 2]
         assert [a.version for a in answers if a] == [5, 6]
-        (ask,) = worker.asked
-        assert (ask.direction, ask.request.uids) == ("forward", ("digits.0.0.1", "digits.0.2.3"))
-        assert (ask.request.passage, ask.request.codec, ask.peer) == (9, "fp16", A)
+        [(peer, direction, request)] = worker.asked
+        assert (peer, direction, request.uids) == (A, "forward", ("digits.0.0.1", "digits.0.2.3"))
+        assert (request.passage, request.codec) == (9, "fp16")
 
     run(main())
 
@@ -153,8 +161,8 @@ def test_backward_sends_the_inputs_only_if_they_were_forgotten_and_keeps_its_pas
         worker.keeps_inputs = keeps
         answers = await setup(worker).host(A).backward(calls((0, 1), gradients=True), 9, PATIENT)
         assert answers[0] is not None and answers[0].tolist() == [[1.0] * WIDTH]
-        assert [ask.request.with_inputs for ask in worker.asked] == ([False] if keeps else [False, True])
-        assert {(ask.request.passage, ask.request.versions) for ask in worker.asked} == {(9, (7,))}
+        assert [request.with_inputs for _, _, request in worker.asked] == ([False] if keeps else [False, True])
+        assert {(request.passage, request.versions) for _, _, request in worker.asked} == {(9, (7,))}
 
     run(main())
 
@@ -171,7 +179,7 @@ def test_a_peer_that_fails_is_left_alone_until_it_answers_a_question_of_its_own(
         await asyncio.sleep(60.0)
         tries = len(worker.asked) - 1
         assert 3 <= tries <= 9, "the back-off does not grow"
-        assert {ask.direction for ask in worker.asked[1:]} == {"inference"}
+        assert {direction for _, direction, _ in worker.asked[1:]} == {"inference"}
         del worker.refuses[A]
         await asyncio.sleep(31.0)
         assert not host.standing.suspended and (await forward(host, calls((0, 1)), 3))[0] is not None
@@ -217,7 +225,8 @@ def test_a_request_that_nobody_waits_for_is_forgotten() -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(0.2):
                 await forward(host, calls((0, 1)), 1)
-        assert worker.forgotten == [worker.asked[0].id]
+        await asyncio.sleep(0.01)
+        assert worker.forgotten == 1
 
     run(main())
 
@@ -239,6 +248,7 @@ def test_an_answer_that_does_not_fit_is_refused_and_suspected(reply: ExpertReply
         worker.reply, worker.payload = reply, payload
         host = setup(worker).host(A)
         assert await forward(host, calls((0, 1)), 1) == [None]
+        await asyncio.sleep(0.001)
         assert worker.suspected[A] >= 5 and host.standing.suspended
 
     run(main())
@@ -251,16 +261,20 @@ def test_a_peer_that_the_worker_bans_is_asked_nothing_until_the_ban_ends() -> No
         host = directory.host(A)
         await forward(host, calls((0, 1)), 1)
         host.distrust(5.0, "twice")
+        await asyncio.sleep(0.01)
         assert worker.suspected[A] == 5 and not host.standing.suspended, "it judges for itself"
-        directory.banned(A, 30.0)
+        following = asyncio.create_task(directory.follow())
+        worker.news.put_nowait(Banned(A, 30.0))
+        await asyncio.sleep(0.01)
         assert host.standing.suspended
         await asyncio.sleep(10.0)
-        directory.stirred(A)
+        worker.news.put_nowait(Stirred(A))
         await asyncio.sleep(19.0)
         assert len(worker.asked) == 1
         assert host.standing.suspended, "honest answers to probes do not end a ban"
         await asyncio.sleep(3.0)
         assert not host.standing.suspended
+        following.cancel()
 
     run(main())
 
@@ -276,20 +290,26 @@ def test_a_frozen_peer_is_asked_at_once_when_it_is_heard_of_again() -> None:
         worker.seconds[A] = 0.01
         await asyncio.sleep(5.0)
         assert host.standing.suspended, "the pause was to be longer"
-        directory.stirred(A)
+        following = asyncio.create_task(directory.follow())
+        worker.news.put_nowait(Stirred(A))
         await asyncio.sleep(0.1)
         assert not host.standing.suspended
+        following.cancel()
 
     run(main())
 
 
 def test_a_peer_that_is_banned_before_it_was_ever_asked() -> None:
     async def main() -> None:
-        directory = setup(Worker())
-        directory.banned(A, 5.0)
+        worker = Worker()
+        directory = setup(worker)
+        following = asyncio.create_task(directory.follow())
+        worker.news.put_nowait(Banned(A, 5.0))
+        await asyncio.sleep(0.01)
         assert directory.host(A).standing.suspended
         await asyncio.sleep(6.0)
         assert not directory.host(A).standing.suspended
+        following.cancel()
 
     run(main())
 
@@ -315,9 +335,7 @@ def test_hosts_are_looked_up_once_and_then_in_the_background() -> None:
         clock = asyncio.get_running_loop().time
         first = await directory.hosts([here, near, alone, nowhere])
         assert first == {here: (LOCAL,), near: [A, B], alone: [B]}
-        assert [message.uids for message in worker.looked_up if isinstance(message, Locate)] == [
-            ["digits.0.0.1", "digits.0.0.2", "digits.0.1.1"]
-        ]
+        assert worker.looked_up == [["digits.0.0.1", "digits.0.0.2", "digits.0.1.1"]]
         worker.hosts["digits.0.0.2"] = [A]
         await asyncio.sleep(10.0)
         start = clock()
@@ -335,7 +353,8 @@ def test_suspended_peers_are_not_named_and_cells_that_only_they_host_are_not_off
         worker.hosts = {"digits.0.0.1": [A, B], "digits.0.0.2": [B]}
         directory = setup(worker, [GRID.uid(0, (3, 3))])
         running = asyncio.create_task(directory.run())
-        directory.cells([[(0, 1), (0, 2), (3, 3)], []])
+        following = asyncio.create_task(directory.follow())
+        worker.news.put_nowait(Cells([[(0, 1), (0, 2), (3, 3)], []]))
         await asyncio.sleep(4.0)
         assert directory.mirror(0) == ((0, 1), (0, 2), (3, 3)) and directory.mirror(1) == ()
         assert directory.mirror(0) is directory.mirror(0)
@@ -350,6 +369,7 @@ def test_suspended_peers_are_not_named_and_cells_that_only_they_host_are_not_off
         await asyncio.sleep(31.0)
         assert (await directory.hosts([GRID.uid(0, (0, 1))]))[GRID.uid(0, (0, 1))] == [A, B]
         running.cancel()
+        following.cancel()
 
     run(main())
 
@@ -367,6 +387,8 @@ def test_an_expert_that_a_peer_does_not_host_is_not_asked_of_it_again_for_a_whil
         await directory.hosts([uid])
         assert await forward(Hosts(directory.host(B), directory)[A], calls((0, 1)), 1) == [None]
         assert await directory.hosts([uid]) == {uid: [B]}
+        await asyncio.sleep(0.01)
+        assert worker.missing == [(A, [str(uid)])]
         assert not directory.host(A).standing.suspended
 
     run(main())

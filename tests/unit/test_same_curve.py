@@ -5,31 +5,30 @@ its own. Only the network is left out: a request is handed over at once.
 """
 
 import asyncio
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
+from collections.abc import Awaitable, Mapping, Sequence
 
 import msgspec
 import pytest
 
-from core.compute.peers import Peers, RemoteHost
+from core.compute.peers import Asking, RemoteHost
 from core.compute.serving import Serving
 from core.contracts import manifest as manifests
-from core.contracts import pipe as messages
 from core.contracts.control import CurvePoint
 from core.contracts.expert_calls import Codec
 from core.contracts.manifest import Manifest
-from core.contracts.pipe import Answered, Ask, Serve, Served, ToWorker
+from core.contracts.remote_experts import ASK, SERVE, ExpertCall
 from core.experts.calls import ExpertHost
 from core.experts.directory import LOCAL, Directory, LocalDirectory
 from core.experts.grid import Uid
-from core.pipe.old import OldMessages
+from core.pipe.calls import Calls, Incoming
+from core.pipe.frames import Payload
 from core.runtime.backend import all_experts
 from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import Runtime
 from core.training.trainer import Trainer
 from tests.bench import virtual_time
 from tests.bench.scaling import SpreadDirectory
+from tests.joined_calls import join
 from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
 
 PEERS = "aa" * 32, "bb" * 32
@@ -37,22 +36,21 @@ STEPS = 24
 
 
 class Wire:
-    """Both workers and the network between them: the pipe of one peer's `Serving`, and the way to it."""
+    """The pipes of one peer's `Serving` and of who asks it; both workers pass everything on as it is."""
 
     def __init__(self, runtime: Runtime, switch: Switch) -> None:
-        self.peers = Peers(self.ask)
+        here, asking, there, serving = Calls(), Calls(), Calls(), Calls()
+        join(here, asking)
+        join(there, serving)
+        self.asking = Asking(asking)
         self.requests = 0
-        self._serving = Serving(cast(OldMessages, self), runtime, switch)
+        self._serving = Serving(serving, runtime, switch)
 
-    def ask(self, message: ToWorker, tensors: Sequence[messages.Tensor]) -> None:
-        if isinstance(message, Ask):
+        def pass_on(call: ExpertCall, payload: Payload, incoming: Incoming) -> Awaitable[tuple[bytes, Payload]]:
             self.requests += 1
-            serve = Serve(message.id, "cc" * 32, message.direction, message.request, math.inf)
-            self._serving.serve(serve, bytearray(tensors[0].data))
+            return there.exchange(SERVE, msgspec.structs.replace(call, peer="cc" * 32), payload, incoming.deadline)
 
-    def send(self, message: ToWorker, tensors: Iterable[messages.Tensor] = ()) -> None:
-        assert isinstance(message, Served), message
-        self.peers.received(Answered(message.id, message.reply), list(tensors))
+        here.register_carrier(ASK, pass_on)
 
 
 class Nobody:
@@ -61,8 +59,8 @@ class Nobody:
     def changed(self) -> None:
         raise AssertionError("a peer was suspended")
 
-    def not_hosted(self, uid: Uid, peer: str) -> None:
-        raise AssertionError(f"{uid} was not answered")
+    def missing(self, peer: str, uids: Sequence[Uid]) -> None:
+        raise AssertionError(f"{uids} were not answered")
 
 
 def rules(codec: Codec) -> Manifest:
@@ -95,7 +93,7 @@ def curve(manifest: Manifest, remote: bool) -> list[CurvePoint]:
             runtimes = [Runtime(share, switch) for share in shares]
             wires = [Wire(runtime, switch) for runtime in runtimes]
             hosts: Mapping[str, ExpertHost] = {
-                peer: RemoteHost(peer, wire.peers, manifest.training, Nobody())
+                peer: RemoteHost(peer, wire.asking, manifest.training, Nobody())
                 for peer, wire in zip(PEERS, wires, strict=True)
             }
         else:

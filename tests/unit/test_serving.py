@@ -1,30 +1,32 @@
 """Other peers' calls, through a real pipe and Runtime: kept inputs, one step for one gradient, clear refusals."""
 
 import asyncio
-import itertools
 import math
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import cast
 
+import msgspec
 import pytest
 import torch
 from torch import Tensor
 
 from core.compute.recent_calls import DONE_PEER, Done, Memory
 from core.compute.serving import Serving
-from core.contracts import pipe as messages
-from core.contracts.expert_calls import Codec, Direction, ExpertRequest
+from core.contracts.errors import CallRefused, HearthError, RemoteFault
+from core.contracts.expert_calls import Codec, Direction, ExpertReply, ExpertRequest
 from core.contracts.manifest import Training
 from core.contracts.model import Model
-from core.contracts.pipe import Cancel, Refused, Serve, Served, Suspect, ToWorker
+from core.contracts.remote_experts import SERVE, SUSPECT, ExpertCall, Suspect
 from core.experts import codec
 from core.experts.grid import Uid
-from core.pipe.old import OldMessages
+from core.pipe.calls import Calls
+from core.pipe.frames import Payload
 from core.runtime.backend import ExpertBackend
 from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import Runtime
+from tests.joined_calls import join
 
 MODEL = Model("ffn_dmoe", 1, (2, 2), 8, 16, "ffn", 2)
 TRAINING = Training(8, 1e-3, 1e-2, 5, 100, 1_000_000, 3600.0, 1.0, 0.0, 1, 1, 7)
@@ -33,24 +35,22 @@ PEER, OTHER = "aa" * 32, "bb" * 32
 NAMES = str(A), str(B)
 
 
-class Said(asyncio.Queue[tuple[ToWorker, memoryview]]):
-    """What the worker is told."""
-
-    def send(self, message: ToWorker, tensors: Sequence[messages.Tensor] = ()) -> None:
-        self.put_nowait((message, memoryview(tensors[0].data if tensors else b"")))
+Asked = asyncio.Future[tuple[bytes, Payload]]
 
 
 class Host:
     """Two experts behind a pipe's end; the test hears what they say."""
 
     def __init__(self) -> None:
-        self.said = Said()
+        self.worker, compute = Calls(), Calls()
+        self.suspected: list[Suspect] = []
+        self.worker.listen(SUSPECT, self.suspected.append)
+        join(self.worker, compute)
         self.switch = Switch()
         self.switch.on()
         self.experts = {uid: ExpertBackend(uid, MODEL, TRAINING) for uid in (A, B)}
         self.runtime = Runtime(self.experts, self.switch)
-        self.serving = Serving(cast(OldMessages, self.said), self.runtime, self.switch)
-        self._ids = itertools.count(1)
+        self.serving = Serving(compute, self.runtime, self.switch)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -71,28 +71,27 @@ class Host:
         with_inputs: bool = True,
         encoding: Codec = "fp32",
         deadline: float = math.inf,
-    ) -> int:
+    ) -> Asked:
         rows = tuple(len(tensor) for tensor in tensors[:: 2 if direction == "backward" and with_inputs else 1])
         request = ExpertRequest(uids, rows, (width,), encoding, passage, (), with_inputs)
         payload = b"".join(codec.encode(tensor, encoding) for tensor in tensors)
-        number = next(self._ids)
-        self.serving.serve(Serve(number, peer, direction, request, deadline), bytearray(payload))
-        return number
+        return self.send_raw(direction, msgspec.msgpack.encode(request), payload, peer, deadline)
 
-    async def heard(self) -> tuple[ToWorker, memoryview]:
-        """The next message to the worker."""
-        async with asyncio.timeout(20):
-            return await self.said.get()
+    def send_raw(
+        self, direction: Direction, request: bytes, payload: bytes, peer: str = PEER, deadline: float = math.inf
+    ) -> Asked:
+        """Ask in any words."""
+        return self.worker.exchange(SERVE, ExpertCall(peer, direction, request), payload, deadline)
 
-    async def answer(self, number: int) -> tuple[Served, memoryview]:
-        message, data = await self.heard()
-        assert isinstance(message, Served) and message.id == number, message
-        return message, data
+    async def answer(self, asked: Asked) -> tuple[ExpertReply, bytes]:
+        async with asyncio.timeout(5):
+            reply, data = await asked
+        return msgspec.msgpack.decode(reply, type=ExpertReply), b"".join(cast(list[bytes], data))
 
-    async def refusal(self, number: int) -> Refused:
-        message, _ = await self.heard()
-        assert isinstance(message, Refused) and message.id == number, message
-        return message
+    async def refusal(self, asked: Asked) -> HearthError:
+        with pytest.raises(HearthError) as caught:
+            await self.answer(asked)
+        return caught.value
 
 
 def rows(n: int) -> Tensor:
@@ -104,11 +103,11 @@ async def test_backward_uses_the_inputs_kept_in_forward_and_a_miss_asks_for_them
     x, y, g, h = rows(3), rows(2), rows(3), rows(2)
     async with host.running(), twin.running():
         reply, data = await host.answer(host.send("forward", [x, y], 7, NAMES))
-        assert reply.reply.answered == (True, True)
+        assert reply.answered == (True, True)
         torch.testing.assert_close(codec.decode(data[:96], "fp32", (3, 8)), host.experts[A].module(x).detach())
 
         reply, short = await host.answer(host.send("backward", [g, h], 7, NAMES, with_inputs=False))
-        assert reply.reply.answered == (True, True) and not reply.reply.forgotten
+        assert reply.answered == (True, True) and not reply.forgotten
         _, long = await twin.answer(twin.send("backward", [x, g, y, h], 7, NAMES))
         assert bytes(short) == bytes(long)
         assert torch.equal(host.experts[A].gathered, twin.experts[A].gathered)
@@ -116,10 +115,10 @@ async def test_backward_uses_the_inputs_kept_in_forward_and_a_miss_asks_for_them
         for peer, passage in ((PEER, 8), (OTHER, 7)):
             number = host.send("backward", [g, h], passage, NAMES, with_inputs=False, peer=peer)
             reply, data = await host.answer(number)
-            assert reply.reply.forgotten and reply.reply.answered == (False, False) and not len(data)
+            assert reply.forgotten and reply.answered == (False, False) and not len(data)
         await host.answer(host.send("inference", [x], 9))
         reply, _ = await host.answer(host.send("backward", [g], 9, with_inputs=False))
-        assert reply.reply.forgotten, "inference keeps nothing"
+        assert reply.forgotten, "inference keeps nothing"
     assert host.experts[A].pending == 3
 
 
@@ -130,15 +129,15 @@ async def test_a_backward_is_applied_once_however_often_it_is_asked_for() -> Non
     async with host.running():
         answers = [bytes((await host.answer(number))[1]) for number in numbers]
         again, data = await host.answer(host.send("backward", [x, g], 5))
-        assert again.reply.answered == (True,)
+        assert again.answered == (True,)
         assert {*answers, bytes(data)} == {answers[0]} and len(answers[0]) == 96
         assert host.experts[A].pending == 3
         host.serving._outcomes.pop(PEER, (5, A))
         forgotten, data = await host.answer(host.send("backward", [x, g], 5))
-        assert forgotten.reply.answered == (False,) and not len(data), "done, but its answer is not held any more"
+        assert forgotten.answered == (False,) and not len(data), "done, but its answer is not held any more"
         assert host.experts[A].pending == 3
         mixed, data = await host.answer(host.send("backward", [x, g, x, g], 5, NAMES))
-        assert mixed.reply.answered == (False, True) and host.experts[B].pending == 3
+        assert mixed.answered == (False, True) and host.experts[B].pending == 3
         await host.answer(host.send("backward", [x, g], 5, peer=OTHER))
         await host.answer(host.send("backward", [x, g]))
         await host.answer(host.send("backward", [x, g]))
@@ -150,13 +149,14 @@ async def test_what_failed_may_be_asked_for_again() -> None:
     x, g = rows(3), rows(3)
     dropped = host.send("backward", [x, g], 5)
     twin = host.send("backward", [x, g], 5)
-    host.serving.cancel(Cancel(dropped))
+    await asyncio.sleep(0.01)
+    dropped.cancel()
     async with host.running():
         reply, _ = await host.answer(twin)
-        assert reply.reply.answered == (False,)
+        assert reply.answered == (False,)
         assert host.experts[A].pending == 0
         reply, _ = await host.answer(host.send("backward", [x, g], 5))
-        assert reply.reply.answered == (True,) and host.experts[A].pending == 3
+        assert reply.answered == (True,) and host.experts[A].pending == 3
     assert not host.serving._visits and not host.serving._under_way
 
 
@@ -177,9 +177,9 @@ async def test_a_request_full_of_wrong_numbers_is_told_once() -> None:
     host = Host()
     bad = torch.full((1, 8), math.nan)
     async with host.running():
-        number = host.send("forward", [bad] * 4, uids=NAMES * 2)
-        assert isinstance((await host.heard())[0], Suspect)
-        assert (await host.refusal(number)).code == "bad_values"
+        refused = await host.refusal(host.send("forward", [bad] * 4, uids=NAMES * 2))
+        assert isinstance(refused, RemoteFault) and refused.fault == "bad_values"
+        assert len(host.suspected) == 1
 
 
 async def test_wrong_requests_are_refused_with_a_reason() -> None:
@@ -188,34 +188,59 @@ async def test_wrong_requests_are_refused_with_a_reason() -> None:
     bad = rows(2)
     bad[1, 3] = math.nan
     async with host.running():
-        for number, code, words in (
+        for asked, code, words in (
             (host.send("forward", [wide], width=9), "bad_shape", "2 x 9"),
             (host.send("forward", [rows(2)], uids=("test.0.9.9",)), "not_hosted", "test.0.9.9"),
             (host.send("forward", [rows(2)], uids=("nonsense",)), "protocol", "nonsense"),
-            (host.send("forward", [rows(2)], deadline=time.monotonic() - 1), "busy", "busy"),
+            (host.send("forward", [rows(2)], deadline=time.monotonic() - 1), "timeout", "no answer"),
         ):
-            refused = await host.refusal(number)
-            assert refused.code == code and words in refused.text
-        number = host.send("backward", [bad, rows(2)])
-        suspect, _ = await host.heard()
-        assert isinstance(suspect, Suspect) and suspect.peer == PEER and "NaN" in suspect.why
-        assert (await host.refusal(number)).code == "bad_values"
+            refused = await host.refusal(asked)
+            assert (refused.fault if isinstance(refused, RemoteFault) else refused.code) == code
+            assert words in str(refused)
+        refused = await host.refusal(host.send("backward", [bad, rows(2)]))
+        assert isinstance(refused, RemoteFault) and refused.fault == "bad_values"
+        [suspect] = host.suspected
+        assert suspect.peer == PEER and "NaN" in suspect.why
         mixed, data = await host.answer(host.send("forward", [rows(1), rows(2)], uids=("test.0.9.9", str(B))))
-        assert mixed.reply.answered == (False, True) and len(data) == 64
+        assert mixed.answered == (False, True) and len(data) == 64
         await host.answer(host.send("forward", [rows(2)], 6))
         shape = await host.refusal(host.send("backward", [rows(3)], 6, with_inputs=False))
-        assert "do not fit the inputs" in shape.text
+        assert "do not fit the inputs" in str(shape)
     assert host.experts[A].pending == 0
+
+
+LIES: list[tuple[bytes, bytes]] = [
+    (b"\xc1", b""),
+    (b"\x91" * 500, b""),
+    (b"\x91" * 100_000 + b"\x01", b""),
+    (msgspec.msgpack.encode({"uids": 1}), b""),
+    (msgspec.msgpack.encode([[], [], [8]]), b""),
+    (msgspec.msgpack.encode([[str(A)], [1], [2**40]]), bytes(32)),
+    (msgspec.msgpack.encode([[str(A)], [1, 1], [8]]), bytes(64)),
+    (msgspec.msgpack.encode([[str(A)], [1], [8]]), bytes(31)),
+    (msgspec.msgpack.encode([[str(A)] * 257, [1] * 257, [8]]), bytes(257 * 32)),
+    (msgspec.msgpack.encode([["\ud800".encode("utf8", "surrogatepass")], [1], [8]]), bytes(32)),
+]
+
+
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+@pytest.mark.parametrize(("request_", "payload"), LIES)
+async def test_no_lie_does_more_than_to_be_refused(request_: bytes, payload: bytes, direction: Direction) -> None:
+    """The workers in between have not looked at it."""
+    host = Host()
+    async with host.running():
+        await host.refusal(host.send_raw(direction, request_, payload))
+        await host.answer(host.send("forward", [rows(2)]))
 
 
 async def test_while_given_back_or_with_too_much_work_it_says_busy_at_once() -> None:
     host = Host()
     host.switch.load.paces["cpu"] = 1e-3
     host.send("forward", [rows(8)])
-    assert (await host.refusal(host.send("forward", [rows(8)]))).code == "busy"
-    assert (await host.refusal(host.send("forward", [rows(8)], peer=OTHER))).code == "busy"
+    assert isinstance(await host.refusal(host.send("forward", [rows(8)])), CallRefused)
+    assert isinstance(await host.refusal(host.send("forward", [rows(8)], peer=OTHER)), CallRefused)
     host.switch.off()
-    assert "given back" in (await host.refusal(host.send("forward", [rows(8)]))).text
+    assert "given back" in str(await host.refusal(host.send("forward", [rows(8)])))
 
 
 @pytest.mark.parametrize("encoding", ["fp16", "int8"])
@@ -227,7 +252,7 @@ async def test_other_codecs_are_served(encoding: Codec) -> None:
         y = codec.decode(data, encoding, (3, 8))
         torch.testing.assert_close(y, host.experts[A].module(x).detach(), atol=0.1, rtol=0.1)
         reply, _ = await host.answer(host.send("backward", [rows(3)], 4, encoding=encoding, with_inputs=False))
-        assert reply.reply.answered == (True,)
+        assert reply.answered == (True,)
 
 
 def test_the_memory_is_bounded_by_bytes_and_time_and_a_peer_pushes_out_its_own() -> None:

@@ -6,52 +6,37 @@ import logging
 import math
 import signal
 import time
-from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
 from core.contracts import pipe
 from core.contracts.control import CurvePoint, Prediction, PredictParams
-from core.contracts.errors import CallRefused, CallTimeout, ComputeError, ProtocolError
+from core.contracts.errors import CallTimeout, ComputeError, ProtocolError
 from core.contracts.manifest import Manifest
 from core.contracts.pipe import (
-    Ask,
     AskSpace,
-    Cancel,
     Configure,
-    FindSuffixes,
-    Forget,
     Generate,
     Generated,
-    Locate,
     Measured,
-    Old,
-    Refused,
-    Serve,
-    Served,
-    Suspect,
-    Tensor,
     Work,
 )
 from core.experts.grid import Uid
 from core.pipe.calls import Calls
-from core.pipe.old import OldMessages
 from core.pipe.worker_end import ComputeLink
 from core.policy.inputs import Phase
 from core.store.progress import Progress
 from core.store.run_files import RunFiles
 from core.swarm.hosted import HostedExperts
-from core.swarm.incoming_calls import Visitors
+from core.swarm.incoming_calls import IncomingCalls
 from core.worker.compute import life
 from core.worker.compute.accelerator import Accelerator
 from core.worker.compute.life import Command, Event, Life
 from core.worker.compute.questions import Questions
 from core.worker.compute.yields import Yields
-
-if TYPE_CHECKING:  # a worker that is alone loads nothing of the network
-    from core.swarm.outgoing_calls import Asking
 
 log = logging.getLogger(__name__)
 compute_log = logging.getLogger("compute")
@@ -83,6 +68,14 @@ class Owner:
 
     def alone(self) -> bool:
         """Whether nobody else is known who could host experts: a process then begins with all of the run's."""
+        return True
+
+    def networked(self) -> bool:
+        """Whether the experts of other peers may be asked; else all of the run's are here."""
+        return False
+
+    def reachable(self) -> bool:
+        """Whether every layer has an expert, here or on a peer, as far as the network knows."""
         return True
 
     def explain(self, code: int) -> str | None:
@@ -146,8 +139,8 @@ class ComputeSupervisor:
         """Compute began without a trunk, or something of its checkpoints was damaged."""
         self.measured: Measured | None = None
         """How fast this PC is; None: not known yet."""
-        self.asking: Asking | None = None
-        """What reaches other peers' experts; None: there is no network, and all of the run's experts are here."""
+        self.calls = calls
+        """To whichever process there is."""
         self._owner, self._calls, self._manifest, self._folder = owner, calls, manifest, folder
         self._life = Life(grace_s=memory_grace_s)
         self._link: ComputeLink | None = None
@@ -162,8 +155,7 @@ class ComputeSupervisor:
         self._placing: asyncio.Future[pipe.Placed] | None = None
         self.accelerator = Accelerator(yields, self._tell_wishes)
         self._questions = Questions(calls, self._asked)
-        self._old = OldMessages(calls, self._received)
-        self.visitors = Visitors(self._serve)
+        self.incoming = IncomingCalls(calls, lambda: self.at_work)
         self._listen()
 
     def _listen(self) -> None:
@@ -336,11 +328,11 @@ class ComputeSupervisor:
     @property
     def reachable(self) -> bool:
         """Whether every layer of the run has an expert, here or, as far as is known, on a peer that answers."""
-        if self.asking is None:
+        if not self._owner.networked():
             return True
         if self.report.stuck_s * self.share > STUCK_S + 2 * self._manifest.training.patience_s:
             return False
-        if self.asking.reachable:
+        if self._owner.reachable():
             return True
         here = {expert.uid.split(".")[1] for expert in self.hosted.experts} if self.at_work else set()
         return len(here) == self._manifest.model.layers
@@ -394,7 +386,7 @@ class ComputeSupervisor:
             case life.Train():
                 self._calls.tell(pipe.TRAIN, None)
             case life.Stop():
-                self.visitors.fail("This PC is given back to its user. Ask another peer.")
+                self.incoming.refuse("This PC is given back to its user. Ask another peer.")
                 self._calls.call(pipe.STOP, None).add_done_callback(self._stopped)
             case life.Quit():
                 self._calls.tell(pipe.QUIT, None)
@@ -459,7 +451,7 @@ class ComputeSupervisor:
             self.threads,
             self.trains,
             self.hosted.first(self._owner.alone()),
-            self.asking is not None,
+            self._owner.networked(),
             self._shuffle,
         )
         with contextlib.suppress(ComputeError):  # it has ended, which is told elsewhere
@@ -479,9 +471,7 @@ class ComputeSupervisor:
     def _ended(self, trouble: str, blamed: bool) -> None:
         self.report = IDLE
         self.accelerator.ended(trouble if blamed else "")
-        self.visitors.fail("This peer stopped computing. Ask another one.")
-        if self.asking:
-            self.asking.ended()
+        self.incoming.refuse("This peer stopped computing. Ask another one.")
         self._questions.ended(trouble)
         self._calls.detach(ComputeError(f"{trouble or 'Compute has ended.'} Try again in a moment."))
         if trouble:
@@ -522,8 +512,6 @@ class ComputeSupervisor:
         self.progress.step, self.progress.samples = message.step, message.samples
         self.progress.resume_at(message.step)
         self._happened(life.Ready())
-        if self.asking:
-            self.asking.started()
         self._questions.ready()
 
     def _stopped(self, answer: "asyncio.Future[float]") -> None:
@@ -582,36 +570,6 @@ class ComputeSupervisor:
     def _failed(self, message: pipe.Failed) -> None:
         self._failed_text = message.text
         self.exhausted += message.exhausted
-
-    # calls between peers, which are not on the call layer yet
-
-    def _serve(self, message: Serve | Cancel, tensors: Sequence[Tensor]) -> None:
-        """Give another peer's expert calls to compute, if it is at work.
-
-        Raises:
-            CallRefused: it is not.
-        """
-        if self._link is None or not self.at_work:
-            raise CallRefused("This peer does not compute now. Ask another one.")
-        self._old.send(message, tensors)
-
-    async def send(self, message: Old, tensors: Sequence[Tensor]) -> None:
-        """Hand a message to compute.
-
-        Raises:
-            ComputeError: there is no compute process.
-        """
-        self._old.send(message, tensors)
-
-    def _received(self, message: Old, tensors: list[Tensor]) -> None:
-        match message:
-            case Served():
-                self.visitors.served(message, tensors)
-            case Refused():
-                self.visitors.refused(message)
-            case Ask() | Forget() | Locate() | FindSuffixes() | Suspect():
-                if self.asking:
-                    self.asking.received(message, tensors)
 
 
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
