@@ -43,7 +43,8 @@ def _parser() -> argparse.ArgumentParser:
         description="Lends this PC to the training of a large neural network. Without a command: the app.",
         epilog="Exit codes: 0 done, 1 error, 2 wrong use or settings, 3 no worker runs, 4 already running, "
         "5 data folder, 6 port in use, 7 protocol, 8 picture, 9 compute, 10 checkpoint, 11 identity, 12 network, "
-        "13 peer unreachable, 14 peer too late, 15 peer refused, 16 peer failed, 17 record, 18 data, 19 question.",
+        "13 peer unreachable, 14 peer too late, 15 peer refused, 16 peer failed, 17 record, 18 data, 19 question, "
+        "20 device, 21 run.",
     )
     parser.set_defaults(command="running.app")
     common = _Parser(add_help=False)
@@ -89,6 +90,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("resume", "control.resume", "Go on after a pause.")
     add("quit", "control.quit", "Save and end the worker and the app.")
+    run = add("run", "runs.run", "Show, join and leave runs, and say how much of this PC's time each gets.")
+    run.add_argument("what", choices=["list", "join", "leave", "weight"])
+    run.add_argument(
+        "run", nargs="?", help="a run's name or id; to join: its name, or the path of its manifest (.json)"
+    )
+    run.add_argument("weight", nargs="?", type=_weight, help="how much it gets, beside the others' weights (1)")
+    run.add_argument("--json", action="store_true", help="the list as one JSON document")
     predict = add("predict", "model.predict", "Ask the model which digit a PNG shows.")
     predict.add_argument("file", type=Path, metavar="FILE.png")
     predict.add_argument("--json", action="store_true", help="the whole answer as one JSON document")
@@ -131,6 +139,13 @@ class _Version(argparse.Action):
 
         print(f"hearth {version('hearth')}")
         parser.exit()
+
+
+def _weight(text: str) -> int:
+    number = int(text) if text.isdecimal() else 0
+    if not 1 <= number <= 1000:
+        raise argparse.ArgumentTypeError(f"{text!r} is no weight: a whole number from 1 to 1000")
+    return number
 
 
 def _pause_duration(text: str) -> float:

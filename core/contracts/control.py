@@ -203,6 +203,31 @@ class EnergyStatus(msgspec.Struct, frozen=True):
     """Since the first of the calendar month."""
 
 
+Weight = Annotated[int, msgspec.Meta(ge=1, le=1000)]
+"""Of the time that this PC computes a run gets its share of all weights."""
+
+
+class JoinRunParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`join_run` -> RunStatus: train one more run, from now on and at each start."""
+
+    run: Annotated[str, msgspec.Meta(min_length=1, max_length=4096)]
+    """Its name, or the absolute path of its manifest (.json)."""
+    weight: Weight = 1
+
+
+class LeaveRunParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`leave_run` -> RunStatus, as it was; its files stay. Answered when all is saved."""
+
+    run: RunName
+
+
+class WeightParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`weight` -> RunStatus."""
+
+    run: RunName
+    weight: Weight
+
+
 class StatusParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`status` -> Status."""
 
@@ -216,8 +241,7 @@ class RunStatus(msgspec.Struct, frozen=True):
     """Its name and the digest of its manifest, such as `digits-2ac90b73`."""
     name: Text
     title: Text
-    weight: Annotated[int, msgspec.Meta(ge=1)]
-    """Of the time that this PC computes a run gets its share of all weights."""
+    weight: Weight
     phase: Literal["absent", "starting", "stopped", "training", "stopping", "leaving"]
     """Of its compute process."""
     task: Text

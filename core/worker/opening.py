@@ -15,6 +15,7 @@ from core.contracts.settings import Settings
 from core.net.endpoint import ANYWHERE, kept
 from core.store import data_folder, settings_file
 from core.store.small_files import Files
+from core.worker import joined_runs
 from core.worker.network import PORTS_FILE, Network, NetworkOptions, Ports
 from core.worker.no_network import NoNetwork
 
@@ -48,6 +49,30 @@ def chosen_run(settings: Settings, notes: list[Notice]) -> Manifest:
         usual = manifests.load(Settings().run)
         _note(notes, notice("run.choose_another", why=error.notice, title=usual.title))
         return usual
+
+
+def runs(
+    folder: Path, files: Files, settings: Settings, by_hand: str | None, notes: list[Notice]
+) -> list[tuple[Manifest, int]]:
+    """The runs of this PC and their weights, the one that is shown first; what an older Hearth left of them is theirs.
+
+    Args:
+        folder: the data folder.
+        files: its small files.
+        settings: its settings.
+        by_hand: the only one, by name or path; None: that of the settings, and those that were joined.
+        notes: as in `read_settings`.
+
+    Raises:
+        ManifestError: `by_hand` is none.
+        DataFolderError: as `take_over`.
+    """
+    if by_hand:
+        found = [(manifests.load(by_hand), 1)]
+    else:
+        found = joined_runs.read(folder, files, chosen_run(settings, notes), notes)
+    take_over(folder, [manifest for manifest, _ in found])
+    return found
 
 
 def take_over(folder: Path, joined: Collection[Manifest]) -> None:

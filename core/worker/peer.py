@@ -14,7 +14,7 @@ import psutil
 
 from core.community.ledger import Ledger
 from core.contracts import manifest as manifests
-from core.contracts.control import BenchmarkStatus, Bye, CurvePoint, LogLine, Snapshot, Status
+from core.contracts.control import BenchmarkStatus, Bye, CurvePoint, LogLine, RunStatus, Snapshot, Status
 from core.contracts.errors import HearthError
 from core.contracts.ledger import Yield
 from core.contracts.notices import Notice, english
@@ -32,7 +32,7 @@ from core.worker.energy import Energy
 from core.worker.network import NetworkOptions
 from core.worker.policy import Policy
 from core.worker.report import VERSION, Report
-from core.worker.run import Resources, Run
+from core.worker.run import Resources
 from core.worker.runs import Runs
 from core.worker.speed import Benchmark
 from core.worker.windows import Windows
@@ -71,11 +71,10 @@ class Peer:
         self.folder = folder
         self._notes: list[Notice] = []
         self.settings = opening.read_settings(folder, self._notes)
-        manifest = manifests.load(run) if run else opening.chosen_run(self.settings, self._notes)
-        opening.take_over(folder, [manifest])
+        self._files = Files(folder)
+        chosen = opening.runs(folder, self._files, self.settings, run, self._notes)
         self.ledger = Ledger(folder)
         self.windows = Windows()
-        self._files = Files(folder)
         self._changing = asyncio.Lock()
         self._ring = ring
         self._listeners: list[Listener] = []
@@ -86,10 +85,13 @@ class Peer:
         self._published = 0.0
         self._loop = asyncio.get_running_loop()
         self._yields = Yields(self.ledger.earlier.yields, self.ledger.earlier.yield_count, self._yielded)
-        self.network = opening.network(folder, self._files, self.settings, network, join, [manifest], self._notes)
+        self.network = opening.network(
+            folder, self._files, self.settings, network, join, [one for one, _ in chosen], self._notes
+        )
         self._quota = Quota(folder, self.settings.checkpoints_disk_mb << 20)
-        self.runs = Runs()
-        self.runs.add(Run(manifest, self._resources(network), self._yields))
+        self.runs = Runs(self._resources(network), self._yields)
+        for manifest, weight in chosen:
+            self.runs.add(manifest, weight)
         self.policy = self._made_policy(computes=network is None or bool(network.roles & {"host", "train"}))
         self._energy = Energy(self.ledger, self._pids)
         self._benchmark = Benchmark()
@@ -144,11 +146,10 @@ class Peer:
             NetworkError: on entering: the address to listen on cannot be used.
         """
         try:
-            async with self.network, contextlib.AsyncExitStack() as stack:
+            async with self.network:
                 self.network.keep_ports(self._files)
-                for run in self.runs:
-                    await stack.enter_async_context(run)
-                yield
+                async with self.runs:
+                    yield
         finally:
             self._caps.close()  # leaving moved bytes as well
             await asyncio.to_thread(self._files.flush)
@@ -164,9 +165,8 @@ class Peer:
         log.info("Hearth %s serves %s from %s (pid %d).", VERSION, names, self.folder, os.getpid())
         try:
             async with asyncio.TaskGroup() as group:
-                working = {group.create_task(run.work(), name=f"run {run.id}") for run in self.runs}
                 ticking = group.create_task(self._tick(), name="policy")
-                await asyncio.wait(working)
+                await self.runs.work(group)
                 ticking.cancel()
         finally:
             self.policy.close()
@@ -243,8 +243,7 @@ class Peer:
         """Save and end; for a `fault`, which `run` then raises, or because somebody asked for it."""
         self._fault = fault
         self.policy.quit()
-        for run in self.runs:
-            run.compute.leave()
+        self.runs.quit()
         self._changed.set()
 
     async def set_settings(self, changes: dict[str, Any]) -> dict[str, Any]:
@@ -270,6 +269,25 @@ class Peer:
         self._changed.set()
         self._tell("settings", values := dataclasses.asdict(settings))
         return values
+
+    async def join_run(self, name: str, weight: int) -> RunStatus:
+        """Train one more run, from now on and at each start. See `Runs.join`."""
+        run = await self.runs.join(name, weight)
+        self.policy.decide()
+        self._changed.set()
+        return run.status()
+
+    async def leave_run(self, name: str) -> RunStatus:
+        """Train a run no more. See `Runs.leave`."""
+        run = await self.runs.leave(name)
+        self._changed.set()
+        return run.status()
+
+    def set_weight(self, name: str, weight: int) -> RunStatus:
+        """Give a run more or less of the time. See `Runs.set_weight`."""
+        run = self.runs.set_weight(name, weight)
+        self._changed.set()
+        return run.status()
 
     def listen(self, listener: Listener) -> None:
         """Call `listener` with each event from now on."""

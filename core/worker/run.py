@@ -72,7 +72,8 @@ class Resources(NamedTuple):
 
 
 class Run:
-    """Use as `async with Run(...)`, inside the network's own; `work` returns when it was told to leave."""
+    """From `begin` to `end`, inside the network's own lifetime, it has its place there. `work` returns when it was told
+    to leave."""
 
     def __init__(self, manifest: Manifest, given: Resources, yields: Yields, weight: int = 1) -> None:
         """Read its figures and compose it; nothing is begun.
@@ -87,19 +88,19 @@ class Run:
             DataFolderError: the run's folder cannot be made.
         """
         self.manifest, self.id, self.weight = manifest, manifest.run_id, weight
-        self._files, self._ledger = given.files, given.ledger
+        self._small_files, self._ledger = given.files, given.ledger
         folder = given.folder / RUNS / self.id
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise DataFolderError(notice("folder.not_made", folder=str(folder), why=str(error.strerror))) from error
         self._figures = f"{RUNS}/{self.id}/{FILE}"
-        progress = self._files.read(self._figures, Progress, notice("file.loss_curve"))
+        progress = self._small_files.read(self._figures, Progress, notice("file.loss_curve"))
         self._grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
         self.hosted = HostedExperts(self._grid, progress.experts)
         files = RunFiles(folder, self._grid, self.hosted, given.quota)
         self.room = StateRoom(self.hosted, files)
-        self._quota, self._store = given.quota, files
+        self.files, self._quota = files, given.quota
         self.compute = ComputeSupervisor(
             _Owner(self, given),
             Calls(),
@@ -121,12 +122,13 @@ class Run:
         self._saved_at = 0.0
         self._saved_checkpoint: float | None = None
 
-    async def __aenter__(self) -> "Run":
+    async def begin(self) -> None:
+        """Take its place among peers."""
         await self.swarm.__aenter__()
-        return self
 
-    async def __aexit__(self, *error: object) -> None:
-        await self.swarm.__aexit__(*error)
+    async def end(self) -> None:
+        """Give it up; what only this PC has is handed out as far as there is time."""
+        await self.swarm.__aexit__(None, None, None)
 
     async def work(self) -> None:
         """Have compute processes, until the supervisor is told to leave and all is saved."""
@@ -166,7 +168,7 @@ class Run:
     def save(self) -> None:
         """Write the figures soon."""
         progress = msgspec.structs.replace(self.compute.progress, experts=[*self.hosted.experts])
-        self._files.save(self._figures, progress)
+        self._small_files.save(self._figures, progress)
 
     # what it is asked
 

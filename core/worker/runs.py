@@ -1,12 +1,20 @@
-"""The runs that this PC has joined: which there are, and what the policy sees and tells of all of them together."""
+"""The runs that this PC has joined: they come and go, and the policy sees and tells all of them together."""
 
+import asyncio
+import logging
 from collections.abc import Iterator
 
+from core.contracts import manifest as manifests
 from core.contracts.errors import RunError
+from core.contracts.manifest import Manifest
 from core.contracts.notices import notice, plain
 from core.contracts.words import sentence
 from core.policy.inputs import Compute, Phase
-from core.worker.run import Run
+from core.worker import joined_runs, opening
+from core.worker.compute.yields import Yields
+from core.worker.run import Resources, Run
+
+log = logging.getLogger(__name__)
 
 BUSIEST: tuple[Phase, ...] = ("training", "stopping", "starting", "stopped", "leaving", "absent")
 """Whose state stands for all."""
@@ -15,8 +23,19 @@ BUSIEST: tuple[Phase, ...] = ("training", "stopping", "starting", "stopped", "le
 class Runs:
     """In the order in which they were joined; there is always one."""
 
-    def __init__(self) -> None:
+    def __init__(self, given: Resources, yields: Yields) -> None:
+        """
+        Args:
+            given: what each run has of the PC.
+            yields: where it is noted how fast compute stopped.
+        """
+        self._given, self._yields = given, yields
         self._runs: dict[str, Run] = {}
+        self._works: dict[str, asyncio.Task[None]] = {}
+        """What each run does until it is left."""
+        self._group: asyncio.TaskGroup | None = None
+        self._changing = asyncio.Lock()
+        self._quitting = asyncio.Event()
 
     def __iter__(self) -> Iterator[Run]:
         return iter([*self._runs.values()])
@@ -24,13 +43,36 @@ class Runs:
     def __len__(self) -> int:
         return len(self._runs)
 
-    def add(self, run: Run) -> None:
-        """It has been joined."""
-        self._runs[run.id] = run
+    def add(self, manifest: Manifest, weight: int) -> Run:
+        """Make a run one of this PC's.
 
-    def remove(self, run: Run) -> None:
-        """It has been left."""
-        del self._runs[run.id]
+        Raises:
+            DataFolderError: its folder cannot be made.
+        """
+        run = self._runs[manifest.run_id] = Run(manifest, self._given, self._yields, weight)
+        return run
+
+    async def __aenter__(self) -> "Runs":
+        for run in self:
+            await run.begin()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.gather(*(run.end() for run in self))
+
+    async def work(self, group: asyncio.TaskGroup) -> None:
+        """Train all runs, also those that are joined meanwhile, until `quit`; all is saved when this returns."""
+        self._group = group
+        for run in self:
+            self._start(run, group)
+        await self._quitting.wait()
+        await asyncio.wait({*self._works.values()})
+
+    def quit(self) -> None:
+        """Save and end."""
+        for run in self:
+            run.compute.leave()
+        self._quitting.set()
 
     @property
     def first(self) -> Run:
@@ -55,6 +97,82 @@ class Runs:
             return found[0]
         known = list(self._runs)
         raise RunError(notice("run.name_of_several" if found else "run.not_joined", run=name, known=known))
+
+    # what people ask for
+
+    async def join(self, name: str, weight: int) -> Run:
+        """Train one more run, from now on and at each start.
+
+        Args:
+            name: of a run, or the path of its manifest.
+            weight: see `RunStatus`.
+
+        Raises:
+            ManifestError: there is no such run.
+            RunError: it has been joined, or there are too many, or Hearth is quitting.
+            DataFolderError: its folder cannot be written.
+        """
+        manifest = manifests.load(name)
+        async with self._changing:
+            if manifest.run_id in {run.id for run in self}:
+                raise RunError(notice("run.joined_already", run=manifest.run_id))
+            if len(self) >= joined_runs.MOST or self._group is None or self._quitting.is_set():
+                raise RunError(notice("run.too_many", most=joined_runs.MOST))
+            opening.take_over(self._given.folder, [manifest])
+            joined_runs.keep_manifest(self._given.folder, manifest)
+            run = self.add(manifest, weight)
+            await run.begin()
+            self._save()
+            self._start(run, self._group)
+        log.info("Joined the run %s.", run.id)
+        return run
+
+    async def leave(self, name: str) -> Run:
+        """Train a run no more; what was trained is saved, and stays in the data folder.
+
+        Args:
+            name: its id, or its name if no other has that.
+
+        Raises:
+            RunError: there is no such run, or it is the only one.
+        """
+        async with self._changing:
+            run = self.named(name)
+            if len(self) == 1:
+                raise RunError(notice("run.only_one", run=run.id))
+            if run is self.first:
+                raise RunError(notice("run.of_settings", run=run.id))
+            run.compute.leave()
+            if work := self._works.pop(run.id, None):
+                await work
+            del self._runs[run.id]
+            await run.end()
+            self._given.network.leave(run.id)
+            self._given.quota.leave(run.files)
+            self._save()
+        log.info("Left the run %s.", run.id)
+        return run
+
+    def set_weight(self, name: str, weight: int) -> Run:
+        """Give a run more or less of the time.
+
+        Args:
+            name: its id, or its name if no other has that.
+            weight: see `RunStatus`.
+
+        Raises:
+            RunError: there is no such run.
+        """
+        run = self.named(name)
+        run.weight = weight
+        self._save()
+        return run
+
+    def _save(self) -> None:
+        joined_runs.save(self._given.files, [(run.id, run.weight) for run in self])
+
+    def _start(self, run: Run, group: asyncio.TaskGroup) -> None:
+        self._works[run.id] = group.create_task(run.work(), name=f"run {run.id}")
 
     # what the policy sees and tells
 

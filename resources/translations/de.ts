@@ -3605,6 +3605,14 @@
       <translation>Andere Peers suchen diesen PC an seinem neuen Port.</translation>
     </message>
     <message>
+      <source>file.loss_runs</source>
+      <translation>Dieser PC trainiert den Lauf der Einstellungen.</translation>
+    </message>
+    <message>
+      <source>file.loss_runs_unsaved</source>
+      <translation>Die Teilnahme an den Läufen gilt, aber nur bis Hearth endet.</translation>
+    </message>
+    <message>
       <source>file.loss_wishes</source>
       <translation>Nichts ist pausiert.</translation>
     </message>
@@ -4556,6 +4564,10 @@
       <translation>{why} Wähle in den Einstellungen einen Lauf; bis dahin trainiert dieser PC „{title}“.</translation>
     </message>
     <message>
+      <source>run.joined_already</source>
+      <translation>Dieser PC nimmt am Lauf {run} schon teil.</translation>
+    </message>
+    <message>
       <source>run.name_of_several</source>
       <translation>Mehrere Läufe heißen {run}. Gib die ID eines davon an: {known}.</translation>
     </message>
@@ -4568,12 +4580,24 @@
       <translation>Dieser PC nimmt an keinem Lauf {run} teil. Seine Läufe: {known}.</translation>
     </message>
     <message>
+      <source>run.of_settings</source>
+      <translation>{run} ist der Lauf der Einstellungen. Wähle dort einen anderen, starte Hearth neu, und verlass diesen dann.</translation>
+    </message>
+    <message>
+      <source>run.only_one</source>
+      <translation>{run} ist der einzige Lauf dieses PCs. Nimm erst an einem anderen teil.</translation>
+    </message>
+    <message>
       <source>run.says</source>
       <translation>{run}: {what}</translation>
     </message>
     <message>
       <source>run.through_peers</source>
       <translation>Dieser PC trainiert mit den Experten anderer Peers.</translation>
+    </message>
+    <message>
+      <source>run.too_many</source>
+      <translation>Mehr Läufe gehen gerade nicht: {most} sind das Höchste, und keiner, während Hearth startet oder beendet wird.</translation>
     </message>
     <message numerus="yes">
       <source>run.training</source>

@@ -656,6 +656,14 @@
       <translation>Other peers look for this PC at its new port.</translation>
     </message>
     <message>
+      <source>file.loss_runs</source>
+      <translation>This PC trains the run of its settings.</translation>
+    </message>
+    <message>
+      <source>file.loss_runs_unsaved</source>
+      <translation>The runs that were joined hold, but only until Hearth ends.</translation>
+    </message>
+    <message>
       <source>file.loss_wishes</source>
       <translation>Nothing is paused.</translation>
     </message>
@@ -1607,6 +1615,10 @@
       <translation>{why} Choose a run in Settings; until then this PC trains “{title}”.</translation>
     </message>
     <message>
+      <source>run.joined_already</source>
+      <translation>This PC has joined the run {run} already.</translation>
+    </message>
+    <message>
       <source>run.name_of_several</source>
       <translation>Several runs are called {run}. Give the run id of one: {known}.</translation>
     </message>
@@ -1619,12 +1631,24 @@
       <translation>This PC has not joined a run {run}. Its runs: {known}.</translation>
     </message>
     <message>
+      <source>run.of_settings</source>
+      <translation>{run} is the run of the settings. Choose another one there, restart Hearth, and leave this one then.</translation>
+    </message>
+    <message>
+      <source>run.only_one</source>
+      <translation>{run} is the only run of this PC. Join another one first.</translation>
+    </message>
+    <message>
       <source>run.says</source>
       <translation>{run}: {what}</translation>
     </message>
     <message>
       <source>run.through_peers</source>
       <translation>This PC trains through the experts of other peers.</translation>
+    </message>
+    <message>
+      <source>run.too_many</source>
+      <translation>No more runs can be joined now: {most} are the most, and none while Hearth starts or quits.</translation>
     </message>
     <message numerus="yes">
       <source>run.training</source>

@@ -5,9 +5,12 @@ from contextlib import ExitStack
 from importlib.resources import files
 from pathlib import Path
 
+import psutil
+
 from core.contracts import manifest
-from core.contracts.control import DhtRecord, NetworkStatus
-from tests.workers import HERE, RunningWorker, hearth, wait_until, worker
+from core.contracts.control import DhtRecord, NetworkStatus, RunStatus
+from core.contracts.errors import RunError
+from tests.workers import DIGITS, HERE, RunningWorker, hearth, wait_until, worker
 
 
 def small_text(folder: Path, width: int) -> str:
@@ -67,3 +70,48 @@ def told(running: RunningWorker, key: str) -> set[str]:
 def parts(running: RunningWorker) -> list[Path]:
     """Files of experts and trunks."""
     return [*running.folder.glob("runs/*/*/*.safetensors")]
+
+
+def computes(running: RunningWorker) -> list[psutil.Process]:
+    return [psutil.Process(one.pid) for one in running.status().processes if one.name == "compute"]
+
+
+def runs(running: RunningWorker) -> dict[str, RunStatus]:
+    return {run.id: run for run in running.status().runs}
+
+
+def are_training(running: RunningWorker) -> bool:
+    return all(run.phase == "training" for run in runs(running).values())
+
+
+def test_a_pc_joins_and_leaves_runs_and_gives_both_back_at_once(tmp_path: Path) -> None:
+    text = manifest.load(small_text(tmp_path, 32)).run_id
+    with worker(tmp_path / "data") as running:
+        joined = hearth(running.folder, "run", "join", str(tmp_path / "text-32.json"))
+        assert joined.returncode == 0 and text in joined.stdout, joined.stderr
+        assert hearth(running.folder, "run", "weight", "digits", "3").returncode == 0
+        wait_until(lambda: len(computes(running)) == 2 and are_training(running), "two processes that train")
+        assert running.call("status", {"run": "text"})["run_id"] == text
+        assert "75%" in hearth(running.folder, "run", "list").stdout
+
+        running.call("pause")
+        wait_until(lambda: all(run.phase in ("stopped", "absent") for run in runs(running).values()), "both stopped")
+        last = running.status().yields.last_ms
+        assert last is not None and last < 250
+        running.call("resume")
+        wait_until(lambda: are_training(running), "both again")
+        for number in (0, 1):
+            killed = computes(running)[number]
+            killed.kill()
+            wait_until(lambda: not killed.is_running(), "its end")  # noqa: B023
+            wait_until(lambda: len(computes(running)) == 2 and are_training(running), "a new process")
+
+        assert hearth(running.folder, "run", "leave", "digits").returncode == RunError.exit_code
+        assert hearth(running.folder, "run", "leave", text).returncode == 0
+        wait_until(lambda: len(computes(running)) == 1 and set(runs(running)) == {DIGITS}, "one run")
+        assert [*running.folder.glob(f"runs/{text}/checkpoints/checkpoint-*.json")], "what was trained is kept"
+        assert hearth(running.folder, "run", "join", str(tmp_path / "text-32.json")).returncode == 0
+        (tmp_path / "text-32.json").unlink()
+    with worker(tmp_path / "data") as again:
+        assert {run.id: run.weight for run in again.status().runs} == {DIGITS: 3, text: 1}
+        assert runs(again)[text].step > 0
