@@ -1,0 +1,120 @@
+"""An expert's call goes through the workers as it came: nothing of it is decoded there, and no payload is copied."""
+
+import asyncio
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import pytest
+
+from core.contracts.errors import CallRefused
+from core.contracts.expert_calls import METHODS
+from core.contracts.net import of_run
+from core.contracts.remote_experts import ASK, SERVE, ExpertCall
+from core.experts.dht_directory import DHTDirectory
+from core.experts.grid import Grid
+from core.identity import Identity, PeerId
+from core.net.link import Parts
+from core.net.rpc import Context, RpcNode
+from core.pipe.calls import Calls, Incoming
+from core.pipe.frames import Data, Frames, Payload
+from core.swarm.incoming_calls import IncomingCalls
+from core.swarm.outgoing_calls import OutgoingCalls
+from tests.joined_calls import Joined, join
+
+PEER = Identity.generate().peer
+NONSENSE = b"\xc1 no msgpack at all"
+"""Who decodes it, fails."""
+PIECES = [bytes([number]) * 50_000 for number in range(4)]
+
+
+class Network:
+    """What the two ends need of a node: it registers methods, and answers calls with what it is given."""
+
+    def __init__(self) -> None:
+        self.handlers: dict[str, Callable[..., Any]] = {}
+        self.on_banned: list[Callable[[PeerId, float], None]] = []
+        self.asked: list[tuple[str, bytes, Parts]] = []
+
+    def register(self, name: str, request: type, handler: Callable[..., Any], **_: Any) -> None:
+        assert request is bytes, "it would be decoded"
+        self.handlers[name] = handler
+
+    async def call_undecoded(
+        self, peer: PeerId, name: str, request: bytes, payload: Parts, *, deadline_s: float
+    ) -> tuple[bytes, Parts]:
+        self.asked.append((name, request, payload))
+        return NONSENSE, PIECES
+
+
+class Recorder(Joined):
+    """Notes the buffers of each frame before they are joined for the way."""
+
+    def __init__(self, there: Calls) -> None:
+        super().__init__(there, 1 << 20)
+        self.buffers: list[Data] = []
+
+    def send(self, frame: list[Data], *, urgent: bool = False, lossy: bool = False) -> None:
+        self.buffers += frame
+        super().send(frame, urgent=urgent, lossy=lossy)
+
+
+async def test_what_peers_ask_reaches_compute_in_the_memory_in_which_it_came() -> None:
+    worker, compute, network = Calls(), Calls(), Network()
+    _, back = join(worker, compute)
+    recorder = Recorder(compute)
+    recorder.back = back
+    worker.attach(recorder)
+
+    def serve(call: ExpertCall, payload: Payload, incoming: Incoming) -> tuple[bytes, Payload]:
+        assert (call.peer, call.request) == (PEER.hex(), NONSENSE)
+        assert payload == b"".join(PIECES)
+        return NONSENSE, PIECES[0]
+
+    compute.register_carrier(SERVE, serve)
+    incoming = IncomingCalls(worker, lambda: True)
+    incoming.register(cast(RpcNode, network), "run")
+    handler = network.handlers[of_run(METHODS["forward"], "run")]
+    context = Context(PEER, None, math.inf)
+    reply, payload = await handler(NONSENSE, PIECES, context)
+    assert reply == NONSENSE and b"".join(payload) == PIECES[0]
+    assert all(any(piece is buffer for buffer in recorder.buffers) for piece in PIECES), "it was copied"
+
+    waiting = handler(NONSENSE, PIECES, context)
+    incoming.refuse("The user is back.")
+    with pytest.raises(CallRefused, match="user is back"):
+        await waiting
+
+
+async def test_what_compute_asks_goes_out_in_the_pieces_in_which_it_came_through_the_pipe() -> None:
+    worker, compute, network = Calls(), Calls(), Network()
+    join(worker, compute, piece=70_000)
+    directory = cast(DHTDirectory, type("Directory", (), {"run_id": "run"})())
+    OutgoingCalls(cast(RpcNode, network), directory, Grid("run", 1, (2, 2)), worker)
+    call = ExpertCall(PEER.hex(), "backward", NONSENSE)
+    reply, payload = await compute.exchange(ASK, call, PIECES, asyncio.get_running_loop().time() + 5)
+    assert reply == NONSENSE and payload == b"".join(PIECES)
+    [(name, request, parts)] = network.asked
+    assert (name, request) == (of_run(METHODS["backward"], "run"), NONSENSE)
+    assert b"".join(parts) == b"".join(PIECES)
+
+
+def test_a_payload_is_given_out_in_the_memory_in_which_it_was_read() -> None:
+    from_compute = Frames(in_parts=True)
+    frame: Sequence[Data] = []
+
+    class Sink:
+        def send(self, buffers: list[Data], *, urgent: bool = False, lossy: bool = False) -> None:
+            nonlocal frame
+            frame = buffers
+
+    async def ask() -> None:
+        calls = Calls()
+        calls.attach(Sink())
+        calls.exchange(ASK, ExpertCall("aa" * 32, "forward", NONSENSE), PIECES)
+
+    asyncio.run(ask())
+    read = [bytes(frame[0]), *PIECES]
+    [whole] = [done for chunk in read for done in from_compute.feed(chunk)]
+    assert [part.obj for part in cast(list[memoryview], whole.payload)] == PIECES
+    assert all(part.obj is piece for part, piece in zip(cast(list[memoryview], whole.payload), PIECES, strict=True))
