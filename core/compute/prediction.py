@@ -9,7 +9,7 @@ from core.contracts.errors import HearthError, PictureError, ProtocolError
 from core.contracts.notices import notice
 from core.contracts.pipe import Predict, Predicted
 from core.runtime.device import fault_of
-from core.training.asking import Piece, ask
+from core.training.asking import ask
 from core.training.trainer import Trainer
 
 log = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ async def read_picture(trainer: Trainer, request: Predict) -> Predicted:
     """
     start = time.monotonic()
     try:
-        read: Piece = await anext(ask(trainer, _picture(request)))
+        [read] = [piece async for piece in ask(trainer, _picture(request))]
     except HearthError:
         raise
     except Exception as error:  # whatever a picture does to the model, training must go on
