@@ -3146,10 +3146,6 @@
       <translation>Hearth beendet sich und beantwortet keine Fragen mehr.</translation>
     </message>
     <message>
-      <source>This peer does not compute now.</source>
-      <translation>Dieser Peer rechnet jetzt nicht.</translation>
-    </message>
-    <message>
       <source>Compute did not take on or save experts within {0} s.</source>
       <translation>Der Rechenprozess hat in {0} s keine Experten übernommen oder gesichert.</translation>
     </message>
