@@ -12,6 +12,7 @@ import msgspec
 
 from core.compute.hosting import Residents
 from core.contracts.errors import DeviceError
+from core.contracts.notices import Notice
 from core.contracts.pipe import Placed, SetDevice, Work
 from core.runtime import device as devices
 from core.runtime.device import CPU, Device
@@ -82,12 +83,13 @@ class Placing:
                 self._going = None
 
     async def _go(self, message: SetDevice) -> Placed:
-        origin, device, why = self._place, CPU, ""
+        origin, device = self._place, CPU
+        why: Notice | None = None
         try:
             device = await self._open(message.device)
         except DeviceError as error:
-            why = str(error)
-            log.warning("%s Compute goes on on the processor.", why)
+            why = error.notice
+            log.warning("%s The CPU computes instead.", why)
         if device is not CPU and message.memory_share != self._shares.get(device.id):
             await self._move(CPU)  # what is there already would stay
             device.limit(message.memory_share)

@@ -40,7 +40,9 @@ async def read_picture(trainer: Trainer, request: Predict) -> Predicted:
 
 def _picture(request: Predict) -> torch.Tensor:
     if len(request.pixels) != request.height * request.width:
-        raise ProtocolError(f"{len(request.pixels)} pixels do not make {request.width} x {request.height}.")
+        raise ProtocolError(
+            notice("question.odd_pixels", pixels=len(request.pixels), width=request.width, height=request.height)
+        )
     if not request.pixels:
         raise PictureError(notice("question.empty_picture"))
     return torch.frombuffer(bytearray(request.pixels), dtype=torch.uint8).view(request.height, request.width)

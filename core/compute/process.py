@@ -14,6 +14,7 @@ from typing import Any, Literal, cast
 
 from core.compute.priority import be_humble
 from core.contracts.errors import HearthError, ProtocolError
+from core.contracts.notices import notice
 from core.contracts.pipe import CONFIGURE, FAILED, LOG, Configure, Failed, LogText, Ready
 from core.pipe.calls import Calls
 from core.pipe.compute_end import Ends, Pipe, take_over
@@ -49,17 +50,14 @@ async def _serve(ends: Ends) -> int:
         run = await _configured(calls, pipe)
         await run()
     except HearthError as error:
-        calls.tell(FAILED, Failed(str(error)))
+        calls.tell(FAILED, Failed(error.notice))
         return error.exit_code
     except MemoryError:
-        text = "There is not enough memory to train, of this PC or of what Hearth may use. What was trained is saved."
-        calls.tell(
-            FAILED, Failed(f"{text} Close other programs, choose a smaller run, or allow more in Settings.", True)
-        )
+        calls.tell(FAILED, Failed(notice("compute.no_memory"), True))
         return 1
     except Exception as error:  # whatever it is, the worker must hear of it, and start compute anew
         traceback.print_exc()
-        calls.tell(FAILED, Failed(f"Compute met an error in the program ({type(error).__name__}: {error})."))
+        calls.tell(FAILED, Failed(notice("compute.program_error", kind=type(error).__name__, why=str(error))))
         return 1
     finally:
         pipe.flush()
@@ -76,7 +74,7 @@ async def _configured(calls: Calls, pipe: Pipe) -> Callable[[], Awaitable[None]]
 
     def build(request: Configure) -> "asyncio.Future[Ready]":
         if built.done():
-            raise ProtocolError("The worker configured this process twice.")
+            raise ProtocolError(notice("compute.configured_twice"))
         gc.disable()  # what is imported stays: to search it for garbage is a tenth of the start, and a pause later on
         from core.compute.session import Session  # imports torch, which takes a second; the pipe is served already
 

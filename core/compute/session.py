@@ -26,6 +26,7 @@ from core.compute.serving import Serving
 from core.contracts.control import ExpertStatus
 from core.contracts.errors import CheckpointError, DeviceError
 from core.contracts.files import TRUNK
+from core.contracts.notices import notice
 from core.contracts.pipe import (
     ANNOUNCED,
     DEVICE,
@@ -198,7 +199,7 @@ class Session:
                 raise MemoryError from error
             if (fault := fault_of(error)) is not None:
                 await self._saving.save(gpu_is_lost=True)
-                raise DeviceError(f"The graphics processor failed: {first_line(fault)}.") from error
+                raise DeviceError(notice("gpu.broke", why=first_line(fault))) from error
             raise
 
     async def _train(self) -> None:

@@ -90,11 +90,6 @@ def fault_of(line: str) -> Notice:
         return plain(text)
 
 
-def as_notice(said: Notice | str) -> Notice:
-    """A notice as it is, a text as one that has no code."""
-    return plain(said) if isinstance(said, str) else said
-
-
 def _bounded(value: Any) -> Any:
     if isinstance(value, str):
         return value[:MOST_TEXT]

@@ -12,6 +12,7 @@ import msgspec
 from core.contracts.control import Answer, CurvePoint, ExpertStatus
 from core.contracts.files import PartFile
 from core.contracts.manifest import Manifest
+from core.contracts.notices import Notice
 
 ANNOUNCED: int | None = getattr(signal, "SIGUSR1", None)
 """Sent to compute before a call that gives something back to the user; Windows has no such signal."""
@@ -142,8 +143,8 @@ class Placed(Message, frozen=True):
     """Its name."""
     last_kernel_end: float
     """time.monotonic() at the end of the last kernel on the device before."""
-    why: str = ""
-    """A sentence: why it is not the device that was asked for."""
+    why: Notice | None = None
+    """Why it is not the device that was asked for."""
 
 
 class Speed(msgspec.Struct, frozen=True):
@@ -267,9 +268,9 @@ class Saved(Message, frozen=True):
 
 
 class Failed(Message, frozen=True):
-    """Compute cannot go on and ends; `text` says why and what to do."""
+    """Compute cannot go on and ends; `said` tells why and what to do."""
 
-    text: str
+    said: Notice
     exhausted: bool = False
     """The system gave no more memory."""
 

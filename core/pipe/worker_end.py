@@ -9,6 +9,7 @@ import time
 from typing import cast
 
 from core.contracts.errors import ComputeError, ProtocolError
+from core.contracts.notices import notice
 from core.contracts.pipe import ANNOUNCED
 from core.pipe.calls import Calls
 from core.pipe.frames import Data, Frames
@@ -102,7 +103,7 @@ class _Process(asyncio.SubprocessProtocol):
 
     def _look(self, before: int) -> None:
         if self.link.taken == before:
-            self.end(ComputeError("Compute does not take messages any more."))
+            self.end(ComputeError(notice("compute.deaf")))
         else:
             self._look_again(self.link.taken)
 
@@ -138,7 +139,7 @@ class ComputeLink:
         try:
             _, process = await loop.subprocess_exec(lambda: _Process(calls), *command(), env=environment)
         except OSError as error:
-            raise ComputeError(f"Compute could not be started: {error.strerror}.") from error
+            raise ComputeError(notice("compute.not_started", why=str(error.strerror))) from error
         return process.link
 
     @property

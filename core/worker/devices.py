@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from core.contracts.control import DeviceStatus
-from core.contracts.notices import Sentences, notice, plain
+from core.contracts.notices import Sentences, notice
 from core.contracts.settings import Settings
 from core.hardware import processor
 from core.policy.decide import Decision
@@ -82,7 +82,7 @@ def _why_off(gpu: Gpu, decision: Decision, settings: Settings, compute: ComputeS
     if gpu.id == decision.device:
         return ()
     if failure := accelerator.failures(time.time()).get(gpu.id):
-        return (plain(failure.why),)
+        return (failure.why,)
     if stop := next((rule.reason for rule in decision.rules if "gpu" in rule.stops), ()):
         return stop
     return (notice("device.cpu_is_faster" if decision.device == CPU else "device.other_gpu"),)

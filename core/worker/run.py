@@ -25,7 +25,7 @@ from core.contracts.control import (
 from core.contracts.errors import DataFolderError, QuestionError
 from core.contracts.ledger import Amounts
 from core.contracts.manifest import Manifest
-from core.contracts.notices import Notice, as_notice, notice
+from core.contracts.notices import Notice, notice, plain
 from core.contracts.pipe import Measured, Work
 from core.experts.grid import Grid
 from core.pipe.calls import Calls
@@ -191,9 +191,9 @@ class Run:
     def attention(self) -> list[Notice]:
         """What is wrong with it, and what to do."""
         compute = self.compute
-        notes = [*compute.notes, *compute.accelerator.notes(time.time(), len(self.hosted.experts))]
-        unsaved = [as_notice(compute.save_error)] if compute.save_error else []
-        return [*map(as_notice, notes), *self.swarm.notes, *unsaved]
+        devices = compute.accelerator.notes(time.time(), len(self.hosted.experts))
+        unsaved = [compute.save_error] if compute.save_error else []
+        return [*map(plain, compute.notes), *devices, *self.swarm.notes, *unsaved]
 
     def status(self) -> RunStatus:
         """Its figures, as of now."""
@@ -275,7 +275,7 @@ class _Owner(Owner):
     def reachable(self) -> bool:
         return self._run.swarm.reachable
 
-    def explain(self, code: int) -> str | None:
+    def explain(self, code: int) -> Notice | None:
         return self._run.memory.explain(code)
 
     async def admit(self, pid: int) -> None:

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from core.contracts import manifest as manifests
 from core.contracts.errors import RunError
 from core.contracts.manifest import Manifest
-from core.contracts.notices import notice, plain
-from core.contracts.words import sentence
+from core.contracts.notices import notice
 from core.policy.inputs import Compute, Phase
 from core.worker import joined_runs, opening
 from core.worker.compute.yields import Yields
@@ -199,7 +198,7 @@ class Runs:
         return Compute(
             phase=one.phase,
             experts=sum(len(compute.hosted.experts) for compute in computes),
-            failure=None if one.failure is None else plain(sentence(one.failure)),
+            failure=one.failure,
             retry_time=one.retry_time,
             memory_free_time=max(ends, default=None),
             answering=any(compute.answering for compute in computes),

@@ -3162,6 +3162,54 @@
       <translation>Das Rechnen ist beendet.</translation>
     </message>
     <message>
+      <source>a backbone peer</source>
+      <translation>ein Backbone-Peer</translation>
+    </message>
+    <message>
+      <source>all</source>
+      <translation>alles</translation>
+    </message>
+    <message>
+      <source>away</source>
+      <translation>weg</translation>
+    </message>
+    <message>
+      <source>computing</source>
+      <translation>das Rechnen</translation>
+    </message>
+    <message>
+      <source>here</source>
+      <translation>da</translation>
+    </message>
+    <message>
+      <source>memory</source>
+      <translation>Arbeitsspeicher</translation>
+    </message>
+    <message>
+      <source>network</source>
+      <translation>Netzwerk</translation>
+    </message>
+    <message>
+      <source>nothing</source>
+      <translation>nichts</translation>
+    </message>
+    <message>
+      <source>once</source>
+      <translation>einmal</translation>
+    </message>
+    <message>
+      <source>{0} (off)</source>
+      <translation>{0} (aus)</translation>
+    </message>
+    <message>
+      <source>{0} (failed)</source>
+      <translation>{0} (ausgefallen)</translation>
+    </message>
+    <message>
+      <source>A game ({0})</source>
+      <translation>Ein Spiel ({0})</translation>
+    </message>
+    <message>
       <source>app.does_not_answer</source>
       <translation>Hearth ist für diesen Datenordner schon offen, antwortet aber nicht. Beende es oder warte einen Moment.</translation>
     </message>
@@ -3334,6 +3382,22 @@
       <translation>Du hast „Jetzt starten“ gedrückt.</translation>
     </message>
     <message>
+      <source>compute.configured_twice</source>
+      <translation>Der Worker hat diesen Prozess zweimal eingerichtet.</translation>
+    </message>
+    <message>
+      <source>compute.deaf</source>
+      <translation>Der Rechenprozess nimmt keine Nachrichten mehr an.</translation>
+    </message>
+    <message>
+      <source>compute.did_not_stop</source>
+      <translation>Der Rechenprozess hielt in {within:whole} s nicht an und wurde beendet.</translation>
+    </message>
+    <message>
+      <source>compute.ended_unexpectedly</source>
+      <translation>Der Rechenprozess endete unerwartet (Code {exit:digits}).</translation>
+    </message>
+    <message>
       <source>compute.free_at</source>
       <translation>Sein Speicher ist in {at:countdown} frei.</translation>
     </message>
@@ -3342,12 +3406,44 @@
       <translation>Sein Speicher wird freigegeben.</translation>
     </message>
     <message>
+      <source>compute.has_ended</source>
+      <translation>Das Rechnen ist beendet.</translation>
+    </message>
+    <message>
+      <source>compute.hosting_too_late</source>
+      <translation>Der Rechenprozess hat binnen {within:whole} s keine Experten übernommen oder gesichert.</translation>
+    </message>
+    <message>
+      <source>compute.killed</source>
+      <translation>Der Rechenprozess wurde gewaltsam beendet (Signal {signal}, {name}).</translation>
+    </message>
+    <message>
       <source>compute.loading</source>
       <translation>Das Netz wird geladen.</translation>
     </message>
     <message>
       <source>compute.measuring</source>
       <translation>Es wird gemessen, wie schnell dieser PC ist.</translation>
+    </message>
+    <message>
+      <source>compute.no_memory</source>
+      <translation>Zum Trainieren reicht der Speicher dieses PCs nicht, oder der, den Hearth benutzen darf. Was trainiert wurde, ist gesichert. Schließe andere Programme, wähle einen kleineren Lauf oder erlaube mehr in den Einstellungen.</translation>
+    </message>
+    <message>
+      <source>compute.no_sign</source>
+      <translation>Der Rechenprozess gab {within:whole} s lang kein Lebenszeichen und wurde beendet.</translation>
+    </message>
+    <message>
+      <source>compute.not_ready</source>
+      <translation>Der Rechenprozess war nach {within:whole} s nicht bereit.</translation>
+    </message>
+    <message>
+      <source>compute.not_started</source>
+      <translation>Der Rechenprozess ließ sich nicht starten: {why}.</translation>
+    </message>
+    <message>
+      <source>compute.program_error</source>
+      <translation>Der Rechenprozess stieß auf einen Fehler im Programm ({kind}: {why}).</translation>
     </message>
     <message>
       <source>compute.ready_soon</source>
@@ -3372,6 +3468,14 @@
     <message>
       <source>compute.stops_soon</source>
       <translation>Gleich vorbei. Keine Arbeit geht verloren.</translation>
+    </message>
+    <message>
+      <source>compute.unsaved</source>
+      <translation>Der Rechenprozess endete, bevor alles Trainierte gesichert war; er geht vom letzten Sicherungspunkt weiter.</translation>
+    </message>
+    <message>
+      <source>compute.unsaved_slow_disk</source>
+      <translation>Der Rechenprozess endete, bevor alles Trainierte gesichert war; er geht vom letzten Sicherungspunkt weiter. Ist die Festplatte langsam oder voll?</translation>
     </message>
     <message>
       <source>control.not_written</source>
@@ -3753,6 +3857,14 @@
       <translation>Du hast alle Grafikkarten ausgeschaltet.</translation>
     </message>
     <message>
+      <source>gpu.broke</source>
+      <translation>Die Grafikkarte ist ausgefallen: {why}.</translation>
+    </message>
+    <message>
+      <source>gpu.cpu_instead</source>
+      <translation>{why} Stattdessen rechnet die CPU bis {until:clock}.</translation>
+    </message>
+    <message>
       <source>gpu.failed</source>
       <translation>Die Grafikkarte ist ausgefallen.</translation>
     </message>
@@ -3775,6 +3887,13 @@
     <message>
       <source>gpu.title</source>
       <translation>Grafikkarten</translation>
+    </message>
+    <message numerus="yes">
+      <source>gpu.too_small</source>
+      <translation>
+        <numerusform>Der Speicher von {gpu}, den Hearth benutzen darf, hat Platz für {held} von {n} Experten. Die anderen rechnet die CPU. Die Einstellungen erlauben mehr.</numerusform>
+        <numerusform>Der Speicher von {gpu}, den Hearth benutzen darf, hat Platz für {held} von {n} Experten. Die anderen rechnet die CPU. Die Einstellungen erlauben mehr.</numerusform>
+      </translation>
     </message>
     <message>
       <source>gpu.until_on</source>
@@ -4209,6 +4328,10 @@
       <translation>Eben war zu wenig Arbeitsspeicher frei.</translation>
     </message>
     <message>
+      <source>memory.over_cap</source>
+      <translation>Der Rechenprozess nahm {taken:size} Speicher, und Hearth darf insgesamt {cap:size} benutzen. Er wurde beendet, nichts ist verloren, und er kommt kleiner zurück. Die Einstellungen erlauben mehr.</translation>
+    </message>
+    <message>
       <source>memory.reason</source>
       <translation>Nur {free:size} Arbeitsspeicher sind frei.</translation>
     </message>
@@ -4428,6 +4551,18 @@
       <translation>Das Bild ist leer. Zeichne eine Ziffer, dunkel auf hellem Grund.</translation>
     </message>
     <message>
+      <source>question.ended</source>
+      <translation>{why} Versuch es gleich noch einmal.</translation>
+    </message>
+    <message>
+      <source>question.odd_pixels</source>
+      <translation>{pixels} Pixel ergeben nicht {width} x {height}.</translation>
+    </message>
+    <message>
+      <source>question.quitting</source>
+      <translation>Hearth beendet sich und beantwortet keine Fragen mehr.</translation>
+    </message>
+    <message>
       <source>question.run_continues_text</source>
       <translation>Der Lauf {run} ({title}) setzt Text fort: hearth generate 'The for statement'. Der Lauf digits liest Bilder: hearth worker --run digits.</translation>
     </message>
@@ -4438,6 +4573,14 @@
     <message>
       <source>question.stopped</source>
       <translation>Der Text wurde angehalten.</translation>
+    </message>
+    <message>
+      <source>question.too_late</source>
+      <translation>Das Modell hat in {within:whole} s nicht geantwortet. Versuch es erneut.</translation>
+    </message>
+    <message>
+      <source>question.too_many</source>
+      <translation>Zu viele Fragen warten auf eine Antwort. Versuch es gleich noch einmal.</translation>
     </message>
     <message>
       <source>question.too_many_texts</source>
@@ -5057,54 +5200,6 @@
     <message>
       <source>x11.none</source>
       <translation>Diese Sitzung ist nicht X11.</translation>
-    </message>
-    <message>
-      <source>a backbone peer</source>
-      <translation>ein Backbone-Peer</translation>
-    </message>
-    <message>
-      <source>all</source>
-      <translation>alles</translation>
-    </message>
-    <message>
-      <source>away</source>
-      <translation>weg</translation>
-    </message>
-    <message>
-      <source>computing</source>
-      <translation>das Rechnen</translation>
-    </message>
-    <message>
-      <source>here</source>
-      <translation>da</translation>
-    </message>
-    <message>
-      <source>memory</source>
-      <translation>Arbeitsspeicher</translation>
-    </message>
-    <message>
-      <source>network</source>
-      <translation>Netzwerk</translation>
-    </message>
-    <message>
-      <source>nothing</source>
-      <translation>nichts</translation>
-    </message>
-    <message>
-      <source>once</source>
-      <translation>einmal</translation>
-    </message>
-    <message>
-      <source>{0} (off)</source>
-      <translation>{0} (aus)</translation>
-    </message>
-    <message>
-      <source>{0} (failed)</source>
-      <translation>{0} (ausgefallen)</translation>
-    </message>
-    <message>
-      <source>A game ({0})</source>
-      <translation>Ein Spiel ({0})</translation>
     </message>
   </context>
   <context>

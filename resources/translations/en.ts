@@ -389,6 +389,22 @@
       <translation>You pressed Start now.</translation>
     </message>
     <message>
+      <source>compute.configured_twice</source>
+      <translation>The worker configured this process twice.</translation>
+    </message>
+    <message>
+      <source>compute.deaf</source>
+      <translation>Compute does not take messages any more.</translation>
+    </message>
+    <message>
+      <source>compute.did_not_stop</source>
+      <translation>Compute did not stop within {within:whole} s and was ended.</translation>
+    </message>
+    <message>
+      <source>compute.ended_unexpectedly</source>
+      <translation>Compute ended unexpectedly (exit code {exit:digits}).</translation>
+    </message>
+    <message>
       <source>compute.free_at</source>
       <translation>Its memory is free in {at:countdown}.</translation>
     </message>
@@ -397,12 +413,44 @@
       <translation>Its memory is being freed.</translation>
     </message>
     <message>
+      <source>compute.has_ended</source>
+      <translation>Compute has ended.</translation>
+    </message>
+    <message>
+      <source>compute.hosting_too_late</source>
+      <translation>Compute did not take on or save experts within {within:whole} s.</translation>
+    </message>
+    <message>
+      <source>compute.killed</source>
+      <translation>Compute was killed (signal {signal}, {name}).</translation>
+    </message>
+    <message>
       <source>compute.loading</source>
       <translation>The network is being loaded.</translation>
     </message>
     <message>
       <source>compute.measuring</source>
       <translation>Measuring how fast this PC is.</translation>
+    </message>
+    <message>
+      <source>compute.no_memory</source>
+      <translation>There is not enough memory to train, of this PC or of what Hearth may use. What was trained is saved. Close other programs, choose a smaller run, or allow more in Settings.</translation>
+    </message>
+    <message>
+      <source>compute.no_sign</source>
+      <translation>Compute gave no sign of life for {within:whole} s and was ended.</translation>
+    </message>
+    <message>
+      <source>compute.not_ready</source>
+      <translation>Compute was not ready after {within:whole} s.</translation>
+    </message>
+    <message>
+      <source>compute.not_started</source>
+      <translation>Compute could not be started: {why}.</translation>
+    </message>
+    <message>
+      <source>compute.program_error</source>
+      <translation>Compute met an error in the program ({kind}: {why}).</translation>
     </message>
     <message>
       <source>compute.ready_soon</source>
@@ -427,6 +475,14 @@
     <message>
       <source>compute.stops_soon</source>
       <translation>Ends in a moment. No work is lost.</translation>
+    </message>
+    <message>
+      <source>compute.unsaved</source>
+      <translation>Compute ended before all that it trained was saved; it runs again from its last checkpoint.</translation>
+    </message>
+    <message>
+      <source>compute.unsaved_slow_disk</source>
+      <translation>Compute ended before all that it trained was saved; it runs again from its last checkpoint. Is the disk slow, or full?</translation>
     </message>
     <message>
       <source>control.not_written</source>
@@ -808,6 +864,14 @@
       <translation>You switched all GPUs off.</translation>
     </message>
     <message>
+      <source>gpu.broke</source>
+      <translation>The graphics processor failed: {why}.</translation>
+    </message>
+    <message>
+      <source>gpu.cpu_instead</source>
+      <translation>{why} The CPU computes instead until {until:clock}.</translation>
+    </message>
+    <message>
       <source>gpu.failed</source>
       <translation>The GPU failed.</translation>
     </message>
@@ -830,6 +894,13 @@
     <message>
       <source>gpu.title</source>
       <translation>GPUs</translation>
+    </message>
+    <message numerus="yes">
+      <source>gpu.too_small</source>
+      <translation>
+        <numerusform>The memory of {gpu} that Hearth may use has room for {held} of {n} expert. The CPU computes the others. Settings allow more.</numerusform>
+        <numerusform>The memory of {gpu} that Hearth may use has room for {held} of {n} experts. The CPU computes the others. Settings allow more.</numerusform>
+      </translation>
     </message>
     <message>
       <source>gpu.until_on</source>
@@ -1264,6 +1335,10 @@
       <translation>There was too little free memory a moment ago.</translation>
     </message>
     <message>
+      <source>memory.over_cap</source>
+      <translation>Compute took {taken:size} of memory, and Hearth may use {cap:size} in all. It was ended, nothing is lost, and it comes back smaller. Settings allow more.</translation>
+    </message>
+    <message>
       <source>memory.reason</source>
       <translation>Only {free:size} of memory is free.</translation>
     </message>
@@ -1483,6 +1558,18 @@
       <translation>The picture is empty. Draw one digit, dark on a light ground.</translation>
     </message>
     <message>
+      <source>question.ended</source>
+      <translation>{why} Try again in a moment.</translation>
+    </message>
+    <message>
+      <source>question.odd_pixels</source>
+      <translation>{pixels} pixels do not make {width} x {height}.</translation>
+    </message>
+    <message>
+      <source>question.quitting</source>
+      <translation>Hearth is quitting and answers no more questions.</translation>
+    </message>
+    <message>
       <source>question.run_continues_text</source>
       <translation>The run {run} ({title}) continues text: hearth generate 'The for statement'. The run digits reads pictures: hearth worker --run digits.</translation>
     </message>
@@ -1493,6 +1580,14 @@
     <message>
       <source>question.stopped</source>
       <translation>The text was stopped.</translation>
+    </message>
+    <message>
+      <source>question.too_late</source>
+      <translation>The model did not answer within {within:whole} s. Try again.</translation>
+    </message>
+    <message>
+      <source>question.too_many</source>
+      <translation>Too many questions are waiting for an answer. Try again in a moment.</translation>
     </message>
     <message>
       <source>question.too_many_texts</source>

@@ -330,7 +330,7 @@ async def test_an_unknown_model_is_told_and_ends_it(tmp_path: Path) -> None:
     strange = msgspec.structs.replace(known, model=msgspec.structs.replace(known.model, kind="mystery"))
     compute = Compute()
     await compute.start(Configure(strange, str(tmp_path), 1))
-    assert "mystery" in (await compute.next(Failed)).text
+    assert "mystery" in str((await compute.next(Failed)).said)
     assert await compute.end() == 2
     with pytest.raises(ComputeError):
         await compute.ready
@@ -369,7 +369,7 @@ async def test_rubbish_on_the_pipe_ends_it_and_says_why(rubbish: bytes) -> None:
     compute.link = await ComputeLink.start(compute.calls)
     compute.link._stdin.write(rubbish)
     failed = await compute.next(Failed)
-    assert "pipe" in failed.text or "frame" in failed.text
+    assert "pipe" in str(failed.said) or "frame" in str(failed.said)
     assert await compute.end() == ProtocolError.exit_code
 
 
@@ -442,7 +442,7 @@ async def test_the_worker_survives_what_compute_should_not_say(
     running = asyncio.create_task(supervisor.run())
     async with asyncio.timeout(DEADLINE_S):
         await failed.wait()
-        assert supervisor.failure and says in supervisor.failure
+        assert supervisor.failure and says in str(supervisor.failure)
         supervisor.leave()
         await running
 

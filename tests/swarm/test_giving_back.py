@@ -36,7 +36,7 @@ def test_a_yield_in_which_compute_dies_is_measured_too(tmp_path: Path) -> None:
         assert ended.state == "paused" and ended.yields.last_ms is not None and 0 < ended.yields.last_ms < SOON_MS
         assert [process.name for process in ended.processes] == ["worker"]
         assert [*map(str, ended.attention)] == [
-            "Compute ended before all that it trained was saved; it goes on from its last checkpoint."
+            "Compute ended before all that it trained was saved; it runs again from its last checkpoint."
         ]
         running.call("resume")
         running.until(trains, "training")

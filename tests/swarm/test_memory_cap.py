@@ -53,7 +53,7 @@ class Capped(Owner):
     async def admit(self, pid: int) -> None:
         await self.memory.bounds.admit(pid)
 
-    def explain(self, code: int) -> str | None:
+    def explain(self, code: int) -> Notice | None:
         return self.memory.explain(code)
 
     async def settle(self) -> None:
@@ -70,7 +70,7 @@ class Capped(Owner):
             assert time.monotonic() < deadline, f"{what}: {self.taken // MB} MB, {self.compute.failure}"
             self.memory.apply(self.cap, self.cap, time.monotonic())
             if self.compute.failure:
-                self.failures.append(self.compute.failure)
+                self.failures.append(str(self.compute.failure))
             await asyncio.sleep(0.05)
 
 

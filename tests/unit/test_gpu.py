@@ -175,7 +175,7 @@ async def test_a_whole_compute_process_goes_there_and_back(tmp_path: Path) -> No
     async with started(tmp_path) as compute:
         await train(compute, 5)
         there = await compute.calls.call(DEVICE, SetDevice(name(), 0.5))
-        assert (there.device, there.why) == (name(), "")
+        assert (there.device, there.why) == (name(), None)
         measured = await compute.tell(TRAIN, None, Measured)
         assert name() in measured.devices or name() in {speed.device for speed in measured.speeds}
         progress = await compute.tell(TRAIN, None, Progress)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from core.contracts.notices import notice, plain
 from core.worker.compute import life
 from core.worker.compute.life import (
     BACK_OFF_S,
@@ -54,7 +55,7 @@ TO_TRAINING: list[Row] = [
 ]
 STOPPING: list[Row] = [*TO_TRAINING, (100.0, BACK, [Stop()], "stopping")]
 STOPPED: list[Row] = [*STOPPING, (100.1, Stopped(100.05), [GivenBack(100.0, 100.0, 100.0, 100.05)], "stopped")]
-DIED = Ended("It died.", -9)
+DIED = Ended(plain("It died."), -9)
 
 
 def run(rows: list[Row], start: Life | None = None) -> Life:
@@ -72,7 +73,7 @@ LIVES: dict[str, list[Row]] = {
         (105.0, Saved(True), [], "stopped"),
         (110.0, Passed(109.0), [], "stopped"),
         (110.2, Passed(109.0), [Quit()], "leaving"),
-        (111.0, Ended("", 0), [Over("", True)], "absent"),
+        (111.0, Ended(None, 0), [Over(None, True)], "absent"),
     ],
     "nothing starts before it may": [(0.0, GO, [], "absent"), (1.0, Begin(), [Start()], "starting")],
     "it trains again within the grace, without settling again": [*STOPPED, (101.0, GO, [Train()], "training")],
@@ -86,7 +87,7 @@ LIVES: dict[str, list[Row]] = {
         *TO_TRAINING[:2],
         (1.0, Wanted(False, 1.0), [Kill()], "leaving"),
         (1.1, Ready(), [], "leaving"),
-        (1.2, Ended("It died.", -9, killed=True), [Over("", True)], "absent"),
+        (1.2, Ended(plain("It died."), -9, killed=True), [Over(None, True)], "absent"),
     ],
     "one that is never ready is killed": [
         *TO_TRAINING[:2],
@@ -94,8 +95,8 @@ LIVES: dict[str, list[Row]] = {
         (START_S, Passed(), [Kill()], "starting"),
         (
             START_S + 1,
-            Ended("It died.", -9, killed=True),
-            [Over("Compute was not ready after 120 s.", True)],
+            Ended(plain("It died."), -9, killed=True),
+            [Over(notice("compute.not_ready", within=life.START_S), True)],
             "absent",
         ),
     ],
@@ -106,11 +107,11 @@ LIVES: dict[str, list[Row]] = {
         (102.1, Stopped(102.05), [], "stopping"),
         (
             102.5,
-            Ended("It died.", -9, killed=True),
+            Ended(plain("It died."), -9, killed=True),
             [
                 GivenBack(100.0, 100.0, 100.0, 102.5),
                 Lost(True),
-                Over("Compute did not stop within 2 s and was ended.", True),
+                Over(notice("compute.did_not_stop", within=life.STOP_S), True),
             ],
             "absent",
         ),
@@ -124,14 +125,14 @@ LIVES: dict[str, list[Row]] = {
     "what was not saved is told": [
         *STOPPED,
         (100.5, Saved(False), [], "stopped"),
-        (101.0, DIED, [Lost(False), Over("It died.", True)], "absent"),
+        (101.0, DIED, [Lost(False), Over(plain("It died."), True)], "absent"),
     ],
     "one that leaves has time as long as it says something": [
         *TO_TRAINING,
         (20.0, Leave(), [Quit()], "leaving"),
         (20.0 + SILENT_S, Passed(30.0), [], "leaving"),
         (30.0 + SILENT_S, Passed(30.0), [Kill()], "leaving"),
-        (46.0, Ended("", -9, killed=True), [Lost(True), Over("", True)], "absent"),
+        (46.0, Ended(None, -9, killed=True), [Lost(True), Over(None, True)], "absent"),
     ],
     "but not for ever": [
         *TO_TRAINING,
@@ -140,32 +141,32 @@ LIVES: dict[str, list[Row]] = {
     ],
     "one that takes too much memory is saved, and another starts later": [
         *TO_TRAINING,
-        (20.0, Exceeded("Too much."), [Quit()], "leaving"),
+        (20.0, Exceeded(plain("Too much.")), [Quit()], "leaving"),
         (20.5, Saved(True), [], "leaving"),
-        (21.0, Ended("", 0), [Over("Too much.", True)], "absent"),
+        (21.0, Ended(None, 0), [Over(plain("Too much."), True)], "absent"),
         (21.5, Passed(), [], "absent"),
         (22.0, Passed(), [Start()], "starting"),
     ],
     "one that dies is started again": [
         *TO_TRAINING,
-        (20.0, DIED, [Over("It died.", True)], "absent"),
+        (20.0, DIED, [Over(plain("It died."), True)], "absent"),
         (20.9, Passed(), [], "absent"),
         (21.0, Passed(), [Start()], "starting"),
     ],
     "what it computed on is not to blame for what the system did": [
         *TO_TRAINING,
-        (20.0, Ended("No memory.", -9, excused=True), [Over("No memory.", False)], "absent"),
+        (20.0, Ended(plain("No memory."), -9, excused=True), [Over(plain("No memory."), False)], "absent"),
     ],
     "one that talks nonsense is killed, and that is told": [
         *TO_TRAINING,
-        (20.0, Broken("Nonsense."), [Kill()], "training"),
-        (20.1, Broken("More of it."), [], "training"),
-        (20.2, Ended("It died.", -9, killed=True), [Over("Nonsense.", True)], "absent"),
+        (20.0, Broken(plain("Nonsense.")), [Kill()], "training"),
+        (20.1, Broken(plain("More of it.")), [], "training"),
+        (20.2, Ended(plain("It died."), -9, killed=True), [Over(plain("Nonsense."), True)], "absent"),
     ],
     "its own end after nonsense is told instead": [
         *TO_TRAINING,
-        (20.0, Broken("Nonsense."), [Kill()], "training"),
-        (20.2, Ended("Out of memory.", 1), [Over("Out of memory.", True)], "absent"),
+        (20.0, Broken(plain("Nonsense.")), [Kill()], "training"),
+        (20.2, Ended(plain("Out of memory."), 1), [Over(plain("Out of memory."), True)], "absent"),
     ],
     "a question starts it, and keeps it for the grace": [
         (0.0, Begin(), [], "absent"),
@@ -176,7 +177,7 @@ LIVES: dict[str, list[Row]] = {
         (20.0 + GRACE_S - 0.1, Passed(29.0), [], "stopped"),
         (20.0 + GRACE_S, Passed(29.0), [Quit()], "leaving"),
         (31.0, Asked(), [], "leaving"),
-        (31.5, Ended("", 0), [Over("", True), Start()], "starting"),
+        (31.5, Ended(None, 0), [Over(None, True), Start()], "starting"),
     ],
     "who gives up before it is ready ends it": [
         (0.0, Begin(), [], "absent"),
@@ -185,7 +186,7 @@ LIVES: dict[str, list[Row]] = {
     ],
     "nothing starts again when all leaves": [
         *TO_TRAINING,
-        (20.0, DIED, [Over("It died.", True)], "absent"),
+        (20.0, DIED, [Over(plain("It died."), True)], "absent"),
         (20.5, Leave(), [], "absent"),
         (30.0, Passed(), [], "absent"),
     ],
@@ -202,11 +203,11 @@ def test_the_back_off_doubles_up_to_its_end_and_begins_anew_after_a_healthy_life
     state, moment, waits = run(TO_TRAINING), 10.0, list[float]()
     for _ in range(8):
         state, _ = life.advance(state, DIED, moment)
-        assert state.retry is not None and state.failure == "It died."
+        assert state.retry is not None and state.failure == plain("It died.")
         waits.append(state.retry - moment)
         moment = state.retry
         state, commands = life.advance(state, Passed(), moment)
-        assert commands == (Start(),) and state.retry is None and state.failure == "It died."
+        assert commands == (Start(),) and state.retry is None and state.failure == plain("It died.")
     assert waits == [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, BACK_OFF_S[1], BACK_OFF_S[1]]
     state, _ = life.advance(state, Ready(), moment)
     assert state.failure is None
@@ -217,7 +218,7 @@ def test_the_back_off_doubles_up_to_its_end_and_begins_anew_after_a_healthy_life
 def test_it_has_ended_for_good_only_when_the_process_is_gone() -> None:
     state, _ = life.advance(run(TO_TRAINING), Leave(), 20.0)
     assert not state.over
-    state, _ = life.advance(state, Ended("", 0), 21.0)
+    state, _ = life.advance(state, Ended(None, 0), 21.0)
     assert state.over
 
 

@@ -115,7 +115,7 @@ async def test_every_device_says_why_it_is_used_or_not(tmp_path: Path) -> None:
     compute.accelerator.placed(request, Placed("GPU-1", "Card A", 0.0))
     cpu, first, _ = status()
     assert (cpu.experts, first.experts) == (0, 32)
-    compute.accelerator.ended("Compute was killed (signal 6, SIGABRT).")
+    compute.accelerator.ended(plain("Compute was killed (signal 6, SIGABRT)."))
     cpu, first, _ = status(failed={"GPU-1": 1.9e9})
     assert (cpu.experts, first.experts, first.on) == (32, 0, False)
     assert first.why == (plain("Compute was killed (signal 6, SIGABRT)."),)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Collection
 from typing import Protocol
 
-from core.contracts.notices import Notice, as_notice, english, notice
+from core.contracts.notices import Notice, english, notice
 from core.contracts.settings import Settings
 from core.policy import heat, ramp
 from core.policy.decide import Decision
@@ -103,7 +103,7 @@ class Caps:
     @property
     def notes(self) -> list[Notice]:
         """For the user, about caps that cannot be kept, or cost something."""
-        return [note for run in self._runs() for note in (*map(as_notice, run.memory.notes), *run.room.notes)]
+        return [note for run in self._runs() for note in (*run.memory.notes, *run.room.notes)]
 
     def measure(self, usage: Usage) -> Usage:
         """`usage` with what is measured here, as it is now: to be decided by."""

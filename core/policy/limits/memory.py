@@ -12,6 +12,7 @@ from typing import Protocol
 
 import psutil
 
+from core.contracts.notices import Notice, notice
 from core.policy.limits.memory_limit import BASE
 from core.policy.limits.system_limits import Bounds
 from core.swarm.hosted import HostedExperts
@@ -37,7 +38,7 @@ class Compute(Protocol):
     def pid(self) -> int | None:
         """None: there is no process."""
 
-    def exceed(self, trouble: str) -> None:
+    def exceed(self, trouble: Notice) -> None:
         """Have the process save and end, and start again later."""
 
 
@@ -66,7 +67,7 @@ class Memory:
         self.bounds = bounds or Bounds()
         self.used = 0
         """Bytes that the process takes."""
-        self.notes: list[str] = []
+        self.notes: list[Notice] = []
 
     def apply(self, left: int, cap: int, now: float, gpu: float = math.inf) -> None:
         """Keep to a limit from now on.
@@ -87,12 +88,12 @@ class Memory:
             self._swarm.fit(int(min(room / size, self._most)), gpu * SHARE)
         self._watch(left, self.used, cap, now)
 
-    def explain(self, code: int) -> str | None:
+    def explain(self, code: int) -> Notice | None:
         """Why a process ended with this exit code, if the system ended it for its memory."""
         said = self.bounds.explain(code)
         if said is not None:
             self._shrink()
-        return None if said is None else str(said)
+        return said
 
     def _shrink(self) -> None:
         """The next process holds fewer experts, from its start: the last one had no time to park some."""
@@ -111,14 +112,10 @@ class Memory:
         if now - self._over_since < PATIENCE_S:
             return
         self._over_since = math.inf
-        mb = 2**20
-        text = (
-            f"Compute took {taken // mb} MB of memory, and Hearth may use {cap // mb} MB in all. "
-            "It was ended, nothing is lost, and it comes back smaller. Settings allow more."
-        )
-        self.notes = [text]
+        said = notice("memory.over_cap", taken=taken, cap=cap)
+        self.notes = [said]
         self._shrink()
-        self._compute.exceed(text)
+        self._compute.exceed(said)
 
 
 def _taken(pid: int | None) -> int:

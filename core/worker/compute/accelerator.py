@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
+from core.contracts.notices import Notice, notice
 from core.contracts.pipe import Placed, Progress, SetDevice
-from core.contracts.words import clock
 from core.worker.compute.yields import Yields, recent
 
 log = logging.getLogger(__name__)
@@ -22,8 +22,7 @@ class Failure(NamedTuple):
 
     until: float
     """Unix time up to which it is left alone."""
-    why: str
-    """A sentence."""
+    why: Notice
 
 
 class Accelerator:
@@ -51,14 +50,13 @@ class Accelerator:
         self._failures = {device: failure for device, failure in self._failures.items() if now < failure.until}
         return self._failures
 
-    def notes(self, now: float, experts: int) -> list[str]:
-        """Sentences for the user, at `now` (unix time); `experts` are here in all."""
+    def notes(self, now: float, experts: int) -> list[Notice]:
+        """For the user, at `now` (unix time); `experts` are here in all."""
         failures = self.failures(now).values()
-        notes = [f"{why} The processor computes instead until {clock(until, now)}." for until, why in failures]
+        notes = [notice("gpu.cpu_instead", why=why, until=until) for until, why in failures]
         if self.left_behind:
-            held = f"{experts - self.left_behind} of {experts} experts"
-            why = f"The memory of {self.label} that Hearth may use has room for {held}."
-            notes.append(f"{why} The processor computes the others. Settings allow more.")
+            held = experts - self.left_behind
+            notes.append(notice("gpu.too_small", gpu=self.label, held=held, n=experts))
         return notes
 
     def want(self, device: str, memory_share: float, cause: float) -> None:
@@ -104,7 +102,7 @@ class Accelerator:
         if self._given_back and self._given_back[0] is request:
             self._end_yield(message.last_kernel_end)
 
-    def ended(self, trouble: str) -> None:
+    def ended(self, trouble: Notice | None) -> None:
         """The process has ended; `trouble` says why, if it was not asked to: what it computed on is to blame."""
         if self._given_back:
             self._end_yield(time.monotonic())
@@ -119,6 +117,6 @@ class Accelerator:
         self._yields.add(cause, noticed, told, stopped)
         log.info("The graphics processor was given back after %.0f ms.", self._yields.recent[-1].stop_ms)
 
-    def _fail(self, device: str, why: str) -> None:
+    def _fail(self, device: str, why: Notice) -> None:
         self._failures[device] = Failure(time.time() + RETRY_S, why)
-        log.error("%s The processor computes instead for %.0f minutes.", why, RETRY_S / 60)
+        log.error("%s The CPU computes instead for %.0f minutes.", why, RETRY_S / 60)

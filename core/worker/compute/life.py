@@ -8,6 +8,7 @@ one that dies or hangs is started again with back-off.
 from dataclasses import dataclass
 from dataclasses import replace as but
 
+from core.contracts.notices import Notice, notice
 from core.policy.inputs import Phase
 from core.worker.compute.yields import recent
 
@@ -66,7 +67,7 @@ class GraceSet:
 class Exceeded:
     """It takes more memory than it may: it shall save, end, and start again later."""
 
-    trouble: str
+    trouble: Notice | None
 
 
 @dataclass(frozen=True)
@@ -103,14 +104,14 @@ class Saved:
 class Broken:
     """The pipe cannot be used any more."""
 
-    why: str
+    why: Notice
 
 
 @dataclass(frozen=True)
 class Ended:
     """The process is gone, or could not be started."""
 
-    why: str
+    why: Notice | None
     """For the user, if it was not asked to end."""
     code: int | None = None
     """Its exit code; None: it could not be started."""
@@ -187,7 +188,7 @@ class Lost:
 class Over:
     """The process is gone, and whoever waits for an answer gets none."""
 
-    trouble: str
+    trouble: Notice | None
     """Why it ended, if it was not asked to; for the user."""
     blamed: bool
     """What it computed on may be to blame."""
@@ -214,7 +215,7 @@ class Life:
     asked: int = 0
     """Questions to the model that wait for an answer."""
     leaving: bool = False
-    exceeded: str = ""
+    exceeded: Notice | None = None
     grace_s: float = 10.0
     settling: float | None = None
     """Since when it is being found out what must be known before the process trains for the first time."""
@@ -223,7 +224,7 @@ class Life:
     """Whether it has stopped, and not saved yet what it had trained."""
     answers: bool = False
     """Whether it was started to answer a question."""
-    killed: str = ""
+    killed: Notice | None = None
     """Why it was ended by force."""
     dying: bool = False
     """Whether it was ended by force."""
@@ -231,7 +232,7 @@ class Life:
     noticed: float = 0.0
     told: float = 0.0
     """Moments of the stop under way: what caused it, when that was noticed, and when compute was told."""
-    failure: str | None = None
+    failure: Notice | None = None
     """Why the last process ended, until the next one is ready."""
     retry: float | None = None
     """When the next process may start."""
@@ -351,13 +352,13 @@ def _due(life: Life, now: float, heard: float) -> Outcome:
                 return but(new, retry=None, settling=None, settled=False, answers=False), (Start(),)
             return but(life, retry=None), ()
         case "starting" if now >= life.since + START_S:
-            return _killed(life, f"Compute was not ready after {START_S:.0f} s.")
+            return _killed(life, notice("compute.not_ready", within=START_S))
         case "starting" if life.leaving or not life.busy:  # there is nothing to save yet
             return _killed(_entered(life, "leaving", now))
         case "stopping" if now >= life.since + STOP_S:
-            return _killed(life, f"Compute did not stop within {STOP_S:.0f} s and was ended.")
+            return _killed(life, notice("compute.did_not_stop", within=STOP_S))
         case "training" | "stopped" if now >= heard + LIFE_SIGN_S:
-            return _killed(life, f"Compute gave no sign of life for {LIFE_SIGN_S:.0f} s and was ended.")
+            return _killed(life, notice("compute.no_sign", within=LIFE_SIGN_S))
         case "leaving" if now >= min(life.since + QUIT_S, heard + SILENT_S):
             return _killed(life)
         case _ if running and (life.leaving or life.exceeded or (may_wait and now >= life.grace_end)):
@@ -376,7 +377,7 @@ def _entered(life: Life, phase: Phase, now: float) -> Life:
     return but(life, phase=phase, since=now, heard=now, unsaved=unsaved)
 
 
-def _killed(life: Life, why: str = "") -> Outcome:
+def _killed(life: Life, why: Notice | None = None) -> Outcome:
     return but(life, dying=True, killed=why), (Kill(),)
 
 
@@ -390,7 +391,7 @@ def _ended(life: Life, event: Ended, now: float) -> Outcome:
     asked = life.phase == "leaving" and (event.code == 0 or event.killed)
     by_itself = not event.killed and event.code != 0
     trouble = life.exceeded if asked else event.why if by_itself or not life.killed else life.killed
-    after = but(_entered(life, "absent", now), exceeded="", killed="", dying=False, answers=False)
+    after = but(_entered(life, "absent", now), exceeded=None, killed=None, dying=False, answers=False)
     if trouble:
         back_off_s = BACK_OFF_S[0] if now - life.born > HEALTHY_S else life.back_off_s
         after = but(after, failure=trouble, retry=now + back_off_s, back_off_s=min(2 * back_off_s, BACK_OFF_S[1]))

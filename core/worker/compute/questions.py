@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
 from core.contracts.control import PredictParams
 from core.contracts.errors import CallTimeout, ComputeError, PictureError
+from core.contracts.notices import Notice, notice
 from core.contracts.pipe import GENERATE, PREDICT, Generate, Generated, Predict, Predicted
 from core.pipe.calls import Calls
 
@@ -38,12 +39,12 @@ class Questions:
             if not question.done():
                 question.set_result(None)
 
-    def ended(self, why: str) -> None:
+    def ended(self, why: Notice | None) -> None:
         """Compute cannot be asked any more; `why` tells whoever waited for it, if there is anything to tell."""
         self._is_ready = False
         for question in self._starting:
             if why and not question.done():
-                question.set_exception(ComputeError(f"{why} Try again in a moment."))
+                question.set_exception(ComputeError(notice("question.ended", why=why)))
 
     async def predict(self, picture: PredictParams) -> Predicted:
         """Wait for what the model reads in a picture.
@@ -53,7 +54,9 @@ class Questions:
             ComputeError: no answer within `ANSWER_S`, too many questions, or compute died.
         """
         if len(picture.pixels) != picture.width * picture.height:
-            raise PictureError(f"{len(picture.pixels)} pixels do not make {picture.width} x {picture.height}.")
+            raise PictureError(
+                notice("question.odd_pixels", pixels=len(picture.pixels), width=picture.width, height=picture.height)
+            )
         deadline = time.monotonic() + ANSWER_S
         async with self._asking():
             return await self._calls.call(PREDICT, Predict(picture.height, picture.width, picture.pixels), deadline)
@@ -72,7 +75,7 @@ class Questions:
     async def _asking(self) -> AsyncIterator[None]:
         """Within it compute is needed; entered when it is ready."""
         if self._count >= WAITING:
-            raise ComputeError("Too many questions are waiting for an answer. Try again in a moment.")
+            raise ComputeError(notice("question.too_many"))
         self._count += 1
         self._asked(1)
         try:
@@ -80,7 +83,7 @@ class Questions:
                 await self._ready_to_answer()
             yield
         except (TimeoutError, CallTimeout):
-            raise ComputeError(f"The model did not answer within {ANSWER_S:.0f} s. Try again.") from None
+            raise ComputeError(notice("question.too_late", within=ANSWER_S)) from None
         finally:
             self._count -= 1
             self._asked(-1)

@@ -16,6 +16,7 @@ from core.contracts import pipe
 from core.contracts.control import CurvePoint, Prediction, PredictParams
 from core.contracts.errors import CallTimeout, ComputeError, ProtocolError
 from core.contracts.manifest import Manifest
+from core.contracts.notices import Notice, notice, plain
 from core.contracts.pipe import (
     AskSpace,
     Configure,
@@ -78,7 +79,7 @@ class Owner:
         """Whether every layer has an expert, here or on a peer, as far as the network knows."""
         return True
 
-    def explain(self, code: int) -> str | None:
+    def explain(self, code: int) -> Notice | None:
         """Why a process ended by itself with this exit code, if that is known."""
         return None
 
@@ -132,7 +133,7 @@ class ComputeSupervisor:
         """What compute told last of its pace."""
         self.device = ""
         self.notes: tuple[str, ...] = ()
-        self.save_error: str | None = None
+        self.save_error: Notice | None = None
         self.exhausted = 0
         """Processes that ended because they got no more memory."""
         self.fell_back = False
@@ -148,7 +149,7 @@ class ComputeSupervisor:
         self._tasks: set[asyncio.Task[None]] = set()
         self._over = asyncio.Event()
         self._error: BaseException | None = None
-        self._failed_text = ""
+        self._fault: Notice | None = None
         self._work: dict[str, Work] = {}
         self._to_measure = False
         self._threads_sent, self._share_sent = threads, 1.0
@@ -201,7 +202,7 @@ class ComputeSupervisor:
         self._to_measure = True
         self._tell_wishes()
 
-    def exceed(self, trouble: str) -> None:
+    def exceed(self, trouble: Notice) -> None:
         """Have the process save and end, as it takes more than it may, and start again later.
 
         Args:
@@ -235,7 +236,7 @@ class ComputeSupervisor:
 
     def _check_not_leaving(self) -> None:
         if self._life.leaving:
-            raise ComputeError("Hearth is quitting and answers no more questions.")
+            raise ComputeError(notice("question.quitting"))
 
     async def host(self, experts: Mapping[Uid, Path | None]) -> dict[str, str]:
         """Have experts hosted, each from its newest own checkpoint or a newer file; what failed, and why.
@@ -299,7 +300,7 @@ class ComputeSupervisor:
         return self._life.unsaved
 
     @property
-    def failure(self) -> str | None:
+    def failure(self) -> Notice | None:
         """Why the last process ended, if it was not asked to; until the next one is ready."""
         return self._life.failure
 
@@ -414,14 +415,14 @@ class ComputeSupervisor:
 
     async def _live(self) -> None:
         """One process, from its start to its end."""
-        exhausted, self._failed_text = self.exhausted, ""
+        exhausted, self._fault = self.exhausted, None
         try:
             self._link = link = await ComputeLink.start(self._calls)
             self.hosted.computes = True
         except ComputeError as error:
-            self._happened(life.Ended(str(error), excused=True))
+            self._happened(life.Ended(error.notice, excused=True))
             return
-        explained: str | None = None
+        explained: Notice | None = None
         try:
             if self._life.dying:
                 link.kill()
@@ -429,14 +430,14 @@ class ComputeSupervisor:
                 self._begin(self._configure(link.pid))
             await link.ended()
         except (ComputeError, ProtocolError) as error:
-            self._happened(life.Broken(str(error)))
+            self._happened(life.Broken(error.notice))
         finally:
             code = await link.close(1.0)
             self._link = None
             self.hosted.computes = False
         if not link.killed:
             explained = self._owner.explain(code)
-        why = self._failed_text or explained or _cause_of_death(code)
+        why = self._fault or explained or _cause_of_death(code)
         excused = explained is not None or self.exhausted > exhausted
         self._happened(life.Ended(why, code, link.killed, excused))
 
@@ -468,12 +469,12 @@ class ComputeSupervisor:
             self.report = replace(self.report, samples_per_s=0.0, calls_per_s=0.0, load=0.0, stuck_s=0.0)
         self._owner.entered(self.phase)
 
-    def _ended(self, trouble: str, blamed: bool) -> None:
+    def _ended(self, trouble: Notice | None, blamed: bool) -> None:
         self.report = IDLE
-        self.accelerator.ended(trouble if blamed else "")
+        self.accelerator.ended(trouble if blamed else None)
         self.incoming.refuse("This peer stopped computing. Ask another one.")
         self._questions.ended(trouble)
-        self._calls.detach(ComputeError(f"{trouble or 'Compute has ended.'} Try again in a moment."))
+        self._calls.detach(ComputeError(notice("question.ended", why=trouble or notice("compute.has_ended"))))
         if trouble:
             retry_s = (self._life.retry or 0.0) - time.monotonic()
             log.error("%s Compute starts again in %.0f s.", trouble, retry_s)
@@ -549,7 +550,7 @@ class ComputeSupervisor:
             self._owner.changed()
 
     def _saved(self, message: pipe.Saved) -> None:
-        self.save_error = message.error
+        self.save_error = None if message.error is None else plain(message.error)
         if message.error is None:
             self.progress.checkpoint_step, self.progress.checkpoint_time = message.step, message.time
             self._files.saved(message.parts)
@@ -568,7 +569,7 @@ class ComputeSupervisor:
             return question.needed
 
     def _failed(self, message: pipe.Failed) -> None:
-        self._failed_text = message.text
+        self._fault = message.said
         self.exhausted += message.exhausted
 
 
@@ -580,25 +581,24 @@ def _in_time() -> Any:
     try:
         yield
     except CallTimeout:
-        raise ComputeError(f"Compute did not take on or save experts within {HOST_S:.0f} s.") from None
+        raise ComputeError(notice("compute.hosting_too_late", within=HOST_S)) from None
 
 
 def _unix(moment: float) -> float:
     return time.time() + moment - time.monotonic()
 
 
-def _unsaved(given_up: bool) -> str:
+def _unsaved(given_up: bool) -> Notice:
     """What the user is told.
 
     Args:
         given_up: whether the process had all the time that it may take.
     """
-    lost = "Compute ended before all that it trained was saved; it goes on from its last checkpoint."
-    return f"{lost} Is the disk slow, or full?" if given_up else lost
+    return notice("compute.unsaved_slow_disk" if given_up else "compute.unsaved")
 
 
-def _cause_of_death(code: int) -> str:
+def _cause_of_death(code: int) -> Notice:
     if code < 0:
         name = signal.Signals(-code).name if -code in set(signal.Signals) else str(-code)
-        return f"Compute was killed (signal {-code}, {name})."
-    return f"Compute ended unexpectedly (exit code {code})."
+        return notice("compute.killed", signal=-code, name=name)
+    return notice("compute.ended_unexpectedly", exit=code)
