@@ -1,9 +1,9 @@
 """The window's language: Qt translations, read from the .ts files of `resources/translations` as they are.
 
 Every text of the app goes through `tr`; a constant that is made when its module is imported is only marked (`mark`),
-and goes through `tr` where it is shown. A window keeps the language that it was built in until its next start. What the
-worker says is English on the wire, in logs and for programs; `told` turns its sentences, by their patterns, into the
-window's language. `python -m tests.translations` brings the files up to date with the sources.
+and goes through `tr` where it is shown. A window keeps the language that it was built in until its next start. The
+worker says what is so by codes with arguments (`core.contracts.notices`); `told` makes sentences of them, which
+stand in the same files. `python -m tests.translations` brings the files up to date with the sources.
 """
 
 import re
@@ -18,26 +18,14 @@ from PySide6.QtCore import QCoreApplication, QDate, QLibraryInfo, QLocale, QTran
 from PySide6.QtGui import QGuiApplication
 
 from core.contracts import words
-from core.contracts.notices import CONTEXT, PLAIN, Language, Notice
+from core.contracts.notices import CONTEXT, Language, Notice
 
 WINDOW, SETTINGS, RUNS, WORKER = "window", "settings", "runs", CONTEXT
 """Contexts: the app's own texts, those that settings are declared with, the worker's sentences."""
 LANGUAGES = ("en", "de")
 BRITISH = QLocale(QLocale.Language.English, QLocale.Country.UnitedKingdom)
 """Commas and 24 hours, where the system names no locale."""
-TOLD = 400
-"""Characters of a sentence that is looked up, twice what the longest has: the time grows with their square, and the
-window waits for it."""
-SENTENCES = re.compile(r"(?<=[.?!])\s+(?=[A-Z“{\d])")
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
-UNITS = r" (?:[kKMGT]?i?B(?:/s)?|k?Wh?|m?s|min|h|°C)|%"
-NUMBER = re.compile(rf"([+-]?\d[\d,]*(?:\.\d+)?)({UNITS})?")
-WEEKDAYS, MONTHS = (
-    ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"),
-    ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
-     "December"),
-)  # fmt: skip
-WEEKDAY, DAY = re.compile(rf"({'|'.join(WEEKDAYS)}) (\d\d:\d\d)"), re.compile(rf"(\d\d?) ({'|'.join(MONTHS)})")
 
 
 class Message(NamedTuple):
@@ -71,12 +59,6 @@ class Catalogue(QTranslator):
     def __init__(self, messages: Mapping[Message, tuple[str, ...]]) -> None:
         super().__init__()
         self.messages = messages
-        self.sentences = [
-            (_pattern(message.source), form)
-            for message, (form, *_) in sorted(messages.items(), key=_literal, reverse=True)
-            if message.context == WORKER and PLACEHOLDER.search(message.source) and form
-        ]
-        """Patterns, the one that says most itself first."""
 
     def isEmpty(self) -> bool:
         return not self.messages
@@ -86,67 +68,6 @@ class Catalogue(QTranslator):
         if forms is None:
             return None  # Qt asks the next one, or shows the source
         return forms[n != 1 if len(forms) > 1 else 0] or None
-
-    def part(self, text: str) -> str:
-        """A sentence of the worker's, or what stands in a placeholder of one: figures, moments, names, other sentences.
-
-        What is not known stays as it is.
-        """
-        if figures := _figures(text):
-            return figures
-        if (known := self._known(text)) is not None:
-            return known
-        if text[:1].islower() and (known := self._known(text[0].upper() + text[1:])) is not None:
-            return known[0].lower() + known[1:]
-        if found := re.fullmatch(r"([;:,.(] *| +)(.+)", text):
-            return found[1] + self.part(found[2])
-        if found := re.fullmatch(r"(.+?)(, | and )(.+)", text):
-            both = tr("{first} and {second}") if found[2] == " and " else "{first}, {second}"
-            return fill(both, {"first": self.part(found[1]), "second": self.part(found[3])})
-        if found := re.fullmatch(r"(.+?) \((.+)\)(.*)", text):
-            return f"{self.part(found[1])} ({self.part(found[2])}){self.part(found[3]) if found[3] else ''}"
-        return text
-
-    def _known(self, text: str) -> str | None:
-        """By the entry for it, or the pattern that says most of it; a sentence may have lost its full stop."""
-        if (forms := self.messages.get(Message(WORKER, text))) and forms[0]:
-            return forms[0]
-        whole = f"{text}."
-        if not text.endswith(".") and (forms := self.messages.get(Message(WORKER, whole))) and forms[0]:
-            return forms[0].removesuffix(".")
-        for pattern, form in self.sentences:
-            if found := pattern.fullmatch(text):
-                return self._filled(form, found)
-            if not text.endswith(".") and form.endswith(".") and (found := pattern.fullmatch(whole)):
-                return self._filled(form, found).removesuffix(".")
-        return None
-
-    def _filled(self, form: str, found: re.Match[str]) -> str:
-        return fill(form, {str(at): self.part(part) for at, part in enumerate(found.groups())})
-
-
-def _literal(message: tuple[Message, tuple[str, ...]]) -> int:
-    return len(PLACEHOLDER.sub("", message[0].source))
-
-
-def _pattern(source: str) -> re.Pattern[str]:
-    parts = re.split(r"\{\d+\}", source)
-    return re.compile("(.*?)".join(map(re.escape, parts)), re.DOTALL)
-
-
-def _figures(text: str) -> str | None:
-    """Numbers with their unit, days and times as the locale writes them."""
-    if found := NUMBER.fullmatch(text):
-        whole, _, decimals = found[1].replace(",", "").partition(".")
-        written = locale().toString(float(f"{whole}.{decimals or 0}"), "f", len(decimals))
-        return percent(written) if found[2] == "%" else written + (found[2] or "")
-    if found := WEEKDAY.fullmatch(text):
-        name = locale().dayName(WEEKDAYS.index(found[1]) + 1, QLocale.FormatType.ShortFormat)
-        return f"{name.removesuffix('.')} {found[2]}"
-    if found := DAY.fullmatch(text):
-        day = QDate(date.today().year, MONTHS.index(found[2]) + 1, int(found[1]))
-        return locale().toString(day, tr("d MMMM"))
-    return None
 
 
 class _Spoken:
@@ -220,7 +141,6 @@ def use(catalogue: Catalogue, as_written: QLocale, language: str = "en") -> None
     QLocale.setDefault(as_written)
     if isinstance(app := QCoreApplication.instance(), QGuiApplication):
         app.setLayoutDirection(QLocale(language).textDirection())
-    _told.cache_clear()
 
 
 def mark(text: str) -> str:
@@ -267,16 +187,14 @@ def fill(text: str, values: Mapping[str, Any]) -> str:
     return PLACEHOLDER.sub(lambda place: str(values.get(place[1], place[0])), text)
 
 
-def told(said: "str | Notice | Iterable[Notice]", now: float | None = None) -> str:
+def told(said: Notice | Iterable[Notice], now: float | None = None) -> str:
     """What the worker says.
 
     Args:
-        said: a notice, several one after the other, or (until all are notices) an English text.
+        said: a notice, or several one after the other.
         now: unix time that countdowns and days refer to; that of the clock if None.
     """
-    if isinstance(said, Notice) and said.code == PLAIN:
-        said = str(said)
-    return _told(said) if isinstance(said, str) else WORKERS(said, now)
+    return WORKERS(said, now)
 
 
 def phrase(said: Notice | Iterable[Notice]) -> str:
@@ -325,15 +243,6 @@ WORKERS = Language(
     },
 )
 """The worker's notices in the window's language."""
-
-
-@lru_cache(maxsize=512)
-def _told(text: str) -> str:
-    """What the worker says, sentence by sentence; a sentence that is not known stays as it is."""
-    if not _Spoken.catalogue.sentences:
-        return text  # English
-    sentences = SENTENCES.split(text)
-    return " ".join(one if len(one) > TOLD else _Spoken.catalogue.part(one) for one in sentences)
 
 
 def percent(figure: str) -> str:

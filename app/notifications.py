@@ -12,7 +12,6 @@ from typing import Any
 from PySide6.QtCore import QObject, QSettings, QTimer, Signal
 
 from app.formats import data_size, number
-from app.language import told as say
 from app.language import tr
 from app.pages.contribution.history import KINDS
 from app.worker.client import WorkerClient
@@ -141,7 +140,7 @@ class Notifier(QObject):
             self._later.start()
         told = self._attention.look(sentences, time.monotonic())
         if told and self._may("attention") and not self._seen():
-            self._tell(say(told))
+            self._tell(told)
 
     def look(self) -> None:
         """Ask the ledger, and look whether another version was installed meanwhile."""

@@ -13,39 +13,11 @@ from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
-from app.language import LANGUAGES, PLACEHOLDER, RUNS, SENTENCES, SETTINGS, WINDOW, WORKER, Message, read
+from app.language import LANGUAGES, RUNS, SETTINGS, WINDOW, WORKER, Message, read
 from core.contracts.notices import CODE
 from core.contracts.settings import Settings
 
 ROOT = Path(__file__).parents[1]
-TOLD = (
-    "core/pipe/worker_end.py", "core/compute/process.py", "core/compute/session.py",
-    "core/contracts/settings.py",
-    "core/worker/compute/accelerator.py",
-    "core/policy/limits/memory.py",
-    "core/worker/compute/questions.py", "core/worker/compute/supervisor.py",
-)  # fmt: skip
-"""Modules that say something in English that the app shows."""
-WORDS = (
-    "a backbone peer", "all", "away", "computing", "here", "memory", "network", "nothing",
-    "once",
-    "{0} (off)", "{0} (failed)",
-    "A game ({0})",
-)  # fmt: skip
-"""Parts of sentences that no rule finds."""
-NO_TEXT = re.compile(
-    r"\S+|.*\| None|\{0\} (MB|GB|Wh|kWh|min|bus|Capacity)|hearth: |not |watch .*|[a-z]+ (reader|driver|supervisor)"
-    r"|[a-z]+ power|disk use|taking back|(AC|UPS|Battery) Power|Window Server|(Control|Notification) Center|bold .*"
-    r"|thermal pressure|oom_kill |cannot open shared.*|cannot be measured|Desktop Entry|By your settings|Allowed now.*"
-    r"|Why am I \{0\}running\?|kind of (model|expert)|data set|Hearth's compute process|Hearth computes while.*| and "
-    r"|the processor|.*[<>\[\]=].*|/NVIDIA.*|C:.*|.*\n.*|Lends this PC to.*"
-)
-"""Strings of these modules that nobody is shown."""
-KEPT = {
-    "Computes", "Energy", "Games", "GPU", "Metered", "Network", "None", "Off", "On", "Paused{0}", "Power", "Quitting",
-    "Role", "Schedule", "Traffic", "Unknown", "CPU",
-}  # fmt: skip
-"""Single words that are shown."""
 
 
 def sources() -> dict[Message, bool]:
@@ -56,13 +28,10 @@ def sources() -> dict[Message, bool]:
             found |= _window(ast.parse(path.read_text(encoding="utf-8")))
     found |= _window(ast.parse((ROOT / "app" / "language.py").read_text(encoding="utf-8")))
     found |= {Message(SETTINGS, text): False for text in _settings()}
-    paths = [path for name in TOLD for path in ([ROOT / name] if name.endswith(".py") else (ROOT / name).rglob("*.py"))]
-    for path in sorted(paths):
-        found |= {Message(WORKER, text): False for text in _told(ast.parse(path.read_text(encoding="utf-8")))}
     found |= {Message(WORKER, code): plural for code, plural in _english().items()}
     runs = files("resources").joinpath("runs").iterdir()
     titles = sorted(json.loads(run.read_text(encoding="utf-8"))["title"] for run in runs)
-    return found | {Message(RUNS, title): False for title in titles} | {Message(WORKER, text): False for text in WORDS}
+    return found | {Message(RUNS, title): False for title in titles}
 
 
 def codes() -> set[str]:
@@ -124,52 +93,8 @@ def _constants(node: ast.expr) -> Iterator[str]:
 def _settings() -> Iterator[str]:
     for field in dataclasses.fields(Settings):
         shown = field.metadata
-        yield from (shown["group"], shown["label"], *SENTENCES.split(shown["help"]), *shown.get("choices", {}).values())
+        yield from (shown["group"], shown["label"], shown["help"], *shown.get("choices", {}).values())
         yield from filter(None, (shown.get("zero", ""), shown.get("placeholder", "")))
-
-
-def _told(tree: ast.Module) -> Iterator[str]:
-    """What a module says, in sentences, or parts of sentences; `{0}` stands for what differs."""
-    silent = _silent(tree)
-    for node in ast.walk(tree):
-        if node in silent:
-            continue
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield from _sentences(node.value)
-        elif isinstance(node, ast.JoinedStr):
-            parts = [str(part.value) if isinstance(part, ast.Constant) else "{0}" for part in node.values]
-            yield from _sentences("".join(parts))
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "counted":
-            words = [str(word.value) for word in node.args[1:] if isinstance(word, ast.Constant)]
-            yield from (f"{{0}} {word}" for word in (words[0], words[1] if len(words) > 1 else f"{words[0]}s"))
-
-
-def _silent(tree: ast.Module) -> set[ast.AST]:
-    """Docstrings, types, log lines, and the pieces of f-strings, which count as a whole."""
-    found: set[ast.AST] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            found.add(node.value)
-        elif isinstance(node, ast.JoinedStr):
-            found |= {part for part in node.values if isinstance(part, ast.Constant)}
-            specs = [part.format_spec for part in node.values if isinstance(part, ast.FormattedValue)]
-            found |= {inner for spec in specs if spec is not None for inner in ast.walk(spec)}
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if isinstance(node.func.value, ast.Name) and node.func.value.id in ("log", "logger", "re"):
-                found |= set(ast.walk(node))
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("setting", "TypeVar"):
-            found |= set(ast.walk(node))  # a setting's texts have their own context
-    return found
-
-
-def _sentences(text: str) -> Iterator[str]:
-    for piece in SENTENCES.split(re.sub(r"(\{0\})+", "{0}", text)):
-        if piece.endswith((".", "?", "}")):
-            piece = re.sub(r"^(\{0\})? (?=[A-Z])", "", piece)  # a sentence of its own comes before
-        shown = PLACEHOLDER.sub("", piece)
-        if re.search(r"[A-Za-z]{2}", shown) and (piece in KEPT or not NO_TEXT.fullmatch(piece)):
-            counted = iter(range(100))
-            yield PLACEHOLDER.sub(lambda place, counted=counted: f"{{{next(counted)}}}", piece)
 
 
 def update(language: str) -> int:

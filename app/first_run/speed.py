@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from app import theme as look
 from app.first_run.step import Step
 from app.formats import number
-from app.language import mark, told, tr
+from app.language import at_most, mark, told, tr
 from app.widgets.basics import Bar, Card, Figure, Label
 from app.widgets.buttons import Button
 from app.worker.client import WorkerClient
@@ -202,5 +202,5 @@ class SpeedTest(Step):
             self.speed.set(number(fastest.samples_per_s), tr("samples/s"))
             self.threads.set(number(fastest.threads), tr("thread(s)", fastest.threads))
             self.memory.setVisible(answer.expert_bytes is not None)
-            parts: list[Any] = told(size(answer.expert_bytes or 0)).rsplit(" ", 1)
+            parts: list[Any] = size(answer.expert_bytes or 0, at_most).rsplit(" ", 1)
             self.memory.set(*parts)

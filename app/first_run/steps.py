@@ -176,7 +176,7 @@ class Lend(Step):
     def load(self) -> None:
         """Show what the data folder's file says; only while no worker owns it."""
         settings, note = settings_file.load(self._folder)
-        self.notice.set_text(told(note or ""))
+        self.notice.set_text(told(note) if note else "")
         self.show_values(dataclasses.asdict(settings))
 
     def show_values(self, values: dict[str, Any]) -> None:

@@ -2391,10 +2391,6 @@
       <source>d MMMM</source>
       <translation>d. MMMM</translation>
     </message>
-    <message>
-      <source>{first} and {second}</source>
-      <translation>{first} und {second}</translation>
-    </message>
   </context>
   <context>
     <name>settings</name>
@@ -2407,20 +2403,8 @@
       <translation>Lauf</translation>
     </message>
     <message>
-      <source>The network that this PC helps to train.</source>
-      <translation>Das Netz, das dieser PC trainieren hilft.</translation>
-    </message>
-    <message>
-      <source>Two come with Hearth: one reads handwritten digits, one learns to write on from Python's manual.</source>
-      <translation>Zwei kommen mit Hearth: Eines liest handgeschriebene Ziffern, eines lernt, Pythons Handbuch weiterzuschreiben.</translation>
-    </message>
-    <message>
-      <source>An organiser's manifest (a .json file) brings others.</source>
-      <translation>Das Manifest eines Veranstalters (eine .json-Datei) bringt andere.</translation>
-    </message>
-    <message>
-      <source>Takes effect at the next start of the worker.</source>
-      <translation>Wirkt ab dem nächsten Start des Workers.</translation>
+      <source>The network that this PC helps to train. Two come with Hearth: one reads handwritten digits, one learns to write on from Python's manual. An organiser's manifest (a .json file) brings others. Takes effect at the next start of the worker.</source>
+      <translation>Das Netz, das dieser PC trainieren hilft. Zwei kommen mit Hearth: Eines liest handgeschriebene Ziffern, eines lernt, Pythons Handbuch weiterzuschreiben. Das Manifest eines Veranstalters (eine .json-Datei) bringt andere. Wirkt ab dem nächsten Start des Workers.</translation>
     </message>
     <message>
       <source>Profile</source>
@@ -2431,12 +2415,8 @@
       <translation>Wie viel dieser PC gibt</translation>
     </message>
     <message>
-      <source>Quiet stays cool and hardly noticed, Full gives all it has.</source>
-      <translation>„Leise“ bleibt kühl und unauffällig, „Voll“ gibt alles.</translation>
-    </message>
-    <message>
-      <source>A profile sets processor time, threads, memory, temperatures, the GPU while you are here and how busy other programs may be; changing one makes it your own.</source>
-      <translation>Ein Profil setzt Prozessorzeit, Threads, Speicher, Temperaturen, die GPU, während du da bist, und wie beschäftigt andere Programme sein dürfen; änderst du eines davon, wird es dein eigenes.</translation>
+      <source>Quiet stays cool and hardly noticed, Full gives all it has. A profile sets processor time, threads, memory, temperatures, the GPU while you are here and how busy other programs may be; changing one makes it your own.</source>
+      <translation>„Leise“ bleibt kühl und unauffällig, „Voll“ gibt alles. Ein Profil setzt Prozessorzeit, Threads, Speicher, Temperaturen, die GPU, während du da bist, und wie beschäftigt andere Programme sein dürfen; änderst du eines davon, wird es dein eigenes.</translation>
     </message>
     <message>
       <source>Quiet</source>
@@ -2479,12 +2459,8 @@
       <translation>Wenn sich deine Abwesenheit nicht messen lässt</translation>
     </message>
     <message>
-      <source>Some desktops do not tell how long you have been away.</source>
-      <translation>Manche Oberflächen sagen nicht, wie lange du weg bist.</translation>
-    </message>
-    <message>
-      <source>Compute anyway counts that as being away.</source>
-      <translation>„Trotzdem rechnen“ zählt das als weg.</translation>
+      <source>Some desktops do not tell how long you have been away. Compute anyway counts that as being away.</source>
+      <translation>Manche Oberflächen sagen nicht, wie lange du weg bist. „Trotzdem rechnen“ zählt das als weg.</translation>
     </message>
     <message>
       <source>Do not compute</source>
@@ -2535,12 +2511,8 @@
       <translation>Anhalten, wenn andere Programme viel rechnen</translation>
     </message>
     <message>
-      <source>It stops when other programs use more of the processor than this for some seconds, and goes on when they have been calm for 20 s.</source>
-      <translation>Hearth hält an, wenn andere Programme einige Sekunden lang mehr als das vom Prozessor brauchen, und macht weiter, wenn sie 20 s lang ruhig waren.</translation>
-    </message>
-    <message>
-      <source>The GPU gives way to them likewise.</source>
-      <translation>Die GPU macht ihnen ebenso Platz.</translation>
+      <source>It stops when other programs use more of the processor than this for some seconds, and goes on when they have been calm for 20 s. The GPU gives way to them likewise.</source>
+      <translation>Hearth hält an, wenn andere Programme einige Sekunden lang mehr als das vom Prozessor brauchen, und macht weiter, wenn sie 20 s lang ruhig waren. Die GPU macht ihnen ebenso Platz.</translation>
     </message>
     <message>
       <source>Never</source>
@@ -2631,12 +2603,8 @@
       <translation>Prozessor-Threads</translation>
     </message>
     <message>
-      <source>How many threads training may use; automatic is half of the cores.</source>
-      <translation>Wie viele Threads das Training benutzen darf; automatisch ist die Hälfte der Kerne.</translation>
-    </message>
-    <message>
-      <source>Small experts use only one, which is faster.</source>
-      <translation>Kleine Experten benutzen nur einen, das ist schneller.</translation>
+      <source>How many threads training may use; automatic is half of the cores. Small experts use only one, which is faster.</source>
+      <translation>Wie viele Threads das Training benutzen darf; automatisch ist die Hälfte der Kerne. Kleine Experten benutzen nur einen, das ist schneller.</translation>
     </message>
     <message>
       <source>Automatic</source>
@@ -2691,20 +2659,16 @@
       <translation>Speicher für Experten</translation>
     </message>
     <message>
-      <source>How much memory the experts hosted for others may take; automatic is a quarter of what is free at the start.</source>
-      <translation>Wie viel Speicher die für andere beherbergten Experten nehmen dürfen; automatisch ist ein Viertel dessen, was beim Start frei ist.</translation>
+      <source>How much memory the experts hosted for others may take; automatic is a quarter of what is free at the start. Takes effect at the next start of the worker.</source>
+      <translation>Wie viel Speicher die für andere beherbergten Experten nehmen dürfen; automatisch ist ein Viertel dessen, was beim Start frei ist. Wirkt ab dem nächsten Start des Workers.</translation>
     </message>
     <message>
       <source>Disk space for Hearth</source>
       <translation>Speicherplatz für Hearth</translation>
     </message>
     <message>
-      <source>All of its files together: checkpoints, copies for others, history and log.</source>
-      <translation>Alle seine Dateien zusammen: Sicherungspunkte, Kopien für andere, Verlauf und Protokoll.</translation>
-    </message>
-    <message>
-      <source>Fewer experts are trained here where more would not fit.</source>
-      <translation>Wo mehr nicht hineinpassen, werden hier weniger Experten trainiert.</translation>
+      <source>All of its files together: checkpoints, copies for others, history and log. Fewer experts are trained here where more would not fit.</source>
+      <translation>Alle seine Dateien zusammen: Sicherungspunkte, Kopien für andere, Verlauf und Protokoll. Wo mehr nicht hineinpassen, werden hier weniger Experten trainiert.</translation>
     </message>
     <message>
       <source>Always keep free disk space</source>
@@ -2723,28 +2687,24 @@
       <translation>Mit anderen Peers arbeiten</translation>
     </message>
     <message>
-      <source>This PC joins the other volunteers of its run by itself.</source>
-      <translation>Dieser PC verbindet sich von selbst mit den anderen Freiwilligen seines Laufs.</translation>
-    </message>
-    <message>
-      <source>Off, it trains alone and calls nobody.</source>
-      <translation>Ist das aus, trainiert er allein und verbindet sich mit niemandem.</translation>
+      <source>This PC joins the other volunteers of its run by itself. Off, it trains alone and calls nobody. Takes effect at the next start of the worker.</source>
+      <translation>Dieser PC verbindet sich von selbst mit den anderen Freiwilligen seines Laufs. Ist das aus, trainiert er allein und verbindet sich mit niemandem. Wirkt ab dem nächsten Start des Workers.</translation>
     </message>
     <message>
       <source>Find peers on this network</source>
       <translation>Peers in diesem Netzwerk finden</translation>
     </message>
     <message>
-      <source>PCs in the same local network that train the same run find each other without any address.</source>
-      <translation>PCs im selben lokalen Netzwerk, die denselben Lauf trainieren, finden einander ohne jede Adresse.</translation>
+      <source>PCs in the same local network that train the same run find each other without any address. Takes effect at the next start of the worker.</source>
+      <translation>PCs im selben lokalen Netzwerk, die denselben Lauf trainieren, finden einander ohne jede Adresse. Wirkt ab dem nächsten Start des Workers.</translation>
     </message>
     <message>
       <source>Pass on what others cannot send directly</source>
       <translation>Weiterreichen, was andere nicht direkt senden können</translation>
     </message>
     <message>
-      <source>As a backbone peer this PC relays between peers whose routers keep them apart; it cannot read what it passes on, and gives 4 MB/s at most.</source>
-      <translation>Als Backbone-Peer vermittelt dieser PC zwischen Peers, deren Router sie voneinander trennen; er kann nicht lesen, was er weiterreicht, und gibt höchstens 4 MB/s.</translation>
+      <source>As a backbone peer this PC relays between peers whose routers keep them apart; it cannot read what it passes on, and gives 4 MB/s at most. Takes effect at the next start of the worker.</source>
+      <translation>Als Backbone-Peer vermittelt dieser PC zwischen Peers, deren Router sie voneinander trennen; er kann nicht lesen, was er weiterreicht, und gibt höchstens 4 MB/s. Wirkt ab dem nächsten Start des Workers.</translation>
     </message>
     <message>
       <source>Use metered networks</source>
@@ -2791,12 +2751,8 @@
       <translation>Rechnen zu diesen Zeiten</translation>
     </message>
     <message>
-      <source>Times of the week, such as mo-fr 18:00-08:00; sa,su 0:00-24:00.</source>
-      <translation>Zeiten der Woche, etwa mo-fr 18:00-08:00; sa,su 0:00-24:00.</translation>
-    </message>
-    <message>
-      <source>Empty: always.</source>
-      <translation>Leer: immer.</translation>
+      <source>Times of the week, such as mo-fr 18:00-08:00; sa,su 0:00-24:00. Empty: always.</source>
+      <translation>Zeiten der Woche, etwa mo-fr 18:00-08:00; sa,su 0:00-24:00. Leer: immer.</translation>
     </message>
     <message>
       <source>Always</source>
@@ -2911,12 +2867,8 @@
       <translation>Sprache</translation>
     </message>
     <message>
-      <source>System follows your desktop's language.</source>
-      <translation>„System“ folgt der Sprache deiner Oberfläche.</translation>
-    </message>
-    <message>
-      <source>Applies after a restart of the window.</source>
-      <translation>Gilt nach einem Neustart des Fensters.</translation>
+      <source>System follows your desktop's language. Applies after a restart of the window.</source>
+      <translation>„System“ folgt der Sprache deiner Oberfläche. Gilt nach einem Neustart des Fensters.</translation>
     </message>
     <message>
       <source>English</source>
@@ -2931,36 +2883,24 @@
       <translation>Bildschirmschoner zeigen nach</translation>
     </message>
     <message>
-      <source>When nobody has touched this PC for so long, all its screens show the experts at work, until the next touch.</source>
-      <translation>Hat so lange niemand diesen PC berührt, zeigen alle seine Bildschirme die Experten bei der Arbeit, bis zur nächsten Berührung.</translation>
-    </message>
-    <message>
-      <source>Not on battery, and not over a full screen.</source>
-      <translation>Nicht im Akkubetrieb, und nicht über einem Vollbild.</translation>
+      <source>When nobody has touched this PC for so long, all its screens show the experts at work, until the next touch. Not on battery, and not over a full screen.</source>
+      <translation>Hat so lange niemand diesen PC berührt, zeigen alle seine Bildschirme die Experten bei der Arbeit, bis zur nächsten Berührung. Nicht im Akkubetrieb, und nicht über einem Vollbild.</translation>
     </message>
     <message>
       <source>The screensaver goes black after</source>
       <translation>Bildschirmschoner wird schwarz nach</translation>
     </message>
     <message>
-      <source>Counted from when it began.</source>
-      <translation>Gezählt ab seinem Beginn.</translation>
-    </message>
-    <message>
-      <source>Your system turns the screens off as it always does.</source>
-      <translation>Dein System schaltet die Bildschirme aus wie immer.</translation>
+      <source>Counted from when it began. Your system turns the screens off as it always does.</source>
+      <translation>Gezählt ab seinem Beginn. Dein System schaltet die Bildschirme aus wie immer.</translation>
     </message>
     <message>
       <source>Less motion</source>
       <translation>Weniger Bewegung</translation>
     </message>
     <message>
-      <source>The screensaver shows what happens without lights that move.</source>
-      <translation>Der Bildschirmschoner zeigt, was geschieht, ohne bewegte Lichter.</translation>
-    </message>
-    <message>
-      <source>Your system's own setting holds as well.</source>
-      <translation>Die Einstellung deines Systems gilt ebenfalls.</translation>
+      <source>The screensaver shows what happens without lights that move. Your system's own setting holds as well.</source>
+      <translation>Der Bildschirmschoner zeigt, was geschieht, ohne bewegte Lichter. Die Einstellung deines Systems gilt ebenfalls.</translation>
     </message>
     <message>
       <source>Notifications</source>
@@ -2999,8 +2939,8 @@
       <translation>Steuerport</translation>
     </message>
     <message>
-      <source>Loopback port that this window and the command line use to reach the worker; 0 picks a free one.</source>
-      <translation>Loopback-Port, über den dieses Fenster und die Befehlszeile den Worker erreichen; 0 wählt einen freien.</translation>
+      <source>Loopback port that this window and the command line use to reach the worker; 0 picks a free one. Takes effect at the next start of the worker.</source>
+      <translation>Loopback-Port, über den dieses Fenster und die Befehlszeile den Worker erreichen; 0 wählt einen freien. Wirkt ab dem nächsten Start des Workers.</translation>
     </message>
     <message>
       <source>Any free one</source>
@@ -3009,206 +2949,6 @@
   </context>
   <context>
     <name>worker</name>
-    <message>
-      <source>There is not enough memory to train, of this PC or of what Hearth may use.</source>
-      <translation>Zum Trainieren reicht der Speicher dieses PCs nicht, oder der, den Hearth benutzen darf.</translation>
-    </message>
-    <message>
-      <source>What was trained is saved.</source>
-      <translation>Was trainiert wurde, ist gesichert.</translation>
-    </message>
-    <message>
-      <source>The worker configured this process twice.</source>
-      <translation>Der Worker hat diesen Prozess zweimal eingerichtet.</translation>
-    </message>
-    <message>
-      <source>Close other programs, choose a smaller run, or allow more in Settings.</source>
-      <translation>Schließe andere Programme, wähle einen kleineren Lauf oder erlaube mehr in den Einstellungen.</translation>
-    </message>
-    <message>
-      <source>Compute met an error in the program ({0}: {1}).</source>
-      <translation>Der Rechenprozess stieß auf einen Fehler im Programm ({0}: {1}).</translation>
-    </message>
-    <message>
-      <source>The graphics processor failed: {0}.</source>
-      <translation>Die Grafikkarte ist ausgefallen: {0}.</translation>
-    </message>
-    <message>
-      <source>Takes effect at the next start of the worker.</source>
-      <translation>Wirkt ab dem nächsten Start des Workers.</translation>
-    </message>
-    <message>
-      <source>Run and start</source>
-      <translation>Lauf und Start</translation>
-    </message>
-    <message>
-      <source>Idle and power</source>
-      <translation>Abwesenheit und Strom</translation>
-    </message>
-    <message>
-      <source>Programs and games</source>
-      <translation>Programme und Spiele</translation>
-    </message>
-    <message>
-      <source>Network</source>
-      <translation>Netzwerk</translation>
-    </message>
-    <message>
-      <source>Schedule</source>
-      <translation>Zeitplan</translation>
-    </message>
-    <message>
-      <source>Energy</source>
-      <translation>Energie</translation>
-    </message>
-    <message>
-      <source>Compute does not take messages any more.</source>
-      <translation>Der Rechenprozess nimmt keine Nachrichten mehr an.</translation>
-    </message>
-    <message>
-      <source>Compute could not be started: {0}.</source>
-      <translation>Der Rechenprozess ließ sich nicht starten: {0}.</translation>
-    </message>
-    <message>
-      <source>Compute took {0} MB of memory, and Hearth may use {1} MB in all.</source>
-      <translation>Der Rechenprozess nahm {0} MB Speicher, und Hearth darf insgesamt {1} MB benutzen.</translation>
-    </message>
-    <message>
-      <source>It was ended, nothing is lost, and it comes back smaller.</source>
-      <translation>Er wurde beendet, nichts ist verloren, und er kommt kleiner zurück.</translation>
-    </message>
-    <message>
-      <source>Settings allow more.</source>
-      <translation>Die Einstellungen erlauben mehr.</translation>
-    </message>
-    <message>
-      <source>The processor computes instead until {0}.</source>
-      <translation>Stattdessen rechnet der Prozessor bis {0}.</translation>
-    </message>
-    <message>
-      <source>{0} of {1} experts</source>
-      <translation>{0} von {1} Experten</translation>
-    </message>
-    <message>
-      <source>The memory of {0} that Hearth may use has room for {1}.</source>
-      <translation>Der Speicher von {0}, den Hearth benutzen darf, hat Platz für {1}.</translation>
-    </message>
-    <message>
-      <source>The processor computes the others.</source>
-      <translation>Die anderen rechnet der Prozessor.</translation>
-    </message>
-    <message>
-      <source>{0} pixels do not make {1} x {2}.</source>
-      <translation>{0} Pixel ergeben nicht {1} x {2}.</translation>
-    </message>
-    <message>
-      <source>Too many questions are waiting for an answer.</source>
-      <translation>Zu viele Fragen warten auf eine Antwort.</translation>
-    </message>
-    <message>
-      <source>Try again in a moment.</source>
-      <translation>Versuch es gleich noch einmal.</translation>
-    </message>
-    <message>
-      <source>The model did not answer within {0} s.</source>
-      <translation>Das Modell hat in {0} s nicht geantwortet.</translation>
-    </message>
-    <message>
-      <source>Try again.</source>
-      <translation>Versuch es erneut.</translation>
-    </message>
-    <message>
-      <source>Compute ended before all that it trained was saved; it goes on from its last checkpoint.</source>
-      <translation>Der Rechenprozess endete, bevor alles Trainierte gesichert war; er geht vom letzten Sicherungspunkt weiter.</translation>
-    </message>
-    <message>
-      <source>Compute ended unexpectedly (exit code {0}).</source>
-      <translation>Der Rechenprozess endete unerwartet (Code {0}).</translation>
-    </message>
-    <message>
-      <source>Is the disk slow, or full?</source>
-      <translation>Ist die Festplatte langsam oder voll?</translation>
-    </message>
-    <message>
-      <source>Compute was killed (signal {0}, {1}).</source>
-      <translation>Der Rechenprozess wurde gewaltsam beendet (Signal {0}, {1}).</translation>
-    </message>
-    <message>
-      <source>This peer stopped computing.</source>
-      <translation>Dieser Peer hat aufgehört zu rechnen.</translation>
-    </message>
-    <message>
-      <source>Ask another one.</source>
-      <translation>Frage einen anderen.</translation>
-    </message>
-    <message>
-      <source>Hearth is quitting and answers no more questions.</source>
-      <translation>Hearth beendet sich und beantwortet keine Fragen mehr.</translation>
-    </message>
-    <message>
-      <source>Compute did not take on or save experts within {0} s.</source>
-      <translation>Der Rechenprozess hat in {0} s keine Experten übernommen oder gesichert.</translation>
-    </message>
-    <message>
-      <source>This PC is given back to its user.</source>
-      <translation>Dieser PC wird seinem Benutzer zurückgegeben.</translation>
-    </message>
-    <message>
-      <source>Ask another peer.</source>
-      <translation>Frage einen anderen Peer.</translation>
-    </message>
-    <message>
-      <source>Compute has ended.</source>
-      <translation>Das Rechnen ist beendet.</translation>
-    </message>
-    <message>
-      <source>a backbone peer</source>
-      <translation>ein Backbone-Peer</translation>
-    </message>
-    <message>
-      <source>all</source>
-      <translation>alles</translation>
-    </message>
-    <message>
-      <source>away</source>
-      <translation>weg</translation>
-    </message>
-    <message>
-      <source>computing</source>
-      <translation>das Rechnen</translation>
-    </message>
-    <message>
-      <source>here</source>
-      <translation>da</translation>
-    </message>
-    <message>
-      <source>memory</source>
-      <translation>Arbeitsspeicher</translation>
-    </message>
-    <message>
-      <source>network</source>
-      <translation>Netzwerk</translation>
-    </message>
-    <message>
-      <source>nothing</source>
-      <translation>nichts</translation>
-    </message>
-    <message>
-      <source>once</source>
-      <translation>einmal</translation>
-    </message>
-    <message>
-      <source>{0} (off)</source>
-      <translation>{0} (aus)</translation>
-    </message>
-    <message>
-      <source>{0} (failed)</source>
-      <translation>{0} (ausgefallen)</translation>
-    </message>
-    <message>
-      <source>A game ({0})</source>
-      <translation>Ein Spiel ({0})</translation>
-    </message>
     <message>
       <source>app.does_not_answer</source>
       <translation>Hearth ist für diesen Datenordner schon offen, antwortet aber nicht. Beende es oder warte einen Moment.</translation>

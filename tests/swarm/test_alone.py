@@ -251,6 +251,4 @@ def test_a_compute_process_that_is_killed_while_it_saves_is_not_blamed_on_the_di
         assert compute is not None
         compute.kill()
         (told,) = running.until(lambda status: status.attention, "a word about it").attention
-        assert (
-            str(told) == "Compute ended before all that it trained was saved; it runs again from its last checkpoint."
-        )
+        assert told.code == "compute.unsaved"

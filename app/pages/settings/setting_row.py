@@ -9,7 +9,7 @@ from PySide6.QtGui import QPainter, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app import theme as look
-from app.language import SENTENCES, mark, told, tr, tr_setting
+from app.language import mark, told, tr, tr_setting
 from app.pages.settings.setting_controls import Control, SwitchControl, make_control
 from app.system.start_at_login import start_at_login
 from app.theme import theme
@@ -152,7 +152,7 @@ class Row(QWidget):
 
 def row_of(field: "dataclasses.Field[Any]", kind: Any) -> Row:
     """The row of a declared setting."""
-    explanation = " ".join(tr_setting(part) for part in SENTENCES.split(field.metadata["help"]))
+    explanation = tr_setting(field.metadata["help"])
     if field.name == "threads":
         explanation = f"{explanation} {tr('This PC has %Ln core(s).', cores())}"
     control, default = make_control(field, kind), DEFAULTS[field.name]
