@@ -98,6 +98,10 @@ class _Waiting(NamedTuple):
 
     arrived: Callable[[Kind, memoryview, Payload], object]
     fail: Callable[[HearthError], object]
+    deadline: float = math.inf
+    """By the loop's clock."""
+    patience_s: float = math.inf
+    """How long that was when the call began."""
 
 
 class Calls:
@@ -117,6 +121,9 @@ class Calls:
         """This end's calls that are not answered yet."""
         self._serving: dict[int, Callable[[], object]] = {}
         """How to cancel the other end's calls that are under way."""
+        self._alarm: asyncio.TimerHandle | None = None
+        self._alarm_at = math.inf
+        """One timer for all calls, for the nearest deadline: one for each takes as long as all else of a call."""
         self._error: Exception | None = None
         self._failed = asyncio.Event()
 
@@ -359,16 +366,29 @@ class Calls:
             if not answer.done():
                 answer.set_exception(error)
 
-        def over(_: object) -> None:
-            if timer is not None:
-                timer.cancel()
-            self._give_up(link, number)
-
-        link, number = self._send(method, request, payload, deadline, _Waiting(arrived, fail))
-        left = deadline - loop.time()
-        timer = None if left == math.inf else loop.call_later(left, lambda: fail(_late(left)))
-        answer.add_done_callback(over)
+        waiting = _Waiting(arrived, fail, deadline, deadline - loop.time())
+        link, number = self._send(method, request, payload, deadline, waiting)
+        self._watch(deadline)
+        answer.add_done_callback(lambda _: self._give_up(link, number))
         return answer
+
+    def _watch(self, deadline: float) -> None:
+        """See to it that nobody waits longer than until `deadline`."""
+        if deadline < self._alarm_at:
+            if self._alarm:
+                self._alarm.cancel()
+            loop, self._alarm_at = asyncio.get_running_loop(), deadline
+            self._alarm = loop.call_later(deadline - loop.time(), self._expire)
+
+    def _expire(self) -> None:
+        now, self._alarm_at = asyncio.get_running_loop().time(), math.inf
+        nearest = math.inf
+        for call in list(self._waiting.values()):
+            if call.deadline <= now:
+                call.fail(_late(call.patience_s))
+            else:
+                nearest = min(nearest, call.deadline)
+        self._watch(nearest)
 
     def _send(
         self, method: Described[Q], request: Q, payload: Payload, deadline: float, waiting: _Waiting

@@ -80,6 +80,19 @@ def encode(
     return [head, *parts] if size else [head]
 
 
+KINDS = {kind.value: kind for kind in Kind}
+
+
+def _check(kind: int, body: int, payload: int) -> None:
+    """Raises:
+    ProtocolError: a head is none, or announces more than may come; before anything is allocated.
+    """
+    if kind not in KINDS:
+        raise ProtocolError(f"The pipe carried a frame of the unknown kind {kind}.")
+    if body > MAX_BODY or payload > MAX_PAYLOAD:
+        raise ProtocolError(f"A frame of {body} + {payload} bytes is over the limit of the pipe.")
+
+
 class Frames:
     """Cuts one direction of the pipe into frames."""
 
@@ -117,7 +130,11 @@ class Frames:
         Raises:
             ProtocolError: something came that is no frame; the stream cannot be used any more.
         """
-        view, start = memoryview(data), 0
+        view = memoryview(data)
+        start = 0
+        if self._head is None and not self._filled:
+            for whole, start in self._whole(view):  # noqa: B007
+                yield whole
         while True:
             taken = min(self._wanted - self._filled, len(view) - start)
             if self._in_parts and self._text is not None:
@@ -132,13 +149,31 @@ class Frames:
             if (frame := self._complete()) is not None:
                 yield frame
 
+    def _whole(self, view: memoryview) -> Iterator[tuple[Frame, int]]:
+        """The frames that lie in `view` from their first byte to their last, each with where it ends: most do, and
+        need not be put together."""
+        start, size = 0, len(view)
+        while size - start >= HEAD.size:
+            head = HEAD.unpack_from(view, start)
+            kind, name, number, deadline, body, payload = head
+            _check(kind, body, payload)
+            text = start + HEAD.size + name
+            data, end = text + body, text + body + payload
+            if end > size:
+                return
+            carried: Payload = [view[data:end]] if self._in_parts and payload else bytearray(view[data:end])
+            frame = Frame(
+                KINDS[kind], bytes(view[start + HEAD.size : text]), number, deadline, view[text:data], carried
+            )
+            yield frame, end
+            start = end
+
     def _complete(self) -> Frame | None:
         """Go on to the next part; the frame, if that was its last one."""
         part = self._part
         if self._head is None:
-            self._head = _, name, _, _, body, payload = HEAD.unpack(part)
-            if body > MAX_BODY or payload > MAX_PAYLOAD:
-                raise ProtocolError(f"A frame of {body} + {payload} bytes is over the limit of the pipe.")
+            self._head = kind, name, _, _, body, payload = HEAD.unpack(part)
+            _check(kind, body, payload)
             self._want(name + body)
             return None
         kind, name, number, deadline, _, size = self._head
@@ -149,10 +184,7 @@ class Frames:
         text, payload = memoryview(self._text), self._parts if self._in_parts else part
         self._head, self._text, self._parts = None, None, []
         self._want(HEAD.size)
-        try:
-            return Frame(Kind(kind), bytes(text[:name]), number, deadline, text[name:], payload)
-        except ValueError:
-            raise ProtocolError(f"The pipe carried a frame of the unknown kind {kind}.") from None
+        return Frame(KINDS[kind], bytes(text[:name]), number, deadline, text[name:], payload)
 
     def _want(self, size: int, elsewhere: bool = False) -> None:
         """The next part has so many bytes; `elsewhere`: it stays in the pieces that come."""
