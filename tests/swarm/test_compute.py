@@ -44,7 +44,7 @@ from core.contracts.pipe import (
     Saved,
     Tell,
 )
-from core.contracts.remote_experts import SERVE, ExpertCall
+from core.contracts.remote_experts import SERVE, SUSPECT, ExpertCall
 from core.pipe import frames
 from core.pipe import worker_end as link
 from core.pipe.calls import Calls
@@ -87,6 +87,7 @@ class Compute:
         for tell in tells:
             self.calls.listen(tell, self._heard)
         self.calls.listen(pipe.LOG, lambda line: None)
+        self.calls.listen(SUSPECT, lambda report: None)
         self.calls.register(SPACE, lambda question: question.wanted)
 
     def _heard(self, message: object) -> None:
