@@ -88,6 +88,8 @@ class Run:
             DataFolderError: the run's folder cannot be made.
         """
         self.manifest, self.id, self.weight = manifest, manifest.run_id, weight
+        self.seconds = 0.0
+        """Of its kernels since the worker's start, on whatever device."""
         self._small_files, self._ledger = given.files, given.ledger
         folder = given.folder / RUNS / self.id
         try:
@@ -262,6 +264,7 @@ class _Owner(Owner):
 
     def worked(self, device: str, work: Work) -> None:
         run = self._run
+        run.seconds += work.seconds
         samples, tokens = (0, work.samples) if run.manifest.task.in_tokens else (work.samples, 0)
         calls = work.calls, work.peer_calls, work.rows, work.passes
         self._given.ledger.add(run.id, device, Amounts(samples, tokens, *calls, work.seconds))

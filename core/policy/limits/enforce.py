@@ -13,7 +13,7 @@ from typing import Protocol
 
 from core.contracts.notices import Notice, english, notice
 from core.contracts.settings import Settings
-from core.policy import heat, ramp
+from core.policy import heat, ramp, sharing
 from core.policy.decide import Decision
 from core.policy.energy import CPU
 from core.policy.heat import FREE, Heat
@@ -22,6 +22,7 @@ from core.policy.limits.memory import Memory
 from core.policy.limits.stay_awake import Awake
 from core.policy.limits.traffic import Traffic, brake
 from core.policy.ramp import Ramp
+from core.policy.sharing import Sharing, Used
 from core.policy.signals.reading import UNKNOWN, Signals
 from core.store.quota import Quota
 from core.swarm.state_room import StateRoom
@@ -51,9 +52,12 @@ class Network(Protocol):
 class Run(Protocol):
     """What is asked of each run of this PC."""
 
+    id: str
     memory: Memory
     room: StateRoom
     weight: int
+    seconds: float
+    """Of its kernels since the worker's start."""
 
     @property
     def device(self) -> str:
@@ -93,6 +97,7 @@ class Caps:
         self._quota, self._traffic, self._runs, self._network, self._others = quota, traffic, runs, network, others
         self._awake = Awake()
         self._ramp = Ramp()
+        self._sharing = Sharing()
         self._heats: dict[str, Heat] = {}
         self._controlled = self._look_at = float("-inf")
         self._looking: asyncio.Task[None] | None = None
@@ -176,18 +181,17 @@ class Caps:
         """How much of the time may be computed: what the settings allow, as far as heat does, risen since a yield."""
         gradual = settings.idle_only and not decision.started
         self._ramp = ramp.follow(self._ramp, decision.train, gradual, now)
+        runs = {run.id: Used(run.weight, run.seconds, run.competes) for run in self._runs()}
         if now - self._controlled >= CONTROL_S:
             self._controlled = now
             self._control(decision, signals, settings, now)
+            self._sharing = sharing.follow(self._sharing, runs)
         heats = [found for name, found in self._heats.items() if decision.device != CPU or name in ("cpu", "cpu power")]
         cool = min((found.share for found in heats), default=1.0)
         share = min(decision.cpu_share * self._ramp.share(now), cool)
         threads = decision.threads if settings.threads else 0
-        runs = self._runs()
-        weights = sum(run.weight for run in runs if run.competes)
-        for run in runs:
-            others = weights - (run.weight if run.competes else 0)
-            run.allow(share * run.weight / (run.weight + others), threads)
+        for run in self._runs():
+            run.allow(share * self._sharing.portion(run.id, runs), threads)
 
     def _control(self, decision: Decision, signals: Signals, settings: Settings, now: float) -> None:
         working = any(run.at_work for run in self._runs())
