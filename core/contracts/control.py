@@ -238,7 +238,7 @@ class RunStatus(msgspec.Struct, frozen=True):
     """One of the runs that this PC has joined."""
 
     id: Text
-    """Its name and the digest of its manifest, such as `digits-2ac90b73`."""
+    """Its name and the digest of what lasts of its manifest, such as `digits-2ac90b73`."""
     name: Text
     title: Text
     weight: Weight
