@@ -195,7 +195,7 @@ def test_the_speed_test_shows_its_progress_and_figures(
     assert not speed.bar.isVisible() and speed.threads.accessibleName() == "Fastest with: 2 threads"
     qtbot.waitUntil(lambda: ("start_now", {"seconds": 0.001}) in toy.asked)  # the rest of the minute is not lent
     click(speed.start)
-    qtbot.waitUntil(lambda: ("benchmark", {"again": True}) in toy.asked)
+    qtbot.waitUntil(lambda: ("benchmark", {"again": True, "run": None}) in toy.asked)
 
 
 def test_the_end_of_the_speed_test_ends_no_pause(qtbot: QtBot, first: FirstRun, toy: ToyWorker) -> None:

@@ -31,7 +31,7 @@ from core.community.ledger import Ledger
 from core.community.reading import read_only
 from core.contracts.control import CurvePoint, DeviceStatus, ErrorInfo, State
 from core.contracts.ledger import Amounts
-from core.contracts.notices import plain
+from core.contracts.notices import english, notice, plain
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_network_page import make_network, make_peers
 
@@ -142,10 +142,10 @@ CARD = DeviceStatus(
 def test_each_graphics_processor_has_its_switch(qtbot: QtBot, toy: ToyWorker, beside: Beside) -> None:
     client, window, page, _ = beside
     dial(qtbot, client, window)
-    off = msgspec.structs.replace(CARD, id="GPU-2", on=False, why="Another graphics processor computes.", experts=0)
+    off = msgspec.structs.replace(CARD, id="GPU-2", on=False, why=(notice("device.other_gpu"),), experts=0)
     window.update_status(make_status(devices=[*make_status().devices, CARD, off]))
     assert [switch.accessibleName() for switch in page.findChildren(Switch)] == ["Use Some Card"] * 2
-    assert "4 experts" in texts(page) and "Another graphics processor computes." in texts(page)
+    assert "4 experts" in texts(page) and english(notice("device.other_gpu")) in texts(page)
     switch = page.devices.devices["GPU-1"].switch
     assert switch is not None and switch.isChecked()
     QTest.mouseClick(switch, Qt.MouseButton.LeftButton)
@@ -272,7 +272,7 @@ def test_why_a_device_does_nothing_is_read_in_full(qtbot: QtBot, home: tuple[Mai
     window, page, _ = home
     window.resize(1040, 720)
     why = "Other programs use 62% of the processor, or were busy a moment ago."
-    cpu = msgspec.structs.replace(make_status().devices[0], on=False, why=why)
+    cpu = msgspec.structs.replace(make_status().devices[0], on=False, why=(plain(why),))
     window.update_status(make_status(state="waiting", devices=[cpu]))
     words = page.devices.devices["cpu"].words
     assert words.text() == why

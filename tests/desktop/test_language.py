@@ -16,7 +16,7 @@ from app.language import locale, speak
 from app.window.view_settings import view_settings
 from app.worker.supervision import Phase
 from core.contracts import control as wire
-from core.contracts.notices import notice, plain
+from core.contracts.notices import notice
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_desktop import Start, has_tray, start  # noqa: F401 - fixtures
 
@@ -77,9 +77,7 @@ def test_a_restart_of_the_window_leaves_the_worker_as_it_is(
 
 def test_what_goes_wrong_is_told_in_the_windows_language(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:  # noqa: F811
     view_settings(toy.folder).setValue("language", "de")
-    toy.answers["pause"] = lambda params: wire.ErrorInfo(
-        "error", plain("The model did not answer within 30 s. Try again.")
-    )
+    toy.answers["pause"] = lambda params: wire.ErrorInfo("error", notice("question.too_late", within=30.0))
     desktop = start()
     assert desktop.window.pages[0].title == "Übersicht"
     desktop.actions.pause.emit(None)

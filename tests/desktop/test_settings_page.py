@@ -256,13 +256,13 @@ def type_text(page: SettingsPage, name: str, text: str) -> TextControl:
 def test_a_wrong_schedule_is_told_and_stays_to_be_mended(qtbot: QtBot, page: SettingsPage, toy: ToyWorker) -> None:
     row = page.rows["compute_hours"]
     control = type_text(page, "compute_hours", "mo-fr 18:00")
-    qtbot.waitUntil(lambda: "no span of time" in row.error)
+    qtbot.waitUntil(lambda: "a span of time" in row.error)
     assert control.line.text() == "mo-fr 18:00" and toy.settings["compute_hours"] == ""
     type_text(page, "compute_hours", "mo-fr 18:00-8:00")
     qtbot.waitUntil(lambda: toy.settings["compute_hours"] == "mo-fr 18:00-8:00")
     qtbot.waitUntil(lambda: not row.error and row.is_changed)
     type_text(page, "compute_hours", "never")
-    qtbot.waitUntil(lambda: "is no day" in row.error)
+    qtbot.waitUntil(lambda: "a day" in row.error)
     type_text(page, "compute_hours", "mo-fr 18:00-8:00")  # as it is in force
     qtbot.waitUntil(lambda: not row.error)
 
