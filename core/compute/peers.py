@@ -19,7 +19,8 @@ from core.experts import codec
 from core.experts.calls import Call, Output
 from core.experts.grid import Uid
 from core.experts.standing import Standing
-from core.pipe.calls import UNKNOWN, Calls
+from core.pipe.calls import Calls
+from core.pipe.faults import UNKNOWN
 from core.pipe.frames import Data, Payload
 
 ASKS = 512

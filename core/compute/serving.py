@@ -18,7 +18,8 @@ from core.contracts.remote_experts import SERVE, SUSPECT, ExpertCall, Suspect
 from core.experts import codec
 from core.experts.calls import Call
 from core.experts.grid import Uid
-from core.pipe.calls import UNKNOWN, Calls, Incoming
+from core.pipe.calls import Calls, Incoming
+from core.pipe.faults import UNKNOWN
 from core.pipe.frames import Payload
 from core.runtime.kernel_gate import Switch
 from core.runtime.runtime import Runtime

@@ -11,46 +11,23 @@ import itertools
 import logging
 import math
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from typing import Any, NamedTuple, NoReturn, Protocol, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar
 
 import msgspec
 
-from core.contracts.errors import ERRORS_BY_CODE, CallTimeout, ComputeError, HearthError, ProtocolError, RemoteFault
-from core.contracts.notices import Notice
+from core.contracts.errors import ComputeError, HearthError, ProtocolError, RemoteFault
 from core.contracts.pipe import Carrier, Described, Method, Stream, Tell
 from core.pipe import frames
+from core.pipe.faults import UNKNOWN, decode_error, encode_error, late, unknown
 from core.pipe.frames import Data, Frame, Kind, Payload
+from core.pipe.unanswered import Unanswered, Waiting
 
 log = logging.getLogger(__name__)
 
 Q = TypeVar("Q")
 R = TypeVar("R")
 A = TypeVar("A")
-UNKNOWN = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-"""What decoding raises for something that is not in the contract."""
 _encode = msgspec.msgpack.Encoder().encode
-
-
-class Fault(msgspec.Struct, frozen=True, array_like=True):
-    """Why a call failed."""
-
-    code: str
-    """Of the error (`core.contracts.errors`)."""
-    said: Notice
-
-
-_decode_fault = msgspec.msgpack.Decoder(Fault).decode
-
-
-def fault_of(error: HearthError) -> Fault:
-    """An error as it travels."""
-    return Fault(error.fault if isinstance(error, RemoteFault) else error.code, error.notice)
-
-
-def error_of(fault: Fault) -> HearthError:
-    """The error that a fault stands for."""
-    kind = ERRORS_BY_CODE.get(fault.code, RemoteFault)
-    return RemoteFault(fault.code, fault.said) if kind is RemoteFault else kind(fault.said)
 
 
 class Link(Protocol):
@@ -80,7 +57,7 @@ class Incoming:
 
     def refuse(self, error: HearthError) -> None:
         """Say why there is no reply."""
-        self._send(Kind.FAULT, _encode(fault_of(error)))
+        self._send(Kind.FAULT, encode_error(error))
 
     def when_cancelled(self, callback: Callable[[], object]) -> None:
         """Have `callback` called if, before the reply, nobody waits any more."""
@@ -91,17 +68,6 @@ class Incoming:
             if kind != Kind.ITEM:
                 self._calls._serving.pop(self._number, None)
             self._link.send(frames.encode(kind, self._number, body, payload))
-
-
-class _Waiting(NamedTuple):
-    """Who waits for an answer."""
-
-    arrived: Callable[[Kind, memoryview, Payload], object]
-    fail: Callable[[HearthError], object]
-    deadline: float = math.inf
-    """By the loop's clock."""
-    patience_s: float = math.inf
-    """How long that was when the call began."""
 
 
 class Calls:
@@ -117,13 +83,10 @@ class Calls:
         self._listeners: dict[bytes, list[Callable[[Any], object]]] = {}
         self._effects: dict[bytes, Callable[[Frame], object]] = {}
         self._numbers = itertools.count(1)
-        self._waiting: dict[int, _Waiting] = {}
-        """This end's calls that are not answered yet."""
+        self._waiting = Unanswered()
+        """This end's calls."""
         self._serving: dict[int, Callable[[], object]] = {}
         """How to cancel the other end's calls that are under way."""
-        self._alarm: asyncio.TimerHandle | None = None
-        self._alarm_at = math.inf
-        """One timer for all calls, for the nearest deadline: one for each takes as long as all else of a call."""
         self._error: Exception | None = None
         self._failed = asyncio.Event()
 
@@ -141,10 +104,8 @@ class Calls:
     def detach(self, error: HearthError) -> None:
         """The other end has gone: fail all calls with `error`, and cancel what it asked for."""
         self._link = None
-        waiting, self._waiting = self._waiting, {}
         serving, self._serving = self._serving, {}
-        for call in waiting.values():
-            call.fail(error)
+        self._waiting.fail(error)
         for cancel in serving.values():
             cancel()
 
@@ -159,11 +120,7 @@ class Calls:
                 that it raises travels to the caller.
         """
 
-        def serve(link: Link, frame: Frame) -> None:
-            request, call = method.request_of(frame.body), self._incoming(link, frame)
-            self._run(call, lambda: handler(request), call.answer)
-
-        self._methods[method.key] = serve
+        self._serve(method, lambda request, payload, call: handler(request), Incoming.answer)
 
     def register_carrier(
         self,
@@ -178,15 +135,11 @@ class Calls:
                 itself, at once or later.
         """
 
-        def serve(link: Link, frame: Frame) -> None:
-            request, call = method.request_of(frame.body), self._incoming(link, frame)
-            self._run(
-                call,
-                lambda: handler(request, frame.payload, call),
-                lambda result: None if result is None else call.answer(*result),
-            )
+        def answer(call: Incoming, result: tuple[R, Payload] | None) -> None:
+            if result is not None:
+                call.answer(*result)
 
-        self._methods[method.key] = serve
+        self._serve(method, handler, answer)
 
     def register_stream(self, method: Stream[Q, R], handler: Callable[[Q], AsyncGenerator[R, None]]) -> None:
         """Serve a method whose reply comes in pieces.
@@ -196,16 +149,12 @@ class Calls:
             handler: takes a request, gives the pieces; it is closed if nobody reads on.
         """
 
-        async def send_all(call: Incoming, request: Q) -> None:
+        async def send_all(request: Q, payload: Payload, call: Incoming) -> None:
             async with contextlib.aclosing(handler(request)) as pieces:
                 async for piece in pieces:
                     call._send(Kind.ITEM, _encode(piece))
 
-        def serve(link: Link, frame: Frame) -> None:
-            request, call = method.request_of(frame.body), self._incoming(link, frame)
-            self._run(call, lambda: send_all(call, request), lambda _: call._send(Kind.END))
-
-        self._methods[method.key] = serve
+        self._serve(method, send_all, lambda call, _: call._send(Kind.END))
 
     def listen(self, tell: Tell[Q], listener: Callable[[Q], object]) -> None:
         """Have `listener` called with each message of a kind, after those that listen already."""
@@ -227,24 +176,28 @@ class Calls:
         that reads."""
         self._effects[method.key] = lambda frame: effect(method.request_of(frame.body))
 
-    def _incoming(self, link: Link, frame: Frame) -> Incoming:
-        return Incoming(self, link, frame.number, frame.deadline)
+    def _serve(
+        self, method: Described[Q], handle: Callable[[Q, Payload, Incoming], Any], done: Callable[[Incoming, Any], None]
+    ) -> None:
+        """Have calls of a method handled, each in a task if that takes time, and give `done` what comes of it."""
 
-    def _run(self, call: Incoming, handle: Callable[[], Any], done: Callable[[Any], object]) -> None:
-        """Have a call handled, in a task if that takes time, and answer it."""
-        try:
-            result = handle()
-            if asyncio.iscoroutine(result) or isinstance(result, asyncio.Future):
-                task = asyncio.ensure_future(self._finish(call, result, done))
-                call.when_cancelled(task.cancel)
-            else:
-                done(result)
-        except Exception as error:
-            self._refuse(call, error)
+        def serve(link: Link, frame: Frame) -> None:
+            request = method.request_of(frame.body)
+            call = Incoming(self, link, frame.number, frame.deadline)
+            try:
+                result = handle(request, frame.payload, call)
+                if asyncio.iscoroutine(result) or isinstance(result, asyncio.Future):
+                    call.when_cancelled(asyncio.ensure_future(self._finish(call, result, done)).cancel)
+                else:
+                    done(call, result)
+            except Exception as error:
+                self._refuse(call, error)
 
-    async def _finish(self, call: Incoming, work: Awaitable[Any], done: Callable[[Any], object]) -> None:
+        self._methods[method.key] = serve
+
+    async def _finish(self, call: Incoming, work: Awaitable[Any], done: Callable[[Incoming, Any], None]) -> None:
         try:
-            done(await work)
+            done(call, await work)
         except Exception as error:
             self._refuse(call, error)
 
@@ -325,7 +278,7 @@ class Calls:
             ComputeError, CallTimeout, HearthError: as `call`.
         """
         pieces: asyncio.Queue[tuple[Kind, memoryview] | HearthError] = asyncio.Queue()
-        waiting = _Waiting(lambda kind, body, _: pieces.put_nowait((kind, body)), pieces.put_nowait)
+        waiting = Waiting(lambda kind, body, _: pieces.put_nowait((kind, body)), pieces.put_nowait)
         link, number = self._send(method, request, b"", math.inf, waiting)
         try:
             while True:
@@ -335,12 +288,12 @@ class Calls:
                     raise piece
                 kind, body = piece
                 if kind == Kind.FAULT:
-                    raise error_of(_decode_fault(body))
+                    raise decode_error(body)
                 if kind == Kind.END:
                     return
                 yield method.reply_of(body)
         except TimeoutError:
-            raise _late(patience_s or 0.0) from None
+            raise late(patience_s or 0.0) from None
         finally:
             self._give_up(link, number)
 
@@ -358,7 +311,7 @@ class Calls:
 
         def arrived(kind: Kind, body: memoryview, data: Payload) -> None:
             if kind == Kind.FAULT:
-                fail(error_of(_decode_fault(body)))
+                fail(decode_error(body))
             elif not answer.done():
                 answer.set_result(reply(body, data))
 
@@ -366,45 +319,26 @@ class Calls:
             if not answer.done():
                 answer.set_exception(error)
 
-        waiting = _Waiting(arrived, fail, deadline, deadline - loop.time())
+        waiting = Waiting(arrived, fail, deadline, deadline - loop.time())
         link, number = self._send(method, request, payload, deadline, waiting)
-        self._watch(deadline)
         answer.add_done_callback(lambda _: self._give_up(link, number))
         return answer
 
-    def _watch(self, deadline: float) -> None:
-        """See to it that nobody waits longer than until `deadline`."""
-        if deadline < self._alarm_at:
-            if self._alarm:
-                self._alarm.cancel()
-            loop, self._alarm_at = asyncio.get_running_loop(), deadline
-            self._alarm = loop.call_later(deadline - loop.time(), self._expire)
-
-    def _expire(self) -> None:
-        now, self._alarm_at = asyncio.get_running_loop().time(), math.inf
-        nearest = math.inf
-        for call in list(self._waiting.values()):
-            if call.deadline <= now:
-                call.fail(_late(call.patience_s))
-            else:
-                nearest = min(nearest, call.deadline)
-        self._watch(nearest)
-
     def _send(
-        self, method: Described[Q], request: Q, payload: Payload, deadline: float, waiting: _Waiting
+        self, method: Described[Q], request: Q, payload: Payload, deadline: float, waiting: Waiting
     ) -> tuple[Link, int]:
         """Begin a call; over what, and its number."""
         if self._link is None:
             raise ComputeError("There is no compute process now.")
         link, number = self._link, next(self._numbers)
         frame = frames.encode(Kind.CALL, number, _encode(request), payload, method.key, deadline)
-        self._waiting[number] = waiting
+        self._waiting.add(number, waiting)
         link.send(frame, urgent=method.urgent)
         return link, number
 
     def _give_up(self, link: Link, number: int) -> None:
         """Nobody waits any more; if there was no answer, the other end hears of that."""
-        if self._waiting.pop(number, None) is not None and self._link is link:
+        if self._waiting.remove(number) and self._link is link:
             link.send(frames.encode(Kind.CANCEL, number))
 
     # --- what comes
@@ -419,7 +353,7 @@ class Calls:
             try:
                 effect(frame)
             except UNKNOWN as error:
-                raise ProtocolError(f"The pipe carried something unknown: {error}.") from error
+                raise unknown(error) from error
 
     def received(self, link: Link, frame: Frame) -> None:
         """Serve a call, or hand on an answer. To be called from the loop's thread.
@@ -437,13 +371,7 @@ class Calls:
                 case Kind.CANCEL:
                     if cancel := self._serving.pop(frame.number, None):
                         cancel()
-                case _ if waiting := self._waiting.get(frame.number):
-                    waiting.arrived(frame.kind, frame.body, frame.payload)
-                    if frame.kind != Kind.ITEM:
-                        self._waiting.pop(frame.number, None)
+                case _:
+                    self._waiting.arrived(frame)
         except UNKNOWN as error:
-            raise ProtocolError(f"The pipe carried something unknown: {error}.") from error
-
-
-def _late(seconds: float) -> CallTimeout:
-    return CallTimeout(f"There was no answer within {seconds:.1f} s.")
+            raise unknown(error) from error

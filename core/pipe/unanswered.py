@@ -1,0 +1,73 @@
+"""One end's calls over the pipe that are not answered yet, and when each is given up."""
+
+import asyncio
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from core.contracts.errors import HearthError
+from core.pipe.faults import late
+from core.pipe.frames import Frame, Kind, Payload
+
+
+class Waiting(NamedTuple):
+    """Who waits for an answer."""
+
+    arrived: Callable[[Kind, memoryview, Payload], object]
+    fail: Callable[[HearthError], object]
+    deadline: float = math.inf
+    """By the loop's clock."""
+    patience_s: float = math.inf
+    """How long that was when the call began."""
+
+
+class Unanswered:
+    """One timer serves all calls, for the nearest deadline: one for each takes as long as all else of a call."""
+
+    def __init__(self) -> None:
+        self._calls: dict[int, Waiting] = {}
+        self._alarm: asyncio.TimerHandle | None = None
+        self._alarm_at = math.inf
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    def add(self, number: int, call: Waiting) -> None:
+        """Have a call wait, no longer than until its deadline."""
+        self._calls[number] = call
+        self._watch(call.deadline)
+
+    def remove(self, number: int) -> bool:
+        """Let a call wait no more; whether it still did."""
+        return self._calls.pop(number, None) is not None
+
+    def arrived(self, frame: Frame) -> None:
+        """Hand on an answer, or a piece of it, if somebody still waits for it."""
+        if call := self._calls.get(frame.number):
+            call.arrived(frame.kind, frame.body, frame.payload)
+            if frame.kind != Kind.ITEM:
+                self._calls.pop(frame.number, None)
+
+    def fail(self, error: HearthError) -> None:
+        """Nobody will answer any of them."""
+        calls, self._calls = self._calls, {}
+        for call in calls.values():
+            call.fail(error)
+
+    def _watch(self, deadline: float) -> None:
+        """See to it that nobody waits longer than until `deadline`."""
+        if deadline < self._alarm_at:
+            if self._alarm:
+                self._alarm.cancel()
+            loop, self._alarm_at = asyncio.get_running_loop(), deadline
+            self._alarm = loop.call_later(deadline - loop.time(), self._expire)
+
+    def _expire(self) -> None:
+        now, self._alarm_at = asyncio.get_running_loop().time(), math.inf
+        nearest = math.inf
+        for call in list(self._calls.values()):
+            if call.deadline <= now:
+                call.fail(late(call.patience_s))
+            else:
+                nearest = min(nearest, call.deadline)
+        self._watch(nearest)
