@@ -9,7 +9,8 @@ from core.store.progress import Progress
 from core.store.quota import HEADROOM, Quota
 from core.store.run_files import RunFiles
 from core.swarm.hosted import HostedExperts
-from core.worker.compute.supervisor import ComputeSupervisor, Owner
+from core.worker.compute.owner import Owner
+from core.worker.compute.supervisor import ComputeSupervisor
 from core.worker.compute.yields import Yields
 
 ROOMY = 1 << 40

@@ -4,12 +4,13 @@ import asyncio
 import contextlib
 import logging
 import os
+import signal
 import sys
 import time
 from typing import cast
 
 from core.contracts.errors import ComputeError, ProtocolError
-from core.contracts.notices import notice
+from core.contracts.notices import Notice, notice
 from core.contracts.pipe import ANNOUNCED
 from core.pipe.calls import Calls
 from core.pipe.frames import Data, Frames
@@ -27,6 +28,18 @@ JOINED = 64 * 1024
 def command() -> list[str]:
     """How to start a compute process; a frozen app starts its own executable."""
     return [sys.executable, "compute"] if getattr(sys, "frozen", False) else [sys.executable, "-m", "core", "compute"]
+
+
+def cause_of_death(code: int) -> Notice:
+    """Why a process has ended that was not asked to.
+
+    Args:
+        code: its exit code; that of a signal is below 0.
+    """
+    if code < 0:
+        name = signal.Signals(-code).name if -code in set(signal.Signals) else str(-code)
+        return notice("compute.killed", signal=-code, name=name)
+    return notice("compute.ended_unexpectedly", exit=code)
 
 
 class _Process(asyncio.SubprocessProtocol):

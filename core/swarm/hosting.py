@@ -56,11 +56,23 @@ HANDOVER_S = 30.0
 """For a host to save and let go of some experts."""
 
 
-class Compute(Protocol):
-    """What is asked of the supervisor of compute."""
+class Figures(Protocol):
+    """What compute has told."""
 
     report: Progress
     """Of its pace."""
+
+    @property
+    def expert_samples_per_s(self) -> float:
+        """What one expert gets through here; 0: not known yet."""
+
+
+class Compute(Protocol):
+    """What is asked of the supervisor of compute."""
+
+    @property
+    def figures(self) -> Figures:
+        """What it has told."""
 
     async def host(self, experts: Mapping[Uid, Path | None]) -> dict[str, str]:
         """Have experts taken on, each from a file or its newest own state; what failed, and why (ComputeError)."""
@@ -71,10 +83,6 @@ class Compute(Protocol):
     @property
     def life(self) -> int:
         """Number of the process."""
-
-    @property
-    def expert_samples_per_s(self) -> float:
-        """What one expert gets through here; 0: not known yet."""
 
     @property
     def wanted(self) -> bool:
@@ -178,7 +186,7 @@ class Hosting:
         if not self._compute.at_work:
             return {}
         versions = self._hosted.versions()
-        return {uid: HostState(self._compute.report.load, versions.get(uid, 0)) for uid in self._hosted.claimed}
+        return {uid: HostState(self._compute.figures.report.load, versions.get(uid, 0)) for uid in self._hosted.claimed}
 
     def _rest_s(self) -> float:
         return TICK_S * random.uniform(0.8, 1.0) if self._may_begin() else SETTLE_S / 3
@@ -192,7 +200,7 @@ class Hosting:
         self._note_absence()
         await self._members.introduce(self._self())
         members = await self._members.look(self._self())
-        if self._may_begin() and self.hosts and self._compute.at_work and self._compute.expert_samples_per_s:
+        if self._may_begin() and self.hosts and self._compute.at_work and self._compute.figures.expert_samples_per_s:
             versions = self._hosted.versions()
             view = await self._outlook.look(members, {uid: versions.get(uid, 0) for uid in self._hosted.claimed})
             young = self._hosted.young(YOUNG_S)
@@ -231,7 +239,7 @@ class Hosting:
     @property
     def capacity(self) -> int:
         """How many experts this PC can host."""
-        memory, speed = self._hosted.expert_bytes, self._compute.expert_samples_per_s
+        memory, speed = self._hosted.expert_bytes, self._compute.figures.expert_samples_per_s
         if not memory or not speed:
             return GUESSED_CAPACITY
         able = placement.capacity(self.memory_bytes, memory, speed)

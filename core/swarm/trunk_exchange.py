@@ -13,12 +13,21 @@ TRUNK_S = 60.0
 """Between two looks for a newer trunk, where none is trained."""
 
 
+class Figures(Protocol):
+    """What compute has told."""
+
+    fell_back: bool
+    """It began without a trunk, or something of its checkpoints was damaged."""
+
+
 class Compute(Protocol):
     """What is asked of the supervisor of compute."""
 
     progress: Progress
-    fell_back: bool
-    """It began without a trunk, or something of its checkpoints was damaged."""
+
+    @property
+    def figures(self) -> Figures:
+        """What it has told."""
 
     @property
     def life(self) -> int:
@@ -55,7 +64,7 @@ class TrunkFollower:
         compute, now = self._compute, time.monotonic()
         rest_s = TRUNK_S if compute.progress.step else 0.0  # without any trunk, at every occasion
         began = compute.life != self._life
-        again = began and compute.fell_back if self._trains else began or now - self._looked > rest_s
+        again = began and compute.figures.fell_back if self._trains else began or now - self._looked > rest_s
         if not (again and compute.at_work):
             return
         found = (await self._copies.find([TRUNK])).get(TRUNK, [])

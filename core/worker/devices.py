@@ -78,7 +78,7 @@ def _why_off(gpu: Gpu, decision: Decision, settings: Settings, compute: ComputeS
     if gpu.id in settings.gpus_off:
         return (notice("device.off"),)
     if not accelerator.present:
-        return (notice("device.torch_has_none" if compute.device else "device.not_known_yet"),)
+        return (notice("device.torch_has_none" if compute.figures.device else "device.not_known_yet"),)
     if gpu.id == decision.device:
         return ()
     if failure := accelerator.failures(time.time()).get(gpu.id):

@@ -172,7 +172,7 @@ class Peer:
             self.policy.close()
             self._ring.listener = lambda line: None
             await asyncio.to_thread(self._files.flush)
-        if all(run.compute.save_error is None for run in self.runs):
+        if all(run.compute.figures.save_error is None for run in self.runs):
             log.info("Hearth has quit; everything is saved.")
         else:
             log.warning("Hearth has quit; what it trained since the last checkpoint could not be saved.")
@@ -210,7 +210,7 @@ class Peer:
         """
         run = self.runs.named(name)
         if again:
-            run.compute.measure()
+            run.compute.terms.measure()
         return self._benchmark.status(run)
 
     def recent_log(self, lines: int) -> list[LogLine]:
@@ -330,7 +330,7 @@ class Peer:
         self._benchmark.moved(self.network.moved(), time.monotonic())
         working = [run for run in self.runs if run.compute.at_work or run.compute.answering]
         self._energy.step(
-            {run.id: run.compute.share for run in working},
+            {run.id: run.compute.terms.share for run in working},
             self.policy.signals,
             self.settings,
             {run.device for run in working},

@@ -56,7 +56,7 @@ class Report:
             settings: those in use.
         """
         decision, signals = self._policy.decision, self._policy.signals
-        compute, progress = run.compute, run.compute.progress
+        compute, told, progress = run.compute, run.compute.figures, run.compute.progress
         idle, front, power = signals.idle_s, signals.front.value, signals.power.value
         return Status(
             version=VERSION,
@@ -69,20 +69,20 @@ class Report:
             run_title=run.manifest.title,
             step=progress.step,
             samples=progress.samples,
-            samples_per_s=compute.report.samples_per_s,
-            calls_per_s=compute.report.calls_per_s,
-            in_flight=compute.report.in_flight,
-            slowest_step_s=compute.report.slowest_step_s,
-            blocked_s=compute.report.blocked_s,
-            lost_batches=compute.report.lost,
+            samples_per_s=told.report.samples_per_s,
+            calls_per_s=told.report.calls_per_s,
+            in_flight=told.report.in_flight,
+            slowest_step_s=told.report.slowest_step_s,
+            blocked_s=told.report.blocked_s,
+            lost_batches=told.report.lost,
             loss=progress.loss,
             accuracy=progress.accuracy,
             experts=[*run.hosted.experts],
             grid=run.manifest.model.grid,
             layers=run.manifest.model.layers,
             processes=self._windows.status([one.compute.pid for one in self._runs if one.compute.pid is not None]),
-            device=compute.accelerator.label or compute.device or "cpu",
-            threads=compute.report.threads or settings.threads or max(1, (os.cpu_count() or 2) // 2),
+            device=compute.accelerator.label or told.device or "cpu",
+            threads=told.report.threads or settings.threads or max(1, (os.cpu_count() or 2) // 2),
             idle_only=settings.idle_only,
             idle_s=idle.value,
             idle_source=idle.source,

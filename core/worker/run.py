@@ -26,7 +26,7 @@ from core.contracts.errors import DataFolderError, QuestionError
 from core.contracts.ledger import Amounts
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, notice, plain
-from core.contracts.pipe import Measured, Work
+from core.contracts.pipe import Generate, Measured, Work
 from core.experts.grid import Grid
 from core.pipe.calls import Calls
 from core.policy.decide import Decision
@@ -38,7 +38,8 @@ from core.store.run_files import RunFiles
 from core.store.small_files import Files
 from core.swarm.hosted import HostedExperts
 from core.swarm.state_room import StateRoom
-from core.worker.compute.supervisor import ComputeSupervisor, Owner
+from core.worker.compute.owner import Owner
+from core.worker.compute.supervisor import ComputeSupervisor
 from core.worker.compute.yields import Yields
 from core.worker.expert_grid import overview
 from core.worker.network import Network
@@ -149,12 +150,12 @@ class Run:
             share: above 0, at most 1.
             threads: how many may be used; 0: half of the cores.
         """
-        self.compute.set_share(share)
-        self.compute.set_threads(threads)
+        self.compute.terms.set_share(share)
+        self.compute.terms.set_threads(threads)
 
     def step(self, decision: Decision) -> None:
         """Tell the others what has changed, note what is done, save the figures. To be called about once a second."""
-        told = decision.state, self.compute.at_work, self.compute.measured
+        told = decision.state, self.compute.at_work, self.compute.figures.measured
         before, self._hosting = self._hosting, told
         if before != told:  # how much can be hosted here has changed
             self.swarm.look()
@@ -194,8 +195,8 @@ class Run:
         """What is wrong with it, and what to do."""
         compute = self.compute
         devices = compute.accelerator.notes(time.time(), len(self.hosted.experts))
-        unsaved = [compute.save_error] if compute.save_error else []
-        return [*map(plain, compute.notes), *devices, *self.swarm.notes, *unsaved]
+        unsaved = [compute.figures.save_error] if compute.figures.save_error else []
+        return [*map(plain, compute.figures.notes), *devices, *self.swarm.notes, *unsaved]
 
     def status(self) -> RunStatus:
         """Its figures, as of now."""
@@ -209,7 +210,7 @@ class Run:
             task=self.manifest.task.name,
             step=progress.step,
             samples=progress.samples,
-            samples_per_s=compute.report.samples_per_s,
+            samples_per_s=compute.figures.report.samples_per_s,
             experts=len(self.hosted.experts),
             loss=progress.loss,
             accuracy=progress.accuracy,
@@ -218,32 +219,33 @@ class Run:
 
     def grid(self, layer: int) -> GridStatus:
         """The hosted experts of a layer, as far as this PC knows."""
-        return overview(self._grid, layer, self.hosted.experts, self.compute.report.load, self.swarm)
+        return overview(self._grid, layer, self.hosted.experts, self.compute.figures.report.load, self.swarm)
 
     async def predict(self, picture: PredictParams) -> Prediction:
         """What the run's model reads in a picture.
 
         Raises:
             QuestionError: it continues text instead.
-            PictureError, ComputeError: as `ComputeSupervisor.predict`.
+            PictureError, ComputeError: as `Questions.predict`.
         """
         if self.manifest.task.takes != "picture":
             raise QuestionError(notice("question.run_continues_text", run=self.manifest.run, title=self.manifest.title))
-        return await self.compute.predict(picture)
+        return await self.compute.questions.predict(picture)
 
     async def generate(self, params: GenerateParams, each: Callable[[str, list[Answer], float], None]) -> Continued:
         """Go on with a text; `each` gets every byte's text, experts and milliseconds.
 
         Raises:
             QuestionError: the run's model reads pictures instead.
-            ComputeError: as `ComputeSupervisor.generate`.
+            ComputeError: as `Questions.generate`.
         """
         if self.manifest.task.takes != "text":
             raise QuestionError(notice("question.run_reads_pictures", run=self.manifest.run, title=self.manifest.title))
         seed = secrets.randbelow(2**31) if params.seed is None else params.seed
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        prompt, start, count, step = params.prompt.encode(), time.monotonic(), 0, 0
-        async with contextlib.aclosing(self.compute.generate(prompt, params.length, params.temperature, seed)) as told:
+        question = Generate(params.prompt.encode(), params.length, params.temperature, seed)
+        start, count, step = time.monotonic(), 0, 0
+        async with contextlib.aclosing(self.compute.questions.generate(question)) as told:
             async for piece in told:
                 count, step = count + len(piece.data), piece.step
                 each(decoder.decode(piece.data), piece.experts, piece.ms)

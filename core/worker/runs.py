@@ -189,7 +189,7 @@ class Runs:
         computes = [run.compute for run in self]
         one = min(computes, key=lambda compute: (BUSIEST.index(compute.phase), compute.failure is not None))
         ends = [compute.memory_free_time for compute in computes if compute.memory_free_time is not None]
-        measured = next((compute.measured for compute in computes if compute.measured), None)
+        measured = next((compute.figures.measured for compute in computes if compute.figures.measured), None)
         failed = {
             device: failure.until
             for compute in computes
@@ -204,7 +204,7 @@ class Runs:
             answering=any(compute.answering for compute in computes),
             reachable=any(compute.reachable for compute in computes),
             trains=one.trains,
-            measuring=one.measuring,
+            measuring=one.figures.measuring,
             device=one.accelerator.device,
             speeds=measured.devices if measured else {},
             failed=failed,

@@ -30,7 +30,7 @@ class Benchmark:
 
     def status(self, run: Run) -> BenchmarkStatus:
         """What is known, for one run."""
-        measured, (down, up) = run.compute.measured, self._best
+        measured, (down, up) = run.compute.figures.measured, self._best
         return BenchmarkStatus(
             run=run.manifest.run,
             device=processor(),

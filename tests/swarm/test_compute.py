@@ -50,7 +50,7 @@ from core.pipe import worker_end as link
 from core.pipe.calls import Calls
 from core.pipe.frames import Frames, Kind
 from core.pipe.worker_end import ComputeLink
-from core.worker.compute.supervisor import Owner
+from core.worker.compute.owner import Owner
 from tests.disks import supervisor as supervised
 
 M = TypeVar("M")

@@ -26,7 +26,7 @@ from core.store.checkpoints import KEPT
 from core.swarm.placement import least_needed
 from core.swarm.state_room import StateRoom
 from core.worker import swarm
-from core.worker.compute.supervisor import Owner
+from core.worker.compute.owner import Owner
 from core.worker.swarm import LoneSwarm
 from tests.disks import run_files, supervisor
 

@@ -11,18 +11,22 @@ from core.contracts.control import ExpertStatus
 from core.contracts.errors import CallRefused
 from core.contracts.hosting import Handover, HandoverReply, Hello, HelloReply
 from core.contracts.net import of_run
+from core.contracts.pipe import Measured
 from core.experts.dht_directory import DHTDirectory
 from core.experts.directory import HostState
 from core.experts.grid import Grid, Uid
 from core.identity import peer_text
 from core.net.rpc import Context, RpcNode
+from core.pipe.calls import Calls
+from core.store.progress import Progress
 from core.swarm import hosting
 from core.swarm.hosted import HostedExperts
 from core.swarm.hosting import Hosting
 from core.swarm.members import Members
 from core.swarm.placement import Member
 from core.swarm.replication import Copies
-from core.worker.compute.supervisor import IDLE
+from core.worker.compute.figures import Figures
+from core.worker.compute.owner import Owner
 from tests.dht_peers import Peer, peers, until
 from tests.disks import files_of
 
@@ -37,7 +41,9 @@ class Compute:
     def __init__(self) -> None:
         self.hosted = HostedExperts(GRID)
         self.hosted.expert_bytes = 1 << 20
-        self.life, self.expert_samples_per_s, self.report = 1, 1e6, IDLE
+        self.life = 1
+        self.figures = Figures(Owner(), Calls(), self.hosted, Progress(), lambda: True)
+        self.figures.measured = Measured((), {"cpu": 1e6}, "cpu", 0.0)
         self.wanted = self.at_work = True
         self.saving = False
 

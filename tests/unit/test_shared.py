@@ -17,6 +17,7 @@ from core.dht.records import own_subkey
 from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid
 from core.net.rpc import Context
+from core.pipe.calls import Calls
 from core.runtime.part_files import Part, pack
 from core.store import shards
 from core.store.progress import Progress
@@ -26,6 +27,8 @@ from core.swarm.members import Members
 from core.swarm.replication import Copies
 from core.swarm.shard_exchange import ShardExchange
 from core.swarm.trunk_exchange import TrunkFollower
+from core.worker.compute.figures import Figures
+from core.worker.compute.owner import Owner
 from tests.dht_peers import Peer, peers, until
 from tests.disks import run_files
 from tests.unit.text_run import texts
@@ -107,7 +110,9 @@ class Compute:
 
     def __init__(self, step: int, fell_back: bool) -> None:
         self.progress, self.life, self.at_work = Progress(step=step), 1, True
-        self.fell_back = fell_back
+        hosted = HostedExperts(Grid("digits", 2, (4, 4)))
+        self.figures = Figures(Owner(), Calls(), hosted, self.progress, lambda: True)
+        self.figures.fell_back = fell_back
         self.taken: list[Path] = []
 
     async def take_trunk(self, path: Path) -> None:
@@ -137,5 +142,5 @@ async def test_a_trained_trunk_gives_way_to_no_stranger_s_unless_its_checkpoint_
         for _ in range(2):
             await follower.tend()
             compute.life += 1
-            compute.fell_back = False
+            compute.figures.fell_back = False
         assert len(compute.taken) == takes

@@ -87,7 +87,7 @@ async def test_every_device_says_why_it_is_used_or_not(tmp_path: Path) -> None:
     settings = Settings(gpus_off=("GPU-2",))
     compute = supervisor(manifest.load("digits"), tmp_path)
     compute.hosted.report([ExpertStatus(f"digits.0.0.{n}", 0, 0) for n in range(32)])
-    compute.device = "CPU"
+    compute.figures.device = "CPU"
 
     def status(paused: bool = False, **facts: Any) -> list[DeviceStatus]:
         machine = Machine(uses_gpus=compute.accelerator.present)

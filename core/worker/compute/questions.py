@@ -5,11 +5,12 @@ import contextlib
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
-from core.contracts.control import PredictParams
+from core.contracts.control import Prediction, PredictParams
 from core.contracts.errors import CallTimeout, ComputeError, PictureError
 from core.contracts.notices import Notice, notice
-from core.contracts.pipe import GENERATE, PREDICT, Generate, Generated, Predict, Predicted
+from core.contracts.pipe import GENERATE, PREDICT, Generate, Generated, Predict
 from core.pipe.calls import Calls
+from core.store.progress import Progress
 
 ANSWER_S = 30.0
 """Compute may have to be started for a question first."""
@@ -20,13 +21,15 @@ WAITING = 16
 class Questions:
     """Those that wait for an answer."""
 
-    def __init__(self, calls: Calls, asked: Callable[[int], None]) -> None:
+    def __init__(self, calls: Calls, progress: Progress, asked: Callable[[int], None]) -> None:
         """
         Args:
             calls: to compute, where the answers come from.
-            asked: is called with 1 for each question, and with -1 when nobody waits for its answer any more.
+            progress: the run's figures, of which an answer tells the accuracy.
+            asked: is called with 1 for each question, and with -1 when nobody waits for its answer any more; a
+                ComputeError that it raises refuses the question.
         """
-        self._calls, self._asked = calls, asked
+        self._calls, self._progress, self._asked = calls, progress, asked
         self._count = 0
         self._starting: set[asyncio.Future[None]] = set()
         """Questions that wait for compute."""
@@ -46,12 +49,12 @@ class Questions:
             if why and not question.done():
                 question.set_exception(ComputeError(notice("question.ended", why=why)))
 
-    async def predict(self, picture: PredictParams) -> Predicted:
+    async def predict(self, picture: PredictParams) -> Prediction:
         """Wait for what the model reads in a picture.
 
         Raises:
             PictureError: the pixels do not fit the size, or there is nothing to recognise.
-            ComputeError: no answer within `ANSWER_S`, too many questions, or compute died.
+            ComputeError: no answer within `ANSWER_S`, too many questions, or compute died or is to end.
         """
         if len(picture.pixels) != picture.width * picture.height:
             raise PictureError(
@@ -59,13 +62,16 @@ class Questions:
             )
         deadline = time.monotonic() + ANSWER_S
         async with self._asking():
-            return await self._calls.call(PREDICT, Predict(picture.height, picture.width, picture.pixels), deadline)
+            question = Predict(picture.height, picture.width, picture.pixels)
+            told = await self._calls.call(PREDICT, question, deadline)
+        accuracy = self._progress.accuracy
+        return Prediction(told.probabilities, told.seen, told.experts, told.step, accuracy, told.ms)
 
     async def generate(self, text: Generate) -> AsyncGenerator[Generated, None]:
         """The bytes of a text as they come. To be closed if nobody reads on.
 
         Raises:
-            ComputeError: no byte within `ANSWER_S`, too many questions, or compute died.
+            ComputeError: no byte within `ANSWER_S`, too many questions, or compute died or is to end.
         """
         async with self._asking(), contextlib.aclosing(self._calls.stream(GENERATE, text, ANSWER_S)) as pieces:
             async for piece in pieces:
@@ -76,8 +82,8 @@ class Questions:
         """Within it compute is needed; entered when it is ready."""
         if self._count >= WAITING:
             raise ComputeError(notice("question.too_many"))
-        self._count += 1
         self._asked(1)
+        self._count += 1
         try:
             async with asyncio.timeout(ANSWER_S):
                 await self._ready_to_answer()

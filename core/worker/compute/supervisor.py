@@ -1,93 +1,43 @@
-"""Carries out what the table of a compute process's life says (`core.worker.compute.life`); keeps what it tells."""
+"""Carries out what the table of a compute process's life says (`core.worker.compute.life`)."""
 
 import asyncio
 import contextlib
 import logging
-import math
-import signal
 import time
-from collections.abc import AsyncGenerator, Collection, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
-
-from msgspec.structs import replace
+from typing import Any, TypeVar
 
 from core.contracts import pipe
-from core.contracts.control import CurvePoint, Prediction, PredictParams
 from core.contracts.errors import CallTimeout, ComputeError, ProtocolError
 from core.contracts.manifest import Manifest
-from core.contracts.notices import Notice, notice, plain
-from core.contracts.pipe import (
-    AskSpace,
-    Configure,
-    Generate,
-    Generated,
-    Measured,
-    Work,
-)
+from core.contracts.notices import Notice, notice
+from core.contracts.pipe import AskSpace, Configure
 from core.experts.grid import Uid
 from core.pipe.calls import Calls
-from core.pipe.worker_end import ComputeLink
+from core.pipe.worker_end import ComputeLink, cause_of_death
 from core.policy.inputs import Phase
 from core.store.progress import Progress
 from core.store.run_files import RunFiles
 from core.swarm.hosted import HostedExperts
 from core.swarm.incoming_calls import IncomingCalls
 from core.worker.compute import life
-from core.worker.compute.accelerator import Accelerator
+from core.worker.compute.figures import Figures
 from core.worker.compute.life import Command, Event, Life
+from core.worker.compute.owner import Owner
 from core.worker.compute.questions import Questions
+from core.worker.compute.terms import Terms
 from core.worker.compute.yields import Yields
 
 log = logging.getLogger(__name__)
 compute_log = logging.getLogger("compute")
 
-SHARE_STEP = 0.005
-"""A smaller change of the share of time is not worth a message."""
+Q = TypeVar("Q")
+
 STUCK_S = 15.0
 """A trainer of which no batch got through for so long, and the time of two requests, reaches no host of some layer."""
 HOST_S = 60.0
 """To load or save some hundred experts on a slow disk."""
-IDLE = pipe.Progress(0, 0, 0.0, 0.0, 0, 0, None, [])
-"""What is shown while there is no process."""
-
-
-class Owner:
-    """Whom a compute process works for: told what becomes of it, asked what it may do. This one lets it be."""
-
-    def changed(self) -> None:
-        """Something that can be read of the supervisor has changed."""
-
-    def entered(self, phase: Phase) -> None:
-        """The process is in another phase now."""
-
-    def evaluated(self, point: CurvePoint) -> None:
-        """There is a new point of the curve."""
-
-    def worked(self, device: str, work: Work) -> None:
-        """A device has done more than was told last."""
-
-    def alone(self) -> bool:
-        """Whether nobody else is known who could host experts: a process then begins with all of the run's."""
-        return True
-
-    def networked(self) -> bool:
-        """Whether the experts of other peers may be asked; else all of the run's are here."""
-        return False
-
-    def reachable(self) -> bool:
-        """Whether every layer has an expert, here or on a peer, as far as the network knows."""
-        return True
-
-    def explain(self, code: int) -> Notice | None:
-        """Why a process ended by itself with this exit code, if that is known."""
-        return None
-
-    async def admit(self, pid: int) -> None:
-        """Awaited before a process is told anything: until then it takes next to no memory."""
-
-    async def settle(self) -> None:
-        """Awaited before a process trains for the first time, for `life.SETTLE_S` at most."""
 
 
 class ComputeSupervisor:
@@ -124,25 +74,11 @@ class ComputeSupervisor:
             trains: whether compute has a Trainer; without one it serves other peers only.
             shuffle: see `Configure`.
         """
-        self.hosted, self.progress, self.yields = hosted, progress, yields
-        self._files = files
-        self.threads, self.trains, self._shuffle = threads, trains, shuffle
-        self.share = 1.0
-        """Of the time that it computes."""
-        self.report = IDLE
-        """What compute told last of its pace."""
-        self.device = ""
-        self.notes: tuple[str, ...] = ()
-        self.save_error: Notice | None = None
+        self.hosted, self.progress, self.trains, self.calls = hosted, progress, trains, calls
         self.exhausted = 0
         """Processes that ended because they got no more memory."""
-        self.fell_back = False
-        """Compute began without a trunk, or something of its checkpoints was damaged."""
-        self.measured: Measured | None = None
-        """How fast this PC is; None: not known yet."""
-        self.calls = calls
-        """To whichever process there is."""
-        self._owner, self._calls, self._manifest, self._folder = owner, calls, manifest, folder
+        self._owner, self._manifest, self._folder = owner, manifest, folder
+        self._files, self._yields, self._shuffle = files, yields, shuffle
         self._life = Life(grace_s=memory_grace_s)
         self._link: ComputeLink | None = None
         self._alarm: asyncio.TimerHandle | None = None
@@ -150,20 +86,11 @@ class ComputeSupervisor:
         self._over = asyncio.Event()
         self._error: BaseException | None = None
         self._fault: Notice | None = None
-        self._work: dict[str, Work] = {}
-        self._to_measure = False
-        self._threads_sent, self._share_sent = threads, 1.0
-        self._placing: asyncio.Future[pipe.Placed] | None = None
-        self.accelerator = Accelerator(yields, self._tell_wishes)
-        self._questions = Questions(calls, self._asked)
+        self.figures = Figures(owner, calls, hosted, progress, lambda: self.at_work)
+        self.terms = Terms(owner, calls, self.figures, yields, lambda: self._life, threads)
+        self.accelerator = self.terms.accelerator
+        self.questions = Questions(calls, progress, self._asked)
         self.incoming = IncomingCalls(calls, lambda: self.at_work)
-        self._listen()
-
-    def _listen(self) -> None:
-        calls = self._calls
-        calls.listen(pipe.PROGRESS, self._progressed)
-        calls.listen(pipe.EVALUATED, self._evaluated)
-        calls.listen(pipe.MEASURED, self._was_measured)
         calls.listen(pipe.SAVED, self._saved)
         calls.listen(pipe.FAILED, self._failed)
         calls.register(pipe.SPACE, self._give_space)
@@ -181,26 +108,10 @@ class ComputeSupervisor:
         if training != self._life.wanted:
             self._happened(life.Wanted(training, cause))
 
-    def set_threads(self, threads: int) -> None:
-        """How many may be used; 0: half of the cores."""
-        self.threads = threads
-        self._tell_wishes()
-
-    def set_share(self, share: float) -> None:
-        """Compute for this share of the time."""
-        if abs(share - self.share) > SHARE_STEP or (share != self.share and share == 1.0):
-            self.share = share
-            self._tell_wishes()
-
     def set_memory_grace(self, seconds: float) -> None:
         """How long a process that is not needed stays."""
         if seconds != self._life.grace_s:
             self._happened(life.GraceSet(seconds))
-
-    def measure(self) -> None:
-        """Measure this PC anew, as soon as it may compute."""
-        self._to_measure = True
-        self._tell_wishes()
 
     def exceed(self, trouble: Notice) -> None:
         """Have the process save and end, as it takes more than it may, and start again later.
@@ -214,30 +125,6 @@ class ComputeSupervisor:
         """Save and end; `run` returns then."""
         self._happened(life.Leave())
 
-    async def predict(self, picture: PredictParams) -> Prediction:
-        """Ask the model, starting compute for it if need be.
-
-        Raises:
-            PictureError, ComputeError: as `Questions.predict`.
-        """
-        self._check_not_leaving()
-        told = await self._questions.predict(picture)
-        accuracy = self.progress.accuracy
-        return Prediction(told.probabilities, told.seen, told.experts, told.step, accuracy, told.ms)
-
-    def generate(self, prompt: bytes, length: int, temperature: float, seed: int) -> AsyncGenerator[Generated, None]:
-        """Have the model go on with a text, starting compute for it if need be.
-
-        Raises:
-            ComputeError: as `Questions.generate`.
-        """
-        self._check_not_leaving()
-        return self._questions.generate(Generate(prompt, length, temperature, seed))
-
-    def _check_not_leaving(self) -> None:
-        if self._life.leaving:
-            raise ComputeError(notice("question.quitting"))
-
     async def host(self, experts: Mapping[Uid, Path | None]) -> dict[str, str]:
         """Have experts hosted, each from its newest own checkpoint or a newer file; what failed, and why.
 
@@ -245,8 +132,7 @@ class ComputeSupervisor:
             ComputeError: there is no compute, it ended meanwhile, or does not answer.
         """
         paths = {str(uid): None if path is None else str(path) for uid, path in experts.items()}
-        with _in_time():
-            return await self._calls.call(pipe.HOST, paths, time.monotonic() + HOST_S)
+        return await self._order(pipe.HOST, paths)
 
     async def unhost(self, uids: Collection[Uid]) -> dict[str, str]:
         """Have experts saved and hosted no more; what failed, and why: those stay.
@@ -254,8 +140,13 @@ class ComputeSupervisor:
         Raises:
             ComputeError: as `host`.
         """
-        with _in_time():
-            return await self._calls.call(pipe.UNHOST, list(map(str, uids)), time.monotonic() + HOST_S)
+        return await self._order(pipe.UNHOST, list(map(str, uids)))
+
+    async def _order(self, method: pipe.Method[Q, dict[str, str]], experts: Q) -> dict[str, str]:
+        try:
+            return await self.calls.call(method, experts, time.monotonic() + HOST_S)
+        except CallTimeout:
+            raise ComputeError(notice("compute.hosting_too_late", within=HOST_S)) from None
 
     async def take_trunk(self, path: Path) -> None:
         """Have compute go on with another trainer's trunk, from its checkpoint file, if it is newer.
@@ -263,7 +154,7 @@ class ComputeSupervisor:
         Raises:
             ComputeError: there is no compute, or it ended meanwhile.
         """
-        await self._calls.call(pipe.TAKE_TRUNK, str(path))
+        await self.calls.call(pipe.TAKE_TRUNK, str(path))
 
     # what the worker reads
 
@@ -317,21 +208,11 @@ class ComputeSupervisor:
         return _unix(self._life.grace_end)
 
     @property
-    def measuring(self) -> bool:
-        """Whether it must find out first how fast this PC is."""
-        return self.at_work and self.measured is None
-
-    @property
-    def expert_samples_per_s(self) -> float:
-        """What one expert alone gets through here; 0: not measured yet."""
-        return self.measured.samples_per_s if self.measured else 0.0
-
-    @property
     def reachable(self) -> bool:
         """Whether every layer of the run has an expert, here or, as far as is known, on a peer that answers."""
         if not self._owner.networked():
             return True
-        if self.report.stuck_s * self.share > STUCK_S + 2 * self._manifest.training.patience_s:
+        if self.figures.report.stuck_s * self.terms.share > STUCK_S + 2 * self._manifest.training.patience_s:
             return False
         if self._owner.reachable():
             return True
@@ -356,13 +237,13 @@ class ComputeSupervisor:
 
     def _happened(self, event: Event) -> None:
         """Do what the table says, now and whenever it asks for."""
-        before = self._life.phase
+        before = self.phase
         self._life, commands = life.advance(self._life, event, time.monotonic())
         for command in commands:
             self._do(command)
-        if self._life.phase != before:
-            self._entered()
-        self._tell_wishes()
+        if self.phase == "stopped" != before:
+            self.figures.stopped()
+        self.terms.tell()
         self._set_alarm()
         if self._life.over:
             self._over.set()
@@ -385,20 +266,20 @@ class ComputeSupervisor:
             case life.Settle():
                 self._begin(self._settle())
             case life.Train():
-                self._calls.tell(pipe.TRAIN, None)
+                self.calls.tell(pipe.TRAIN, None)
             case life.Stop():
                 self.incoming.refuse("This PC is given back to its user. Ask another peer.")
-                self._calls.call(pipe.STOP, None).add_done_callback(self._stopped)
+                self.calls.call(pipe.STOP, None).add_done_callback(self._stopped)
             case life.Quit():
-                self._calls.tell(pipe.QUIT, None)
+                self.calls.tell(pipe.QUIT, None)
             case life.Kill():
                 if self._link:
                     self._link.kill()
             case life.GivenBack(cause, noticed, told, stopped):
-                self.yields.add(cause, noticed, told, stopped)
-                log.info("Compute stopped after %.0f ms.", self.yields.recent[-1].stop_ms)
+                self._yields.add(cause, noticed, told, stopped)
+                log.info("Compute stopped after %.0f ms.", self._yields.recent[-1].stop_ms)
             case life.Lost(given_up):
-                self.save_error = _unsaved(given_up)
+                self.figures.save_error = notice("compute.unsaved_slow_disk" if given_up else "compute.unsaved")
             case life.Over(trouble, blamed):
                 self._ended(trouble, blamed)
 
@@ -417,7 +298,7 @@ class ComputeSupervisor:
         """One process, from its start to its end."""
         exhausted, self._fault = self.exhausted, None
         try:
-            self._link = link = await ComputeLink.start(self._calls)
+            self._link = link = await ComputeLink.start(self.calls)
             self.hosted.computes = True
         except ComputeError as error:
             self._happened(life.Ended(error.notice, excused=True))
@@ -437,26 +318,25 @@ class ComputeSupervisor:
             self.hosted.computes = False
         if not link.killed:
             explained = self._owner.explain(code)
-        why = self._fault or explained or _cause_of_death(code)
+        why = self._fault or explained or cause_of_death(code)
         excused = explained is not None or self.exhausted > exhausted
         self._happened(life.Ended(why, code, link.killed, excused))
 
     async def _configure(self, pid: int) -> None:
         await self._owner.admit(pid)
-        self._threads_sent, self._share_sent = self.threads, 1.0
-        self._work = {}
-        self.accelerator.begin()
+        self.figures.begin()
+        self.terms.begin()
         what = Configure(
             self._manifest,
             str(self._folder),
-            self.threads,
+            self.terms.threads,
             self.trains,
             self.hosted.first(self._owner.alone()),
             self._owner.networked(),
             self._shuffle,
         )
         with contextlib.suppress(ComputeError):  # it has ended, which is told elsewhere
-            self._ready(await self._calls.call(pipe.CONFIGURE, what))
+            self._ready(await self.calls.call(pipe.CONFIGURE, what))
 
     async def _settle(self) -> None:
         with contextlib.suppress(TimeoutError):
@@ -464,98 +344,36 @@ class ComputeSupervisor:
                 await self._owner.settle()
         self._happened(life.Settled())
 
-    def _entered(self) -> None:
-        if self.phase == "stopped":
-            self.report = replace(self.report, samples_per_s=0.0, calls_per_s=0.0, load=0.0, stuck_s=0.0)
-        self._owner.entered(self.phase)
-
     def _ended(self, trouble: Notice | None, blamed: bool) -> None:
-        self.report = IDLE
+        self.figures.ended()
         self.accelerator.ended(trouble if blamed else None)
         self.incoming.refuse("This peer stopped computing. Ask another one.")
-        self._questions.ended(trouble)
-        self._calls.detach(ComputeError(notice("question.ended", why=trouble or notice("compute.has_ended"))))
+        self.questions.ended(trouble)
+        self.calls.detach(ComputeError(notice("question.ended", why=trouble or notice("compute.has_ended"))))
         if trouble:
             retry_s = (self._life.retry or 0.0) - time.monotonic()
             log.error("%s Compute starts again in %.0f s.", trouble, retry_s)
 
-    def _tell_wishes(self) -> None:
-        """Tell compute what is to be different."""
-        if self.phase not in ("stopped", "training", "stopping") or self._life.dying:
-            return
-        if self.threads != self._threads_sent:
-            self._threads_sent = self.threads
-            self._calls.tell(pipe.THREADS, self.threads)
-        if self.share != self._share_sent:
-            self._share_sent = self.share
-            self._calls.tell(pipe.SHARE, self.share)
-        if self.measured and (device := self.accelerator.unsent(self.at_work)):  # the processor is measured first
-            if self._placing:
-                self._placing.cancel()
-            self._placing = self._calls.call(pipe.DEVICE, device)
-            self._placing.add_done_callback(lambda answer: self._placed(device, answer))
-        if self._to_measure:
-            self._to_measure = False
-            self._calls.tell(pipe.MEASURE, None)
-
     def _asked(self, more: int) -> None:
+        if more > 0 and self._life.leaving:
+            raise ComputeError(notice("question.quitting"))
         self._happened(life.Asked() if more > 0 else life.Answered())
 
     # what compute tells
 
     def _ready(self, message: pipe.Ready) -> None:
-        self.device, self.notes = message.device, message.notes
-        self.fell_back = not message.step or bool(message.notes)
-        for note in message.notes:
-            log.warning("%s", note)
-        self.hosted.expert_bytes = message.expert_bytes
+        self.figures.ready(message)
         self.accelerator.present = message.gpus
-        self.progress.step, self.progress.samples = message.step, message.samples
-        self.progress.resume_at(message.step)
         self._happened(life.Ready())
-        self._questions.ready()
+        self.questions.ready()
 
     def _stopped(self, answer: "asyncio.Future[float]") -> None:
         if not answer.cancelled() and answer.exception() is None:
             self._happened(life.Stopped(answer.result()))
 
-    def _placed(self, request: pipe.SetDevice, answer: "asyncio.Future[pipe.Placed]") -> None:
-        if not answer.cancelled() and answer.exception() is None:
-            self.accelerator.placed(request, answer.result())
-            self._owner.changed()
-
-    def _was_measured(self, message: Measured) -> None:
-        self.measured = message
-        self._tell_wishes()
-        self._owner.changed()
-
-    def _progressed(self, message: pipe.Progress) -> None:
-        self.progress.step, self.progress.samples = message.step, message.samples
-        self.hosted.report(message.experts)
-        if message.loss is not None:
-            self.progress.loss = message.loss
-        self.report = message if self.at_work else replace(message, samples_per_s=0.0)
-        self.accelerator.reported(message)
-        for device, work in message.work.items():
-            before, self._work[device] = self._work.get(device, Work()), work
-            if work != before:
-                self._owner.worked(device, work.since(before))
-        self._owner.changed()
-
-    def _evaluated(self, point: CurvePoint) -> None:
-        if math.isfinite(point.loss):  # JSON has no other
-            self.progress.add(point)
-            self.progress.step = max(self.progress.step, point.step)  # figures never lag behind the curve
-            self._owner.evaluated(point)
-            self._owner.changed()
-
     def _saved(self, message: pipe.Saved) -> None:
-        self.save_error = None if message.error is None else plain(message.error)
         if message.error is None:
-            self.progress.checkpoint_step, self.progress.checkpoint_time = message.step, message.time
             self._files.saved(message.parts)
-        else:
-            log.error("%s", message.error)
         # a save that had begun before the stop may miss the last steps
         versions = {file.part: file.version for file in message.parts}
         late = any(expert.updates > versions.get(expert.uid, 0) for expert in self.hosted.experts)
@@ -576,29 +394,5 @@ class ComputeSupervisor:
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 
 
-@contextlib.contextmanager
-def _in_time() -> Any:
-    try:
-        yield
-    except CallTimeout:
-        raise ComputeError(notice("compute.hosting_too_late", within=HOST_S)) from None
-
-
 def _unix(moment: float) -> float:
     return time.time() + moment - time.monotonic()
-
-
-def _unsaved(given_up: bool) -> Notice:
-    """What the user is told.
-
-    Args:
-        given_up: whether the process had all the time that it may take.
-    """
-    return notice("compute.unsaved_slow_disk" if given_up else "compute.unsaved")
-
-
-def _cause_of_death(code: int) -> Notice:
-    if code < 0:
-        name = signal.Signals(-code).name if -code in set(signal.Signals) else str(-code)
-        return notice("compute.killed", signal=-code, name=name)
-    return notice("compute.ended_unexpectedly", exit=code)

@@ -1,0 +1,40 @@
+"""What a compute process's supervisor asks of, and tells, whom the process works for."""
+
+from core.contracts.control import CurvePoint
+from core.contracts.notices import Notice
+from core.contracts.pipe import Work
+
+
+class Owner:
+    """Whom a compute process works for: told what becomes of it, asked what it may do. This one lets it be."""
+
+    def changed(self) -> None:
+        """Something that can be read of the supervisor has changed."""
+
+    def evaluated(self, point: CurvePoint) -> None:
+        """There is a new point of the curve."""
+
+    def worked(self, device: str, work: Work) -> None:
+        """A device has done more than was told last."""
+
+    def alone(self) -> bool:
+        """Whether nobody else is known who could host experts: a process then begins with all of the run's."""
+        return True
+
+    def networked(self) -> bool:
+        """Whether the experts of other peers may be asked; else all of the run's are here."""
+        return False
+
+    def reachable(self) -> bool:
+        """Whether every layer has an expert, here or on a peer, as far as the network knows."""
+        return True
+
+    def explain(self, code: int) -> Notice | None:
+        """Why a process ended by itself with this exit code, if that is known."""
+        return None
+
+    async def admit(self, pid: int) -> None:
+        """Awaited before a process is told anything: until then it takes next to no memory."""
+
+    async def settle(self) -> None:
+        """Awaited before a process trains for the first time, for `core.worker.compute.life.SETTLE_S` at most."""
