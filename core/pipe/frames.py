@@ -87,10 +87,10 @@ def _check(kind: int, body: int, payload: int) -> None:
     """Raises:
     ProtocolError: a head is none, or announces more than may come; before anything is allocated.
     """
-    if kind not in KINDS:
-        raise ProtocolError(f"The pipe carried a frame of the unknown kind {kind}.")
     if body > MAX_BODY or payload > MAX_PAYLOAD:
         raise ProtocolError(f"A frame of {body} + {payload} bytes is over the limit of the pipe.")
+    if kind not in KINDS:
+        raise ProtocolError(f"The pipe carried a frame of the unknown kind {kind}.")
 
 
 class Frames:
