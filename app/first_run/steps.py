@@ -64,7 +64,7 @@ class Consent(Step):
     def __init__(self, folder: Path) -> None:
         super().__init__(
             tr("Your consent"),
-            tr("Lend this PC while you are away?"),
+            tr("Share this PC while you are away?"),
             tr("Nothing has been started or sent so far. Here is what it means if you agree."),
         )
         self._folder = folder
@@ -150,7 +150,7 @@ class Lend(Step):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(
-            tr("What you lend"),
+            tr("What you share"),
             tr("What will you share?"),
             tr("You can change all of this at any time, and much more, in Settings."),
         )

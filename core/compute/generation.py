@@ -45,13 +45,13 @@ class Generation:
             async for byte, experts, ms in ask(self._trainer, prompt):
                 yield Generated(bytes([byte]), experts, ms, self._trainer.step)
                 if self._stopped:
-                    raise ComputeError("Compute is ending. Try again in a moment.")
+                    raise ComputeError(notice("question.ended", why=notice("compute.has_ended")))
         except HearthError:
             raise
         except Exception as error:  # whatever a text does to the model, training must go on
             if fault_of(error):
                 raise
-            what = f"The model could not go on with this text ({type(error).__name__}: {error}). Try another."
+            what = notice("question.failed_text", kind=type(error).__name__, why=str(error))
             log.error("%s", what)
             raise ComputeError(what) from error
         finally:

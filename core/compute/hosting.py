@@ -9,6 +9,7 @@ import torch
 
 from core.contracts.errors import CheckpointError, HearthError
 from core.contracts.manifest import Manifest
+from core.contracts.notices import Notice, notice
 from core.experts.directory import LocalDirectory
 from core.experts.grid import Grid, Uid
 from core.runtime.backend import ExpertBackend
@@ -64,7 +65,7 @@ class Residents:
         CheckpointError: there is no such expert in the run's grid, or the file cannot be used; nothing has changed.
         """
         if uid not in self._grid:
-            raise CheckpointError(f"The run {self._manifest.run} has no expert {uid}.")
+            raise CheckpointError(notice("checkpoint.no_expert", run=self._manifest.run, uid=str(uid)))
         backend = self.backends.get(uid)
         if backend is None:
             backend = self._new(uid)
@@ -86,11 +87,11 @@ class Residents:
         if part.version <= backend.version:
             return
         if int(part.tensors.get("version", torch.tensor(-1))) != part.version:
-            raise CheckpointError("its version is not that of its tensors")
+            raise CheckpointError(notice("checkpoint.mixed_versions"))
         backend.adopt(await asyncio.to_thread(backend.read_state, part.tensors))
 
     async def unhost(
-        self, uids: Iterable[str], runtime: Runtime, save: Callable[[], Awaitable[str | None]]
+        self, uids: Iterable[str], runtime: Runtime, save: Callable[[], Awaitable[Notice | None]]
     ) -> dict[str, str]:
         """Let experts go once their calls are served and their state is saved; all stay if that fails.
 
@@ -115,7 +116,7 @@ class Residents:
             if error is not None:
                 for uid, backend in gone.items():
                     self._enter(uid, backend, runtime)
-                return dict.fromkeys(map(str, gone), error)
+                return dict.fromkeys(map(str, gone), str(error))
         gone.clear()
         give_memory_back()
         return {}

@@ -30,7 +30,7 @@ async def read_picture(trainer: Trainer, request: Predict) -> Predicted:
     except Exception as error:  # whatever a picture does to the model, training must go on
         if fault_of(error):
             raise
-        what = f"The model could not read this picture ({type(error).__name__}: {error}). Try another."
+        what = notice("question.failed_picture", kind=type(error).__name__, why=str(error))
         log.error("%s", what)
         raise PictureError(what) from error
     ms = (time.monotonic() - start) * 1000

@@ -10,6 +10,7 @@ from functools import partial
 from core.compute.hosting import Residents
 from core.contracts.errors import CallTimeout, CheckpointError
 from core.contracts.files import TRUNK
+from core.contracts.notices import Notice, notice
 from core.contracts.pipe import SAVED, SPACE, AskSpace, Saved
 from core.pipe.calls import Calls
 from core.runtime.backend import ExpertBackend
@@ -58,13 +59,13 @@ class Saving:
         self._store, self._residents, self._trainer = store, residents, trainer
         self._report = report
         self._one = asyncio.Lock()
-        self._error: str | None = None
+        self._error: Notice | None = None
         self._unsaved = False
         """Whether a save was asked for since the last one began."""
         self._wanted = asyncio.Event()
 
-    def restore(self) -> tuple[str, ...]:
-        """Go on from the newest checkpoint; sentences about what was wrong with it."""
+    def restore(self) -> tuple[Notice, ...]:
+        """Go on from the newest checkpoint; what was wrong with it."""
         owners: dict[str, ExpertBackend | Trainer] = {str(uid): b for uid, b in self._residents.backends.items()}
         owners[TRUNK] = self._trainer
 
@@ -96,7 +97,7 @@ class Saving:
             self._wanted.clear()
             await self.save()
 
-    async def save(self, gpu_is_lost: bool = False) -> str | None:
+    async def save(self, gpu_is_lost: bool = False) -> Notice | None:
         """Save what has changed; a failure is told, returned, and tried again at the next occasion.
 
         Args:
@@ -124,7 +125,7 @@ class Saving:
                     step, trainer.samples, parts, self._room, lambda stage: self._tell(start, stage)
                 )
             except CheckpointError as failure:
-                error = str(failure)
+                error = failure.notice
             finally:
                 self._under_way.clear()
             self._error = error
@@ -152,10 +153,7 @@ class Saving:
         try:
             return await self._calls.call(SPACE, AskSpace(needed, wanted, superseded), time.monotonic() + SPACE_S)
         except CallTimeout:
-            raise CheckpointError(
-                f"No checkpoint was saved: the disk did not tell within {SPACE_S:.0f} s how much room there is. It is "
-                "tried again; look at that disk. The older checkpoint stays."
-            ) from None
+            raise CheckpointError(notice("checkpoint.disk_hangs", within=SPACE_S)) from None
 
 
 async def copied(backend: ExpertBackend) -> Part:

@@ -26,7 +26,7 @@ from core.compute.serving import Serving
 from core.contracts.control import ExpertStatus
 from core.contracts.errors import CheckpointError, DeviceError
 from core.contracts.files import TRUNK
-from core.contracts.notices import notice
+from core.contracts.notices import Notice, notice
 from core.contracts.pipe import (
     ANNOUNCED,
     DEVICE,
@@ -268,7 +268,7 @@ class Session:
     def _allowed_threads(self) -> int:
         return self._threads or max(1, cores() // 2)
 
-    def _ready(self, notes: tuple[str, ...]) -> Ready:
+    def _ready(self, notes: tuple[Notice, ...]) -> Ready:
         """What this process can do, told once all is loaded."""
         trainer = self._trainer
         size = expert_bytes(self._manifest.model)

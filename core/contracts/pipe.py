@@ -12,7 +12,7 @@ import msgspec
 from core.contracts.control import Answer, CurvePoint, ExpertStatus
 from core.contracts.files import PartFile
 from core.contracts.manifest import Manifest
-from core.contracts.notices import Notice
+from core.contracts.notices import Notice, Sentences
 
 ANNOUNCED: int | None = getattr(signal, "SIGUSR1", None)
 """Sent to compute before a call that gives something back to the user; Windows has no such signal."""
@@ -126,8 +126,8 @@ class Ready(Message, frozen=True):
     device: str
     step: int
     samples: int
-    notes: tuple[str, ...] = ()
-    """Sentences for the user, such as a checkpoint that was set aside."""
+    notes: Sentences = ()
+    """For the user, such as a checkpoint that was set aside."""
     expert_bytes: int = 0
     """Memory that each hosted expert takes."""
     gpus: bool = False
@@ -261,8 +261,8 @@ class Saved(Message, frozen=True):
     step: int
     time: float
     seconds: float
-    error: str | None = None
-    """Set if it failed: a sentence such as a full disk; the older checkpoint stays."""
+    error: Notice | None = None
+    """Set if it failed, as on a full disk; the older checkpoint stays."""
     parts: list[PartFile] = []
     """In the run's checkpoint folder."""
 

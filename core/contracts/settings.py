@@ -40,7 +40,7 @@ def setting(default: Any, group: str, label: str, help: str, unit: str = "", **f
 START, IDLE, GAMES, DEVICES, NETWORK, SCHEDULE, ENERGY, NOTICES = (
     "Run and start", "Idle and power", "Programs and games", "Devices", "Network", "Schedule", "Energy", "Notifications"
 )  # fmt: skip
-NEXT_START = "Takes effect at the next start of the worker."
+NEXT_START = "Applies after a restart."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,27 +50,27 @@ class Settings:
     run: Annotated[str, msgspec.Meta(pattern=r"^([a-z][a-z0-9_-]{0,31}|.{1,4090}\.json)\Z")] = setting(
         "digits", START, "Run",
         "The network that this PC helps to train. Two come with Hearth: one reads handwritten digits, one learns to "
-        "write on from Python's manual. An organiser's manifest (a .json file) brings others. " + NEXT_START,
+        "continue text from the Python manual. An organiser's manifest (a .json file) brings others. " + NEXT_START,
         restart=True,
     )  # fmt: skip
     profile: Profile = setting(
         "balanced",
         "Profile",
         "How much this PC gives",
-        "Quiet stays cool and hardly noticed, Full gives all it has. A profile sets processor time, threads, memory, "
-        "temperatures, the GPU while you are here and how busy other programs may be; changing one makes it your own.",
-        choices={"quiet": "Quiet", "balanced": "Balanced", "full": "Full", "own": "Own"},
+        "Quiet is barely noticeable; Full uses everything you allow. A profile sets processor time, threads, memory, "
+        "temperatures, the GPU while you are here and how busy other programs may be; changing one makes it Custom.",
+        choices={"quiet": "Quiet", "balanced": "Balanced", "full": "Full", "own": "Custom"},
     )
     idle_only: bool = setting(
         False, IDLE, "Compute only while I am away",
         "Training stops when you use the mouse or keyboard and starts again once you have been away for a while.",
     )  # fmt: skip
     idle_threshold_s: Annotated[int, msgspec.Meta(ge=5, le=86_400)] = setting(
-        300, IDLE, "Away after", "How long nobody must have touched this PC.", "s", step=30
+        300, IDLE, "Away after", "Idle time before starting.", "s", step=30
     )
     idle_unknown: Literal["wait", "run"] = setting(
         "wait", IDLE, "If idle time cannot be measured",
-        "Some desktops do not tell how long you have been away. Compute anyway counts that as being away.",
+        "Some desktops do not report how long you have been away. Compute anyway counts that as being away.",
         choices={"wait": "Do not compute", "run": "Compute anyway"},
     )  # fmt: skip
     gpu_in_use: bool = setting(
@@ -86,8 +86,8 @@ class Settings:
     )
     busy_cpu_percent: Percent = setting(
         25, GAMES, "Stop when other programs are busy",
-        "It stops when other programs use more of the processor than this for some seconds, and goes on when they "
-        "have been calm for 20 s. The GPU gives way to them likewise.",
+        "It stops when other programs use more of the processor than this for some seconds, and resumes when they "
+        "have been quiet for 20 s. The GPU gives way to them likewise.",
         "%", step=5, zero="Never",
     )  # fmt: skip
     game_stops: Literal["all", "gpu", "nothing"] = setting(
@@ -209,10 +209,16 @@ class Settings:
     )
     price_kwh: Annotated[float, msgspec.Meta(ge=0, le=1000)] = setting(
         0.0, ENERGY, "Price of electricity", "For a kWh, in your currency; the costs are shown with it.",
-        step=0.01, zero="Not told",
+        step=0.01, zero="Not set",
     )  # fmt: skip
     co2_g_kwh: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = setting(
-        0, ENERGY, "CO₂ of electricity", "Grams for a kWh; your provider tells it.", "g", step=10, zero="Not told"
+        0,
+        ENERGY,
+        "CO₂ of electricity",
+        "Grams per kWh; your electricity provider publishes it.",
+        "g",
+        step=10,
+        zero="Not set",
     )
     cpu_watts_estimate: Watts = setting(
         0, ENERGY, "Processor at full load",
@@ -230,7 +236,7 @@ class Settings:
     )  # fmt: skip
     screensaver_min: Minutes = setting(
         0, "Appearance", "Show the screensaver after",
-        "When nobody has touched this PC for so long, all its screens show the experts at work, until the next touch. "
+        "After this much idle time, all screens show the experts at work until you use the PC again. "
         "Not on battery, and not over a full screen.",
         "min", zero="Never",
     )  # fmt: skip
@@ -244,7 +250,7 @@ class Settings:
         "The screensaver shows what happens without lights that move. Your system's own setting holds as well.",
     )  # fmt: skip
     notify_attention: bool = setting(
-        True, NOTICES, "When something needs attention", "Told once, if it lasts and no window is looked at."
+        True, NOTICES, "When something needs attention", "Notify once if it persists and Hearth isn't in view."
     )
     notify_milestone: bool = setting(
         True, NOTICES, "Milestones", "The first hour, ten hours, a million samples, and the like."

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from core.contracts.errors import CheckpointError, ComputeError
 from core.contracts.manifest import Training
+from core.contracts.notices import notice
 from core.runtime.threads import crew
 
 BETAS = (0.9, 0.999)
@@ -244,17 +245,15 @@ def check_state(state: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
     """
     if state.keys() != expected.keys():
         odd = ", ".join(sorted(state.keys() ^ expected.keys())[:3])
-        raise CheckpointError(f"The checkpoint is of another model: {odd} is missing or too much.")
+        raise CheckpointError(notice("checkpoint.other_tensors", names=odd))
     for name, tensor in expected.items():
         if state[name].shape != tensor.shape or state[name].dtype != tensor.dtype:
-            raise CheckpointError(
-                f"The checkpoint is of another model: {name} is {tuple(state[name].shape)} {state[name].dtype}, "
-                f"not {tuple(tensor.shape)} {tensor.dtype}."
-            )
+            found, due = (f"{tuple(one.shape)} {one.dtype}" for one in (state[name], tensor))
+            raise CheckpointError(notice("checkpoint.other_shape", name=name, found=found, due=due))
         is_count = not tensor.is_floating_point()
         if (is_count or name.startswith("square.")) and bool((state[name] < 0).any()):
-            raise CheckpointError(f"The checkpoint holds a negative number in {name}.")
+            raise CheckpointError(notice("checkpoint.negative", name=name))
         if is_count and bool((state[name] > MAX_COUNT).any()):
-            raise CheckpointError(f"The checkpoint holds an impossible count in {name}.")
+            raise CheckpointError(notice("checkpoint.impossible_count", name=name))
         if not torch.isfinite(state[name]).all():
-            raise CheckpointError(f"The checkpoint holds NaN or infinity in {name}.")
+            raise CheckpointError(notice("checkpoint.not_finite", name=name))

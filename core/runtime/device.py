@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from core.contracts.errors import DeviceError
+from core.contracts.notices import notice
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +83,7 @@ class Cuda(Device):
             f"{CUDA_PREFIX}{torch.cuda.get_device_properties(n).uuid}": n for n in range(torch.cuda.device_count())
         }
         if id_ not in cards:
-            raise DeviceError(f"PyTorch does not find the graphics processor {id_}. Is its driver too old?")
+            raise DeviceError(notice("device.not_found", id=id_))
         self._number = cards[id_]
         self._device = torch.device("cuda", self._number)
         self.id, self.label = id_, torch.cuda.get_device_name(self._number)
@@ -158,9 +159,9 @@ def open_device(id_: str) -> Device:
         device = Mps() if id_ == Mps.id else Cuda(id_)
         ones = device.put(torch.ones(64, 64))
         if not bool((device.take(ones @ ones) == 64.0).all()):
-            raise DeviceError(f"{device.label} computes wrongly.")
+            raise DeviceError(notice("device.computes_wrongly", name=device.label))
     except (RuntimeError, AssertionError, AttributeError, ValueError) as error:  # whatever a broken driver leads to
-        raise DeviceError(f"The graphics processor {id_} cannot be used: {first_line(error)}.") from error
+        raise DeviceError(notice("device.unusable", id=id_, why=first_line(error))) from error
     return device
 
 

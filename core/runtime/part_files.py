@@ -10,6 +10,7 @@ import torch
 
 from core.contracts.errors import CheckpointError
 from core.contracts.files import MAX_PART
+from core.contracts.notices import notice
 from core.store.part_header import Metadata, check_owner, read_metadata
 
 DTYPES = {torch.float32: "F32", torch.float64: "F64", torch.float16: "F16", torch.int64: "I64"}
@@ -35,7 +36,7 @@ class Part(NamedTuple):
             CheckpointError: There is a number in it that is not finite.
         """
         if not all(bool(tensor.isfinite().all()) for tensor in self.tensors.values()):
-            raise CheckpointError(f"{name} holds NaN or infinity.")
+            raise CheckpointError(notice("checkpoint.not_finite", name=name))
         metadata = msgspec.json.encode(Metadata(run, name, self.version, self.samples)).decode()
         tensors = sorted(
             self.tensors.items(), key=lambda item: (-item[1].element_size(), item[0])
@@ -69,7 +70,7 @@ def unpack(data: bytes) -> Part:
     try:
         tensors = safetensors.torch.load(data)
     except safetensors.SafetensorError as error:
-        raise CheckpointError(f"it is no checkpoint of Hearth ({error})") from error
+        raise CheckpointError(notice("checkpoint.not_ours", why=str(error))) from error
     return Part(tensors, metadata.version, metadata.samples)
 
 
@@ -86,7 +87,7 @@ def read(run: str, name: str, path: Path) -> Part:
     """
     try:
         if path.stat().st_size > MAX_PART:
-            raise CheckpointError("it is too large")
+            raise CheckpointError(notice("checkpoint.too_large"))
         data = path.read_bytes()
     except OSError as error:
         raise CheckpointError(error.strerror or str(error)) from error

@@ -11,6 +11,7 @@ import msgspec
 
 from core.contracts.errors import CheckpointError
 from core.contracts.files import Natural, PartFile, Sha256, Size
+from core.contracts.notices import notice
 from core.store.part_header import UNREADABLE, describe
 from core.store.writing import PARTIAL
 
@@ -88,7 +89,7 @@ def read_manifest(path: Path) -> Checkpoint:
         OSError: It cannot be read.
     """
     if path.stat().st_size > MAX_MANIFEST:
-        raise CheckpointError("it is too large")
+        raise CheckpointError(notice("checkpoint.too_large"))
     try:
         found = msgspec.json.decode(path.read_bytes(), type=_Manifest)
     except UNREADABLE as error:

@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 
 from core.contracts.errors import CheckpointError
 from core.contracts.files import PartFile
+from core.contracts.notices import Notice, notice, plain
 from core.store.checkpoint_files import (
     BAD,
     SUFFIX,
@@ -39,7 +40,6 @@ BAD_KEPT = 4
 """Damaged files kept for a look at them."""
 NOTES = 5
 """Damaged files that are told of one by one."""
-NO_ROOM = "it does not fit into the disk space that you allow Hearth. Allow more in Settings."
 
 Data = bytes | memoryview
 
@@ -77,8 +77,8 @@ class Restored(NamedTuple):
     """The newest one whose manifest is good."""
     missing: list[str]
     """Parts that no checkpoint holds undamaged: they start anew."""
-    notes: tuple[str, ...]
-    """Sentences for the user about what was set aside."""
+    notes: tuple[Notice, ...]
+    """What was set aside, for the user."""
 
 
 async def _unbounded(needed: int, wanted: int, superseded: bool) -> int:
@@ -143,7 +143,7 @@ class CheckpointStore:
                         staged(await asyncio.to_thread(self._finish, step, samples, files, added, parts.keys()))
                         allowed = await room(size, size * (len(parts) - done), True)
                     if size > allowed:
-                        raise CheckpointError(f"{_unsaved(step)}{NO_ROOM} The older checkpoint stays.")
+                        raise CheckpointError(notice("checkpoint.no_room", step=step))
                 if data:
                     allowed -= on_disk(file.size)
                     await asyncio.to_thread(self._write_part, file, data, added)
@@ -169,7 +169,7 @@ class CheckpointStore:
             return self._restore(targets)
 
     def _restore(self, targets: Mapping[str, Target]) -> Restored:
-        notes: list[str] = []
+        notes: list[Notice] = []
         checkpoints = list(self._readable(notes))
         versions: dict[str, int] = {}
         for name, accept in targets.items():
@@ -184,9 +184,7 @@ class CheckpointStore:
         lost = [name for name in missing if any(name in checkpoint.parts for checkpoint in checkpoints)]
         found = [*_shortened(notes, bool(newest or copied), lost)]
         if copied and missing:
-            found.append(
-                f"No state of {len(missing)} of the {len(targets)} parts is on this PC: these start from the beginning."
-            )
+            found.append(notice("checkpoint.not_here", n=len(missing), all=len(targets)))
         return Restored(newest, missing, tuple(found))
 
     def _restore_copies(self, targets: Mapping[str, Target], versions: dict[str, int]) -> bool:
@@ -203,19 +201,19 @@ class CheckpointStore:
                 versions[file.part], copied = file.version, True
         return copied
 
-    def _restore_part(self, file: PartFile, accept: Target, notes: list[str]) -> bool:
+    def _restore_part(self, file: PartFile, accept: Target, notes: list[Notice]) -> bool:
         path = path_of(self._folder, file.sha256)
         try:
             data = self._read(file)
         except (CheckpointError, OSError) as error:
             self._sound.discard(file.sha256)
-            aside = self._set_aside(path, error)
-            notes.append(f"The saved state of {file.part} cannot be used: {_reason(error)}.{aside}")
+            damage = notice("checkpoint.part_unusable", part=file.part, why=_reason(error))
+            notes.append(self._set_aside(path, error, damage))
             return False
         try:
             accept(data)
         except CheckpointError as error:
-            notes.append(f"The saved state of {file.part} does not fit: {_reason(error)}.")
+            notes.append(notice("checkpoint.part_does_not_fit", part=file.part, why=_reason(error)))
             return False
         self._sound.add(file.sha256)
         return True
@@ -223,32 +221,33 @@ class CheckpointStore:
     def _read(self, file: PartFile, folder: Path | None = None) -> bytes:
         path = path_of(folder or self._folder, file.sha256)
         if (size := path.stat().st_size) != file.size:
-            raise CheckpointError(f"it has {size} bytes instead of {file.size}")
+            raise CheckpointError(notice("checkpoint.wrong_size", found=size, due=file.size))
         data = path.read_bytes()
         if hashlib.sha256(data).hexdigest() != file.sha256:
-            raise CheckpointError("its content does not match its checksum")
+            raise CheckpointError(notice("checkpoint.wrong_hash"))
         check_owner(self._run, file.part, data)
         return data
 
-    def _readable(self, notes: list[str]) -> Iterator[Checkpoint]:
+    def _readable(self, notes: list[Notice]) -> Iterator[Checkpoint]:
         """The checkpoints whose manifests are good, newest first."""
         for path in manifests(self._folder):
             try:
                 checkpoint = read_manifest(path)
                 if checkpoint.run != self._run:
-                    raise CheckpointError(f"it belongs to the run {checkpoint.run!r}")
+                    raise CheckpointError(notice("checkpoint.of_another_run", run=checkpoint.run))
             except FileNotFoundError:
                 continue  # its room was needed for something else just now
             except (CheckpointError, OSError) as error:
-                notes.append(f"{path.name} cannot be used: {_reason(error)}.{self._set_aside(path, error)}")
+                damage = notice("checkpoint.file_unusable", file=path.name, why=_reason(error))
+                notes.append(self._set_aside(path, error, damage))
             else:
                 yield checkpoint
 
     def _logged(self) -> list[Checkpoint]:
-        notes: list[str] = []
+        notes: list[Notice] = []
         checkpoints = list(self._readable(notes))
         for note in notes:
-            log.warning(note)
+            log.warning("%s", note)
         return checkpoints
 
     def _described(self, step: int, name: str, state: State) -> tuple[PartFile, list[Data]]:
@@ -256,8 +255,7 @@ class CheckpointStore:
         try:
             data = state.pieces(self._run, name)
         except CheckpointError as error:
-            advice = "Quit Hearth and start it again: it goes on from the older checkpoint."
-            raise CheckpointError(f"{_unsaved(step)}{error} {advice}") from error
+            raise CheckpointError(notice("checkpoint.broken", step=step, why=error.notice)) from error
         digest = hashlib.sha256()
         for piece in data:
             digest.update(piece)
@@ -320,17 +318,17 @@ class CheckpointStore:
         for path in self._folder.glob(f"*{PARTIAL}"):
             remove(path)
 
-    def _set_aside(self, path: Path, error: Exception) -> str:
-        """Rename a damaged file, but leave one that could not be read; a sentence about it with a space before it."""
+    def _set_aside(self, path: Path, error: Exception, damage: Notice) -> Notice:
+        """Rename a damaged file, but leave one that could not be read; the damage, and what became of the file."""
         if isinstance(error, OSError):
-            return ""
+            return damage
         try:
             path.replace(path.with_name(path.name + BAD))
         except OSError as failure:
-            return f" {path.name} could not be renamed ({failure.strerror})."
+            return notice("checkpoint.not_set_aside", damage=damage, file=path.name, why=str(failure.strerror))
         for old in sorted(self._folder.glob(f"*{BAD}"), key=_age, reverse=True)[BAD_KEPT:]:
             remove(old)
-        return f" It was kept as {path.name}{BAD}."
+        return notice("checkpoint.set_aside", damage=damage, file=f"{path.name}{BAD}")
 
     def _next_manifest(self) -> Path:
         newest = max(map(number, self._folder.glob("checkpoint-*.json*")), default=0)
@@ -350,36 +348,30 @@ def _age(path: Path) -> float:
         return 0.0
 
 
-def _shortened(notes: list[str], found: bool, missing: list[str]) -> tuple[str, ...]:
+def _shortened(notes: list[Notice], found: bool, missing: list[str]) -> tuple[Notice, ...]:
     """The first notes, how many more there are, and what the damage led to."""
     if not notes:
         return ()
-    more = [f"{len(notes) - NOTES} more files of the checkpoints are damaged."] if len(notes) > NOTES else []
+    more = [notice("checkpoint.more_damaged", n=len(notes) - NOTES)] if len(notes) > NOTES else []
     if not found:
-        result = "No checkpoint is left: training starts from the beginning."
+        result = notice("checkpoint.none_left")
     elif missing:
-        result = f"No checkpoint holds {len(missing)} of the parts undamaged: these start from the beginning."
+        result = notice("checkpoint.parts_lost", n=len(missing))
     else:
-        result = "What is missing was taken from the checkpoint before it, or from newer copies."
+        result = notice("checkpoint.replaced")
     return (*notes[:NOTES], *more, result)
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: Exception) -> Notice:
     if isinstance(error, FileNotFoundError):
-        return "it is not there"
-    return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+        return notice("checkpoint.missing")
+    return error.notice if isinstance(error, CheckpointError) else plain(getattr(error, "strerror", "") or str(error))
 
 
-def _advice(folder: Path, step: int, error: OSError) -> str:
+def _advice(folder: Path, step: int, error: OSError) -> Notice:
     full = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
     if error.errno in full:
-        what = f"there is no space left for {folder}. Free some space on that disk."
-    elif error.errno in {errno.EROFS, errno.EACCES, errno.EPERM}:
-        what = f"{folder} cannot be written ({error.strerror}). Give Hearth the right to write there."
-    else:
-        what = f"writing to {folder} failed ({error.strerror}). Look at that disk."
-    return f"{_unsaved(step)}{what} The older checkpoint stays."
-
-
-def _unsaved(step: int) -> str:
-    return f"The checkpoint at step {step} was not saved: "
+        return notice("checkpoint.disk_full", step=step, folder=str(folder))
+    if error.errno in {errno.EROFS, errno.EACCES, errno.EPERM}:
+        return notice("checkpoint.not_allowed", step=step, folder=str(folder), why=str(error.strerror))
+    return notice("checkpoint.not_written", step=step, folder=str(folder), why=str(error.strerror))

@@ -8,6 +8,7 @@ import msgspec
 
 from core.contracts.errors import CheckpointError
 from core.contracts.files import Natural, PartFile
+from core.contracts.notices import notice
 
 MAX_HEADER = 1 << 20
 """Bytes of a safetensors header; 1,000 tensors take 100 KB."""
@@ -44,15 +45,15 @@ def read_metadata(start: bytes | memoryview, size: int) -> Metadata:
         CheckpointError: It is no file of Hearth.
     """
     if len(start) < 8:
-        raise CheckpointError("it is too short")
+        raise CheckpointError(notice("checkpoint.too_short"))
     (length,) = struct.unpack_from("<Q", start)
     if length > min(MAX_HEADER, size - 8):
-        raise CheckpointError("its header is too large")
+        raise CheckpointError(notice("checkpoint.large_header"))
     try:
         header = msgspec.json.decode(memoryview(start)[8 : 8 + length], type=_Header)
         return msgspec.json.decode(header.metadata.hearth, type=Metadata)
     except UNREADABLE as error:
-        raise CheckpointError(f"it is no checkpoint of Hearth ({error})") from error
+        raise CheckpointError(notice("checkpoint.not_ours", why=str(error))) from error
 
 
 def check_owner(run: str, part: str, data: bytes | memoryview) -> None:
@@ -68,7 +69,7 @@ def check_owner(run: str, part: str, data: bytes | memoryview) -> None:
     """
     found = read_metadata(data, len(data))
     if (found.run, found.part) != (run, part):
-        raise CheckpointError(f"it belongs to {found.part} of the run {found.run}")
+        raise CheckpointError(notice("checkpoint.of_another_part", part=found.part, run=found.run))
 
 
 def describe(run: str | None, path: Path, sha256: str) -> PartFile:
@@ -87,5 +88,5 @@ def describe(run: str | None, path: Path, sha256: str) -> PartFile:
         size = os.fstat(file.fileno()).st_size
         about = read_metadata(file.read(8 + MAX_HEADER), size)
     if run is not None and about.run != run:
-        raise CheckpointError(f"it belongs to {about.part} of the run {about.run}")
+        raise CheckpointError(notice("checkpoint.of_another_part", part=about.part, run=about.run))
     return PartFile(about.part, about.version, about.samples, sha256, size)

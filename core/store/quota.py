@@ -22,6 +22,7 @@ from typing import NamedTuple, Protocol
 from core.contracts.control import ExpertStatus
 from core.contracts.errors import CheckpointError
 from core.contracts.files import TRUNK, PartFile
+from core.contracts.notices import notice
 from core.store.checkpoint_files import CHECKPOINTS, SUFFIX, is_whole, on_disk
 from core.store.disk_use import HELD, SUPERSEDED, File, Found, Spare, choose, look_through, spares
 from core.store.writing import remove
@@ -164,7 +165,7 @@ class Quota:
         """
         while not await self._admit(path, size, replaces):
             if not (replaces and self._coming):
-                raise CheckpointError("there is no room for it in the disk space that Hearth may use. See Settings.")
+                raise CheckpointError(notice("checkpoint.quota_full"))
             await self._came.wait()  # what another one supersedes makes room then
         try:
             yield
@@ -187,7 +188,7 @@ class Quota:
             if left < 0 and not await self._free(found, -left, HELD, whole=True, but=path):
                 return False
             if rest > shutil.disk_usage(self._folder).free:
-                raise CheckpointError("there is no room for it on this disk. Free some space there.")
+                raise CheckpointError(notice("checkpoint.no_disk_space"))
             self._coming[path] = size
             return True
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from core.contracts.errors import CheckpointError, ProtocolError
 from core.contracts.files import TRUNK, PartFile
+from core.contracts.notices import notice
 from core.experts.grid import Grid, Uid
 from core.store.checkpoint_files import BAD, BLOBS, CHECKPOINTS, SUFFIX, path_of, sha256_of
 from core.store.disk_use import HELD, SUPERSEDED, Spare
@@ -75,7 +76,7 @@ class RunFiles:
         for path in [*self._copies.glob(f"*{SUFFIX}")]:
             try:
                 if sha256_of(path) != path.stem:
-                    raise CheckpointError("its content does not match its name")
+                    raise CheckpointError(notice("checkpoint.wrong_hash"))
                 self._enter(self._described(path, path.stem))
             except CheckpointError as error:
                 self._set_aside(path, str(error))
@@ -126,7 +127,7 @@ class RunFiles:
                 file.seek(offset)
                 return os.fstat(file.fileno()).st_size, file.read(length)
         except OSError as error:
-            raise CheckpointError(f"This peer does not have the file {sha256[:8]}. Ask another one.") from error
+            raise CheckpointError(notice("checkpoint.not_at_peer", file=sha256[:8])) from error
 
     # what comes and goes
 
@@ -143,7 +144,7 @@ class RunFiles:
                 os.link(path, target)
             except OSError as error:  # a disk without hard links
                 if not self.quota.take(file.size):
-                    raise CheckpointError("there is no room in the disk space that Hearth may use") from error
+                    raise CheckpointError(notice("checkpoint.quota_full")) from error
                 shutil.copyfile(path, target)
             target.replace(self.path(sha256))
         except (OSError, CheckpointError) as error:
@@ -161,7 +162,7 @@ class RunFiles:
         partial = self.partial(file.sha256)
         found = self._described(partial, file.sha256)
         if found != file:
-            raise CheckpointError(f"it is version {found.version} of {found.part}, not {file.version} of {file.part}")
+            raise CheckpointError(notice("checkpoint.other_version", version=found.version, part=found.part))
         partial.replace(self.path(file.sha256))
         self._enter(file)
 
@@ -203,7 +204,7 @@ class RunFiles:
         """
         file = describe(self._grid.run, path, sha256)
         if not self.belongs(file.part):
-            raise CheckpointError(f"it belongs to {file.part}")
+            raise CheckpointError(notice("checkpoint.of_another_part", part=file.part, run=self._grid.run))
         return file
 
     def _enter(self, file: PartFile) -> PartFile:

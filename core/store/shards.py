@@ -16,6 +16,7 @@ import msgspec
 
 from core.contracts.errors import DataError, DataFolderError
 from core.contracts.manifest import Manifest, Shard
+from core.contracts.notices import notice
 
 FOLDER = "data"
 """Inside the run's folder."""
@@ -46,7 +47,7 @@ def accept(folder: Path, shard: Shard, data: bytes) -> None:
         partial.write_bytes(data)
         partial.replace(path)
     except OSError as error:
-        raise DataFolderError(f"{path} cannot be written: {error.strerror}.") from error
+        raise DataFolderError(notice("data.not_written", path=str(path), why=str(error.strerror))) from error
 
 
 def place(folder: Path, shard: Shard, partial: Path) -> None:
@@ -137,10 +138,9 @@ def open_text(manifest: Manifest, folder: Path) -> tuple[Text, Text]:
         DataFolderError: a shard cannot be written.
     """
     if wanted := prepare(manifest, folder):
+        python = f"{sys.version_info.major}.{sys.version_info.minor}"
         raise DataError(
-            f"{len(wanted)} of {len(manifest.shards)} parts of the text of the run {manifest.run} are missing here: "
-            f"Python {sys.version_info.major}.{sys.version_info.minor} comes with another text. They are fetched from "
-            "peers that have them as soon as one is connected (hearth worker --bootstrap); Python 3.11 has them all."
+            notice("data.parts_missing", n=len(wanted), all=len(manifest.shards), run=manifest.run, python=python)
         )
     train, held_out = ([part for part in manifest.shards if part.held_out is out] for out in (False, True))
     return Text(train, folder), Text(held_out, folder)
@@ -148,7 +148,7 @@ def open_text(manifest: Manifest, folder: Path) -> tuple[Text, Text]:
 
 def _whole(folder: Path, shard: Shard) -> bytes:
     if (data := _read(folder, shard)) is None:
-        raise DataError(f"The part {shard.sha256[:8]} of the run's text has gone or was changed. Restart Hearth.")
+        raise DataError(notice("data.part_gone", part=shard.sha256[:8]))
     return data
 
 

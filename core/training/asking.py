@@ -9,6 +9,7 @@ from torch import Tensor
 
 from core.contracts.control import Answer
 from core.contracts.errors import ComputeError
+from core.contracts.notices import notice
 from core.experts.layer import Passed
 from core.training.trainer import Trainer
 
@@ -70,7 +71,7 @@ def _experts(passes: list[Passed]) -> list[Answer]:
         ComputeError: no expert answered for it.
     """
     if not all(bool(passed.alive[-1]) for passed in passes):
-        raise ComputeError("No expert answered. Try again in a moment.")
+        raise ComputeError(notice("question.no_expert"))
     return [answer for layer, passed in enumerate(passes) for answer in _answers(layer, passed)]
 
 

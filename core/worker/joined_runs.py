@@ -75,5 +75,5 @@ def keep_manifest(folder: Path, manifest: Manifest) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DataFolderError(f"{path.parent} cannot be made: {error.strerror}.") from error
+        raise DataFolderError(notice("data.not_written", path=str(path.parent), why=str(error.strerror))) from error
     write_atomically(path, msgspec.json.format(msgspec.json.encode(manifest)))

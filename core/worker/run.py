@@ -25,7 +25,7 @@ from core.contracts.control import (
 from core.contracts.errors import DataFolderError, QuestionError
 from core.contracts.ledger import Amounts
 from core.contracts.manifest import Manifest
-from core.contracts.notices import Notice, notice, plain
+from core.contracts.notices import Notice, notice
 from core.contracts.pipe import Generate, Measured, Work
 from core.experts.grid import Grid
 from core.pipe.calls import Calls
@@ -196,7 +196,7 @@ class Run:
         compute = self.compute
         devices = compute.accelerator.notes(time.time(), len(self.hosted.experts))
         unsaved = [compute.figures.save_error] if compute.figures.save_error else []
-        return [*map(plain, compute.figures.notes), *devices, *self.swarm.notes, *unsaved]
+        return [*compute.figures.notes, *devices, *self.swarm.notes, *unsaved]
 
     def status(self) -> RunStatus:
         """Its figures, as of now."""

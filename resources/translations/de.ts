@@ -201,8 +201,8 @@
       <translation>Deine Zustimmung</translation>
     </message>
     <message>
-      <source>Lend this PC while you are away?</source>
-      <translation>Diesen PC verleihen, während du weg bist?</translation>
+      <source>Share this PC while you are away?</source>
+      <translation>Diesen PC teilen, während du weg bist?</translation>
     </message>
     <message>
       <source>Nothing has been started or sent so far. Here is what it means if you agree.</source>
@@ -225,12 +225,12 @@
       <translation>Einstellungen, Protokolle und das Trainierte werden auf diesem PC gespeichert, in {folder}.</translation>
     </message>
     <message>
-      <source>What you lend</source>
-      <translation>Was du verleihst</translation>
+      <source>What you share</source>
+      <translation>Was du teilst</translation>
     </message>
     <message>
       <source>What will you share?</source>
-      <translation>Was verleihst du?</translation>
+      <translation>Was möchtest du teilen?</translation>
     </message>
     <message>
       <source>You can change all of this at any time, and much more, in Settings.</source>
@@ -2403,8 +2403,8 @@
       <translation>Lauf</translation>
     </message>
     <message>
-      <source>The network that this PC helps to train. Two come with Hearth: one reads handwritten digits, one learns to write on from Python's manual. An organiser's manifest (a .json file) brings others. Takes effect at the next start of the worker.</source>
-      <translation>Das Netz, das dieser PC trainieren hilft. Zwei kommen mit Hearth: Eines liest handgeschriebene Ziffern, eines lernt, Pythons Handbuch weiterzuschreiben. Das Manifest eines Veranstalters (eine .json-Datei) bringt andere. Wirkt ab dem nächsten Start des Workers.</translation>
+      <source>The network that this PC helps to train. Two come with Hearth: one reads handwritten digits, one learns to continue text from the Python manual. An organiser's manifest (a .json file) brings others. Applies after a restart.</source>
+      <translation>Das Netz, das dieser PC trainieren hilft. Zwei kommen mit Hearth: Eines liest handgeschriebene Ziffern, eines lernt, Text aus dem Python-Handbuch fortzusetzen. Das Manifest eines Veranstalters (eine .json-Datei) bringt andere. Gilt nach einem Neustart.</translation>
     </message>
     <message>
       <source>Profile</source>
@@ -2415,8 +2415,8 @@
       <translation>Wie viel dieser PC gibt</translation>
     </message>
     <message>
-      <source>Quiet stays cool and hardly noticed, Full gives all it has. A profile sets processor time, threads, memory, temperatures, the GPU while you are here and how busy other programs may be; changing one makes it your own.</source>
-      <translation>„Leise“ bleibt kühl und unauffällig, „Voll“ gibt alles. Ein Profil setzt Prozessorzeit, Threads, Speicher, Temperaturen, die GPU, während du da bist, und wie beschäftigt andere Programme sein dürfen; änderst du eines davon, wird es dein eigenes.</translation>
+      <source>Quiet is barely noticeable; Full uses everything you allow. A profile sets processor time, threads, memory, temperatures, the GPU while you are here and how busy other programs may be; changing one makes it Custom.</source>
+      <translation>„Leise“ ist kaum zu merken; „Voll“ nutzt alles, was du erlaubst. Ein Profil setzt Prozessorzeit, Threads, Speicher, Temperaturen, die GPU, während du da bist, und wie beschäftigt andere Programme sein dürfen; änderst du eines davon, wird es „Eigenes“.</translation>
     </message>
     <message>
       <source>Quiet</source>
@@ -2431,7 +2431,7 @@
       <translation>Voll</translation>
     </message>
     <message>
-      <source>Own</source>
+      <source>Custom</source>
       <translation>Eigenes</translation>
     </message>
     <message>
@@ -2451,15 +2451,15 @@
       <translation>Weg nach</translation>
     </message>
     <message>
-      <source>How long nobody must have touched this PC.</source>
-      <translation>Wie lange niemand diesen PC berührt haben darf.</translation>
+      <source>Idle time before starting.</source>
+      <translation>Leerlaufzeit bis zum Start.</translation>
     </message>
     <message>
       <source>If idle time cannot be measured</source>
       <translation>Wenn sich deine Abwesenheit nicht messen lässt</translation>
     </message>
     <message>
-      <source>Some desktops do not tell how long you have been away. Compute anyway counts that as being away.</source>
+      <source>Some desktops do not report how long you have been away. Compute anyway counts that as being away.</source>
       <translation>Manche Oberflächen sagen nicht, wie lange du weg bist. „Trotzdem rechnen“ zählt das als weg.</translation>
     </message>
     <message>
@@ -2511,7 +2511,7 @@
       <translation>Anhalten, wenn andere Programme viel rechnen</translation>
     </message>
     <message>
-      <source>It stops when other programs use more of the processor than this for some seconds, and goes on when they have been calm for 20 s. The GPU gives way to them likewise.</source>
+      <source>It stops when other programs use more of the processor than this for some seconds, and resumes when they have been quiet for 20 s. The GPU gives way to them likewise.</source>
       <translation>Hearth hält an, wenn andere Programme einige Sekunden lang mehr als das vom Prozessor brauchen, und macht weiter, wenn sie 20 s lang ruhig waren. Die GPU macht ihnen ebenso Platz.</translation>
     </message>
     <message>
@@ -2659,8 +2659,8 @@
       <translation>Speicher für Experten</translation>
     </message>
     <message>
-      <source>How much memory the experts hosted for others may take; automatic is a quarter of what is free at the start. Takes effect at the next start of the worker.</source>
-      <translation>Wie viel Speicher die für andere beherbergten Experten nehmen dürfen; automatisch ist ein Viertel dessen, was beim Start frei ist. Wirkt ab dem nächsten Start des Workers.</translation>
+      <source>How much memory the experts hosted for others may take; automatic is a quarter of what is free at the start. Applies after a restart.</source>
+      <translation>Wie viel Speicher die für andere beherbergten Experten nehmen dürfen; automatisch ist ein Viertel dessen, was beim Start frei ist. Gilt nach einem Neustart.</translation>
     </message>
     <message>
       <source>Disk space for Hearth</source>
@@ -2687,24 +2687,24 @@
       <translation>Mit anderen Peers arbeiten</translation>
     </message>
     <message>
-      <source>This PC joins the other volunteers of its run by itself. Off, it trains alone and calls nobody. Takes effect at the next start of the worker.</source>
-      <translation>Dieser PC verbindet sich von selbst mit den anderen Freiwilligen seines Laufs. Ist das aus, trainiert er allein und verbindet sich mit niemandem. Wirkt ab dem nächsten Start des Workers.</translation>
+      <source>This PC joins the other volunteers of its run by itself. Off, it trains alone and calls nobody. Applies after a restart.</source>
+      <translation>Dieser PC verbindet sich von selbst mit den anderen Freiwilligen seines Laufs. Ist das aus, trainiert er allein und verbindet sich mit niemandem. Gilt nach einem Neustart.</translation>
     </message>
     <message>
       <source>Find peers on this network</source>
       <translation>Peers in diesem Netzwerk finden</translation>
     </message>
     <message>
-      <source>PCs in the same local network that train the same run find each other without any address. Takes effect at the next start of the worker.</source>
-      <translation>PCs im selben lokalen Netzwerk, die denselben Lauf trainieren, finden einander ohne jede Adresse. Wirkt ab dem nächsten Start des Workers.</translation>
+      <source>PCs in the same local network that train the same run find each other without any address. Applies after a restart.</source>
+      <translation>PCs im selben lokalen Netzwerk, die denselben Lauf trainieren, finden einander ohne jede Adresse. Gilt nach einem Neustart.</translation>
     </message>
     <message>
       <source>Pass on what others cannot send directly</source>
       <translation>Weiterreichen, was andere nicht direkt senden können</translation>
     </message>
     <message>
-      <source>As a backbone peer this PC relays between peers whose routers keep them apart; it cannot read what it passes on, and gives 4 MB/s at most. Takes effect at the next start of the worker.</source>
-      <translation>Als Backbone-Peer vermittelt dieser PC zwischen Peers, deren Router sie voneinander trennen; er kann nicht lesen, was er weiterreicht, und gibt höchstens 4 MB/s. Wirkt ab dem nächsten Start des Workers.</translation>
+      <source>As a backbone peer this PC relays between peers whose routers keep them apart; it cannot read what it passes on, and gives 4 MB/s at most. Applies after a restart.</source>
+      <translation>Als Backbone-Peer vermittelt dieser PC zwischen Peers, deren Router sie voneinander trennen; er kann nicht lesen, was er weiterreicht, und gibt höchstens 4 MB/s. Gilt nach einem Neustart.</translation>
     </message>
     <message>
       <source>Use metered networks</source>
@@ -2819,15 +2819,15 @@
       <translation>Je kWh, in deiner Währung; daraus ergeben sich die Kosten, die gezeigt werden.</translation>
     </message>
     <message>
-      <source>Not told</source>
-      <translation>Nicht angegeben</translation>
+      <source>Not set</source>
+      <translation>Nicht festgelegt</translation>
     </message>
     <message>
       <source>CO₂ of electricity</source>
       <translation>CO₂ des Stroms</translation>
     </message>
     <message>
-      <source>Grams for a kWh; your provider tells it.</source>
+      <source>Grams per kWh; your electricity provider publishes it.</source>
       <translation>Gramm je kWh; dein Anbieter nennt den Wert.</translation>
     </message>
     <message>
@@ -2883,8 +2883,8 @@
       <translation>Bildschirmschoner zeigen nach</translation>
     </message>
     <message>
-      <source>When nobody has touched this PC for so long, all its screens show the experts at work, until the next touch. Not on battery, and not over a full screen.</source>
-      <translation>Hat so lange niemand diesen PC berührt, zeigen alle seine Bildschirme die Experten bei der Arbeit, bis zur nächsten Berührung. Nicht im Akkubetrieb, und nicht über einem Vollbild.</translation>
+      <source>After this much idle time, all screens show the experts at work until you use the PC again. Not on battery, and not over a full screen.</source>
+      <translation>Nach so viel Leerlaufzeit zeigen alle Bildschirme die Experten bei der Arbeit, bis du den PC wieder benutzt. Nicht im Akkubetrieb, und nicht über einem Vollbild.</translation>
     </message>
     <message>
       <source>The screensaver goes black after</source>
@@ -2911,8 +2911,8 @@
       <translation>Wenn etwas deine Aufmerksamkeit braucht</translation>
     </message>
     <message>
-      <source>Told once, if it lasts and no window is looked at.</source>
-      <translation>Einmal gemeldet, wenn es andauert und niemand das Fenster ansieht.</translation>
+      <source>Notify once if it persists and Hearth isn't in view.</source>
+      <translation>Einmal melden, wenn es anhält und Hearth nicht zu sehen ist.</translation>
     </message>
     <message>
       <source>Milestones</source>
@@ -2939,8 +2939,8 @@
       <translation>Steuerport</translation>
     </message>
     <message>
-      <source>Loopback port that this window and the command line use to reach the worker; 0 picks a free one. Takes effect at the next start of the worker.</source>
-      <translation>Loopback-Port, über den dieses Fenster und die Befehlszeile den Worker erreichen; 0 wählt einen freien. Wirkt ab dem nächsten Start des Workers.</translation>
+      <source>Loopback port that this window and the command line use to reach the worker; 0 picks a free one. Applies after a restart.</source>
+      <translation>Loopback-Port, über den dieses Fenster und die Befehlszeile den Worker erreichen; 0 wählt einen freien. Gilt nach einem Neustart.</translation>
     </message>
     <message>
       <source>Any free one</source>
@@ -3060,6 +3060,159 @@
     <message>
       <source>celsius.sensor_silent</source>
       <translation>Der Sensor {sensor} nennt keine Temperatur.</translation>
+    </message>
+    <message>
+      <source>checkpoint.broken</source>
+      <translation>Der Checkpoint bei Schritt {step} wurde nicht gespeichert: {why:phrase}. Beende Hearth und starte es neu; es macht beim älteren Checkpoint weiter.</translation>
+    </message>
+    <message>
+      <source>checkpoint.disk_full</source>
+      <translation>Der Checkpoint bei Schritt {step} wurde nicht gespeichert: Für {folder} ist kein Platz mehr. Gib auf diesem Datenträger Platz frei. Der ältere Checkpoint bleibt.</translation>
+    </message>
+    <message>
+      <source>checkpoint.disk_hangs</source>
+      <translation>Kein Checkpoint wurde gespeichert: Der Datenträger hat seinen freien Platz nicht innerhalb von {within:whole} s gemeldet. Hearth versucht es wieder; prüfe diesen Datenträger. Der ältere Checkpoint bleibt.</translation>
+    </message>
+    <message>
+      <source>checkpoint.file_unusable</source>
+      <translation>{file} ist nicht verwendbar: {why:phrase}.</translation>
+    </message>
+    <message>
+      <source>checkpoint.impossible_count</source>
+      <translation>Der Checkpoint enthält in {name} eine unmögliche Anzahl.</translation>
+    </message>
+    <message>
+      <source>checkpoint.large_header</source>
+      <translation>der Dateikopf ist zu groß</translation>
+    </message>
+    <message>
+      <source>checkpoint.missing</source>
+      <translation>die Datei fehlt</translation>
+    </message>
+    <message>
+      <source>checkpoint.mixed_versions</source>
+      <translation>die Version ist nicht die ihrer Tensoren</translation>
+    </message>
+    <message numerus="yes">
+      <source>checkpoint.more_damaged</source>
+      <translation>
+        <numerusform>{n} weitere Datei der Checkpoints ist beschädigt.</numerusform>
+        <numerusform>{n} weitere Dateien der Checkpoints sind beschädigt.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>checkpoint.negative</source>
+      <translation>Der Checkpoint enthält in {name} eine negative Zahl.</translation>
+    </message>
+    <message>
+      <source>checkpoint.no_disk_space</source>
+      <translation>Auf diesem Datenträger ist kein Platz dafür. Gib dort Platz frei.</translation>
+    </message>
+    <message>
+      <source>checkpoint.no_expert</source>
+      <translation>Der Lauf {run} hat keinen Experten {uid}.</translation>
+    </message>
+    <message>
+      <source>checkpoint.no_room</source>
+      <translation>Der Checkpoint bei Schritt {step} wurde nicht gespeichert: Er passt nicht in den Speicherplatz, den du Hearth erlaubst. Erlaube mehr in den Einstellungen. Der ältere Checkpoint bleibt.</translation>
+    </message>
+    <message>
+      <source>checkpoint.none_left</source>
+      <translation>Es gibt keinen Checkpoint mehr: Das Training beginnt von vorn.</translation>
+    </message>
+    <message>
+      <source>checkpoint.not_allowed</source>
+      <translation>Der Checkpoint bei Schritt {step} wurde nicht gespeichert: {folder} ist nicht beschreibbar ({why}). Gib Hearth dort Schreibrechte. Der ältere Checkpoint bleibt.</translation>
+    </message>
+    <message>
+      <source>checkpoint.not_at_peer</source>
+      <translation>Dieser Peer hat die Datei {file} nicht. Frag einen anderen.</translation>
+    </message>
+    <message>
+      <source>checkpoint.not_finite</source>
+      <translation>{name} enthält NaN oder Unendlich.</translation>
+    </message>
+    <message numerus="yes">
+      <source>checkpoint.not_here</source>
+      <translation>
+        <numerusform>Von {n} der {all} Teile ist kein Stand auf diesem PC: Er beginnt von vorn.</numerusform>
+        <numerusform>Von {n} der {all} Teile ist kein Stand auf diesem PC: Sie beginnen von vorn.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>checkpoint.not_ours</source>
+      <translation>es ist kein Checkpoint von Hearth ({why})</translation>
+    </message>
+    <message>
+      <source>checkpoint.not_set_aside</source>
+      <translation>{damage} {file} konnte nicht umbenannt werden ({why}).</translation>
+    </message>
+    <message>
+      <source>checkpoint.not_written</source>
+      <translation>Der Checkpoint bei Schritt {step} wurde nicht gespeichert: Schreiben nach {folder} ist fehlgeschlagen ({why}). Prüfe diesen Datenträger. Der ältere Checkpoint bleibt.</translation>
+    </message>
+    <message>
+      <source>checkpoint.of_another_part</source>
+      <translation>sie gehört zu {part} des Laufs {run}</translation>
+    </message>
+    <message>
+      <source>checkpoint.of_another_run</source>
+      <translation>sie gehört zum Lauf {run}</translation>
+    </message>
+    <message>
+      <source>checkpoint.other_shape</source>
+      <translation>Der Checkpoint gehört zu einem anderen Modell: {name} ist {found}, nicht {due}.</translation>
+    </message>
+    <message>
+      <source>checkpoint.other_tensors</source>
+      <translation>Der Checkpoint gehört zu einem anderen Modell: {names} fehlt oder ist zu viel.</translation>
+    </message>
+    <message>
+      <source>checkpoint.other_version</source>
+      <translation>sie ist Version {version:digits} von {part}</translation>
+    </message>
+    <message>
+      <source>checkpoint.part_does_not_fit</source>
+      <translation>Der gespeicherte Stand von {part} passt nicht: {why:phrase}.</translation>
+    </message>
+    <message>
+      <source>checkpoint.part_unusable</source>
+      <translation>Der gespeicherte Stand von {part} ist nicht verwendbar: {why:phrase}.</translation>
+    </message>
+    <message numerus="yes">
+      <source>checkpoint.parts_lost</source>
+      <translation>
+        <numerusform>Kein Checkpoint enthält {n} der Teile unbeschädigt: Er beginnt von vorn.</numerusform>
+        <numerusform>Kein Checkpoint enthält {n} der Teile unbeschädigt: Sie beginnen von vorn.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>checkpoint.quota_full</source>
+      <translation>Im Speicherplatz, den Hearth nutzen darf, ist kein Platz dafür. Siehe Einstellungen.</translation>
+    </message>
+    <message>
+      <source>checkpoint.replaced</source>
+      <translation>Was fehlt, kam aus dem Checkpoint davor oder aus neueren Kopien.</translation>
+    </message>
+    <message>
+      <source>checkpoint.set_aside</source>
+      <translation>{damage} Die Datei wurde als {file} aufgehoben.</translation>
+    </message>
+    <message>
+      <source>checkpoint.too_large</source>
+      <translation>die Datei ist zu groß</translation>
+    </message>
+    <message>
+      <source>checkpoint.too_short</source>
+      <translation>die Datei ist zu kurz</translation>
+    </message>
+    <message>
+      <source>checkpoint.wrong_hash</source>
+      <translation>der Inhalt passt nicht zur Prüfsumme</translation>
+    </message>
+    <message>
+      <source>checkpoint.wrong_size</source>
+      <translation>die Datei hat {found} Bytes statt {due}</translation>
     </message>
     <message>
       <source>choice.keeps_running</source>
@@ -3266,6 +3419,29 @@
       <translation>Hält für sie nie an</translation>
     </message>
     <message>
+      <source>data.no_digits</source>
+      <translation>Die Daten des Laufs „digits“ fehlen: Installiere das Paket scikit-learn neu.</translation>
+    </message>
+    <message>
+      <source>data.not_written</source>
+      <translation>{path} ist nicht beschreibbar: {why}.</translation>
+    </message>
+    <message>
+      <source>data.part_gone</source>
+      <translation>Der Teil {part} vom Text des Laufs fehlt oder wurde geändert. Starte Hearth neu.</translation>
+    </message>
+    <message numerus="yes">
+      <source>data.parts_missing</source>
+      <translation>
+        <numerusform>{n} von {all} Teilen vom Text des Laufs {run} fehlt hier: Python {python} bringt einen anderen Text mit. Er wird von Peers geholt, die ihn haben, sobald einer verbunden ist (hearth worker --bootstrap); Python 3.11 hat alle.</numerusform>
+        <numerusform>{n} von {all} Teilen vom Text des Laufs {run} fehlen hier: Python {python} bringt einen anderen Text mit. Sie werden von Peers geholt, die sie haben, sobald einer verbunden ist (hearth worker --bootstrap); Python 3.11 hat alle.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>data.text_too_short</source>
+      <translation>Der Lauf {run} hat keine Sequenz oder einen Text, der dafür zu kurz ist.</translation>
+    </message>
+    <message>
       <source>data_folder.gone</source>
       <translation>Der Datenordner {folder} ist weg. Lege ihn zurück und versuche es noch einmal, oder beende Hearth und starte es neu.</translation>
     </message>
@@ -3278,8 +3454,16 @@
       <translation>Hearth läuft außerhalb einer Sitzung mit Oberfläche.</translation>
     </message>
     <message>
+      <source>device.computes_wrongly</source>
+      <translation>{name} rechnet falsch.</translation>
+    </message>
+    <message>
       <source>device.cpu_is_faster</source>
       <translation>Die CPU ist für diesen Lauf schneller.</translation>
+    </message>
+    <message>
+      <source>device.not_found</source>
+      <translation>PyTorch findet die GPU {id} nicht. Ist ihr Treiber zu alt?</translation>
     </message>
     <message>
       <source>device.not_known_yet</source>
@@ -3296,6 +3480,10 @@
     <message>
       <source>device.torch_has_none</source>
       <translation>Das installierte PyTorch rechnet nur auf der CPU.</translation>
+    </message>
+    <message>
+      <source>device.unusable</source>
+      <translation>Die GPU {id} ist nicht nutzbar: {why}.</translation>
     </message>
     <message>
       <source>disk.gone</source>
@@ -4293,6 +4481,18 @@
     <message>
       <source>question.ended</source>
       <translation>{why} Versuch es gleich noch einmal.</translation>
+    </message>
+    <message>
+      <source>question.failed_picture</source>
+      <translation>Das Modell konnte dieses Bild nicht lesen ({kind}: {why}). Versuch ein anderes.</translation>
+    </message>
+    <message>
+      <source>question.failed_text</source>
+      <translation>Das Modell konnte diesen Text nicht fortsetzen ({kind}: {why}). Versuch einen anderen.</translation>
+    </message>
+    <message>
+      <source>question.no_expert</source>
+      <translation>Kein Experte hat geantwortet. Versuch es gleich noch einmal.</translation>
     </message>
     <message>
       <source>question.odd_pixels</source>

@@ -329,6 +329,159 @@
       <translation>The sensor {sensor} tells no temperature.</translation>
     </message>
     <message>
+      <source>checkpoint.broken</source>
+      <translation>The checkpoint at step {step} was not saved: {why:phrase}. Quit Hearth and start it again; it resumes from the older checkpoint.</translation>
+    </message>
+    <message>
+      <source>checkpoint.disk_full</source>
+      <translation>The checkpoint at step {step} was not saved: there is no space left for {folder}. Free some space on that disk. The older checkpoint stays.</translation>
+    </message>
+    <message>
+      <source>checkpoint.disk_hangs</source>
+      <translation>No checkpoint was saved: the disk did not report its free space within {within:whole} s. Hearth tries again; check that disk. The older checkpoint stays.</translation>
+    </message>
+    <message>
+      <source>checkpoint.file_unusable</source>
+      <translation>{file} cannot be used: {why:phrase}.</translation>
+    </message>
+    <message>
+      <source>checkpoint.impossible_count</source>
+      <translation>The checkpoint holds an impossible count in {name}.</translation>
+    </message>
+    <message>
+      <source>checkpoint.large_header</source>
+      <translation>its header is too large</translation>
+    </message>
+    <message>
+      <source>checkpoint.missing</source>
+      <translation>it is not there</translation>
+    </message>
+    <message>
+      <source>checkpoint.mixed_versions</source>
+      <translation>its version is not that of its tensors</translation>
+    </message>
+    <message numerus="yes">
+      <source>checkpoint.more_damaged</source>
+      <translation>
+        <numerusform>{n} more file of the checkpoints is damaged.</numerusform>
+        <numerusform>{n} more files of the checkpoints are damaged.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>checkpoint.negative</source>
+      <translation>The checkpoint holds a negative number in {name}.</translation>
+    </message>
+    <message>
+      <source>checkpoint.no_disk_space</source>
+      <translation>There is no room for it on this disk. Free some space there.</translation>
+    </message>
+    <message>
+      <source>checkpoint.no_expert</source>
+      <translation>The run {run} has no expert {uid}.</translation>
+    </message>
+    <message>
+      <source>checkpoint.no_room</source>
+      <translation>The checkpoint at step {step} was not saved: it does not fit into the disk space that you allow Hearth. Allow more in Settings. The older checkpoint stays.</translation>
+    </message>
+    <message>
+      <source>checkpoint.none_left</source>
+      <translation>No checkpoint is left: training starts from the beginning.</translation>
+    </message>
+    <message>
+      <source>checkpoint.not_allowed</source>
+      <translation>The checkpoint at step {step} was not saved: {folder} cannot be written ({why}). Give Hearth the right to write there. The older checkpoint stays.</translation>
+    </message>
+    <message>
+      <source>checkpoint.not_at_peer</source>
+      <translation>This peer does not have the file {file}. Ask another one.</translation>
+    </message>
+    <message>
+      <source>checkpoint.not_finite</source>
+      <translation>{name} holds NaN or infinity.</translation>
+    </message>
+    <message numerus="yes">
+      <source>checkpoint.not_here</source>
+      <translation>
+        <numerusform>No state of {n} of the {all} parts is on this PC: it starts from the beginning.</numerusform>
+        <numerusform>No state of {n} of the {all} parts is on this PC: these start from the beginning.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>checkpoint.not_ours</source>
+      <translation>it is no checkpoint of Hearth ({why})</translation>
+    </message>
+    <message>
+      <source>checkpoint.not_set_aside</source>
+      <translation>{damage} {file} could not be renamed ({why}).</translation>
+    </message>
+    <message>
+      <source>checkpoint.not_written</source>
+      <translation>The checkpoint at step {step} was not saved: writing to {folder} failed ({why}). Check that disk. The older checkpoint stays.</translation>
+    </message>
+    <message>
+      <source>checkpoint.of_another_part</source>
+      <translation>it belongs to {part} of the run {run}</translation>
+    </message>
+    <message>
+      <source>checkpoint.of_another_run</source>
+      <translation>it belongs to the run {run}</translation>
+    </message>
+    <message>
+      <source>checkpoint.other_shape</source>
+      <translation>The checkpoint is of another model: {name} is {found}, not {due}.</translation>
+    </message>
+    <message>
+      <source>checkpoint.other_tensors</source>
+      <translation>The checkpoint is of another model: {names} missing or surplus.</translation>
+    </message>
+    <message>
+      <source>checkpoint.other_version</source>
+      <translation>it is version {version:digits} of {part}</translation>
+    </message>
+    <message>
+      <source>checkpoint.part_does_not_fit</source>
+      <translation>The saved state of {part} does not fit: {why:phrase}.</translation>
+    </message>
+    <message>
+      <source>checkpoint.part_unusable</source>
+      <translation>The saved state of {part} cannot be used: {why:phrase}.</translation>
+    </message>
+    <message numerus="yes">
+      <source>checkpoint.parts_lost</source>
+      <translation>
+        <numerusform>No checkpoint holds {n} of the parts undamaged: it starts from the beginning.</numerusform>
+        <numerusform>No checkpoint holds {n} of the parts undamaged: these start from the beginning.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>checkpoint.quota_full</source>
+      <translation>There is no room for it in the disk space that Hearth may use. See Settings.</translation>
+    </message>
+    <message>
+      <source>checkpoint.replaced</source>
+      <translation>What is missing was taken from the checkpoint before it, or from newer copies.</translation>
+    </message>
+    <message>
+      <source>checkpoint.set_aside</source>
+      <translation>{damage} It was kept as {file}.</translation>
+    </message>
+    <message>
+      <source>checkpoint.too_large</source>
+      <translation>it is too large</translation>
+    </message>
+    <message>
+      <source>checkpoint.too_short</source>
+      <translation>it is too short</translation>
+    </message>
+    <message>
+      <source>checkpoint.wrong_hash</source>
+      <translation>its content does not match its checksum</translation>
+    </message>
+    <message>
+      <source>checkpoint.wrong_size</source>
+      <translation>it has {found} bytes instead of {due}</translation>
+    </message>
+    <message>
       <source>choice.keeps_running</source>
       <translation>Keeps running until {end:clock}, even while you use this PC, or until you press Pause.</translation>
     </message>
@@ -533,6 +686,29 @@
       <translation>Never stops for them</translation>
     </message>
     <message>
+      <source>data.no_digits</source>
+      <translation>The data of the run 'digits' is missing: install the package scikit-learn again.</translation>
+    </message>
+    <message>
+      <source>data.not_written</source>
+      <translation>{path} cannot be written: {why}.</translation>
+    </message>
+    <message>
+      <source>data.part_gone</source>
+      <translation>The part {part} of the run's text has gone or was changed. Restart Hearth.</translation>
+    </message>
+    <message numerus="yes">
+      <source>data.parts_missing</source>
+      <translation>
+        <numerusform>{n} of {all} parts of the text of the run {run} is missing here: Python {python} comes with another text. It is fetched from peers that have it as soon as one is connected (hearth worker --bootstrap); Python 3.11 has them all.</numerusform>
+        <numerusform>{n} of {all} parts of the text of the run {run} are missing here: Python {python} comes with another text. They are fetched from peers that have them as soon as one is connected (hearth worker --bootstrap); Python 3.11 has them all.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>data.text_too_short</source>
+      <translation>The run {run} has no sequence, or a text that is too short for it.</translation>
+    </message>
+    <message>
       <source>data_folder.gone</source>
       <translation>The data folder {folder} is gone. Put it back and try again, or quit Hearth and start it anew.</translation>
     </message>
@@ -545,8 +721,16 @@
       <translation>Hearth runs outside of a desktop session.</translation>
     </message>
     <message>
+      <source>device.computes_wrongly</source>
+      <translation>{name} computes wrongly.</translation>
+    </message>
+    <message>
       <source>device.cpu_is_faster</source>
       <translation>The CPU is faster for this run.</translation>
+    </message>
+    <message>
+      <source>device.not_found</source>
+      <translation>PyTorch does not find the GPU {id}. Is its driver too old?</translation>
     </message>
     <message>
       <source>device.not_known_yet</source>
@@ -563,6 +747,10 @@
     <message>
       <source>device.torch_has_none</source>
       <translation>The installed PyTorch computes on the CPU only.</translation>
+    </message>
+    <message>
+      <source>device.unusable</source>
+      <translation>The GPU {id} cannot be used: {why}.</translation>
     </message>
     <message>
       <source>disk.gone</source>
@@ -1560,6 +1748,18 @@
     <message>
       <source>question.ended</source>
       <translation>{why} Try again in a moment.</translation>
+    </message>
+    <message>
+      <source>question.failed_picture</source>
+      <translation>The model could not read this picture ({kind}: {why}). Try another.</translation>
+    </message>
+    <message>
+      <source>question.failed_text</source>
+      <translation>The model could not continue this text ({kind}: {why}). Try another.</translation>
+    </message>
+    <message>
+      <source>question.no_expert</source>
+      <translation>No expert answered. Try again in a moment.</translation>
     </message>
     <message>
       <source>question.odd_pixels</source>

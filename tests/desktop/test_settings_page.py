@@ -287,7 +287,7 @@ def test_text_that_is_being_typed_is_not_overwritten(page: SettingsPage) -> None
 
 
 def test_a_price_has_decimals(qtbot: QtBot, page: SettingsPage, toy: ToyWorker) -> None:
-    assert number(page, "price_kwh").spin.text() == "Not told"
+    assert number(page, "price_kwh").spin.text() == "Not set"
     type_number(page, "price_kwh", "0.275")
     qtbot.waitUntil(lambda: toy.settings["price_kwh"] == 0.28)
     type_number(page, "price_kwh", "much")

@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.contracts.errors import CheckpointError
+from core.contracts.notices import notice
 from core.runtime.part_files import Part, unpack
 from core.store import checkpoints
 from core.store.checkpoint_files import Checkpoint, read_manifest
@@ -164,7 +165,7 @@ async def test_a_damaged_part_comes_from_the_checkpoint_before(tmp_path: Path, d
     found, got = restore(tmp_path)
     assert found.checkpoint and found.checkpoint.step == 2 and found.missing == []
     assert [got[name].version for name in NAMES] == [2, 1, 2]
-    assert "digits.0.1.3" in found.notes[0] and "checkpoint before" in found.notes[-1]
+    assert "digits.0.1.3" in str(found.notes[0]) and found.notes[-1] == notice("checkpoint.replaced")
     assert not path.exists() and path.with_name(path.name + ".bad").exists() == (damage != "removed")
     assert restore(tmp_path)[1]["digits.0.1.3"].version == 1
 
@@ -180,7 +181,9 @@ async def test_a_damaged_manifest_is_set_aside(tmp_path: Path) -> None:
     found, got = restore(tmp_path)
     assert found.checkpoint and found.checkpoint.step == 1
     assert {part.version for part in got.values()} == {1}
-    assert newest.name in found.notes[0] and newest.with_name(newest.name + ".bad").exists()
+    aside = newest.with_name(newest.name + ".bad")
+    assert found.notes[0].code == "checkpoint.set_aside" and found.notes[0].args["file"] == aside.name
+    assert newest.name in str(found.notes[0].args["damage"]) and aside.exists()
     # The next checkpoint is newer than the one set aside.
     await saved(tmp_path, 2)
     assert restore(tmp_path)[0].checkpoint.step == 2  # type: ignore[union-attr]
@@ -204,7 +207,7 @@ async def test_if_nothing_is_left_training_starts_anew_and_says_so(tmp_path: Pat
         (tmp_path / name).write_bytes(b"{}")
     found, got = restore(tmp_path)
     assert found.checkpoint is None and found.missing == list(NAMES) and got == {}
-    assert "from the beginning" in found.notes[-1]
+    assert found.notes[-1] == notice("checkpoint.none_left")
     await saved(tmp_path, 1)
     assert len(restore(tmp_path)[1]) == 3
 
@@ -226,13 +229,13 @@ async def test_a_lone_pc_goes_on_from_copies_where_its_own_states_are_missing_or
     assert got == dict.fromkeys(NAMES, 9) and found.notes == () and found.missing == []
     found, got = restored((*NAMES, "digits.1.0.0"))
     assert got == dict.fromkeys(NAMES, 9) and found.missing == ["digits.1.0.0"]
-    assert found.notes == ("No state of 1 of the 4 parts is on this PC: these start from the beginning.",)
+    assert found.notes == (notice("checkpoint.not_here", n=1, all=4),)
 
     for path in copies.glob("*.safetensors"):
         path.write_bytes(path.read_bytes()[:-1])
     manifests(folder)[0].write_bytes(bytes(100))
     found, got = restored()
-    assert got == {} and len(found.notes) == 2 and "No checkpoint is left" in found.notes[-1]
+    assert got == {} and len(found.notes) == 2 and found.notes[-1] == notice("checkpoint.none_left")
     await saved(copies, 7)
     assert restored()[1] == dict.fromkeys(NAMES, 7)
 
@@ -259,7 +262,8 @@ async def test_a_part_that_does_not_fit_is_refused_but_not_set_aside(tmp_path: P
 
     found = CheckpointStore(tmp_path, "digits").restore({"trunk": picky})
     assert versions == [2, 1] and found.missing == []
-    assert "3 layers" in found.notes[0] and not files(tmp_path, "*.bad")
+    assert found.notes[0].code == "checkpoint.part_does_not_fit" and "3 layers" in str(found.notes[0])
+    assert not files(tmp_path, "*.bad")
 
 
 async def test_what_is_not_finite_is_not_saved(tmp_path: Path) -> None:
@@ -274,7 +278,8 @@ async def test_what_is_not_finite_is_not_saved(tmp_path: Path) -> None:
 async def test_another_runs_checkpoint_is_not_used(tmp_path: Path) -> None:
     await saved(tmp_path, 1)
     found, got = restore(tmp_path, run="text")
-    assert found.checkpoint is None and got == {} and "'digits'" in found.notes[0]
+    assert found.checkpoint is None and got == {}
+    assert "belongs to the run digits" in str(found.notes[0])
 
 
 async def test_swapped_parts_are_noticed(tmp_path: Path) -> None:
@@ -284,7 +289,7 @@ async def test_swapped_parts_are_noticed(tmp_path: Path) -> None:
     document["parts"]["trunk"] = document["parts"]["digits.0.1.2"]
     manifest.write_bytes(msgspec.json.encode(document))
     found, _ = restore(tmp_path)
-    assert found.missing == ["trunk"] and "belongs to digits.0.1.2" in found.notes[0]
+    assert found.missing == ["trunk"] and "belongs to digits.0.1.2" in str(found.notes[0])
 
 
 @settings(max_examples=150, deadline=None)
@@ -344,11 +349,15 @@ def test_death_at_any_point_of_a_save_loses_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("code", "advice"),
-    [(errno.ENOSPC, "Free some space"), (errno.EROFS, "right to write"), (errno.EIO, "Look at that disk")],
+    [
+        (errno.ENOSPC, "checkpoint.disk_full"),
+        (errno.EROFS, "checkpoint.not_allowed"),
+        (errno.EIO, "checkpoint.not_written"),
+    ],
 )
 def test_the_advice_follows_the_cause(code: int, advice: str) -> None:
-    text = checkpoints._advice(Path("/data"), 7, OSError(code, os.strerror(code)))
-    assert advice in text and "/data" in text and "step 7" in text
+    said = checkpoints._advice(Path("/data"), 7, OSError(code, os.strerror(code)))
+    assert said.code == advice and "/data" in str(said) and "step 7" in str(said)
 
 
 async def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path) -> None:

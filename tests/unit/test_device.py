@@ -46,7 +46,7 @@ def test_a_card_is_found_by_its_name_in_nvml_and_used_up_to_its_share(card: Fake
 
 
 def test_what_cannot_compute_is_refused_with_a_sentence(card: FakeCuda) -> None:
-    with pytest.raises(DeviceError, match="does not find the graphics processor GPU-other"):
+    with pytest.raises(DeviceError, match="does not find the GPU GPU-other"):
         open_device("GPU-other")
     card.broken = True
     with pytest.raises(DeviceError, match=r"cannot be used: CUDA error: unspecified launch failure\.$"):

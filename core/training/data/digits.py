@@ -11,6 +11,7 @@ from torch.nn import functional
 from core.contracts.errors import ManifestError
 from core.contracts.kinds.data import digits as declared
 from core.contracts.manifest import Manifest
+from core.contracts.notices import notice
 from core.training.data.stream import Part, Table
 
 HELD_OUT = 360
@@ -41,7 +42,7 @@ def _digits_file() -> Path:
         path = Path(folder) / "datasets" / "data" / "digits.csv.gz"
         if path.is_file():
             return path
-    raise ManifestError("The data of the run 'digits' is missing: install the package scikit-learn again.")
+    raise ManifestError(notice("data.no_digits"))
 
 
 def _distort(inputs: Tensor, generator: torch.Generator) -> Tensor:

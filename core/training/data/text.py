@@ -16,6 +16,7 @@ from torch import Tensor
 from core.contracts.errors import DataError, ManifestError
 from core.contracts.kinds.data import text as declared
 from core.contracts.manifest import Manifest
+from core.contracts.notices import notice
 from core.store import shards
 from core.store.shards import Text
 from core.training.data.stream import Part, Stream
@@ -47,7 +48,7 @@ class TextStream(Stream):
         ends = declared.KIND.ends(manifest.model)
         self._window = window = ends.inputs + 1
         if window == 1 or min(len(self._text), len(held_out)) < window + HELD_OUT_WINDOWS:
-            raise ManifestError(f"The run {manifest.run} has no sequence, or a text that is too short for it.")
+            raise ManifestError(notice("data.text_too_short", run=manifest.run))
         every = (len(held_out) - window) // (HELD_OUT_WINDOWS - 1)
         unseen = self._part(held_out, [every * number for number in range(HELD_OUT_WINDOWS)])
         training = manifest.training

@@ -9,6 +9,7 @@ from torch.nn import functional
 from core.contracts.errors import PictureError
 from core.contracts.kinds.declarations import Ends
 from core.contracts.kinds.tasks import picture as declared
+from core.contracts.notices import notice
 from core.training.data.digits import SIDE
 from core.training.tasks.task import Exchange, Task
 
@@ -81,7 +82,7 @@ def picture_to_input(picture: Tensor) -> Tensor:
     """
     ink = picture.to(torch.float32)
     if ink.numel() == 0 or ink.max() < FAINTEST:
-        raise PictureError("The picture is empty. Draw one digit, dark on a light ground.")
+        raise PictureError(notice("question.empty_picture"))
     digit = _upright(_cut_out(ink / ink.max()))
     if not THIN < float(digit.mean()) < FAT:
         digit = _usual_strokes(digit)

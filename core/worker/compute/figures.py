@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from core.contracts import pipe
 from core.contracts.control import CurvePoint
-from core.contracts.notices import Notice, plain
+from core.contracts.notices import Notice
 from core.contracts.pipe import Measured, Work
 from core.pipe.calls import Calls
 from core.store.progress import Progress
@@ -45,7 +45,7 @@ class Figures:
         """Of its pace."""
         self.device = ""
         """The processor's name; empty: no process has told yet."""
-        self.notes: tuple[str, ...] = ()
+        self.notes: tuple[Notice, ...] = ()
         """For the user, of the last start."""
         self.save_error: Notice | None = None
         self.fell_back = False
@@ -115,7 +115,7 @@ class Figures:
         self._owner.changed()
 
     def _saved(self, message: pipe.Saved) -> None:
-        self.save_error = None if message.error is None else plain(message.error)
+        self.save_error = message.error
         if message.error is None:
             self._progress.checkpoint_step, self._progress.checkpoint_time = message.step, message.time
         else:
