@@ -121,13 +121,13 @@ class Network:
             await stack.enter_async_context(self.node)
             if self._forbidden:
                 self._fall_silent()
-            for address in reversed(self._known):  # the user's word is the last
+            self._bootstrap += self.dht.load_state(self._state_path)[:BOOTSTRAP_PEERS]
+            for address in reversed(self._known):  # the user's word is the last, also before what was saved
                 if address.addresses:
                     self.node.learn(address)
             await stack.enter_async_context(self.reach)
             await stack.enter_async_context(self.dht)
             self._stack = stack.pop_all()
-        self._bootstrap += self.dht.load_state(self._state_path)[:BOOTSTRAP_PEERS]
         self.node.on_connected.append(self._meet)
         self._tasks = [asyncio.create_task(self._tend(), name="network")]
         if self._options.on_lan:
