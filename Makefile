@@ -20,7 +20,7 @@ test: $(VENV)/.system-test $(VENV)/.packages-test
 ifdef ARGS
 	@exec $(PYTEST) $(ARGS)
 else
-	@mkdir -p build; $(PYTEST) -n 3 --dist loadfile tests/swarm tests/unit >build/tests.txt 2>&1 & beside=$$!; \
+	@mkdir -p build; $(PYTEST) -n 2 --dist loadfile tests/swarm tests/unit >build/tests.txt 2>&1 & beside=$$!; \
 	failed=0; $(PYTEST) tests/desktop || failed=1; wait $$beside || failed=1; cat build/tests.txt; exit $$failed
 endif
 

@@ -39,7 +39,7 @@ async def test_an_unforeseen_error_is_told_after_a_few_and_met_with_longer_rests
     assert made.failures == TOLD + 2
     (told,) = made.notes
     assert told.code == "hosting.fails" and "no such expert" in str(told) and "5 times" in str(told)
-    assert all(later > 1.5 * earlier for earlier, later in pairwise(rests[1:])), rests
+    assert all(rest >= 0.0099 * 2**failures for failures, rest in enumerate(rests[1:], 1)), rests
 
 
 async def test_what_works_again_is_told_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
