@@ -217,20 +217,22 @@ def test_a_state_that_does_not_fit_is_refused_and_nothing_changes() -> None:
     train(backend, seed=1)
     before, state = weights(backend), expert().state()
     name = "weights.enter.weight"
-    wrong = {
-        "missing": {key: value for key, value in state.items() if key != name},
-        "too much": {**state, "weights.other": torch.zeros(1)},
-        "not \\(": {**state, name: torch.zeros(3, 3)},
-        "float64": {**state, name: state[name].double()},
-        "NaN": {**state, name: state[name] * float("nan")},
-        "negative": {**state, "version": torch.tensor(-1)},
-        "negative number": {**state, "square.enter.weight": state[name] * 0 - 1},
-        "impossible": {**state, "samples": torch.tensor(2**63 - 1)},
-        "samples": {key: value for key, value in state.items() if key != "samples"},
-    }
-    for words, document in wrong.items():
-        with pytest.raises(CheckpointError, match=words):
+    wrong = [
+        ({key: value for key, value in state.items() if key != name}, "other_tensors", name),
+        ({key: value for key, value in state.items() if key != "samples"}, "other_tensors", "samples"),
+        ({**state, "weights.other": torch.zeros(1)}, "other_tensors", "weights.other"),
+        ({**state, name: torch.zeros(3, 3)}, "other_shape", name),
+        ({**state, name: state[name].double()}, "other_shape", name),
+        ({**state, name: state[name] * float("nan")}, "not_finite", name),
+        ({**state, "version": torch.tensor(-1)}, "negative", "version"),
+        ({**state, "square.enter.weight": state[name] * 0 - 1}, "negative", "square.enter.weight"),
+        ({**state, "samples": torch.tensor(2**63 - 1)}, "impossible_count", "samples"),
+    ]
+    for document, code, named in wrong:
+        with pytest.raises(CheckpointError) as error:
             backend.load_state(document)
+        said = error.value.notice
+        assert (said.code, said.args.get("names", said.args.get("name"))) == (f"checkpoint.{code}", named)
         assert weights(backend) == before
         assert backend.version == 3
 
