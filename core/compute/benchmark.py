@@ -28,10 +28,10 @@ from core.experts.grid import Uid
 from core.hardware import processor
 from core.runtime.backend import BACKWARD, ExpertBackend, useful_threads
 from core.runtime.device import CPU, Device, lacks_memory
-from core.runtime.kernel_gate import Switch
+from core.runtime.kernel_gate import KernelGate
 from core.runtime.load import FIRST_PACE
 from core.runtime.runtime import MIN_ROWS, PASS_S
-from core.runtime.threads import crew
+from core.runtime.threads import team
 from core.store.settings_file import write_atomically
 
 log = logging.getLogger(__name__)
@@ -74,15 +74,15 @@ class _File(msgspec.Struct, frozen=True):
 class Benchmark:
     """The figures of one run on this PC."""
 
-    def __init__(self, folder: Path, manifest: Manifest, switch: Switch) -> None:
+    def __init__(self, folder: Path, manifest: Manifest, kernel_gate: KernelGate) -> None:
         """Read what was measured earlier, if it still holds.
 
         Args:
             folder: the run's.
             manifest: the run's.
-            switch: says when kernels may run, and where.
+            kernel_gate: says when kernels may run, and where.
         """
-        self._path, self._manifest, self._switch = folder / FILE, manifest, switch
+        self._path, self._manifest, self._kernel_gate = folder / FILE, manifest, kernel_gate
         self.subject = _subject(manifest)
         self._file = _load(self._path, self.subject)
         uid = Uid(manifest.run, 0, (0,) * len(manifest.model.grid))
@@ -100,7 +100,7 @@ class Benchmark:
 
     def holds(self, threads: int) -> bool:
         """Whether the device in use was measured, with as many of `threads` as pay."""
-        wanted = self._switch.device.id, self._useful(threads)
+        wanted = self._kernel_gate.device.id, self._useful(threads)
         return any((speed.device, speed.threads) == wanted for speed in self.speeds)
 
     def by_device(self, threads: int) -> dict[str, float]:
@@ -111,7 +111,7 @@ class Benchmark:
         return {speed.device: speed.samples_per_s for speed in ordered}
 
     def _useful(self, threads: int) -> int:
-        return useful_threads([self._expert], threads) if self._switch.device is CPU else 1
+        return useful_threads([self._expert], threads) if self._kernel_gate.device is CPU else 1
 
     async def measure(self, threads: int) -> None:
         """Measure the device in use, with as many of `threads` as pay, and with fewer, and keep the figures.
@@ -121,7 +121,7 @@ class Benchmark:
         measured: dict[int, Speed] | None = None
         while measured is None:
             with contextlib.suppress(_Moved):
-                measured = await self._measure_all(self._switch.device, threads)
+                measured = await self._measure_all(self._kernel_gate.device, threads)
         uid, manifest = self._expert.uid, self._manifest
         self._expert = ExpertBackend(uid, manifest.model, manifest.training)
         found = {(speed.device, speed.threads): speed for speed in (*self.speeds, *measured.values())}
@@ -157,8 +157,8 @@ class Benchmark:
         gradients = torch.randn(shape, generator=generator, dtype=expert.dtype) / rows
         for number in itertools.count():
             seconds = await self._prepare(device, threads)
-            seconds += await self._switch.run(self._run, device, threads, expert.forward, inputs)
-            seconds += await self._switch.run(self._run, device, threads, expert.backward, inputs, gradients)
+            seconds += await self._kernel_gate.run(self._run, device, threads, expert.forward, inputs)
+            seconds += await self._kernel_gate.run(self._run, device, threads, expert.backward, inputs, gradients)
             passes.append(seconds)
             enough = number + 1 >= WARM + PASSES and sum(passes) >= EACH_S
             if enough or (number >= WARM and sum(passes) >= ALL_S):
@@ -177,12 +177,12 @@ class Benchmark:
             more = expert.prepare() or expert.go_to(device) or expert.prepare(backward=True)
 
         while more:
-            seconds += await self._switch.run(self._run, device, threads, prepare)
+            seconds += await self._kernel_gate.run(self._run, device, threads, prepare)
         return seconds
 
     def _run(self, device: Device, threads: int, kernel: Callable[..., object], *arguments: Tensor) -> float:
         """The time that a kernel takes, if the device is still the one in use."""
-        if self._switch.device is not device:
+        if self._kernel_gate.device is not device:
             raise _Moved
 
         def whole() -> None:
@@ -204,7 +204,7 @@ class _Moved(Exception):
 
 def _timed(threads: int, kernel: Callable[..., object], *arguments: Tensor) -> float:
     """Seconds that a kernel takes on so many threads."""
-    crew.resize(threads)
+    team.resize(threads)
     start = time.perf_counter()
     kernel(*arguments)
     return time.perf_counter() - start

@@ -16,7 +16,7 @@ from core.contracts.notices import Notice
 from core.contracts.pipe import Placed, SetDevice, Work
 from core.runtime import device as devices
 from core.runtime.device import CPU, Device
-from core.runtime.kernel_gate import Switch
+from core.runtime.kernel_gate import KernelGate
 from core.training.trainer import Trainer
 
 log = logging.getLogger(__name__)
@@ -27,7 +27,7 @@ class Placing:
 
     def __init__(
         self,
-        switch: Switch,
+        kernel_gate: KernelGate,
         residents: Residents,
         trainer: Trainer,
         count: Callable[[], Work],
@@ -35,13 +35,13 @@ class Placing:
     ) -> None:
         """
         Args:
-            switch: when and where kernels run.
+            kernel_gate: when and where kernels run.
             residents: the experts that are moved.
             trainer: the trunk that is moved.
             count: what this process has done so far.
             changed: is called when kernels run elsewhere.
         """
-        self._switch, self._residents, self._trainer = switch, residents, trainer
+        self._kernel_gate, self._residents, self._trainer = kernel_gate, residents, trainer
         self._count, self._changed = count, changed
         self._opened = {CPU.id: CPU}
         self._shares: dict[str, float] = {}
@@ -53,7 +53,7 @@ class Placing:
 
     @property
     def device(self) -> Device:
-        return self._switch.device
+        return self._kernel_gate.device
 
     @property
     def left_behind(self) -> int:
@@ -95,7 +95,7 @@ class Placing:
             device.limit(message.memory_share)
             self._shares[device.id] = message.memory_share
         await self._move(device)
-        end = self._switch.ends.get(origin.id, time.monotonic())
+        end = self._kernel_gate.ends.get(origin.id, time.monotonic())
         return Placed(device.id, device.label, end, why)
 
     async def _open(self, name: str) -> Device:
@@ -109,10 +109,10 @@ class Placing:
     async def _move(self, device: Device) -> None:
         """One after the other, between kernels; what is used meanwhile goes at once."""
         self.work()
-        switch, origin = self._switch, self._place
-        self._place = switch.device = device
+        kernel_gate, origin = self._kernel_gate, self._place
+        self._place = kernel_gate.device = device
         if device is not origin:
-            switch.duty.meter(time.process_time if device is CPU else lambda: switch.load.seconds)
+            kernel_gate.duty.meter(time.process_time if device is CPU else lambda: kernel_gate.load.seconds)
             self._changed()
         for backend in list(self._residents.backends.values()):
             if backend.is_used:

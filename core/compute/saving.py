@@ -15,7 +15,7 @@ from core.contracts.pipe import SAVED, SPACE, AskSpace, Saved
 from core.pipe.calls import Calls
 from core.runtime.backend import ExpertBackend
 from core.runtime.device import CPU
-from core.runtime.kernel_gate import Switch
+from core.runtime.kernel_gate import KernelGate
 from core.runtime.part_files import Part, unpack
 from core.store.checkpoint_files import Checkpoint
 from core.store.checkpoints import CheckpointStore, State
@@ -77,12 +77,12 @@ class Saving:
             log.info("Going on at step %d.", self._trainer.step)
         return restored.notes
 
-    async def regularly(self, switch: Switch) -> None:
-        """For ever, while the switch is on."""
+    async def regularly(self, kernel_gate: KernelGate) -> None:
+        """For ever, while the gate is open."""
         wait_s = min(FIRST_S, SAVE_S)
         while True:
             await asyncio.sleep(wait_s)
-            if switch.is_on:
+            if kernel_gate.is_open:
                 await self.save()
                 wait_s = min(LONGER * wait_s, SAVE_S)
 

@@ -21,7 +21,8 @@ from core.experts.grid import Uid
 from core.pipe.calls import Calls, Incoming
 from core.pipe.faults import UNKNOWN
 from core.pipe.frames import Payload
-from core.runtime.kernel_gate import Switch
+from core.runtime.admission import Misconduct
+from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
 from core.runtime.task_pool import Request
 
@@ -60,26 +61,30 @@ class _Visit:
         self.open = len(asked.uids)
 
 
+def suspecting(calls: Calls) -> Misconduct:
+    """Tells the worker of callers that sent what no honest one sends."""
+    return lambda caller, what: calls.tell(SUSPECT, Suspect(caller, MISCONDUCT, what))
+
+
 class Serving:
     """Serves `SERVE` without waiting: to be called from the loop's thread. What comes is another peer's word: nothing
     of it is believed."""
 
-    def __init__(self, calls: Calls, runtime: Runtime, switch: Switch) -> None:
+    def __init__(self, calls: Calls, runtime: Runtime, kernel_gate: KernelGate) -> None:
         """Serve from now on.
 
         Args:
             calls: to the worker, which passes on what peers ask.
             runtime: runs the experts.
-            switch: off while the machine is given back.
+            kernel_gate: closed while the machine is given back.
         """
-        self._calls, self._runtime, self._switch = calls, runtime, switch
+        self._calls, self._runtime, self._kernel_gate = calls, runtime, kernel_gate
         self._visits: set[_Visit] = set()
         self._inputs: Memory[Key, Inputs] = Memory(KEPT_BYTES, KEPT_BYTES_PEER)
         self._outcomes: Memory[Key, Tensor] = Memory(DONE_BYTES, DONE_BYTES_PEER)
         self._done: Done[Key] = Done()
         self._under_way: dict[tuple[str, Key], list[Answers]] = {}
         """Backward passes that are not done yet, and who waits for them beside the first who asked."""
-        runtime.on_misconduct = lambda caller, what: calls.tell(SUSPECT, Suspect(caller, MISCONDUCT, what))
         calls.register_carrier(SERVE, self._serve)
 
     def _serve(self, message: ExpertCall, payload: Payload, call: Incoming) -> None:
@@ -89,7 +94,7 @@ class Serving:
             HearthError: why not.
         """
         try:
-            if not self._switch.is_on:
+            if not self._kernel_gate.is_open:
                 raise CallRefused("This PC is given back to its user. Ask another peer.")
             visit = _Visit(message.peer, message.direction, self._decoded(message), whole(payload), call)
             if len(visit.payload) != payload_size(visit.asked, visit.direction == "backward"):

@@ -22,7 +22,7 @@ from core.compute.generation import Generation
 from core.compute.hosting import Residents
 from core.compute.peer_directory import Hosts, PeerDirectory
 from core.compute.saving import Saving
-from core.compute.serving import Serving
+from core.compute.serving import Serving, suspecting
 from core.contracts.control import ExpertStatus
 from core.contracts.errors import CheckpointError, DeviceError
 from core.contracts.files import TRUNK
@@ -58,11 +58,11 @@ from core.pipe.calls import Calls
 from core.pipe.compute_end import Pipe
 from core.runtime.backend import check_memory, expert_bytes, useful_threads
 from core.runtime.device import CPU, can_use_gpus, fault_of, first_line
-from core.runtime.kernel_gate import Switch
+from core.runtime.kernel_gate import KernelGate
 from core.runtime.out_of_memory import is_exhausted, lift_limit
 from core.runtime.part_files import read
 from core.runtime.runtime import Runtime
-from core.runtime.threads import crew
+from core.runtime.threads import team
 from core.store.checkpoint_files import BLOBS, CHECKPOINTS
 from core.store.checkpoints import CheckpointStore
 from core.training.data.stream import open_stream
@@ -103,10 +103,10 @@ class Session:
         self._residents = Residents(manifest, _first_experts(configure), store)
         self._backends = self._residents.backends
         self._threads = configure.threads
-        self._switch = Switch()
+        self._kernel_gate = KernelGate(pipe.look)
         self._set_threads()
-        self._runtime = Runtime(self._backends, self._switch)
-        self._serving = Serving(calls, self._runtime, self._switch)
+        self._runtime = Runtime(self._backends, self._kernel_gate, suspecting(calls))
+        self._serving = Serving(calls, self._runtime, self._kernel_gate)
         self._trains, self._networked = configure.trains, configure.networked
         grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
         self._directory = self._residents.directory
@@ -115,19 +115,19 @@ class Session:
             manifest,
             {LOCAL: self._runtime} if alone else Hosts(self._runtime, self._others),
             self._directory if alone else self._others,
-            self._switch,
+            self._kernel_gate,
             open_stream(manifest, Path(configure.folder), configure.shuffle),
             on_evaluated=lambda point: calls.tell(EVALUATED, point),
             suspect=lambda host, points, why: self._others.host(host).distrust(points, why),
             queue_s=lambda: self._others.queue_s,
         )
-        self._benchmark = Benchmark(Path(configure.folder), manifest, self._switch)
+        self._benchmark = Benchmark(Path(configure.folder), manifest, self._kernel_gate)
         self._to_measure = asyncio.Event()
         self._measured = asyncio.Event()
         self._generation = Generation(calls, self._trainer)
         self._manifest = manifest
         self._saving = Saving(calls, pipe.saving, store, self._residents, self._trainer, self._tell_progress)
-        self._placing = Placing(self._switch, self._residents, self._trainer, self._work, self._moved)
+        self._placing = Placing(self._kernel_gate, self._residents, self._trainer, self._work, self._moved)
         self._rates: deque[tuple[float, int, int]] = deque(maxlen=RATE_REPORTS)
         self._through = (0, 0.0)
         """The last step that was reported, and when it was taken or training was not to be expected."""
@@ -138,7 +138,7 @@ class Session:
         calls = self._calls
         calls.listen(TRAIN, lambda _: self._start())
         calls.listen(THREADS, self._use_threads)
-        calls.listen(SHARE, self._switch.duty.set)
+        calls.listen(SHARE, self._kernel_gate.duty.set)
         calls.listen(MEASURE, lambda _: self._to_measure.set())
         calls.register(TAKE_TRUNK, self._take_trunk)
         calls.listen(QUIT, lambda _: self._quit.set())
@@ -155,12 +155,11 @@ class Session:
     async def run(self) -> None:
         """Go on from the newest checkpoint, and serve until Quit."""
         notes = self._saving.restore()
-        self._switch.look = self._pipe.look
         self._pipe.when_heard(self._runtime.serve_next)  # a turn of the loop takes longer than a tiny expert
         if sys.platform != "win32":  # a shutdown of the computer tells every process
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._quit.set)
         if ANNOUNCED is not None:  # at once: the loop would come to it after a kernel or two
-            signal.signal(ANNOUNCED, lambda *_: self._switch.hold())
+            signal.signal(ANNOUNCED, lambda *_: self._kernel_gate.hold())
         self._tell_progress()
         self._look_up_speed()
         self.ready.set_result(self._ready(notes))
@@ -169,7 +168,7 @@ class Session:
                 tasks = {
                     "runtime": self._runtime.run(),
                     "report": self._report(),
-                    "checkpoints": self._saving.regularly(self._switch),
+                    "checkpoints": self._saving.regularly(self._kernel_gate),
                     "saves": self._saving.whenever_wanted(),
                     "calls": self._calls.failed(),
                     "peers": self._others.run(),
@@ -181,7 +180,7 @@ class Session:
                     tasks["trainer"] = self._train()
                 running = [group.create_task(task, name=name) for name, task in tasks.items()]
                 await self._quit.wait()
-                self._switch.off()
+                self._kernel_gate.close()
                 self._generation.stop()
                 await self._saving.save()
                 for task in running:
@@ -227,7 +226,7 @@ class Session:
         self._look_up_speed()
 
     def _tell_speed(self) -> None:
-        benchmark, device = self._benchmark, self._switch.device.id
+        benchmark, device = self._benchmark, self._kernel_gate.device.id
         devices = benchmark.by_device(self._allowed_threads())
         used = device if device in devices else next(iter(devices))
         self._calls.tell(MEASURED, Measured(benchmark.speeds, devices, used, benchmark.time))
@@ -235,23 +234,23 @@ class Session:
 
     def _start(self) -> None:
         self._rates.clear()
-        self._switch.on()
+        self._kernel_gate.open()
 
     def _stop(self) -> float:
         """All kernels run in this thread: none is running now, and none starts."""
-        self._switch.off()
+        self._kernel_gate.close()
         self._rates.clear()
         self._serving.leave()
         self._saving.want()
         return self._runtime.last_kernel_end
 
     def _give_way(self) -> None:
-        self._switch.off()
-        self._switch.release()
+        self._kernel_gate.close()
+        self._kernel_gate.release()
 
     def _leave_device(self, message: SetDevice) -> None:
-        self._switch.leave(message.device)
-        self._switch.release()
+        self._kernel_gate.leave(message.device)
+        self._kernel_gate.release()
 
     def _use_threads(self, threads: int) -> None:
         self._threads = threads
@@ -260,10 +259,10 @@ class Session:
     def _set_threads(self) -> None:
         """As many as were allowed, as far as they pay; 0: half of the cores that this process may use."""
         threads = useful_threads(self._backends.values(), self._allowed_threads())
-        if self._switch.device is not CPU:
+        if self._kernel_gate.device is not CPU:
             threads = 1
-        crew.resize(threads)
-        self._switch.duty.threads = threads
+        team.resize(threads)
+        self._kernel_gate.duty.threads = threads
 
     def _allowed_threads(self) -> int:
         return self._threads or max(1, cores() // 2)
@@ -297,7 +296,7 @@ class Session:
     async def _report(self) -> None:
         """Twice a second while training, else every second time."""
         for count in itertools.count():
-            if self._switch.is_on or count % 2 == 0:
+            if self._kernel_gate.is_open or count % 2 == 0:
                 self._tell_progress()
             self._serving.tidy()
             self._others.tell_answered()
@@ -308,7 +307,9 @@ class Session:
 
     def _progress(self) -> Progress:
         trainer, runtime, now = self._trainer, self._runtime, time.monotonic()
-        if trainer.step != self._through[0] or not (self._trains and self._switch.is_on and self._measured.is_set()):
+        if trainer.step != self._through[0] or not (
+            self._trains and self._kernel_gate.is_open and self._measured.is_set()
+        ):
             self._through = trainer.step, now
         self._rates.append((time.monotonic(), trainer.samples, runtime.calls))
         (start, samples, calls), (end, samples_now, calls_now) = self._rates[0], self._rates[-1]
@@ -322,7 +323,7 @@ class Session:
             slowest_step_s=trainer.timing.slowest_s,
             blocked_s=trainer.timing.blocked_s,
             lost=trainer.lost,
-            threads=crew.threads,
+            threads=team.threads,
             loss=trainer.loss,
             experts=[ExpertStatus(str(uid), b.version, b.samples, b.calls) for uid, b in self._backends.items()],
             load=min(1e6, runtime.load),
@@ -336,7 +337,7 @@ class Session:
     def _work(self) -> Work:
         runtime = self._runtime
         calls = runtime.calls, runtime.peer_calls, runtime.rows, runtime.passes
-        return Work(self._trainer.trained, *calls, self._switch.load.seconds)
+        return Work(self._trainer.trained, *calls, self._kernel_gate.load.seconds)
 
 
 def _first_experts(configure: Configure) -> list[str] | None:

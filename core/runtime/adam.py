@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from core.contracts.errors import CheckpointError, ComputeError
 from core.contracts.manifest import Training
 from core.contracts.notices import notice
-from core.runtime.threads import crew
+from core.runtime.threads import team
 
 BETAS = (0.9, 0.999)
 EPSILON = 1e-8
@@ -107,7 +107,7 @@ class Adam:
             ComputeError: as `step`.
         """
         each = SLICE if gradient.is_cpu else len(gradient)
-        norms = [_norms([gradient[piece] for piece in pieces]) for pieces in crew.rounds(len(gradient), each)]
+        norms = [_norms([gradient[piece] for piece in pieces]) for pieces in team.rounds(len(gradient), each)]
         norm = math.hypot(*norms) / divisor
         if not math.isfinite(norm):
             raise ComputeError("A gradient held NaN or infinity and was refused; the parameters are unchanged.")
@@ -192,8 +192,8 @@ def read_state(state: dict[str, Tensor], parameters: Mapping[str, Tensor]) -> St
 
 
 def _slices(change: Callable[[list[Tensor]], None], vectors: Sequence[Tensor], each: int) -> Iterator[None]:
-    for pieces in crew.rounds(len(vectors[0]), each):
-        crew.run([partial(change, [vector[piece] for vector in vectors]) for piece in pieces])
+    for pieces in team.rounds(len(vectors[0]), each):
+        team.run([partial(change, [vector[piece] for vector in vectors]) for piece in pieces])
         yield
 
 
@@ -230,7 +230,7 @@ def _change(rate: float, scale: float, count: Tensor, fresh: bool, vectors: list
 
 def _norms(vectors: Sequence[Tensor]) -> float:
     """Of all together."""
-    return math.hypot(*crew.run([partial(_norm, vector) for vector in vectors]))
+    return math.hypot(*team.run([partial(_norm, vector) for vector in vectors]))
 
 
 def _norm(vector: Tensor) -> float:

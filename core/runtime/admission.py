@@ -22,13 +22,13 @@ Misconduct = Callable[[str, str], None]
 class Admission:
     """Refuses what must not be served, and counts it."""
 
-    def __init__(self, on_misconduct: Misconduct) -> None:
+    def __init__(self, suspect: Misconduct) -> None:
         """Nothing was refused yet.
 
         Args:
-            on_misconduct: told of callers.
+            suspect: told of callers.
         """
-        self._on_misconduct = on_misconduct
+        self._suspect = suspect
         self.refused: Counter[str] = Counter()
         """Calls that were not served for what they are, by caller ("": this process)."""
         self.clipped: Counter[str] = Counter()
@@ -50,7 +50,7 @@ class Admission:
             level = logging.INFO if problem.code == "not_hosted" else logging.WARNING  # after a hand-over it is usual
             log.log(level, "Refused a call to %s: %s (%d so far)", uid, problem.text, self.refused.total())
         if problem.code == "bad_values" and request.caller and not before:  # a request counts once
-            self._on_misconduct(request.caller, f"in a call to {uid}: {problem.text}")
+            self._suspect(request.caller, f"in a call to {uid}: {problem.text}")
 
     def factors(self, pool: TaskPool, tasks: Sequence[Task], inputs: Tensor, gradients: Tensor) -> list[float]:
         """How much each task counts; 0: not at all, it is refused.

@@ -20,7 +20,7 @@ from core.runtime.adam import SLICE, Adam, State, read_state
 from core.runtime.device import CPU, Device, lacks_memory
 from core.runtime.gradient_guard import GradientGuard
 from core.runtime.movable import Carry, Movable
-from core.runtime.threads import crew
+from core.runtime.threads import team
 
 BACKWARD = 3
 """Work of a sample's backward pass, with its recomputation, in forward passes."""
@@ -169,8 +169,8 @@ class ExpertBackend(Movable):
     def forward(self, inputs: Tensor) -> Tensor:
         """Outputs of [n, ...] samples; changes nothing."""
         x = self.device.put(inputs)
-        pieces = crew.cut(len(x), len(x) * self.work, ROWS)
-        return self.device.take(_joined(crew.run([partial(self.module, x[piece]) for piece in pieces])))
+        pieces = team.cut(len(x), len(x) * self.work, ROWS)
+        return self.device.take(_joined(team.run([partial(self.module, x[piece]) for piece in pieces])))
 
     def backward(self, inputs: Tensor, gradients: Tensor, weights: Tensor | None = None) -> Tensor:
         """Run the expert again with a graph (gradient checkpointing), gather gradients, step if there are enough.
@@ -216,9 +216,9 @@ class ExpertBackend(Movable):
         x, by_outputs = self.device.put(inputs), self.device.put(gradients)
         jobs = [
             partial(_product, module, parameters, x[piece], by_outputs[piece])
-            for piece in crew.cut(len(x), BACKWARD * len(x) * self.work, ROWS)
+            for piece in team.cut(len(x), BACKWARD * len(x) * self.work, ROWS)
         ]
-        products = crew.run(jobs)
+        products = team.run(jobs)
         large = [item for product in products for item in product.large]
         return _Product(
             self.device.take(_joined([product.by_inputs for product in products])),
@@ -236,11 +236,11 @@ class ExpertBackend(Movable):
         totals = self._adam.parts(self.gathered)
         for piece in product.small:
             torch._foreach_add_([totals[number] for number, _ in piece], [gradient for _, gradient in piece])
-        crew.run(
+        team.run(
             [
                 partial(factors.add_to, totals[number], outputs)
                 for number, factors in product.large
-                for outputs in crew.cut(len(totals[number]), len(factors.left) * totals[number].numel())
+                for outputs in team.cut(len(totals[number]), len(factors.left) * totals[number].numel())
             ]
         )
 

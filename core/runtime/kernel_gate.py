@@ -1,4 +1,4 @@
-"""The switch that gives the machine back: no training kernel starts while it is off, or while it rests."""
+"""The gate that gives the machine back: no training kernel starts while it is closed, or while it rests."""
 
 import asyncio
 import time
@@ -12,17 +12,20 @@ from core.runtime.duty_cycle import DutyCycle
 from core.runtime.load import Load
 
 
-class Switch:
-    """Whether training kernels may start. Off at first."""
+class KernelGate:
+    """Whether training kernels may start. Closed at first."""
 
-    def __init__(self) -> None:
-        self._on = False
-        self._turned_on = asyncio.Event()
+    def __init__(self, poll: Callable[[], None] = lambda: None) -> None:
+        """
+        Args:
+            poll: called before each training kernel: what has come meanwhile may close the gate.
+        """
+        self.is_open = False
+        self._opened = asyncio.Event()
         self._listeners: list[Callable[[], None]] = []
-        self.look: Callable[[], None] = lambda: None
-        """Called before each training kernel: what has come meanwhile may turn the switch off."""
+        self.poll = poll
         self.duty = DutyCycle()
-        """It rests as this says, also while it is on."""
+        """It rests as this says, also while it is open."""
         self._held = self._resting = False
         self._rested: list[Callable[[], None]] = []
         self.load = Load()
@@ -34,19 +37,15 @@ class Switch:
         """time.monotonic() at the end of the last training kernel."""
 
     @property
-    def is_on(self) -> bool:
-        return self._on
-
-    @property
     def resting(self) -> bool:
-        """Whether it is on, but no training kernel may start before the end of a rest."""
+        """Whether it is open, but no training kernel may start before the end of a rest."""
         return self._resting
 
     def may_start(self) -> bool:
         """Whether a training kernel may start now. To be called from the loop's thread."""
-        if self._on:
-            self.look()
-        return self._on and not self._held and not self._rest()
+        if self.is_open:
+            self.poll()
+        return self.is_open and not self._held and not self._rest()
 
     def hold(self) -> None:
         """Let no kernel start until `release`: a word that matters is on its way. A signal's handler may call it."""
@@ -70,13 +69,13 @@ class Switch:
         self._wake()
 
     def _wake(self) -> None:
-        self._turned_on.set()
+        self._opened.set()
         for listener in self._rested:
             listener()
 
-    def off(self) -> None:
+    def close(self) -> None:
         """Let no further kernel start. May be called from any thread."""
-        self._on = False
+        self.is_open = False
 
     def leave(self, device: str) -> None:
         """Let no further kernel start on another device than this, but on the processor. May be called from any
@@ -84,27 +83,27 @@ class Switch:
         if self.device.id != device:
             self.device = CPU
 
-    def on(self) -> None:
+    def open(self) -> None:
         """Let training go on. To be called from the loop's thread."""
-        self._on = True
-        self._turned_on.set()
+        self.is_open = True
+        self._opened.set()
         for listener in self._listeners:
             listener()
 
     def listen(self, listener: Callable[[], None], rests: bool = False) -> None:
-        """Have `listener` called whenever the switch is turned on and, if it wants, at the end of each rest."""
+        """Have `listener` called whenever the gate is opened and, if it wants, at the end of each rest."""
         self._listeners.append(listener)
         if rests:
             self._rested.append(listener)
 
     async def wait(self) -> None:
-        """Until the switch is on; does not give way to others if it is."""
+        """Until the gate is open; does not give way to others if it is."""
         while not self.may_start():
-            self._turned_on.clear()
-            await self._turned_on.wait()
+            self._opened.clear()
+            await self._opened.wait()
 
     async def run(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
-        """Run one training kernel, without autograd, as soon as the switch is on (a `core.experts.layer.Run`)."""
+        """Run one training kernel, without autograd, as soon as the gate is open (a `core.experts.layer.Run`)."""
         await self.wait()
         return self.run_now(kernel, *arguments)
 

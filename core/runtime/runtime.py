@@ -22,7 +22,7 @@ from core.runtime.admission import Admission, Misconduct, is_worth_a_line
 from core.runtime.backend import ExpertBackend
 from core.runtime.device import CPU, Device, fault_of, lacks_memory
 from core.runtime.fair_queue import FairQueue
-from core.runtime.kernel_gate import Switch
+from core.runtime.kernel_gate import KernelGate
 from core.runtime.out_of_memory import is_exhausted
 from core.runtime.task_pool import (
     Direction,
@@ -56,14 +56,20 @@ class Runtime:
 
     standing = None
 
-    def __init__(self, backends: Mapping[Uid, ExpertBackend], switch: Switch) -> None:
+    def __init__(
+        self,
+        backends: Mapping[Uid, ExpertBackend],
+        kernel_gate: KernelGate,
+        suspect: Misconduct = lambda caller, what: None,
+    ) -> None:
         """Serve these experts, and those that are added.
 
         Args:
             backends: the experts, by name.
-            switch: says when kernels may run, and where.
+            kernel_gate: says when kernels may run, and where.
+            suspect: called with a caller of another process that sent what no honest one sends, and what that was.
         """
-        self._switch = switch
+        self._kernel_gate = kernel_gate
         self._pools: dict[tuple[Uid, Direction], TaskPool] = {}
         self._inference: list[tuple[tuple[float, int], int, TaskPool]] = []
         self._training: list[tuple[tuple[float, int], int, TaskPool]] = []
@@ -74,9 +80,7 @@ class Runtime:
         self._begun: ExpertBackend | None = None
         """What was served last: it may have begun a step."""
         self._wake = asyncio.Event()
-        self.on_misconduct: Misconduct = lambda caller, what: None
-        """Called with a caller of another process that sent what no honest one sends."""
-        self.admission = Admission(lambda caller, what: self.on_misconduct(caller, what))
+        self.admission = Admission(suspect)
         """Which calls are served, and how many were not."""
         self.calls = 0
         """Calls served so far."""
@@ -90,12 +94,12 @@ class Runtime:
         """Passes that failed, by expert."""
         for backend in backends.values():
             self.add(backend)
-        switch.listen(self._wake.set, rests=True)
+        kernel_gate.listen(self._wake.set, rests=True)
 
     @property
     def last_kernel_end(self) -> float:
         """time.monotonic() at the end of the last training kernel."""
-        return self._switch.last_kernel_end
+        return self._kernel_gate.last_kernel_end
 
     # experts
 
@@ -115,7 +119,7 @@ class Runtime:
         for pool in pools:
             self._drop(pool, pool.clear())
             if pool.backend in self._pending:
-                self._switch.run_now(self._step, pool.backend)
+                self._kernel_gate.run_now(self._step, pool.backend)
 
     # requests
 
@@ -148,7 +152,7 @@ class Runtime:
 
         Args:
             calls: what is asked.
-            direction: of all of them; "inference" is served also while the switch is off.
+            direction: of all of them; "inference" is served also while the gate is closed.
             caller: who asks; "": this process.
             deadline: of the loop's clock, after which nobody waits for the answers.
             done: called with the answers at once.
@@ -173,17 +177,17 @@ class Runtime:
         """Seconds until a new request is served, if every caller goes on asking."""
         pools = [(self._pools.get((call.uid, direction)), call.inputs.shape[0]) for call in calls]
         cost = sum(pool.cost(rows) for pool, rows in pools if pool is not None)
-        return self._turns.ahead(caller, cost) * self._pace / self._switch.duty.share
+        return self._turns.ahead(caller, cost) * self._pace / self._kernel_gate.duty.share
 
     @property
     def load(self) -> float:
         """0 idle, 1 busy without pause; above that, the seconds of work that wait."""
-        load, share = self._switch.load, self._switch.duty.share
+        load, share = self._kernel_gate.load, self._kernel_gate.duty.share
         return min(1.0, load.share() / share) + self._turns.waiting * self._pace / share
 
     @property
     def _pace(self) -> float:
-        return self._switch.load.paces[self._switch.device.id]
+        return self._kernel_gate.load.paces[self._kernel_gate.device.id]
 
     def version(self, uid: Uid) -> int:
         """Steps that an expert has taken; 0 if it is not here."""
@@ -210,20 +214,20 @@ class Runtime:
         kernel."""
         if self._inference:
             self._serve(self._inference)
-        elif self._begun and self._switch.may_start():
-            self._switch.run_now(self._go_on, self._begun)
-        elif self._pending and next(iter(self._pending.values())) <= _now() and self._switch.may_start():
-            self._switch.run_now(self._step, next(iter(self._pending)))
-        elif self._training and self._switch.may_start():
-            self._switch.run_now(self._serve, self._training)
+        elif self._begun and self._kernel_gate.may_start():
+            self._kernel_gate.run_now(self._go_on, self._begun)
+        elif self._pending and next(iter(self._pending.values())) <= _now() and self._kernel_gate.may_start():
+            self._kernel_gate.run_now(self._step, next(iter(self._pending)))
+        elif self._training and self._kernel_gate.may_start():
+            self._kernel_gate.run_now(self._serve, self._training)
         else:
             return False
         return True
 
     async def _idle(self) -> None:
-        """Until a request comes, the switch is turned on, or gathered gradients are due."""
+        """Until a request comes, the gate is opened, or gathered gradients are due."""
         self._wake.clear()
-        if not self._pending or not self._switch.is_on or self._switch.resting:
+        if not self._pending or not self._kernel_gate.is_open or self._kernel_gate.resting:
             await self._wake.wait()
             return
         timer = asyncio.get_running_loop().call_at(next(iter(self._pending.values())), self._wake.set)
@@ -235,7 +239,7 @@ class Runtime:
     def _step(self, backend: ExpertBackend) -> None:
         """Apply the gathered gradients of an expert, however few they are."""
         del self._pending[backend]
-        backend.go_to(self._switch.device)
+        backend.go_to(self._kernel_gate.device)
         try:
             backend.step()
         except ComputeError as error:
@@ -256,7 +260,7 @@ class Runtime:
         if queue is self._training and self._prepare(pool):
             heapq.heappush(queue, (turn, number, pool))
             return
-        pool.backend.go_to(self._switch.device)
+        pool.backend.go_to(self._kernel_gate.device)
         tasks, dropped = pool.take(self._most(pool, pool.backend.device))
         if len(pool):
             self._queue(pool)
@@ -268,18 +272,18 @@ class Runtime:
         start, device = time.monotonic(), pool.backend.device
         self._answer(pool, tasks)
         device.synchronize()
-        self._switch.load.served(time.monotonic() - start, sum(task.cost for task in tasks), device.id)
+        self._kernel_gate.load.served(time.monotonic() - start, sum(task.cost for task in tasks), device.id)
         self._remember(pool.backend)
 
     def _prepare(self, pool: TaskPool) -> bool:
         """Whether something had to be done before a pass; then there may be more, but the user comes first."""
-        if pool.backend.prepare() or pool.backend.go_to(self._switch.device):
+        if pool.backend.prepare() or pool.backend.go_to(self._kernel_gate.device):
             return True
         return pool.backend.prepare(pool.direction == "backward")
 
     def _most(self, pool: TaskPool, device: Device) -> int:
         """Samples of a pass: as many as take `PASS_S` there, so that giving the machine back never waits for long."""
-        each, pace = pool.cost(1) - pool.cost(0), self._switch.load.paces[device.id]
+        each, pace = pool.cost(1) - pool.cost(0), self._kernel_gate.load.paces[device.id]
         return max(MIN_ROWS, min(pool.backend.rows_per_pass, int(PASS_S / (pace * each))))
 
     def _drop(self, pool: TaskPool, tasks: list[Task]) -> None:

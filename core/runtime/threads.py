@@ -19,7 +19,7 @@ MIN_WORK = 20_000_000
 """Multiplications that a piece must be worth: half a millisecond."""
 
 
-class Crew:
+class ThreadTeam:
     """The calling thread and its helpers."""
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class Crew:
             if self._helpers:
                 self._helpers.shutdown()
             self._helpers = (
-                ThreadPoolExecutor(threads - 1, "crew", torch.set_num_threads, (1,)) if threads > 1 else None
+                ThreadPoolExecutor(threads - 1, "team", torch.set_num_threads, (1,)) if threads > 1 else None
             )
             self.threads = threads
 
@@ -71,5 +71,5 @@ class Crew:
         return [results[number] for number in range(len(jobs))]
 
 
-crew = Crew()
+team = ThreadTeam()
 """Of this process, as torch's own threads are."""

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 VERSIONS = 2
 """Kept of a part while there is room: should the newest be damaged, the one before it serves."""
-COPIES = 2
+KEEPERS = 2
 """Other peers that shall keep each part's newest state."""
 BAD_KEPT = 8
 """Damaged files and those of no use, the newest, for who wants to look at them."""
@@ -185,14 +185,14 @@ class RunFiles:
         return self._held.setdefault(part, {})
 
     def spares(self) -> list[Spare]:
-        """What may go of the copies: superseded states, and newest ones that at least `COPIES` others keep, those of
+        """What may go of the copies: superseded states, and newest ones that at least `KEEPERS` others keep, those of
         most keepers and the oldest first; never a newest state that fewer keep."""
         found = []
         for part, files in self._by_part.items():
             held = sum(version >= files[0].version for version in self._held.get(part, {}).values())
             for rank, file in enumerate(files):
                 need, order = (SUPERSEDED, ()) if rank else (HELD, (-held, file.version))
-                if rank or held >= COPIES:
+                if rank or held >= KEEPERS:
                     found.append(Spare(need, order, [self.path(file.sha256)], partial(self.forget, file.sha256)))
         return found
 

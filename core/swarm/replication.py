@@ -25,7 +25,7 @@ from core.identity import PeerId, parse_peer, peer_text
 from core.net.limits import TokenBucket
 from core.net.rpc import Context, RpcNode
 from core.store.checkpoint_files import newest_states
-from core.store.run_files import COPIES, RunFiles
+from core.store.run_files import KEEPERS, RunFiles
 from core.swarm.fetching import CHUNK_S, READ_FILE, fetch_file
 from core.swarm.hosted import HostedExperts
 from core.swarm.members import Hosted
@@ -40,7 +40,7 @@ KEEP_S = 120.0
 KEEPING = 4
 """Copies fetched at once for others, and handed out at once; further ones are refused, and asked for again."""
 REFUSALS = 4
-"""Peers beyond `COPIES` that are asked to keep a copy."""
+"""Peers beyond `KEEPERS` that are asked to keep a copy."""
 AGAIN_S = 20.0
 """Until others are asked again to keep a file for which too few keepers were found."""
 EXPIRY_S = 3600.0
@@ -295,16 +295,16 @@ class Copies:
         held = self._files.holders(file.part)
         kept = sum(held.get(peer, -1) >= file.version for peer in candidates)
         sha256, at = self._asked.get(file.part, ("", 0.0))
-        return kept < min(COPIES, len(candidates)) and (sha256 != file.sha256 or time.monotonic() - at > AGAIN_S)
+        return kept < min(KEEPERS, len(candidates)) and (sha256 != file.sha256 or time.monotonic() - at > AGAIN_S)
 
     async def _have_kept(self, file: PartFile) -> bool:
-        """Ask one peer after the other, until `COPIES` keep it; whether it has too few keepers as some were busy."""
+        """Ask one peer after the other, until `KEEPERS` keep it; whether it has too few keepers as some were busy."""
         self._asked[file.part] = (file.sha256, time.monotonic())
         candidates, held, busy = self._members.keepers(file.part), self._files.holders(file.part), False
         for gone in held.keys() - set(candidates):
             del held[gone]
-        for peer in candidates[: COPIES + REFUSALS]:
-            if sum(version >= file.version for version in held.values()) >= COPIES:
+        for peer in candidates[: KEEPERS + REFUSALS]:
+            if sum(version >= file.version for version in held.values()) >= KEEPERS:
                 return False
             if held.get(peer, -1) >= file.version:
                 continue

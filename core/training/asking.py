@@ -27,7 +27,7 @@ class Piece(NamedTuple):
 
 
 async def ask(trainer: Trainer, question: Any) -> AsyncGenerator[Piece, None]:
-    """Answer a question, also while the switch is off; others get their turn between any two kernels.
+    """Answer a question, also while the gate is closed; others get their turn between any two kernels.
 
     Args:
         trainer: of the network that is asked.

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Iterator
 
-from core.runtime.kernel_gate import Switch
+from core.runtime.kernel_gate import KernelGate
 
 LONGEST_OF_S = 60
 
@@ -38,19 +38,19 @@ class Batch:
 
 
 class Timing:
-    """Of the batches that came to their end, as long as the switch stayed on: one that was interrupted says nothing."""
+    """Of the batches that came to their end, as long as the gate stayed open: one that was interrupted says nothing."""
 
-    def __init__(self, switch: Switch) -> None:
+    def __init__(self, kernel_gate: KernelGate) -> None:
         """Nothing was timed yet.
 
         Args:
-            switch: that interrupts batches.
+            kernel_gate: that interrupts batches.
         """
         self._slowest, self._blocked = Longest(), Longest()
         self._turns = 0
-        switch.listen(self._turned_on)
+        kernel_gate.listen(self._opened)
 
-    def _turned_on(self) -> None:
+    def _opened(self) -> None:
         self._turns += 1
 
     @contextlib.contextmanager

@@ -26,7 +26,7 @@ from core.experts.layer import DMoELayer, Passed
 from core.experts.products import product
 from core.experts.trust import Suspect
 from core.runtime.device import CPU, Device
-from core.runtime.kernel_gate import Switch
+from core.runtime.kernel_gate import KernelGate
 from core.runtime.movable import Carry, Movable
 from core.training.data.stream import Part, Stream, open_stream
 from core.training.models.network import build
@@ -61,7 +61,7 @@ class Trainer(Movable):
         manifest: Manifest,
         hosts: Mapping[str, ExpertHost],
         directory: Directory,
-        switch: Switch,
+        kernel_gate: KernelGate,
         stream: Stream | None = None,
         on_evaluated: Callable[[CurvePoint], None] = lambda point: None,
         suspect: Suspect = lambda host, points, why: None,
@@ -73,7 +73,7 @@ class Trainer(Movable):
             manifest: the run's.
             hosts: where experts live.
             directory: who hosts which of them.
-            switch: says when kernels may run, and where.
+            kernel_gate: says when kernels may run, and where.
             stream: the run's data; None: those of the manifest, if they come with a package.
             on_evaluated: told of each evaluation.
             suspect: told of hosts whose answers were wrong.
@@ -96,12 +96,12 @@ class Trainer(Movable):
             for index, gate in enumerate(self._network.gates)
         ]
         self._directory = directory
-        self._switch = switch
+        self._kernel_gate = kernel_gate
         self._on_evaluated = on_evaluated
         self._started = 0
         self._losses: deque[float] = deque(maxlen=RECENT)
         self.window = Window(training.in_flight, training.patience_s, queue_s)
-        self.timing = Timing(switch)
+        self.timing = Timing(kernel_gate)
         self.trained = 0
         """Samples trained on since the start; `samples` also counts those of the checkpoint or trunk gone on from."""
         self.lost = 0
@@ -122,7 +122,7 @@ class Trainer(Movable):
 
     async def _keep_training(self) -> None:
         while True:
-            await self._switch.wait()
+            await self._kernel_gate.wait()
             await self._until_experts_are_known()
             await self.window.room()
             batch = self._stream[self._started]
@@ -233,7 +233,7 @@ class Trainer(Movable):
             log.info("Not evaluated at step %d: %s", step, error)
 
     async def evaluate(self) -> CurvePoint:
-        """Loss and accuracy on the held-out part. Counts as training: it waits while the switch is off.
+        """Loss and accuracy on the held-out part. Counts as training: it waits while the gate is closed.
 
         Raises:
             ComputeError: no expert answered for any sample of a part.
@@ -312,9 +312,9 @@ class Trainer(Movable):
 
     async def _run(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
         """Run one training kernel, on the processor if the trunk's device has no room for it (a `Run`)."""
-        await self._switch.wait()
-        self.go_to(self._switch.device)
-        return self._switch.run_now(self._with_room, partial(kernel, *arguments))
+        await self._kernel_gate.wait()
+        self.go_to(self._kernel_gate.device)
+        return self._kernel_gate.run_now(self._with_room, partial(kernel, *arguments))
 
     async def _run_at_once(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
         """The same for inference, which does not wait and stays where the trunk is."""

@@ -25,7 +25,7 @@ from core.contracts.manifest import Manifest, Training
 from core.contracts.model import Model
 from core.experts.directory import LOCAL, LocalDirectory
 from core.runtime.backend import all_experts
-from core.runtime.kernel_gate import Switch
+from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
 from core.training.data.stream import Part, Table
 from core.training.trainer import Trainer
@@ -166,23 +166,23 @@ async def _train(job: Job) -> Outcome:
     rules = manifest(job)
     data = mnist(job.data, rules.training.batch, rules.training.seed)
     experts = {backend.uid: backend for backend in all_experts(rules)}
-    switch = Switch()
-    runtime = Runtime(experts, switch)
+    kernel_gate = KernelGate()
+    runtime = Runtime(experts, kernel_gate)
     far = FarHost(runtime, job.case.delay_s / (2 * LAYERS), job.case.failures, job.seed)
-    trainer = Trainer(rules, {LOCAL: far}, LocalDirectory(experts), switch, data)
+    trainer = Trainer(rules, {LOCAL: far}, LocalDirectory(experts), kernel_gate, data)
     curve: list[tuple[int, float]] = []
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(runtime.run()), group.create_task(trainer.run())]
         for number in range(1, EVALUATIONS + 1):
-            switch.on()
+            kernel_gate.open()
             while trainer.step < number * job.batches // EVALUATIONS:  # noqa: ASYNC110  (time is simulated)
                 await asyncio.sleep(job.case.delay_s / job.case.trainers)
-            switch.off()
+            kernel_gate.close()
             outputs, _ = await trainer.infer(data.held_out.inputs)
             right = (outputs.argmax(1) == data.held_out.labels).float().mean()
             curve.append((number * job.batches // EVALUATIONS, float(right)))
         seconds = asyncio.get_running_loop().time()
-        switch.on()
+        kernel_gate.open()
         failing = (await trainer.evaluate()).accuracy
         for task in tasks:
             task.cancel()

@@ -12,7 +12,7 @@ from core.contracts.settings import cores
 from core.experts.grid import Uid
 from core.runtime.backend import ExpertBackend, useful_threads
 from core.runtime.device import CPU, CUDA_PREFIX, Device, open_device
-from core.runtime.threads import crew
+from core.runtime.threads import team
 from tests.bench.machine import progress
 
 TRAINING = Training(32, 1e-3, 1e-2, 5, 100, 1024, 60.0, 1.0, 0.0, 1, 1, 7)
@@ -39,7 +39,7 @@ def _device(device: Device, seconds: float) -> dict[str, dict[str, float]]:
     for width, hidden in SIZES:
         model = Model("ffn_dmoe", 1, (2, 2), width, hidden, "ffn", 2)
         expert = ExpertBackend(Uid("bench", 0, (0, 0)), model, TRAINING)
-        crew.resize(useful_threads([expert], cores()) if device is CPU else 1)
+        team.resize(useful_threads([expert], cores()) if device is CPU else 1)
         expert.forward(torch.randn(1, width))
         expert.go_to(device)
         figures[f"{width} x {hidden}"] = {f"{rows} rows": _rate(expert, rows, seconds) for rows in ROWS}

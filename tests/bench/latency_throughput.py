@@ -24,7 +24,7 @@ from core.experts.calls import Call, ExpertHost
 from core.experts.grid import Uid
 from core.experts.kinds.expert import kind_of
 from core.runtime.backend import ExpertBackend
-from core.runtime.kernel_gate import Switch
+from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
 from tests.bench import plot, virtual_time
 from tests.bench.far_host import FarHost
@@ -114,11 +114,11 @@ class Walks:
 async def samples_per_s(setting: Setting, delay_ms: float, in_flight: int, window_s: float, seed: int) -> float:
     """Samples that went through all blocks and back in a second, with so many batches on the way."""
     model = Model("ffn_dmoe", BLOCKS, (1,), setting.width, setting.hidden, setting.expert, 1)
-    switch = Switch()
-    switch.on()
+    kernel_gate = KernelGate()
+    kernel_gate.open()
     uids = [Uid("blocks", number, (0,)) for number in range(BLOCKS)]
     servers = [
-        Runtime({uid: ExpertBackend(uid, model, TRAINING) for uid in uids[number::SERVERS]}, switch)
+        Runtime({uid: ExpertBackend(uid, model, TRAINING) for uid in uids[number::SERVERS]}, kernel_gate)
         for number in range(SERVERS)
     ]
     hosts = [FarHost(server, delay_ms / 1000, seed=seed * SERVERS + n) for n, server in enumerate(servers)]

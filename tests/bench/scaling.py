@@ -20,7 +20,7 @@ from core.contracts.manifest import Manifest
 from core.experts.calls import Call, Output
 from core.experts.directory import LocalDirectory
 from core.experts.grid import Grid, Uid
-from core.runtime.kernel_gate import Switch
+from core.runtime.kernel_gate import KernelGate
 from core.training import trainer as trainers
 from core.training.trainer import Trainer
 from tests.bench.machine import progress
@@ -96,9 +96,9 @@ def rules(in_flight: int) -> Manifest:
 async def _train(manifest: Manifest, hosts: Mapping[str, ModelledHost], seconds: float) -> tuple[float, Trainer]:
     """The work that all hosts did in a second, in seconds, and the trainer that gave it to them."""
     uids = list(Grid(manifest.run, manifest.model.layers, manifest.model.grid).uids())
-    switch = Switch()
-    trainer = Trainer(manifest, hosts, SpreadDirectory(uids, list(hosts)), switch)
-    switch.on()
+    kernel_gate = KernelGate()
+    trainer = Trainer(manifest, hosts, SpreadDirectory(uids, list(hosts)), kernel_gate)
+    kernel_gate.open()
     task = asyncio.create_task(trainer.run())
     await asyncio.sleep(WARM_UP_S)
     start, worked = time.perf_counter(), sum(host.worked() for host in hosts.values())

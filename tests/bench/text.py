@@ -15,7 +15,7 @@ from core.contracts import manifest as manifests
 from core.contracts.control import CurvePoint
 from core.experts.directory import LOCAL, LocalDirectory
 from core.runtime.backend import all_experts
-from core.runtime.kernel_gate import Switch
+from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
 from core.training.asking import ask
 from core.training.data.stream import open_stream
@@ -27,7 +27,7 @@ TRAINED, QUICK = 2_200_000, 200_000
 PROMPT = b"The for statement is used to "
 
 
-class TimedSwitch(Switch):
+class TimedKernelGate(KernelGate):
     """Notes how long each training kernel took, ms."""
 
     def __init__(self) -> None:
@@ -61,26 +61,26 @@ def measure(quick: bool, threads: int = 1) -> dict[str, object]:
 async def _measure(trained: int, folder: Path) -> dict[str, object]:
     manifest = manifests.load("text")
     backends = {backend.uid: backend for backend in all_experts(manifest)}
-    switch, curve = TimedSwitch(), []
+    kernel_gate, curve = TimedKernelGate(), []
 
     def evaluated(point: CurvePoint) -> None:
         curve.append({"bytes": point.samples, "bits": point.loss / math.log(2), "accuracy": point.accuracy})
         print(f"{point.samples:,} bytes: {curve[-1]['bits']:.3f} bits a byte", file=sys.stderr, flush=True)
 
-    runtime, directory = Runtime(backends, switch), LocalDirectory(backends)
+    runtime, directory = Runtime(backends, kernel_gate), LocalDirectory(backends)
     data = open_stream(manifest, folder)
-    trainer = Trainer(manifest, {LOCAL: runtime}, directory, switch, data, evaluated)
+    trainer = Trainer(manifest, {LOCAL: runtime}, directory, kernel_gate, data, evaluated)
     tasks = [asyncio.create_task(runtime.run()), asyncio.create_task(trainer.run())]
     try:
         start, processor = time.perf_counter(), time.process_time()
-        switch.on()
+        kernel_gate.open()
         while trainer.samples < trained:
             assert not any(task.done() for task in tasks)
             await asyncio.sleep(0.1)
         seconds, processor = time.perf_counter() - start, time.process_time() - processor
         samples = trainer.samples
         evaluated(await trainer.evaluate())
-        switch.off()
+        kernel_gate.close()
         start = time.perf_counter()
         text = bytes([step.answer async for step in ask(trainer, Prompt(PROMPT, 200, 0.7, seed=1))])
         writing = time.perf_counter() - start
@@ -88,7 +88,7 @@ async def _measure(trained: int, folder: Path) -> dict[str, object]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-    kernels = sorted(switch.kernels)
+    kernels = sorted(kernel_gate.kernels)
     return {
         "run": manifest.run,
         "curve": curve,

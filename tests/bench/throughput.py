@@ -17,7 +17,7 @@ from core.experts.grid import Grid
 from core.experts.kinds.expert import build
 from core.runtime.adam import Adam
 from core.runtime.backend import all_experts
-from core.runtime.kernel_gate import Switch
+from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
 from core.training.data.stream import open_stream
 from core.training.models.network import build as build_trunk
@@ -105,18 +105,18 @@ async def _measure(rounds: int, seconds: float) -> dict[str, object]:
     training = msgspec.structs.replace(manifest.training, evaluate_every=1_000_000)
     manifest = msgspec.structs.replace(manifest, training=training)
     backends = {backend.uid: backend for backend in all_experts(manifest)}
-    switch = Switch()
-    runtime = Runtime(backends, switch)
-    trainer = Trainer(manifest, {LOCAL: runtime}, LocalDirectory(backends), switch)
+    kernel_gate = KernelGate()
+    runtime = Runtime(backends, kernel_gate)
+    trainer = Trainer(manifest, {LOCAL: runtime}, LocalDirectory(backends), kernel_gate)
     plain = PlainLoop(manifest)
     path_rates, plain_rates = [], []
     tasks = [asyncio.create_task(runtime.run()), asyncio.create_task(trainer.run())]
     try:
         for number in range(rounds + 1):
             start, samples = time.perf_counter(), trainer.samples
-            switch.on()
+            kernel_gate.open()
             await asyncio.sleep(seconds)
-            switch.off()
+            kernel_gate.close()
             path_rate = (trainer.samples - samples) / (time.perf_counter() - start)
             start, samples = time.perf_counter(), plain.samples
             while time.perf_counter() < start + seconds:

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from core.runtime.threads import crew
+from core.runtime.threads import team
 
 
 @pytest.fixture(autouse=True)
 def one_thread() -> Iterator[None]:
-    before, members = torch.get_num_threads(), crew.threads
-    crew.resize(1)
+    before, members = torch.get_num_threads(), team.threads
+    team.resize(1)
     yield
-    crew.resize(members)
+    team.resize(members)
     torch.set_num_threads(before)

@@ -26,7 +26,7 @@ from core.runtime.part_files import Part, pack, read
 from core.store.checkpoints import CheckpointStore
 from core.store.part_header import describe
 from core.store.quota import HEADROOM
-from core.store.run_files import COPIES, RunFiles
+from core.store.run_files import KEEPERS, RunFiles
 from core.swarm import fetching, replication
 from core.swarm.fetching import READ_FILE, fetch_file
 from core.swarm.hosted import HostedExperts
@@ -110,7 +110,7 @@ async def test_least_needed_goes_first_and_never_the_only_newest_copy(tmp_path: 
 
     assert await fits() and files.get(first.sha256) is None and not files.path(first.sha256).exists()  # superseded
     assert not await fits() and files.newest(ONE) == second
-    files.holders(TWO).update({f"peer {n}": 5 for n in range(COPIES - 1)})
+    files.holders(TWO).update({f"peer {n}": 5 for n in range(KEEPERS - 1)})
     assert not await fits() and files.newest(TWO) == third  # too few copies elsewhere
     files.holders(TWO)["another"] = 6
     assert await fits() and files.newest(TWO) is None and files.newest(ONE) == second

@@ -13,7 +13,7 @@ from core.contracts.errors import DeviceError
 from core.experts.calls import Call
 from core.runtime.backend import MAX_ROWS
 from core.runtime.device import CPU, Device, fault_of, lacks_memory, open_device
-from core.runtime.kernel_gate import Switch
+from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import PASS_S, Runtime
 from tests.unit import test_trainer, text_run
 from tests.unit.device_checks import UID, assert_same, check_moves, check_results, expert, samples, whole
@@ -118,10 +118,10 @@ def test_a_checkpoint_knows_no_device(device: Device) -> None:
 class Setup:
     def __init__(self, device: Device) -> None:
         self.expert = expert(target_samples=32)
-        self.switch = Switch()
-        self.switch.device = device
-        self.switch.on()
-        self.runtime = Runtime({UID: self.expert}, self.switch)
+        self.kernel_gate = KernelGate()
+        self.kernel_gate.device = device
+        self.kernel_gate.open()
+        self.runtime = Runtime({UID: self.expert}, self.kernel_gate)
 
     async def serve(self, rows: int) -> None:
         """One forward and one backward pass of another's call."""
@@ -141,13 +141,13 @@ async def test_a_kernel_has_ended_when_the_card_has_done_all_of_it(card: FakeCud
     assert setup.expert.device is device
     assert card.unfinished == 0 and card.synchronized > 0
     before, start = card.synchronized, time.monotonic()
-    setup.switch.run_now(lambda: card.operations)
-    assert card.synchronized == before + 1 and setup.switch.last_kernel_end >= start
+    setup.kernel_gate.run_now(lambda: card.operations)
+    assert card.synchronized == before + 1 and setup.kernel_gate.last_kernel_end >= start
 
 
 async def test_passes_follow_the_pace_of_the_device_that_they_run_on(device: Device) -> None:
     setup = Setup(device)
-    load = setup.switch.load
+    load = setup.kernel_gate.load
     work = 3 * setup.expert.weights
     load.paces[CPU.id], load.paces[device.id] = PASS_S / (16 * work), PASS_S / (128 * work)
     seen: list[tuple[str, int]] = []
@@ -163,7 +163,7 @@ async def test_passes_follow_the_pace_of_the_device_that_they_run_on(device: Dev
     request = setup.runtime.submit([Call(UID, x, gradient)], "backward")
     while not seen:
         setup.runtime.serve_next()
-    setup.switch.device = CPU  # in the middle of it: no pass is longer than the processor can bear
+    setup.kernel_gate.device = CPU  # in the middle of it: no pass is longer than the processor can bear
     while setup.runtime.serve_next():
         pass
     assert seen == [(ID, 128), *[("cpu", 16)] * 8]
@@ -175,7 +175,7 @@ async def test_where_memory_is_short_passes_are_smaller_and_no_update_is_lost(
 ) -> None:
     setup, here = Setup(device), expert(target_samples=256)
     setup.expert = there = expert(target_samples=256)
-    setup.runtime = Runtime({UID: there}, setup.switch)
+    setup.runtime = Runtime({UID: there}, setup.kernel_gate)
     await setup.serve(256)
     here.backward(*samples(256, 256))
     card.total = card.used + 3_000_000  # not enough for 256 samples at once
@@ -205,7 +205,7 @@ async def test_an_expert_that_does_not_fit_goes_on_on_the_processor(
     """Memory runs out when it comes, when gradients are first gathered, or at the first optimizer step."""
     setup, here = Setup(device), expert(target_samples=20)
     setup.expert = there = expert(target_samples=20)
-    setup.runtime = Runtime({UID: there}, setup.switch)
+    setup.runtime = Runtime({UID: there}, setup.kernel_gate)
     vectors = {"entering": 0.5, "gathering": 1.5, "stepping": 2.8}[moment]
     card.total = int(vectors * 4 * there.weights)
     for rows in (11, 12, 13):
@@ -243,12 +243,12 @@ Run = test_trainer.Setup | text_run.Setup
 
 async def steps(setup: Run, count: int) -> None:
     """Train so many batches."""
-    setup.switch.on()
+    setup.kernel_gate.open()
     end = setup.trainer.step + count
     while setup.trainer.step < end:
         assert not any(task.done() for task in setup.watched), setup.watched
         await asyncio.sleep(0)
-    setup.switch.off()
+    setup.kernel_gate.close()
 
 
 async def train(device: Device, setup: Run) -> list[float]:
@@ -256,7 +256,7 @@ async def train(device: Device, setup: Run) -> list[float]:
     losses = []
     async with setup.running():
         for place in (CPU, device, CPU):
-            setup.switch.device = place
+            setup.kernel_gate.device = place
             await steps(setup, 3)
             assert setup.trainer.device is place
             losses.append(setup.trainer.loss or 0.0)
@@ -287,7 +287,7 @@ async def test_batches_on_the_way_go_on_while_everything_moves(device: Device) -
     setup = test_trainer.Setup(test_trainer.digits(in_flight=8, batch=8))
     async with setup.running():
         for turn in range(4):
-            setup.switch.device = CPU if turn % 2 else device
+            setup.kernel_gate.device = CPU if turn % 2 else device
             await steps(setup, 3)
         assert setup.trainer.lost == 0 and not setup.runtime.failures
         versions = [backend.version for backend in setup.backends.values()]
@@ -297,7 +297,7 @@ async def test_batches_on_the_way_go_on_while_everything_moves(device: Device) -
 async def test_a_trunk_that_does_not_fit_stays_on_the_processor(card: FakeCuda, device: Device) -> None:
     setup = test_trainer.Setup(test_trainer.digits(in_flight=1, batch=8))
     card.total = 8 << 10
-    setup.switch.device = device
+    setup.kernel_gate.device = device
     async with setup.running():
         await steps(setup, 3)
         assert setup.trainer.device is CPU and setup.trainer.lost == 0

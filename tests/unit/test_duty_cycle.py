@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from core.runtime.duty_cycle import LONGEST_S, PERIOD_S, DutyCycle
-from core.runtime.kernel_gate import Switch
+from core.runtime.kernel_gate import KernelGate
 
 
 class Clock:
@@ -64,12 +64,12 @@ def test_the_whole_never_rests_and_a_stall_is_no_debt() -> None:
 
 
 async def test_a_switch_rests_wakes_all_who_wait_and_is_off_at_once() -> None:
-    switch, clock = Switch(), Clock()
-    switch.duty = duty_of(clock, 0.5)
+    kernel_gate, clock = KernelGate(), Clock()
+    kernel_gate.duty = duty_of(clock, 0.5)
     woken: list[str] = []
-    switch.listen(lambda: woken.append("turned on"))
-    switch.listen(lambda: woken.append("may start"), rests=True)
-    switch.on()
+    kernel_gate.listen(lambda: woken.append("turned on"))
+    kernel_gate.listen(lambda: woken.append("may start"), rests=True)
+    kernel_gate.open()
     order: list[int] = []
 
     def kernel(number: int) -> None:
@@ -78,15 +78,15 @@ async def test_a_switch_rests_wakes_all_who_wait_and_is_off_at_once() -> None:
 
     async def kernels(number: int) -> None:
         for _ in range(3):
-            await switch.run(kernel, number)
+            await kernel_gate.run(kernel, number)
             await asyncio.sleep(0)
 
     waiting = [asyncio.create_task(kernels(number)) for number in range(4)]
     for _ in range(20):
         await asyncio.sleep(0)
-    assert switch.resting
+    assert kernel_gate.resting
     done = len(order)
-    assert 1 <= done < 12 and not switch.may_start() and switch.is_on
+    assert 1 <= done < 12 and not kernel_gate.may_start() and kernel_gate.is_open
     for _ in range(100):
         await asyncio.sleep(0)
     assert len(order) == done  # nothing starts meanwhile
@@ -96,5 +96,5 @@ async def test_a_switch_rests_wakes_all_who_wait_and_is_off_at_once() -> None:
     await asyncio.gather(*waiting)
     assert woken[:2] == ["turned on", "may start"] and "turned on" not in woken[2:]
     assert max(order.index(number) for number in range(4)) < 8  # all have had a turn before any has finished twice over
-    switch.off()
-    assert not switch.may_start()
+    kernel_gate.close()
+    assert not kernel_gate.may_start()

@@ -55,7 +55,7 @@ async def test_any_beginning_will_do(setup: Setup) -> None:
 
 
 async def test_training_goes_on_meanwhile(setup: Setup) -> None:
-    setup.switch.on()
+    setup.kernel_gate.open()
     async with setup.running():
         step = setup.trainer.step
         await written(setup, b"import", 20)

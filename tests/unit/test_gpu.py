@@ -19,9 +19,9 @@ from core.experts.grid import Uid
 from core.policy.signals.nvml import Nvml
 from core.runtime.backend import ExpertBackend
 from core.runtime.device import CPU, CUDA_PREFIX, Device, can_use_gpus, lacks_memory, open_device
-from core.runtime.kernel_gate import Switch
+from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
-from core.runtime.threads import crew
+from core.runtime.threads import team
 from tests.swarm.test_compute import started, train
 from tests.unit import test_trainer
 from tests.unit.device_checks import TRAINING, UID, check_moves, check_results
@@ -46,13 +46,13 @@ def name() -> str:
 
 @pytest.fixture
 def device() -> Iterator[Device]:
-    threads = crew.threads
-    crew.resize(1)
+    threads = team.threads
+    team.resize(1)
     device = open_device(name())
     device.limit(0.8)
     yield device
     device.limit(1.0)
-    crew.resize(threads)
+    team.resize(threads)
 
 
 def taken() -> int:
@@ -121,8 +121,8 @@ async def test_it_is_given_back_within_the_promise(device: Device, order: str) -
     for backend in backends.values():  # their weights are built with the first use
         backend.forward(torch.zeros(1, LARGE.width))
         backend.go_to(device)
-    switch = Switch()
-    runtime = Runtime(backends, switch)
+    kernel_gate = KernelGate()
+    runtime = Runtime(backends, kernel_gate)
     serving = asyncio.create_task(runtime.run())
     chance, late = random.Random(1), list[float]()
 
@@ -139,20 +139,20 @@ async def test_it_is_given_back_within_the_promise(device: Device, order: str) -
         nonlocal asked
         asked = time.monotonic()
         if order == "stop":
-            switch.off()
+            kernel_gate.close()
         else:
-            switch.leave("cpu")
+            kernel_gate.leave("cpu")
         loop.call_soon_threadsafe(given_back.set)  # no kernel runs while the loop takes note
 
     for _ in range(STOPS):
         given_back.clear()
-        switch.device = device
-        switch.on()
+        kernel_gate.device = device
+        kernel_gate.open()
         timer = threading.Timer(chance.uniform(0.3, 1.0), give_back)
         timer.start()
         await given_back.wait()
         timer.join()
-        late.append(switch.ends[device.id] - asked)
+        late.append(kernel_gate.ends[device.id] - asked)
     for task in (*callers, serving):
         task.cancel()
     await asyncio.gather(*callers, serving, return_exceptions=True)
@@ -162,11 +162,11 @@ async def test_it_is_given_back_within_the_promise(device: Device, order: str) -
 
 async def test_trunk_and_experts_learn_there(device: Device) -> None:
     setup = test_trainer.Setup(test_trainer.digits())
-    setup.switch.device = device
-    setup.switch.on()
+    setup.kernel_gate.device = device
+    setup.kernel_gate.open()
     async with setup.running():
         await setup.until(lambda: bool(setup.curve) and setup.curve[-1].accuracy >= 0.9)
-        setup.switch.off()
+        setup.kernel_gate.close()
         assert setup.trainer.device is device and setup.trainer.lost == 0
         assert all(backend.device is device for backend in setup.backends.values() if backend.is_used)
 

@@ -16,7 +16,7 @@ from core.contracts.control import CurvePoint
 from core.experts.calls import Call, Output
 from core.experts.directory import LOCAL, LocalDirectory
 from core.runtime.backend import all_experts
-from core.runtime.kernel_gate import Switch
+from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
 from core.training import trainer as trainer_module
 from core.training.trainer import Trainer
@@ -78,12 +78,12 @@ async def training(host: Callable[[Runtime], HostT], in_flight: int) -> AsyncIte
     rules = msgspec.structs.replace(manifest.training, in_flight=in_flight)
     manifest = msgspec.structs.replace(manifest, training=rules)
     experts = {backend.uid: backend for backend in all_experts(manifest)}
-    switch = Switch()
-    runtime = Runtime(experts, switch)
+    kernel_gate = KernelGate()
+    runtime = Runtime(experts, kernel_gate)
     around = host(runtime)
-    trainer = Trainer(manifest, {LOCAL: around}, LocalDirectory(experts), switch)
+    trainer = Trainer(manifest, {LOCAL: around}, LocalDirectory(experts), kernel_gate)
     tasks = [asyncio.create_task(runtime.run()), asyncio.create_task(trainer.run())]
-    switch.on()
+    kernel_gate.open()
     async with asyncio.timeout(90):
         yield trainer, around
     for task in tasks:
@@ -122,8 +122,8 @@ async def test_an_evaluation_during_which_a_layers_experts_are_gone_costs_no_bat
     rules = msgspec.structs.replace(manifest.training, in_flight=1)
     manifest = msgspec.structs.replace(manifest, training=rules)
     experts = {backend.uid: backend for backend in all_experts(manifest)}
-    switch, directory, curve = Switch(), LocalDirectory(experts), list[CurvePoint]()
-    runtime = Runtime(experts, switch)
+    kernel_gate, directory, curve = KernelGate(), LocalDirectory(experts), list[CurvePoint]()
+    runtime = Runtime(experts, kernel_gate)
 
     class Leaving(Far):
         """The Runtime, whose experts go with the last gradients of the first batch."""
@@ -136,9 +136,9 @@ async def test_an_evaluation_during_which_a_layers_experts_are_gone_costs_no_bat
                     directory.remove(uid)
             return answers
 
-    trainer = Trainer(manifest, {LOCAL: Leaving(runtime)}, directory, switch, on_evaluated=curve.append)
+    trainer = Trainer(manifest, {LOCAL: Leaving(runtime)}, directory, kernel_gate, on_evaluated=curve.append)
     tasks = [asyncio.create_task(runtime.run()), asyncio.create_task(trainer.run())]
-    switch.on()
+    kernel_gate.open()
     async with asyncio.timeout(90):
         await until(lambda: trainer.step == 1)
         for _ in range(100):  # it asks, and finds nobody
@@ -173,19 +173,19 @@ async def test_fewer_batches_are_on_the_way_while_the_peers_do_not_keep_up() -> 
     training = msgspec.structs.replace(manifest.training, in_flight=64)
     manifest = msgspec.structs.replace(manifest, training=training)
     experts = {backend.uid: backend for backend in all_experts(manifest)}
-    switch = Switch()
-    runtime = Runtime(experts, switch)
+    kernel_gate = KernelGate()
+    runtime = Runtime(experts, kernel_gate)
     limit = [4]
     trainer = Trainer(
         manifest,
         {LOCAL: runtime},
         LocalDirectory(experts),
-        switch,
+        kernel_gate,
         queue_s=lambda: max(0.0, 0.5 * (trainer.window.in_flight - limit[0])),
     )
     seen = list[int]()
     tasks = [asyncio.create_task(runtime.run()), asyncio.create_task(trainer.run())]
-    switch.on()
+    kernel_gate.open()
     async with asyncio.timeout(90):
         while trainer.step < 300:
             await asyncio.sleep(0)

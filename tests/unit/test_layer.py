@@ -17,7 +17,7 @@ from core.experts.gating import Gate, add_up, balance_loss
 from core.experts.grid import Coords, Grid, Uid
 from core.experts.layer import DMoELayer
 from core.runtime.backend import ExpertBackend
-from core.runtime.kernel_gate import Switch
+from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
 
 WIDTH, K, BATCH, BALANCE = 6, 3, 10, 0.3
@@ -59,9 +59,9 @@ class Setup:
         self.balance = balance
         self.grid = Grid("test", 1, MODEL.grid)
         self.backends = {uid: Unreliable(uid, MODEL, NEVER) for uid in (self.grid.uid(0, cell) for cell in cells)}
-        switch = Switch()
-        switch.on()
-        self.runtime = Runtime(self.backends, switch)
+        kernel_gate = KernelGate()
+        kernel_gate.open()
+        self.runtime = Runtime(self.backends, kernel_gate)
         self.gate = Gate(WIDTH, MODEL.grid)
         self.directory = LocalDirectory(self.backends, mirror_limit)
         self.layer = DMoELayer(self.grid, 0, self.gate, K, self.directory, {LOCAL: self.runtime}, balance)

@@ -15,8 +15,8 @@ from core.compute.benchmark import FILE, Benchmark
 from core.contracts import manifest as manifests
 from core.contracts.manifest import Manifest
 from core.runtime.device import CPU, open_device
-from core.runtime.kernel_gate import Switch
-from core.runtime.threads import crew
+from core.runtime.kernel_gate import KernelGate
+from core.runtime.threads import team
 from tests.unit.fake_cuda import ID, FakeCuda
 
 DIGITS = manifests.load("digits")
@@ -27,9 +27,9 @@ LARGE = msgspec.structs.replace(DIGITS, model=msgspec.structs.replace(DIGITS.mod
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(benchmark, "EACH_S", 0.01)
-    threads = crew.threads
+    threads = team.threads
     yield
-    crew.resize(threads)
+    team.resize(threads)
 
 
 def measured(folder: Path, manifest: Manifest = DIGITS, threads: int = 1) -> Benchmark:
@@ -38,10 +38,10 @@ def measured(folder: Path, manifest: Manifest = DIGITS, threads: int = 1) -> Ben
     return found
 
 
-def _on() -> Switch:
-    switch = Switch()
-    switch.on()
-    return switch
+def _on() -> KernelGate:
+    kernel_gate = KernelGate()
+    kernel_gate.open()
+    return kernel_gate
 
 
 def test_what_is_measured_is_kept_and_holds_at_the_next_start(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_what_is_measured_is_kept_and_holds_at_the_next_start(tmp_path: Path) ->
     assert not first.holds(1) and first.time == 0.0
     asyncio.run(first.measure(1))
     assert first.holds(1) and first.by_device(1)["cpu"] > 0
-    again = Benchmark(tmp_path, DIGITS, Switch())
+    again = Benchmark(tmp_path, DIGITS, KernelGate())
     assert again.holds(1) and again.speeds == first.speeds and again.time == first.time
 
 
@@ -73,7 +73,7 @@ def test_where_nothing_can_be_written_what_was_measured_counts_all_the_same(tmp_
 
 
 def test_nothing_is_measured_while_the_pc_may_not_compute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each kernel asks the switch, as those of training do: between two of them the user may come back."""
+    """Each kernel asks the gate, as those of training do: between two of them the user may come back."""
     kernels, run = 0, benchmark._timed
 
     def counted(*arguments: Any) -> float:
@@ -84,25 +84,25 @@ def test_nothing_is_measured_while_the_pc_may_not_compute(tmp_path: Path, monkey
     monkeypatch.setattr(benchmark, "_timed", counted)
 
     async def scenario() -> None:
-        switch = Switch()
+        kernel_gate = KernelGate()
         asked = 0
 
         def come_back() -> None:
             nonlocal asked
             asked += 1
             if asked == 5:
-                switch.off()
+                kernel_gate.close()
 
-        switch.look = come_back
-        found = Benchmark(tmp_path, DIGITS, switch)
+        kernel_gate.poll = come_back
+        found = Benchmark(tmp_path, DIGITS, kernel_gate)
         task = asyncio.create_task(found.measure(1))
         await _turns()
         assert kernels == 0
-        switch.on()
+        kernel_gate.open()
         await _turns()
-        assert (asked, kernels) == (5, 4) and switch.last_kernel_end > 0.0
+        assert (asked, kernels) == (5, 4) and kernel_gate.last_kernel_end > 0.0
         assert not task.done() and not found.holds(1)
-        switch.on()
+        kernel_gate.open()
         await asyncio.wait_for(task, 20)
         assert found.holds(1)
 
@@ -123,9 +123,9 @@ def test_a_change_of_the_pc_or_a_version_makes_it_measure_anew(tmp_path: Path, n
     part = document if name == "version" else document["subject"]
     part[name] = part[name] + 1 if isinstance(part[name], int) else "another"
     (tmp_path / FILE).write_text(json.dumps(document))
-    assert not Benchmark(tmp_path, DIGITS, Switch()).holds(1)
+    assert not Benchmark(tmp_path, DIGITS, KernelGate()).holds(1)
     measured(tmp_path)
-    assert Benchmark(tmp_path, DIGITS, Switch()).holds(1)
+    assert Benchmark(tmp_path, DIGITS, KernelGate()).holds(1)
 
 
 @pytest.mark.parametrize(
@@ -147,23 +147,23 @@ def test_a_damaged_file_is_measured_anew(tmp_path: Path, spoilt: bytes) -> None:
     found = Benchmark(tmp_path, DIGITS, _on())
     assert not found.holds(1)
     asyncio.run(found.measure(1))
-    assert Benchmark(tmp_path, DIGITS, Switch()).holds(1)
+    assert Benchmark(tmp_path, DIGITS, KernelGate()).holds(1)
 
 
-async def _measure_card(found: Benchmark, switch: Switch) -> None:
-    switch.device = open_device(ID)
+async def _measure_card(found: Benchmark, kernel_gate: KernelGate) -> None:
+    kernel_gate.device = open_device(ID)
     await asyncio.wait_for(found.measure(4), 60)
 
 
 def test_each_device_is_measured_by_itself(tmp_path: Path) -> None:
     with FakeCuda() as card:
-        switch = _on()
-        found = Benchmark(tmp_path, LARGE, switch)
+        kernel_gate = _on()
+        found = Benchmark(tmp_path, LARGE, kernel_gate)
         asyncio.run(found.measure(2))
-        asyncio.run(_measure_card(found, switch))
+        asyncio.run(_measure_card(found, kernel_gate))
         assert found.holds(2) and found.holds(4), "threads mean nothing to a card"
         assert card.operations > 0 and card.used == 0
-        again = Benchmark(tmp_path, LARGE, switch)
+        again = Benchmark(tmp_path, LARGE, kernel_gate)
         assert again.holds(1) and again.speeds == found.speeds
     assert [(speed.device, speed.threads, speed.label) for speed in found.speeds] == [
         (ID, 1, "Fake RTX"),
@@ -171,34 +171,34 @@ def test_each_device_is_measured_by_itself(tmp_path: Path) -> None:
         ("cpu", 2, ""),
     ]
     assert found.by_device(2).keys() == {"cpu", ID}
-    switch.device = CPU
+    kernel_gate.device = CPU
     assert found.holds(2) and not found.holds(4)
 
 
 def test_a_device_that_is_given_back_is_not_measured_further(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(benchmark, "EACH_S", 0.2)
     with FakeCuda() as card:
-        switch = _on()
-        found, asked = Benchmark(tmp_path, DIGITS, switch), 0
+        kernel_gate = _on()
+        found, asked = Benchmark(tmp_path, DIGITS, kernel_gate), 0
 
         def come_back() -> None:
             nonlocal asked
             asked += 1
             if asked == 7:
-                switch.leave("cpu")
+                kernel_gate.leave("cpu")
                 operations.append(card.operations)
 
         operations: list[int] = []
-        switch.look = come_back
-        asyncio.run(_measure_card(found, switch))
+        kernel_gate.poll = come_back
+        asyncio.run(_measure_card(found, kernel_gate))
         assert operations == [card.operations], "a kernel began on a card that had been given back"
     assert {speed.device for speed in found.speeds} == {"cpu"}
 
 
 def test_where_a_card_has_no_room_the_processor_is_measured(tmp_path: Path) -> None:
     with FakeCuda() as card:
-        switch = _on()
-        found = Benchmark(tmp_path, LARGE, switch)
+        kernel_gate = _on()
+        found = Benchmark(tmp_path, LARGE, kernel_gate)
         card.total = 1 << 20
-        asyncio.run(_measure_card(found, switch))
+        asyncio.run(_measure_card(found, kernel_gate))
     assert [speed.device for speed in found.speeds] == ["cpu"]

@@ -16,7 +16,7 @@ from core.pipe import frames
 from core.pipe.calls import Calls
 from core.pipe.compute_end import INBOX, Pipe
 from core.pipe.frames import Data, Frame, Frames, Kind
-from core.runtime.kernel_gate import Switch
+from core.runtime.kernel_gate import KernelGate
 
 
 def frame(method: Described[Any], request: object = None, number: int = 1, payload: Data = b"") -> bytes:
@@ -107,10 +107,10 @@ async def test_a_stop_is_heard_between_two_kernels(
 ) -> None:
     """Without a turn of the loop, which may have many kernels to run before the next."""
     monkeypatch.setattr(os, "_exit", lambda code: None)
-    ends, switch, calls, served = Ends(), Switch(), Calls(), asyncio.Queue[object]()
+    ends, kernel_gate, calls, served = Ends(), KernelGate(), Calls(), asyncio.Queue[object]()
     here = Pipe((ends.theirs, ends.back), calls)
-    calls.when_read(method, lambda _: switch.off())
-    switch.look = here.look
+    calls.when_read(method, lambda _: kernel_gate.close())
+    kernel_gate.poll = here.look
     calls.listen(THREADS, served.put_nowait)
     if isinstance(method, Tell):
         calls.listen(method, served.put_nowait)
@@ -121,8 +121,8 @@ async def test_a_stop_is_heard_between_two_kernels(
             return 0.0
 
         calls.register(method, stop)
-    switch.on()
-    assert switch.may_start()
+    kernel_gate.open()
+    assert kernel_gate.may_start()
     ends.say(frame(THREADS, 1), frame(method))
-    assert not switch.may_start() and served.empty()
+    assert not kernel_gate.may_start() and served.empty()
     assert [await served.get() for _ in range(2)] == [1, None]

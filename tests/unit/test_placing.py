@@ -39,9 +39,9 @@ class Compute:
         self.setup = test_trainer.Setup(manifest)
         residents = Residents(manifest, (), CheckpointStore(folder, manifest.run))
         residents.backends.update(self.setup.backends)
-        self.switch, self.trainer = self.setup.switch, self.setup.trainer
+        self.kernel_gate, self.trainer = self.setup.kernel_gate, self.setup.trainer
         self.changes = 0
-        self.placing = Placing(self.switch, residents, self.trainer, self.count, self._changed)
+        self.placing = Placing(self.kernel_gate, residents, self.trainer, self.count, self._changed)
 
     def count(self) -> Work:
         return Work(samples=self.trainer.trained, calls=self.setup.runtime.calls)
@@ -52,9 +52,9 @@ class Compute:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         async with self.setup.running():
-            self.switch.on()
+            self.kernel_gate.open()
             yield
-            self.switch.off()
+            self.kernel_gate.close()
 
     async def steps(self, count: int) -> None:
         end = self.trainer.step + count
@@ -67,12 +67,12 @@ async def test_compute_goes_to_the_card_and_back_while_it_trains(card: FakeCuda,
         await compute.steps(3)
         there = await compute.placing.go(SetDevice(ID, 0.5))
         assert (there.device, there.label, there.why) == (ID, "Fake RTX", None) and card.share == 0.5
-        assert compute.changes == 1 and compute.switch.device.id == ID
+        assert compute.changes == 1 and compute.kernel_gate.device.id == ID
         await compute.steps(3)
         assert card.used > 0 and compute.placing.left_behind == 0
 
         told = time.monotonic()
-        compute.switch.leave("cpu")  # as soon as the message is read
+        compute.kernel_gate.leave("cpu")  # as soon as the message is read
         operations = card.operations
         back = await compute.placing.go(SetDevice("cpu"))
         assert back.device == "cpu" and back.last_kernel_end <= told

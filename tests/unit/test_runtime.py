@@ -18,7 +18,7 @@ from core.experts.calls import Call
 from core.experts.grid import Uid
 from core.runtime.backend import ExpertBackend
 from core.runtime.fair_queue import FairQueue
-from core.runtime.kernel_gate import Switch
+from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import PASS_S, Runtime
 
 MODEL = Model("ffn_dmoe", 1, (2, 2), 8, 16, "ffn", 2)
@@ -56,9 +56,10 @@ class Setup:
     def __init__(self, training: Training = TRAINING) -> None:
         self.book: list[tuple[Uid, str, int]] = []
         self.experts = {uid: Watched(uid, training, self.book) for uid in (A, B)}
-        self.switch = Switch()
-        self.switch.on()
-        self.runtime = Runtime(self.experts, self.switch)
+        self.kernel_gate = KernelGate()
+        self.kernel_gate.open()
+        self.suspected: list[tuple[str, str]] = []
+        self.runtime = Runtime(self.experts, self.kernel_gate, lambda *told: self.suspected.append(told))
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
@@ -150,14 +151,14 @@ async def test_the_oldest_request_is_served_first_and_inference_before_all() -> 
 
 async def test_while_the_switch_is_off_only_inference_is_served() -> None:
     setup = Setup()
-    setup.switch.off()
+    setup.kernel_gate.close()
     waiting = [setup.ask(Call(A, rows(2))), setup.ask(Call(A, rows(9), rows(9)), direction="backward")]
     async with setup.serving():
         for _ in range(3):
             assert len(answer(await setup.ask(Call(B, rows(5)), direction="inference"))) == 5
         assert setup.book == [(B, "forward", 5)] * 3
         assert not any(request.done() for request in waiting)
-        setup.switch.on()
+        setup.kernel_gate.open()
         await asyncio.gather(*waiting)
     assert setup.experts[A].version == 1
 
@@ -166,7 +167,7 @@ async def test_off_from_another_thread_holds_before_the_next_kernel() -> None:
     setup = Setup()
 
     def turn_off() -> None:
-        thread = threading.Thread(target=setup.switch.off)
+        thread = threading.Thread(target=setup.kernel_gate.close)
         thread.start()
         thread.join()
 
@@ -180,7 +181,7 @@ async def test_off_from_another_thread_holds_before_the_next_kernel() -> None:
         assert setup.book == [(A, "forward", 1), (B, "forward", 7)]
         assert not second.done()
         assert setup.runtime.last_kernel_end == end, "inference is no training kernel"
-        setup.switch.on()
+        setup.kernel_gate.open()
         await second
     assert setup.runtime.last_kernel_end > end
 
@@ -263,12 +264,12 @@ async def test_few_gradients_are_applied_when_they_are_old_enough() -> None:
 
 async def test_no_step_is_taken_while_the_switch_is_off() -> None:
     setup = Setup(Training(8, 1e-3, 1e-2, 5, 100, 1000, 1e-6, 1.0, 0.0, 1, 1, 7))
-    setup.experts[A].on_pass = setup.switch.off
+    setup.experts[A].on_pass = setup.kernel_gate.close
     async with setup.serving():
         await setup.ask(Call(A, rows(2), rows(2)), direction="backward")
         await setup.ask(Call(B, rows(2)), direction="inference")
         assert setup.experts[A].version == 0
-        setup.switch.on()
+        setup.kernel_gate.open()
         await until(lambda: setup.experts[A].version == 1)
 
 
@@ -288,12 +289,12 @@ async def test_an_expert_that_comes_is_served_and_one_that_goes_finishes_what_wa
 
 async def test_what_waits_for_an_expert_that_goes_while_nothing_runs_fails() -> None:
     setup = Setup()
-    setup.switch.off()
+    setup.kernel_gate.close()
     waiting = setup.ask(Call(A, rows(2)), Call(B, rows(2)))
     async with setup.serving():
         await asyncio.sleep(0)
         await setup.runtime.remove(A)
-        setup.switch.on()
+        setup.kernel_gate.open()
         first, second = await waiting
     assert first is None and second is not None
 
@@ -362,9 +363,8 @@ async def test_stale_gradients_count_less_and_too_stale_ones_not_at_all() -> Non
 
 
 async def test_a_caller_with_gradients_far_beyond_the_others_is_clipped_and_absurd_ones_are_told_of() -> None:
-    told: list[tuple[str, str]] = []
     setup = Setup(msgspec.structs.replace(TRAINING, target_samples=10_000))
-    setup.runtime.on_misconduct = lambda caller, what: told.append((caller, what))
+    told = setup.suspected
     backend = setup.experts[A]
 
     async def send(caller: str, scale: float) -> Tensor | None:
@@ -403,7 +403,7 @@ async def test_nobody_suffers_for_what_another_sent() -> None:
 
 async def test_a_pass_is_as_long_as_giving_the_machine_back_may_wait_whatever_the_size_of_the_expert() -> None:
     setup = Setup()
-    setup.switch.load.paces["cpu"] = PASS_S / (
+    setup.kernel_gate.load.paces["cpu"] = PASS_S / (
         16 * setup.experts[A].weights
     )  # so slow that 16 samples take all the time
     requests = [setup.ask(Call(A, rows(n))) for n in (10, 6, 40)]

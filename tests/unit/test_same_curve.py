@@ -23,7 +23,7 @@ from core.experts.grid import Uid
 from core.pipe.calls import Calls, Incoming
 from core.pipe.frames import Payload
 from core.runtime.backend import all_experts
-from core.runtime.kernel_gate import Switch
+from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
 from core.training.trainer import Trainer
 from tests.bench import virtual_time
@@ -38,13 +38,13 @@ STEPS = 24
 class Wire:
     """The pipes of one peer's `Serving` and of who asks it; both workers pass everything on as it is."""
 
-    def __init__(self, runtime: Runtime, switch: Switch) -> None:
+    def __init__(self, runtime: Runtime, kernel_gate: KernelGate) -> None:
         here, asking, there, serving = Calls(), Calls(), Calls(), Calls()
         join(here, asking)
         join(there, serving)
         self.asking = Asking(asking)
         self.requests = 0
-        self._serving = Serving(serving, runtime, switch)
+        self._serving = Serving(serving, runtime, kernel_gate)
 
         def pass_on(call: ExpertCall, payload: Payload, incoming: Incoming) -> Awaitable[tuple[bytes, Payload]]:
             self.requests += 1
@@ -75,8 +75,8 @@ def curve(manifest: Manifest, remote: bool) -> list[CurvePoint]:
     """The held-out loss of a run in one process, or with its experts on two peers."""
 
     async def main() -> list[CurvePoint]:
-        switch = Switch()
-        switch.on()
+        kernel_gate = KernelGate()
+        kernel_gate.open()
         experts = {backend.uid: backend for backend in all_experts(manifest)}
         points: list[CurvePoint] = []
         done = asyncio.Event()
@@ -90,16 +90,16 @@ def curve(manifest: Manifest, remote: bool) -> list[CurvePoint]:
         if remote:
             directory: Directory = SpreadDirectory(list(experts), PEERS)
             shares = [dict(list(experts.items())[number :: len(PEERS)]) for number in range(len(PEERS))]
-            runtimes = [Runtime(share, switch) for share in shares]
-            wires = [Wire(runtime, switch) for runtime in runtimes]
+            runtimes = [Runtime(share, kernel_gate) for share in shares]
+            wires = [Wire(runtime, kernel_gate) for runtime in runtimes]
             hosts: Mapping[str, ExpertHost] = {
                 peer: RemoteHost(peer, wire.asking, manifest.training, Nobody())
                 for peer, wire in zip(PEERS, wires, strict=True)
             }
         else:
-            runtimes = [Runtime(experts, switch)]
+            runtimes = [Runtime(experts, kernel_gate)]
             directory, hosts = LocalDirectory(experts), {LOCAL: runtimes[0]}
-        trainer = Trainer(manifest, hosts, directory, switch, on_evaluated=evaluated)
+        trainer = Trainer(manifest, hosts, directory, kernel_gate, on_evaluated=evaluated)
         async with asyncio.TaskGroup() as group:
             works = (*(runtime.run() for runtime in runtimes), trainer.run())
             tasks = [group.create_task(work) for work in works]

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from core.compute.recent_calls import DONE_PEER, Done, Memory
-from core.compute.serving import Serving
+from core.compute.serving import Serving, suspecting
 from core.contracts.errors import CallRefused, HearthError, RemoteFault
 from core.contracts.expert_calls import Codec, Direction, ExpertReply, ExpertRequest
 from core.contracts.manifest import Training
@@ -24,7 +24,7 @@ from core.experts.grid import Uid
 from core.pipe.calls import Calls
 from core.pipe.frames import Payload
 from core.runtime.backend import ExpertBackend
-from core.runtime.kernel_gate import Switch
+from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
 from tests.joined_calls import join
 
@@ -46,11 +46,11 @@ class Host:
         self.suspected: list[Suspect] = []
         self.worker.listen(SUSPECT, self.suspected.append)
         join(self.worker, compute)
-        self.switch = Switch()
-        self.switch.on()
+        self.kernel_gate = KernelGate()
+        self.kernel_gate.open()
         self.experts = {uid: ExpertBackend(uid, MODEL, TRAINING) for uid in (A, B)}
-        self.runtime = Runtime(self.experts, self.switch)
-        self.serving = Serving(compute, self.runtime, self.switch)
+        self.runtime = Runtime(self.experts, self.kernel_gate, suspecting(compute))
+        self.serving = Serving(compute, self.runtime, self.kernel_gate)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -235,11 +235,11 @@ async def test_no_lie_does_more_than_to_be_refused(request_: bytes, payload: byt
 
 async def test_while_given_back_or_with_too_much_work_it_says_busy_at_once() -> None:
     host = Host()
-    host.switch.load.paces["cpu"] = 1e-3
+    host.kernel_gate.load.paces["cpu"] = 1e-3
     host.send("forward", [rows(8)])
     assert isinstance(await host.refusal(host.send("forward", [rows(8)])), CallRefused)
     assert isinstance(await host.refusal(host.send("forward", [rows(8)], peer=OTHER)), CallRefused)
-    host.switch.off()
+    host.kernel_gate.close()
     assert "given back" in str(await host.refusal(host.send("forward", [rows(8)])))
 
 

@@ -17,9 +17,9 @@ from core.experts.grid import Uid
 from core.experts.kinds import expert as experts
 from core.runtime import adam, backend
 from core.runtime.backend import ExpertBackend
-from core.runtime.kernel_gate import Switch
+from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
-from core.runtime.threads import crew
+from core.runtime.threads import team
 from tests.unit.test_backend import Work
 
 MODEL = Model("ffn_dmoe", 1, (2, 2), 48, 96, "ffn", 2)
@@ -36,10 +36,10 @@ def slices(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> I
     """For one thread and for two."""
     monkeypatch.setattr(adam, "SLICE", SLICE)
     monkeypatch.setattr(backend, "SLICE", SLICE)
-    threads = crew.threads
-    crew.resize(request.param)
+    threads = team.threads
+    team.resize(request.param)
     yield
-    crew.resize(threads)
+    team.resize(threads)
 
 
 def expert(kind: str = "ffn") -> ExpertBackend:
@@ -147,9 +147,9 @@ def test_a_refused_step_leaves_nothing_behind(slices: None) -> None:
 async def served(kernels: int) -> tuple[ExpertBackend, int]:
     """An expert after a request whose user came back before its kernel of that number, and went again; and the number
     of all kernels."""
-    one, switch = expert(), Switch()
-    runtime = Runtime({UID: one}, switch)
-    made, run_now = 0, switch.run_now
+    one, kernel_gate = expert(), KernelGate()
+    runtime = Runtime({UID: one}, kernel_gate)
+    made, run_now = 0, kernel_gate.run_now
 
     def counted(*arguments: Any) -> Any:
         nonlocal made
@@ -158,10 +158,10 @@ async def served(kernels: int) -> tuple[ExpertBackend, int]:
 
     def look() -> None:
         if made == kernels:
-            switch.off()
+            kernel_gate.close()
 
-    switch.run_now, switch.look = counted, look  # type: ignore[method-assign, assignment]
-    switch.on()
+    kernel_gate.run_now, kernel_gate.poll = counted, look  # type: ignore[method-assign, assignment]
+    kernel_gate.open()
     request = runtime.submit([Call(UID, *samples(0))], "backward")
     while runtime.serve_next():
         pass
@@ -170,8 +170,8 @@ async def served(kernels: int) -> tuple[ExpertBackend, int]:
         saved = await copied(one)
         assert (saved.version, saved.samples) == (1, ROWS)
         assert_same(whole(range(1)), saved.tensors)
-    switch.look = lambda: None
-    switch.on()
+    kernel_gate.poll = lambda: None
+    kernel_gate.open()
     while runtime.serve_next():
         pass
     assert request.answers.done() and not one.has_begun
@@ -187,21 +187,21 @@ async def test_between_all_slices_the_user_may_come_back_and_nothing_is_lost(sli
 
 
 async def test_no_kernel_but_a_pass_touches_more_than_a_slice(slices: None) -> None:
-    one, switch = expert("transformer_ffn"), Switch()
-    switch.on()
-    runtime = Runtime({UID: one}, switch)
-    run_now, seen = switch.run_now, list[Work]()
+    one, kernel_gate = expert("transformer_ffn"), KernelGate()
+    kernel_gate.open()
+    runtime = Runtime({UID: one}, kernel_gate)
+    run_now, seen = kernel_gate.run_now, list[Work]()
 
     def watched(*arguments: Any) -> Any:
         with Work() as work:
             seen.append(work)
             return run_now(*arguments)
 
-    switch.run_now = watched  # type: ignore[method-assign, assignment]
+    kernel_gate.run_now = watched  # type: ignore[method-assign, assignment]
     request = runtime.submit([Call(UID, *samples(0))], "backward")
     while runtime.serve_next():
         pass
     assert request.answers.done() and one.version == 1 and not one.has_begun
     passes = [work for work in seen if work.multiplications]
-    assert len(passes) == 1 and len(seen) > 3 * one.weights // SLICE // crew.threads
-    assert max(work.numbers for work in seen if not work.multiplications) <= 12 * SLICE * crew.threads
+    assert len(passes) == 1 and len(seen) > 3 * one.weights // SLICE // team.threads
+    assert max(work.numbers for work in seen if not work.multiplications) <= 12 * SLICE * team.threads

@@ -12,7 +12,7 @@ from core.contracts.manifest import Training
 from core.contracts.model import Model
 from core.experts.grid import Uid
 from core.runtime.backend import ExpertBackend
-from core.runtime.threads import MIN_WORK, crew
+from core.runtime.threads import MIN_WORK, team
 
 MODEL = Model("ffn_dmoe", 1, (2, 2), 256, 1024, "transformer_ffn", 2)
 TRAINING = Training(8, 1e-3, 1e-2, 5, 100, 1000, 60.0, 1.0, 0.0, 1, 1, 7)
@@ -21,7 +21,7 @@ TRAINING = Training(8, 1e-3, 1e-2, 5, 100, 1000, 60.0, 1.0, 0.0, 1, 1, 7)
 @pytest.fixture(autouse=True)
 def as_before() -> Iterator[None]:
     yield
-    crew.resize(1)
+    team.resize(1)
 
 
 def expert() -> ExpertBackend:
@@ -29,7 +29,7 @@ def expert() -> ExpertBackend:
 
 
 def test_a_thread_that_is_held_up_leaves_its_work_to_the_others() -> None:
-    crew.resize(2)
+    team.resize(2)
     others, held = threading.Event(), list[int]()
 
     def job(number: int) -> int:
@@ -40,28 +40,28 @@ def test_a_thread_that_is_held_up_leaves_its_work_to_the_others() -> None:
             others.set()
         return number
 
-    assert crew.run([partial(job, number) for number in range(8)]) == list(range(8))
+    assert team.run([partial(job, number) for number in range(8)]) == list(range(8))
     assert len(held) <= 1
 
 
 def test_what_fails_in_any_thread_is_told() -> None:
-    crew.resize(2)
+    team.resize(2)
 
     def fail(number: int) -> int:
         raise ComputeError(f"job {number}")
 
     with pytest.raises(ComputeError, match="job"):
-        crew.run([partial(fail, number) for number in range(4)])
-    assert crew.run([lambda: 1, lambda: 2, lambda: 3]) == [1, 2, 3]
+        team.run([partial(fail, number) for number in range(4)])
+    assert team.run([lambda: 1, lambda: 2, lambda: 3]) == [1, 2, 3]
 
 
 def test_small_passes_are_not_divided() -> None:
-    crew.resize(4)
-    assert crew.cut(64, MIN_WORK) == [slice(0, 64)]
-    pieces = crew.cut(67, 100 * MIN_WORK)
+    team.resize(4)
+    assert team.cut(64, MIN_WORK) == [slice(0, 64)]
+    pieces = team.cut(67, 100 * MIN_WORK)
     assert len(pieces) == 8 and sum(piece.stop - piece.start for piece in pieces) == 67
-    crew.resize(1)
-    assert crew.cut(64, 100 * MIN_WORK) == [slice(0, 64)]
+    team.resize(1)
+    assert team.cut(64, 100 * MIN_WORK) == [slice(0, 64)]
 
 
 def test_several_threads_train_an_expert_as_one_does() -> None:
@@ -69,9 +69,9 @@ def test_several_threads_train_an_expert_as_one_does() -> None:
     batches = [[torch.randn(n, 256, generator=generator) for _ in range(2)] for n in (300, 700, 400)]
     alone, together = expert(), expert()
     for x, gradient in batches:
-        crew.resize(1)
+        team.resize(1)
         y, by_x = alone.forward(x), alone.backward(x, gradient)
-        crew.resize(3)
+        team.resize(3)
         torch.testing.assert_close(together.forward(x), y, rtol=1e-4, atol=1e-5)
         torch.testing.assert_close(together.backward(x, gradient), by_x, rtol=1e-3, atol=1e-4)
     assert alone.version == together.version == 1
@@ -81,7 +81,7 @@ def test_several_threads_train_an_expert_as_one_does() -> None:
 
 
 def test_what_is_refused_in_one_piece_is_refused_in_all() -> None:
-    crew.resize(2)
+    team.resize(2)
     backend = expert()
     backend.backward(torch.randn(300, 256), torch.randn(300, 256))
     before, gradient = backend.gathered.clone(), torch.randn(300, 256)

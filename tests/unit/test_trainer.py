@@ -20,7 +20,7 @@ from core.contracts.errors import CheckpointError, ComputeError, ManifestError, 
 from core.contracts.manifest import Manifest
 from core.experts.directory import LOCAL, LocalDirectory
 from core.runtime.backend import all_experts
-from core.runtime.kernel_gate import Switch
+from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
 from core.training.asking import Piece, ask
 from core.training.data import digits as handwritten
@@ -43,12 +43,12 @@ class Setup:
 
     def __init__(self, manifest: Manifest) -> None:
         self.backends = {backend.uid: backend for backend in all_experts(manifest)}
-        self.switch = Switch()
-        self.runtime = Runtime(self.backends, self.switch)
+        self.kernel_gate = KernelGate()
+        self.runtime = Runtime(self.backends, self.kernel_gate)
         self.directory = LocalDirectory(self.backends)
         self.curve: list[CurvePoint] = []
         self.trainer = Trainer(
-            manifest, {LOCAL: self.runtime}, self.directory, self.switch, on_evaluated=self.curve.append
+            manifest, {LOCAL: self.runtime}, self.directory, self.kernel_gate, on_evaluated=self.curve.append
         )
 
     @asynccontextmanager
@@ -83,10 +83,10 @@ def picture(digit: Tensor) -> Tensor:
 @pytest.mark.parametrize("seed", [1, 2, 3])
 async def test_digits_are_read_with_95_per_cent_and_pictures_of_them_nearly_so(seed: int) -> None:
     setup = Setup(digits(seed=seed))
-    setup.switch.on()
+    setup.kernel_gate.open()
     async with setup.running():
         await setup.until(lambda: bool(setup.curve) and setup.curve[-1].accuracy >= 0.95)
-        setup.switch.off()
+        setup.kernel_gate.close()
         assert setup.curve[-1].samples <= SAMPLES
         assert setup.trainer.lost == 0
         assert setup.runtime.passes < setup.runtime.calls / 1.5, "batches in flight were not joined"
@@ -101,10 +101,10 @@ async def test_digits_are_read_with_95_per_cent_and_pictures_of_them_nearly_so(s
 async def test_one_batch_at_a_time_is_the_plain_loop() -> None:
     manifest = digits(in_flight=1, target_samples=1, evaluate_every=1_000_000)
     setup, plain = Setup(manifest), PlainLoop(manifest)
-    setup.switch.on()
+    setup.kernel_gate.open()
     async with setup.running():
         await setup.until(lambda: setup.trainer.step >= 12)
-        setup.switch.off()
+        setup.kernel_gate.close()
     while plain.step < setup.trainer.step:
         plain.train_batch()
     state, expected = setup.trainer.state(), plain.trunk_adam.state()
@@ -117,10 +117,10 @@ async def test_one_batch_at_a_time_is_the_plain_loop() -> None:
 
 async def test_training_stops_with_the_switch_and_prediction_does_not() -> None:
     setup = Setup(digits())
-    setup.switch.on()
+    setup.kernel_gate.open()
     async with setup.running():
         await setup.until(lambda: setup.trainer.step >= 10)
-        setup.switch.off()
+        setup.kernel_gate.close()
         step, end = setup.trainer.step, setup.runtime.last_kernel_end
         experts = [backend.version for backend in setup.backends.values()]
         seen_picture = picture(handwritten.read()[1].inputs[0])
@@ -129,7 +129,7 @@ async def test_training_stops_with_the_switch_and_prediction_does_not() -> None:
         assert setup.trainer.step == step
         assert [backend.version for backend in setup.backends.values()] == experts
         assert setup.runtime.last_kernel_end == end
-        setup.switch.on()
+        setup.kernel_gate.open()
         await setup.until(lambda: setup.trainer.step > step + 10)
 
     assert probabilities.shape == (10,)
@@ -155,7 +155,7 @@ async def test_without_experts_training_waits_and_begins_when_they_come() -> Non
     experts = list(setup.backends)
     for uid in experts:
         setup.directory.remove(uid)
-    setup.switch.on()
+    setup.kernel_gate.open()
     async with setup.running():
         for _ in range(20):
             await asyncio.sleep(0)
@@ -169,7 +169,7 @@ async def test_without_experts_training_waits_and_begins_when_they_come() -> Non
 
 async def test_training_goes_on_without_the_experts_that_vanish() -> None:
     setup = Setup(digits())
-    setup.switch.on()
+    setup.kernel_gate.open()
     async with setup.running():
         await setup.until(lambda: setup.trainer.step >= 5)
         gone = [uid for uid in setup.backends if uid.coords[0] > 0]
@@ -187,10 +187,10 @@ async def test_training_goes_on_without_the_experts_that_vanish() -> None:
 async def test_a_run_goes_on_where_it_was() -> None:
     manifest = digits(evaluate_every=1_000_000)
     first = Setup(manifest)
-    first.switch.on()
+    first.kernel_gate.open()
     async with first.running():
         await first.until(lambda: first.trainer.step >= 150)
-        first.switch.off()
+        first.kernel_gate.close()
         documents = {uid: safetensors.torch.save(backend.state()) for uid, backend in first.backends.items()}
         trunk = safetensors.torch.save(first.trainer.state())
         step, samples = first.trainer.step, first.trainer.samples
@@ -205,7 +205,7 @@ async def test_a_run_goes_on_where_it_was() -> None:
         point = await evaluated(second)
         assert point == after_save
         assert point.accuracy > 0.5
-        second.switch.on()
+        second.kernel_gate.open()
         await second.until(lambda: second.trainer.step > step + 5)
         assert second.trainer.samples > samples
 
@@ -230,7 +230,7 @@ from core.contracts import manifest as manifests
 from core.experts.directory import LOCAL, LocalDirectory
 from core.runtime.backend import all_experts
 from core.runtime.runtime import Runtime
-from core.runtime.kernel_gate import Switch
+from core.runtime.kernel_gate import KernelGate
 from core.training.asking import ask
 from core.training.data.stream import open_stream
 from core.training.tasks.text import Prompt
@@ -239,12 +239,12 @@ from tests.unit.text_run import text_run
 
 async def main():
     torch.set_num_threads(1)
-    manifest, switch = text_run({}) if sys.argv[1] == "text" else manifests.load("digits"), Switch()
+    manifest, kernel_gate = text_run({}) if sys.argv[1] == "text" else manifests.load("digits"), KernelGate()
     experts = {backend.uid: backend for backend in all_experts(manifest)}
-    runtime = Runtime(experts, switch)
+    runtime = Runtime(experts, kernel_gate)
     data = open_stream(manifest, Path(sys.argv[2]))
-    trainer = Trainer(manifest, {LOCAL: runtime}, LocalDirectory(experts), switch, data)
-    switch.on()
+    trainer = Trainer(manifest, {LOCAL: runtime}, LocalDirectory(experts), kernel_gate, data)
+    kernel_gate.open()
     tasks = [asyncio.create_task(runtime.run()), asyncio.create_task(trainer.run())]
     async with asyncio.timeout(60):
         while trainer.step < 3:

@@ -12,7 +12,7 @@ from core.contracts import manifest as manifests
 from core.contracts.errors import ManifestError
 from core.experts.directory import LOCAL, LocalDirectory
 from core.runtime.backend import all_experts
-from core.runtime.kernel_gate import Switch
+from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
 from core.training import trunk
 from core.training.trainer import Trainer
@@ -66,10 +66,10 @@ def in_fours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def trained_by(strategy: str) -> tuple[Trainer, Runtime, Any]:
     manifest = msgspec.structs.replace(manifests.load("digits"), trunk=strategy)
     experts = {backend.uid: backend for backend in all_experts(manifest)}
-    switch = Switch()
-    switch.on()
-    runtime = Runtime(experts, switch)
-    trainer = Trainer(manifest, {LOCAL: runtime}, LocalDirectory(experts), switch)
+    kernel_gate = KernelGate()
+    kernel_gate.open()
+    runtime = Runtime(experts, kernel_gate)
+    trainer = Trainer(manifest, {LOCAL: runtime}, LocalDirectory(experts), kernel_gate)
     return trainer, runtime, trainer._trunk
 
 

@@ -14,7 +14,7 @@ from core.experts.calls import Call
 from core.experts.directory import LOCAL, LocalDirectory
 from core.experts.grid import Uid
 from core.runtime.backend import ExpertBackend, all_experts
-from core.runtime.kernel_gate import Switch
+from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
 from core.training.trainer import Trainer
 from tests.bench import virtual_time
@@ -120,9 +120,9 @@ def test_an_expert_steps_on_few_gradients_when_they_are_old_by_the_simulated_clo
     uid = Uid("digits", 0, (0, 0))
 
     async def main() -> list[int]:
-        expert, switch = ExpertBackend(uid, rules.model, rules.training), Switch()
-        runtime = Runtime({uid: expert}, switch)
-        switch.on()
+        expert, kernel_gate = ExpertBackend(uid, rules.model, rules.training), KernelGate()
+        runtime = Runtime({uid: expert}, kernel_gate)
+        kernel_gate.open()
         serving = asyncio.create_task(runtime.run())
         x = torch.ones(2, rules.model.width)
         await runtime.backward([Call(uid, x, x)])
@@ -142,11 +142,11 @@ def train(delay_s: float, failures: float, steps: int) -> tuple[Trainer, float]:
     async def main() -> tuple[Trainer, float]:
         rules = manifest(in_flight=8)
         experts = {backend.uid: backend for backend in all_experts(rules)}
-        switch = Switch()
-        runtime = Runtime(experts, switch)
+        kernel_gate = KernelGate()
+        runtime = Runtime(experts, kernel_gate)
         far = FarHost(runtime, delay_s, failures, seed=1)
-        trainer = Trainer(rules, {LOCAL: far}, LocalDirectory(experts), switch)
-        switch.on()
+        trainer = Trainer(rules, {LOCAL: far}, LocalDirectory(experts), kernel_gate)
+        kernel_gate.open()
         tasks = [asyncio.create_task(runtime.run()), asyncio.create_task(trainer.run())]
         while trainer.step < steps:  # noqa: ASYNC110  (time is simulated)
             await asyncio.sleep(delay_s)

@@ -14,7 +14,7 @@ from core.contracts.control import CurvePoint
 from core.contracts.manifest import Manifest
 from core.experts.directory import LOCAL, LocalDirectory
 from core.runtime.backend import all_experts
-from core.runtime.kernel_gate import Switch
+from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
 from core.store import shards
 from core.training.data.stream import open_stream
@@ -45,13 +45,13 @@ class Setup:
 
     def __init__(self, manifest: Manifest, folder: Path) -> None:
         self.backends = {backend.uid: backend for backend in all_experts(manifest)}
-        self.switch = Switch()
-        self.runtime = Runtime(self.backends, self.switch)
+        self.kernel_gate = KernelGate()
+        self.runtime = Runtime(self.backends, self.kernel_gate)
         self.directory = LocalDirectory(self.backends)
         self.data = open_stream(manifest, folder)
         self.curve: list[CurvePoint] = []
         self.trainer = Trainer(
-            manifest, {LOCAL: self.runtime}, self.directory, self.switch, self.data, on_evaluated=self.curve.append
+            manifest, {LOCAL: self.runtime}, self.directory, self.kernel_gate, self.data, on_evaluated=self.curve.append
         )
 
     @asynccontextmanager
@@ -70,8 +70,8 @@ class Setup:
                 torch.set_num_threads(threads)
 
     async def trained(self, steps: int) -> None:
-        self.switch.on()
+        self.kernel_gate.open()
         while self.trainer.step < steps:
             assert not any(task.done() for task in self.watched)
             await asyncio.sleep(0)
-        self.switch.off()
+        self.kernel_gate.close()
