@@ -52,15 +52,11 @@ class StateRoom:
         return least_needed(new, over, kept=0 if saved >= {Uid.parse(expert.uid).layer for expert in experts} else 1)
 
     def fitting(self, parked: Iterable[Uid]) -> list[Uid]:
-        """Of parked experts those that there is room for: whose state is here anyway, and as many others as fit."""
-        free, states = self._fits() - len(self._unsaved()), self._needs().states
-        chosen = []
-        for uid in parked:
-            if str(uid) not in states:
-                free -= 1
-            if str(uid) in states or free >= 0:
-                chosen.append(uid)
-        return chosen
+        """Of parked experts those that there is room for: first those whose state is here anyway, then as many others
+        as fit."""
+        states = self._needs().states
+        saved, new = ([uid for uid in sorted(parked) if (str(uid) in states) == here] for here in (True, False))
+        return saved + new[: int(max(0, min(len(new), self._fits() - len(self._unsaved()))))]
 
     def _needs(self) -> Needs:
         return self._quota.looked.get(self._files.folder, Needs())

@@ -272,7 +272,7 @@ class LoneSwarm:
             self._moving = asyncio.create_task(self.park(least), name="parking")
         elif self._hosted.parked and count > len(experts) and now - self._moved > COME_BACK_S:
             self._moved = now
-            if back := self._room.fitting(sorted(self._hosted.parked))[: count - len(experts)]:
+            if back := self._room.fitting(self._hosted.parked)[: count - len(experts)]:
                 self._moving = asyncio.create_task(self._take_back(back), name="taking back")
 
     async def settle(self) -> None:

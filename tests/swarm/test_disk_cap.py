@@ -149,7 +149,10 @@ def test_a_new_worker_trains_as_many_experts_as_their_states_have_room(tmp_path:
 
         running.call("set_settings", {"changes": {"checkpoints_disk_mb": 256}})
         running.until(lambda status: status.samples_per_s and not rule(status)[1], "training again")
-        now = {expert.uid: expert.updates for expert in running.status().experts}
+        status = running.until(
+            lambda status: last.keys() <= {expert.uid for expert in status.experts}, "all experts with a saved state"
+        )
+        now = {expert.uid: expert.updates for expert in status.experts}
         assert all(now[uid] >= version for uid, version in last.items())
 
 
