@@ -84,6 +84,7 @@ class Desktop(QObject):
         try:
             self._open(instance, in_tray)
         except BaseException:
+            supervisor.close()  # or it would start another
             if self.supervisor.process is not None:
                 self.supervisor.process.terminate()  # nobody would see it, or could quit it
             raise

@@ -251,10 +251,12 @@ def test_an_app_that_cannot_open_leaves_no_worker_behind(
         raise RuntimeError("A fault of ours.")
 
     monkeypatch.setattr(module, "Tray", fail)
+    supervisor = supervise(folder)
     with pytest.raises(RuntimeError):
-        Desktop(supervise(folder), Instance(folder), time.monotonic())
+        Desktop(supervisor, Instance(folder), time.monotonic())
     try:
-        started[0].wait(30)
+        started[0].wait(60)
+        assert supervisor.report.phase is Phase.ENDED, "it would start another worker"
     finally:
         started[0].kill()
         started[0].wait()
