@@ -42,100 +42,23 @@ def cause_of_death(code: int) -> Notice:
     return notice("compute.ended_unexpectedly", exit=code)
 
 
-class _Process(asyncio.SubprocessProtocol):
-    """What the event loop tells of a compute process."""
+class ComputeLink(asyncio.SubprocessProtocol):
+    """One compute process. Use `start`, wait for what `ended` says, and always `close` it."""
 
     def __init__(self, calls: Calls) -> None:
-        self._calls = calls
-        self._loop = asyncio.get_running_loop()
-        self.link: ComputeLink
-        self.ended: asyncio.Future[None] = self._loop.create_future()
-        """The process has closed the pipe; or why it cannot be used any more."""
-        self.exited: asyncio.Future[None] = self._loop.create_future()
+        self.killed = False
+        """Whether this end ended the process by force."""
         self.heard = time.monotonic()
         """When the process last said something."""
+        self._calls = calls
+        self._loop = asyncio.get_running_loop()
+        self._ended: asyncio.Future[None] = self._loop.create_future()
+        """The process has closed the pipe; or why it cannot be used any more."""
+        self._exited = asyncio.Event()
         self._frames = Frames(in_parts=True)
         self._stderr = bytearray()
         self._watch: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The process runs."""
-        self.link = ComputeLink(cast(asyncio.SubprocessTransport, transport), self)
-        self._calls.attach(self.link)
-
-    def pipe_data_received(self, fd: int, data: bytes) -> None:
-        """Something came."""
-        if fd == 2:
-            self._log(data)
-        elif not self.ended.done():
-            self.heard = time.monotonic()
-            try:
-                for frame in self._frames.feed(data):
-                    self._calls.received(self.link, frame)
-            except ProtocolError as error:
-                self.end(error)
-
-    def end(self, error: Exception | None = None) -> None:
-        """Say that the pipe cannot be used any more, and why if the process has not closed it."""
-        if self._watch:
-            self._watch.cancel()
-        if self.ended.done():
-            return
-        if error is None:
-            self.ended.set_result(None)
-        else:
-            self.ended.set_exception(error)
-
-    def _log(self, data: bytes) -> None:
-        self._stderr += data
-        *lines, rest = self._stderr.split(b"\n")
-        if len(rest) > STDERR_LINE:
-            lines, rest = [*lines, rest], bytearray()
-        self._stderr = rest
-        for line in lines:
-            log.warning("%s", line.decode("utf-8", "replace").rstrip())
-
-    def pipe_connection_lost(self, fd: int, error: Exception | None) -> None:
-        """One of its streams has come to its end."""
-        if fd == 1:
-            self.end()
-        elif fd == 2 and self._stderr:
-            self._log(b"\n")
-
-    def process_exited(self) -> None:
-        """It is gone."""
-        if not self.exited.done():
-            self.exited.set_result(None)
-
-    def pause_writing(self) -> None:
-        """The pipe is full: see whether the process takes anything of it."""
-        self._look_again(self.link.taken)
-
-    def _look_again(self, taken: int) -> None:
-        self._watch = self._loop.call_later(SEND_S, self._look, taken)
-
-    def _look(self, before: int) -> None:
-        if self.link.taken == before:
-            self.end(ComputeError(notice("compute.deaf")))
-        else:
-            self._look_again(self.link.taken)
-
-    def resume_writing(self) -> None:
-        """There is room again."""
-        if self._watch:
-            self._watch.cancel()
-
-
-class ComputeLink:
-    """One compute process. Use `start`, wait for what `ended` says, and always `close` it."""
-
-    def __init__(self, transport: asyncio.SubprocessTransport, process: _Process) -> None:
-        self._transport, self._process = transport, process
-        self._stdin = cast(asyncio.WriteTransport, transport.get_pipe_transport(0))
         self._written = 0
-        self.pid = transport.get_pid()
-        self.killed = False
-        """Whether this end ended the process by force."""
 
     @classmethod
     async def start(cls, calls: Calls) -> "ComputeLink":
@@ -150,20 +73,10 @@ class ComputeLink:
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
         loop = asyncio.get_running_loop()
         try:
-            _, process = await loop.subprocess_exec(lambda: _Process(calls), *command(), env=environment)
+            _, link = await loop.subprocess_exec(lambda: cls(calls), *command(), env=environment)
         except OSError as error:
             raise ComputeError(notice("compute.not_started", why=str(error.strerror))) from error
-        return process.link
-
-    @property
-    def heard(self) -> float:
-        """time.monotonic() of the last sign of life."""
-        return self._process.heard
-
-    @property
-    def taken(self) -> int:
-        """Bytes that the process has taken so far."""
-        return self._written - self._stdin.get_write_buffer_size()
+        return link
 
     async def ended(self) -> None:
         """Wait until the process closes the pipe.
@@ -172,7 +85,7 @@ class ComputeLink:
             ProtocolError: something came that is not in the contract.
             ComputeError: the process has taken nothing for `SEND_S`.
         """
-        await asyncio.shield(self._process.ended)
+        await asyncio.shield(self._ended)
 
     def send(self, frame: list[Data], *, urgent: bool = False, lossy: bool = False) -> None:
         """Write a frame; see `core.pipe.calls.Link`. Who sends much bounds what is under way.
@@ -184,8 +97,13 @@ class ComputeLink:
         if urgent and ANNOUNCED is not None:  # on Windows compute reads at all times
             with contextlib.suppress(ProcessLookupError):
                 self._transport.send_signal(ANNOUNCED)
-        self._written += sum(map(len, frame))
-        _write(self._stdin, frame)
+        size = sum(map(len, frame))
+        self._written += size
+        if size <= JOINED:
+            self._stdin.write(b"".join(frame))
+        else:  # without a copy of what the pipe takes at once
+            for data in frame:
+                self._stdin.write(data)
 
     def kill(self) -> None:
         """End the process at once; its checkpoint stays the last one saved."""
@@ -197,20 +115,84 @@ class ComputeLink:
     async def close(self, patience_s: float = 0.0) -> int:
         """Wait for the end of the process, kill it when patience runs out; returns its exit code."""
         self._stdin.close()
-        await asyncio.wait({self._process.exited}, timeout=patience_s)
-        if not self._process.exited.done():
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(patience_s):
+                await self._exited.wait()
+        if not self._exited.is_set():
             self.kill()
-            await self._process.exited
+            await self._exited.wait()
         self._transport.close()
         code = self._transport.get_returncode()
         assert code is not None
         return code
 
+    # what the event loop tells of the process
 
-def _write(stream: asyncio.WriteTransport, frame: list[Data]) -> None:
-    """Small frames in one piece, large ones without a copy of what the pipe takes at once."""
-    if sum(map(len, frame)) <= JOINED:
-        stream.write(b"".join(frame))
-    else:
-        for data in frame:
-            stream.write(data)
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The process runs."""
+        self._transport = cast(asyncio.SubprocessTransport, transport)
+        self._stdin = cast(asyncio.WriteTransport, self._transport.get_pipe_transport(0))
+        self.pid = self._transport.get_pid()
+        self._calls.attach(self)
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        """Something came."""
+        if fd == 2:
+            self._log(data)
+        elif not self._ended.done():
+            self.heard = time.monotonic()
+            try:
+                for frame in self._frames.feed(data):
+                    self._calls.received(self, frame)
+            except ProtocolError as error:
+                self._end(error)
+
+    def pipe_connection_lost(self, fd: int, error: Exception | None) -> None:
+        """One of its streams has come to its end."""
+        if fd == 1:
+            self._end()
+        elif fd == 2 and self._stderr:
+            self._log(b"\n")
+
+    def process_exited(self) -> None:
+        """It is gone."""
+        self._exited.set()
+
+    def pause_writing(self) -> None:
+        """The pipe is full: see whether the process takes anything of it."""
+        self._watch = self._loop.call_later(SEND_S, self._look, self._taken)
+
+    def resume_writing(self) -> None:
+        """There is room again."""
+        if self._watch:
+            self._watch.cancel()
+
+    @property
+    def _taken(self) -> int:
+        """Bytes that the process has taken so far."""
+        return self._written - self._stdin.get_write_buffer_size()
+
+    def _look(self, before: int) -> None:
+        if self._taken == before:
+            self._end(ComputeError(notice("compute.deaf")))
+        else:
+            self.pause_writing()
+
+    def _end(self, error: Exception | None = None) -> None:
+        """Say that the pipe cannot be used any more, and why if the process has not closed it."""
+        self.resume_writing()
+        if self._ended.done():
+            return
+        if error is None:
+            self._ended.set_result(None)
+        else:
+            self._ended.set_exception(error)
+
+    def _log(self, data: bytes) -> None:
+        self._stderr += data
+        *lines, rest = self._stderr.split(b"\n")
+        if len(rest) > STDERR_LINE:
+            lines, rest = [*lines, rest], bytearray()
+        self._stderr = rest
+        for line in lines:
+            log.warning("%s", line.decode("utf-8", "replace").rstrip())

@@ -346,7 +346,7 @@ async def test_it_goes_with_its_worker(tmp_path: Path, training: bool) -> None:
             await train(compute, 10)
         compute.link._stdin.close()
         async with asyncio.timeout(2.0):
-            await compute.link._process.exited
+            await compute.link._exited.wait()
 
 
 async def test_sigterm_saves(tmp_path: Path) -> None:

@@ -1,8 +1,7 @@
 """The life of a compute process, row by row, without any process."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from core.contracts.notices import notice, plain
 from core.worker.compute import life
@@ -15,9 +14,6 @@ from core.worker.compute.life import (
     SILENT_S,
     START_S,
     STOP_S,
-    Answered,
-    Asked,
-    Begin,
     Broken,
     Command,
     Ended,
@@ -25,21 +21,14 @@ from core.worker.compute.life import (
     Exceeded,
     GivenBack,
     GraceSet,
-    Kill,
-    Leave,
     Life,
     Lost,
+    News,
+    Order,
     Over,
     Passed,
-    Quit,
-    Ready,
     Saved,
-    Settle,
-    Settled,
-    Start,
-    Stop,
     Stopped,
-    Train,
     Wanted,
 )
 
@@ -48,12 +37,12 @@ GRACE_S = 10.0
 Row = tuple[float, Event, list[Command], str]
 """When, what happens, what is done, and the phase then."""
 TO_TRAINING: list[Row] = [
-    (0.0, Begin(), [], "absent"),
-    (0.0, GO, [Start()], "starting"),
-    (5.0, Ready(), [Settle()], "stopped"),
-    (6.0, Settled(), [Train()], "training"),
+    (0.0, News.BEGIN, [], "absent"),
+    (0.0, GO, [Order.START], "starting"),
+    (5.0, News.READY, [Order.SETTLE], "stopped"),
+    (6.0, News.SETTLED, [Order.TRAIN], "training"),
 ]
-STOPPING: list[Row] = [*TO_TRAINING, (100.0, BACK, [Stop()], "stopping")]
+STOPPING: list[Row] = [*TO_TRAINING, (100.0, BACK, [Order.STOP], "stopping")]
 STOPPED: list[Row] = [*STOPPING, (100.1, Stopped(100.05), [GivenBack(100.0, 100.0, 100.0, 100.05)], "stopped")]
 DIED = Ended(plain("It died."), -9)
 
@@ -72,27 +61,27 @@ LIVES: dict[str, list[Row]] = {
         *STOPPED,
         (105.0, Saved(True), [], "stopped"),
         (110.0, Passed(109.0), [], "stopped"),
-        (110.2, Passed(109.0), [Quit()], "leaving"),
+        (110.2, Passed(109.0), [Order.QUIT], "leaving"),
         (111.0, Ended(None, 0), [Over(None, True)], "absent"),
     ],
-    "nothing starts before it may": [(0.0, GO, [], "absent"), (1.0, Begin(), [Start()], "starting")],
-    "it trains again within the grace, without settling again": [*STOPPED, (101.0, GO, [Train()], "training")],
+    "nothing starts before it may": [(0.0, GO, [], "absent"), (1.0, News.BEGIN, [Order.START], "starting")],
+    "it trains again within the grace, without settling again": [*STOPPED, (101.0, GO, [Order.TRAIN], "training")],
     "it trains though nothing settles": [
         *TO_TRAINING[:3],
         (5.0 + SETTLE_S - 0.1, Passed(9.0), [], "stopped"),
-        (5.0 + SETTLE_S, Passed(9.0), [Train()], "training"),
-        (11.0, Settled(), [], "training"),
+        (5.0 + SETTLE_S, Passed(9.0), [Order.TRAIN], "training"),
+        (11.0, News.SETTLED, [], "training"),
     ],
     "who comes back while it starts ends it at once": [
         *TO_TRAINING[:2],
-        (1.0, Wanted(False, 1.0), [Kill()], "leaving"),
-        (1.1, Ready(), [], "leaving"),
+        (1.0, Wanted(False, 1.0), [Order.KILL], "leaving"),
+        (1.1, News.READY, [], "leaving"),
         (1.2, Ended(plain("It died."), -9, killed=True), [Over(None, True)], "absent"),
     ],
     "one that is never ready is killed": [
         *TO_TRAINING[:2],
         (START_S - 1, Passed(), [], "starting"),
-        (START_S, Passed(), [Kill()], "starting"),
+        (START_S, Passed(), [Order.KILL], "starting"),
         (
             START_S + 1,
             Ended(plain("It died."), -9, killed=True),
@@ -103,7 +92,7 @@ LIVES: dict[str, list[Row]] = {
     "one that does not stop is killed: the user comes first": [
         *STOPPING,
         (100.0 + STOP_S - 0.1, Passed(101.0), [], "stopping"),
-        (100.0 + STOP_S, Passed(101.0), [Kill()], "stopping"),
+        (100.0 + STOP_S, Passed(101.0), [Order.KILL], "stopping"),
         (102.1, Stopped(102.05), [], "stopping"),
         (
             102.5,
@@ -120,7 +109,7 @@ LIVES: dict[str, list[Row]] = {
         *TO_TRAINING,
         (20.0, Passed(19.0), [], "training"),
         (19.0 + LIFE_SIGN_S - 1, Passed(19.0), [], "training"),
-        (19.0 + LIFE_SIGN_S, Passed(19.0), [Kill()], "training"),
+        (19.0 + LIFE_SIGN_S, Passed(19.0), [Order.KILL], "training"),
     ],
     "what was not saved is told": [
         *STOPPED,
@@ -129,29 +118,29 @@ LIVES: dict[str, list[Row]] = {
     ],
     "one that leaves has time as long as it says something": [
         *TO_TRAINING,
-        (20.0, Leave(), [Quit()], "leaving"),
+        (20.0, News.LEAVE, [Order.QUIT], "leaving"),
         (20.0 + SILENT_S, Passed(30.0), [], "leaving"),
-        (30.0 + SILENT_S, Passed(30.0), [Kill()], "leaving"),
+        (30.0 + SILENT_S, Passed(30.0), [Order.KILL], "leaving"),
         (46.0, Ended(None, -9, killed=True), [Lost(True), Over(None, True)], "absent"),
     ],
     "but not for ever": [
         *TO_TRAINING,
-        (20.0, Leave(), [Quit()], "leaving"),
-        (20.0 + QUIT_S, Passed(79.0), [Kill()], "leaving"),
+        (20.0, News.LEAVE, [Order.QUIT], "leaving"),
+        (20.0 + QUIT_S, Passed(79.0), [Order.KILL], "leaving"),
     ],
     "one that takes too much memory is saved, and another starts later": [
         *TO_TRAINING,
-        (20.0, Exceeded(plain("Too much.")), [Quit()], "leaving"),
+        (20.0, Exceeded(plain("Too much.")), [Order.QUIT], "leaving"),
         (20.5, Saved(True), [], "leaving"),
         (21.0, Ended(None, 0), [Over(plain("Too much."), True)], "absent"),
         (21.5, Passed(), [], "absent"),
-        (22.0, Passed(), [Start()], "starting"),
+        (22.0, Passed(), [Order.START], "starting"),
     ],
     "one that dies is started again": [
         *TO_TRAINING,
         (20.0, DIED, [Over(plain("It died."), True)], "absent"),
         (20.9, Passed(), [], "absent"),
-        (21.0, Passed(), [Start()], "starting"),
+        (21.0, Passed(), [Order.START], "starting"),
     ],
     "what it computed on is not to blame for what the system did": [
         *TO_TRAINING,
@@ -159,38 +148,38 @@ LIVES: dict[str, list[Row]] = {
     ],
     "one that talks nonsense is killed, and that is told": [
         *TO_TRAINING,
-        (20.0, Broken(plain("Nonsense.")), [Kill()], "training"),
+        (20.0, Broken(plain("Nonsense.")), [Order.KILL], "training"),
         (20.1, Broken(plain("More of it.")), [], "training"),
         (20.2, Ended(plain("It died."), -9, killed=True), [Over(plain("Nonsense."), True)], "absent"),
     ],
     "its own end after nonsense is told instead": [
         *TO_TRAINING,
-        (20.0, Broken(plain("Nonsense.")), [Kill()], "training"),
+        (20.0, Broken(plain("Nonsense.")), [Order.KILL], "training"),
         (20.2, Ended(plain("Out of memory."), 1), [Over(plain("Out of memory."), True)], "absent"),
     ],
     "a question starts it, and keeps it for the grace": [
-        (0.0, Begin(), [], "absent"),
-        (0.0, Asked(), [Start()], "starting"),
-        (5.0, Ready(), [], "stopped"),
+        (0.0, News.BEGIN, [], "absent"),
+        (0.0, News.ASKED, [Order.START], "starting"),
+        (5.0, News.READY, [], "stopped"),
         (5.0 + GRACE_S + 1, Passed(15.0), [], "stopped"),
-        (20.0, Answered(), [], "stopped"),
+        (20.0, News.ANSWERED, [], "stopped"),
         (20.0 + GRACE_S - 0.1, Passed(29.0), [], "stopped"),
-        (20.0 + GRACE_S, Passed(29.0), [Quit()], "leaving"),
-        (31.0, Asked(), [], "leaving"),
-        (31.5, Ended(None, 0), [Over(None, True), Start()], "starting"),
+        (20.0 + GRACE_S, Passed(29.0), [Order.QUIT], "leaving"),
+        (31.0, News.ASKED, [], "leaving"),
+        (31.5, Ended(None, 0), [Over(None, True), Order.START], "starting"),
     ],
     "who gives up before it is ready ends it": [
-        (0.0, Begin(), [], "absent"),
-        (0.0, Asked(), [Start()], "starting"),
-        (1.0, Answered(), [Kill()], "leaving"),
+        (0.0, News.BEGIN, [], "absent"),
+        (0.0, News.ASKED, [Order.START], "starting"),
+        (1.0, News.ANSWERED, [Order.KILL], "leaving"),
     ],
     "nothing starts again when all leaves": [
         *TO_TRAINING,
         (20.0, DIED, [Over(plain("It died."), True)], "absent"),
-        (20.5, Leave(), [], "absent"),
+        (20.5, News.LEAVE, [], "absent"),
         (30.0, Passed(), [], "absent"),
     ],
-    "another grace holds at once": [*STOPPED, (101.0, GraceSet(0.5), [Quit()], "leaving")],
+    "another grace holds at once": [*STOPPED, (101.0, GraceSet(0.5), [Order.QUIT], "leaving")],
 }
 
 
@@ -207,16 +196,16 @@ def test_the_back_off_doubles_up_to_its_end_and_begins_anew_after_a_healthy_life
         waits.append(state.retry - moment)
         moment = state.retry
         state, commands = life.advance(state, Passed(), moment)
-        assert commands == (Start(),) and state.retry is None and state.failure == plain("It died.")
+        assert commands == (Order.START,) and state.retry is None and state.failure == plain("It died.")
     assert waits == [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, BACK_OFF_S[1], BACK_OFF_S[1]]
-    state, _ = life.advance(state, Ready(), moment)
+    state, _ = life.advance(state, News.READY, moment)
     assert state.failure is None
     state, _ = life.advance(state, DIED, moment + HEALTHY_S + 1)
     assert state.retry == moment + HEALTHY_S + 1 + BACK_OFF_S[0]
 
 
 def test_it_has_ended_for_good_only_when_the_process_is_gone() -> None:
-    state, _ = life.advance(run(TO_TRAINING), Leave(), 20.0)
+    state, _ = life.advance(run(TO_TRAINING), News.LEAVE, 20.0)
     assert not state.over
     state, _ = life.advance(state, Ended(None, 0), 21.0)
     assert state.over

@@ -5,8 +5,10 @@ goes absent -> starting -> stopped -> training -> stopping -> stopped -> leaving
 one that dies or hangs is started again with back-off.
 """
 
-from dataclasses import dataclass
-from dataclasses import replace as but
+from enum import Enum
+
+import msgspec
+from msgspec.structs import replace as but
 
 from core.contracts.notices import Notice, notice
 from core.policy.inputs import Phase
@@ -29,16 +31,19 @@ BACK_OFF_S = (1.0, 60.0)
 HEALTHY_S = 60.0
 """A process that lived for so long starts the back-off anew."""
 
-# events
+
+class News(Enum):
+    """Events that their name tells all of, each with what it means."""
+
+    BEGIN = "Processes may be started from now on."
+    ASKED = "Somebody asks the model; compute is needed until `ANSWERED`."
+    ANSWERED = "One who asked does not wait any more."
+    LEAVE = "It shall save and end for good."
+    READY = "The process has loaded everything."
+    SETTLED = "What must be known before the process trains is known."
 
 
-@dataclass(frozen=True)
-class Begin:
-    """Processes may be started from now on."""
-
-
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(msgspec.Struct, frozen=True):
     """It shall train or not."""
 
     training: bool
@@ -46,69 +51,38 @@ class Wanted:
     """time.monotonic() of what led to this, for the measured promise."""
 
 
-@dataclass(frozen=True)
-class Asked:
-    """Somebody asks the model; compute is needed until `Answered`."""
-
-
-@dataclass(frozen=True)
-class Answered:
-    """One who asked does not wait any more."""
-
-
-@dataclass(frozen=True)
-class GraceSet:
+class GraceSet(msgspec.Struct, frozen=True):
     """A process that is not needed stays for so long."""
 
     seconds: float
 
 
-@dataclass(frozen=True)
-class Exceeded:
+class Exceeded(msgspec.Struct, frozen=True):
     """It takes more memory than it may: it shall save, end, and start again later."""
 
-    trouble: Notice | None
+    trouble: Notice
 
 
-@dataclass(frozen=True)
-class Leave:
-    """It shall save and end for good."""
-
-
-@dataclass(frozen=True)
-class Ready:
-    """The process has loaded everything."""
-
-
-@dataclass(frozen=True)
-class Settled:
-    """What must be known before the process trains is known."""
-
-
-@dataclass(frozen=True)
-class Stopped:
+class Stopped(msgspec.Struct, frozen=True):
     """The process has stopped."""
 
     last_kernel_end: float
 
 
-@dataclass(frozen=True)
-class Saved:
+class Saved(msgspec.Struct, frozen=True):
     """The process has saved what it had trained by then."""
 
     complete: bool
     """Whether that is all that it has trained."""
 
 
-@dataclass(frozen=True)
-class Broken:
+class Broken(msgspec.Struct, frozen=True):
     """The pipe cannot be used any more."""
 
     why: Notice
 
 
-@dataclass(frozen=True)
-class Ended:
+class Ended(msgspec.Struct, frozen=True):
     """The process is gone, or could not be started."""
 
     why: Notice | None
@@ -121,53 +95,28 @@ class Ended:
     """Whether what it computed on is not to blame for an end that was not asked for."""
 
 
-@dataclass(frozen=True)
-class Passed:
+class Passed(msgspec.Struct, frozen=True):
     """Time has passed."""
 
     heard: float = 0.0
     """The last sign of life of the process, time.monotonic()."""
 
 
-FromOutside = Begin | Wanted | Asked | Answered | GraceSet | Exceeded | Leave
-FromProcess = Ready | Settled | Stopped | Saved | Broken | Ended
-Event = FromOutside | FromProcess | Passed
-
-# commands
+Event = News | Wanted | GraceSet | Exceeded | Stopped | Saved | Broken | Ended | Passed
 
 
-@dataclass(frozen=True)
-class Start:
-    """Start a process and configure it."""
+class Order(Enum):
+    """Commands that their name tells all of, each with what it means."""
+
+    START = "Start a process and configure it."
+    SETTLE = "Find out what must be known before it trains."
+    TRAIN = "Tell it to train."
+    STOP = "Tell it to stop."
+    QUIT = "Tell it to save and end."
+    KILL = "End it at once."
 
 
-@dataclass(frozen=True)
-class Settle:
-    """Find out what must be known before it trains."""
-
-
-@dataclass(frozen=True)
-class Train:
-    """Tell it to train."""
-
-
-@dataclass(frozen=True)
-class Stop:
-    """Tell it to stop."""
-
-
-@dataclass(frozen=True)
-class Quit:
-    """Tell it to save and end."""
-
-
-@dataclass(frozen=True)
-class Kill:
-    """End it at once."""
-
-
-@dataclass(frozen=True)
-class GivenBack:
+class GivenBack(msgspec.Struct, frozen=True):
     """Note how long a stop took: moments of time.monotonic()."""
 
     cause: float
@@ -176,16 +125,14 @@ class GivenBack:
     stopped: float
 
 
-@dataclass(frozen=True)
-class Lost:
+class Lost(msgspec.Struct, frozen=True):
     """Not all that it trained was saved."""
 
     given_up: bool
     """It had all the time that it may take."""
 
 
-@dataclass(frozen=True)
-class Over:
+class Over(msgspec.Struct, frozen=True):
     """The process is gone, and whoever waits for an answer gets none."""
 
     trouble: Notice | None
@@ -194,11 +141,10 @@ class Over:
     """What it computed on may be to blame."""
 
 
-Command = Start | Settle | Train | Stop | Quit | Kill | GivenBack | Lost | Over
+Command = Order | GivenBack | Lost | Over
 
 
-@dataclass(frozen=True)
-class Life:
+class Life(msgspec.Struct, frozen=True):
     """All that decides what is to be done."""
 
     phase: Phase = "absent"
@@ -300,25 +246,25 @@ def deadline(life: Life) -> float | None:
 def _noted(life: Life, event: Event, now: float) -> Outcome:
     """The state with what an event says in it."""
     match event:
-        case Begin():
+        case News.BEGIN:
             life = but(life, begun=True)
         case Wanted(training, cause):
             if training != life.wanted:
                 life = but(life, wanted=training, cause=recent(cause, now), noticed=now)
-        case Asked():
+        case News.ASKED:
             life = but(life, asked=life.asked + 1)
-        case Answered():  # the process keeps its memory for another grace time
+        case News.ANSWERED:  # the process keeps its memory for another grace time
             since = now if life.phase == "stopped" else life.since
             life = but(life, asked=life.asked - 1, since=since)
         case GraceSet(seconds):
             life = but(life, grace_s=seconds)
         case Exceeded(trouble):
             life = but(life, exceeded=trouble)
-        case Leave():
+        case News.LEAVE:
             life = but(life, leaving=True)
-        case Ready() if life.phase == "starting" and not life.dying:
+        case News.READY if life.phase == "starting" and not life.dying:
             life = but(_entered(life, "stopped", now), failure=None, answers=not life.wanted)
-        case Settled():
+        case News.SETTLED:
             life = but(life, settled=True)
         case Stopped(end) if life.phase == "stopping" and not life.dying:
             return _entered(life, "stopped", now), (GivenBack(life.cause, life.noticed, life.told, end),)
@@ -349,7 +295,7 @@ def _due(life: Life, now: float, heard: float) -> Outcome:
         case "absent" if life.begun and not life.leaving and (life.retry is None or now >= life.retry):
             if life.busy:
                 new = but(_entered(life, "starting", now), born=now, number=life.number + 1)
-                return but(new, retry=None, settling=None, settled=False, answers=False), (Start(),)
+                return but(new, retry=None, settling=None, settled=False, answers=False), (Order.START,)
             return but(life, retry=None), ()
         case "starting" if now >= life.since + START_S:
             return _killed(life, notice("compute.not_ready", within=START_S))
@@ -362,13 +308,13 @@ def _due(life: Life, now: float, heard: float) -> Outcome:
         case "leaving" if now >= min(life.since + QUIT_S, heard + SILENT_S):
             return _killed(life)
         case _ if running and (life.leaving or life.exceeded or (may_wait and now >= life.grace_end)):
-            return _entered(life, "leaving", now), (Quit(),)
+            return _entered(life, "leaving", now), (Order.QUIT,)
         case "stopped" if life.wanted and life.settling is None:
-            return but(life, settling=now), (Settle(),)
+            return but(life, settling=now), (Order.SETTLE,)
         case "stopped" if life.wanted and (life.settled or now >= (life.settling or 0.0) + SETTLE_S):
-            return _entered(but(life, settled=True), "training", now), (Train(),)
+            return _entered(but(life, settled=True), "training", now), (Order.TRAIN,)
         case "training" if not life.wanted:
-            return but(_entered(life, "stopping", now), told=now), (Stop(),)
+            return but(_entered(life, "stopping", now), told=now), (Order.STOP,)
     return life, ()
 
 
@@ -378,7 +324,7 @@ def _entered(life: Life, phase: Phase, now: float) -> Life:
 
 
 def _killed(life: Life, why: Notice | None = None) -> Outcome:
-    return but(life, dying=True, killed=why), (Kill(),)
+    return but(life, dying=True, killed=why), (Order.KILL,)
 
 
 def _ended(life: Life, event: Ended, now: float) -> Outcome:

@@ -23,7 +23,7 @@ from core.swarm.hosted import HostedExperts
 from core.swarm.incoming_calls import IncomingCalls
 from core.worker.compute import life
 from core.worker.compute.figures import Figures
-from core.worker.compute.life import Command, Event, Life
+from core.worker.compute.life import Command, Event, Life, News, Order
 from core.worker.compute.owner import Owner
 from core.worker.compute.questions import Questions
 from core.worker.compute.terms import Terms
@@ -123,7 +123,7 @@ class ComputeSupervisor:
 
     def leave(self) -> None:
         """Save and end; `run` returns then."""
-        self._happened(life.Leave())
+        self._happened(News.LEAVE)
 
     async def host(self, experts: Mapping[Uid, Path | None]) -> dict[str, str]:
         """Have experts hosted, each from its newest own checkpoint or a newer file; what failed, and why.
@@ -223,7 +223,7 @@ class ComputeSupervisor:
 
     async def run(self) -> None:
         """Have processes run until `leave` is called."""
-        self._happened(life.Begin())
+        self._happened(News.BEGIN)
         try:
             await self._over.wait()
             if self._error is not None:
@@ -261,18 +261,18 @@ class ComputeSupervisor:
 
     def _do(self, command: Command) -> None:
         match command:
-            case life.Start():
+            case Order.START:
                 self._begin(self._live())
-            case life.Settle():
+            case Order.SETTLE:
                 self._begin(self._settle())
-            case life.Train():
+            case Order.TRAIN:
                 self.calls.tell(pipe.TRAIN, None)
-            case life.Stop():
+            case Order.STOP:
                 self.incoming.refuse("This PC is given back to its user. Ask another peer.")
                 self.calls.call(pipe.STOP, None).add_done_callback(self._stopped)
-            case life.Quit():
+            case Order.QUIT:
                 self.calls.tell(pipe.QUIT, None)
-            case life.Kill():
+            case Order.KILL:
                 if self._link:
                     self._link.kill()
             case life.GivenBack(cause, noticed, told, stopped):
@@ -342,7 +342,7 @@ class ComputeSupervisor:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(life.SETTLE_S):
                 await self._owner.settle()
-        self._happened(life.Settled())
+        self._happened(News.SETTLED)
 
     def _ended(self, trouble: Notice | None, blamed: bool) -> None:
         self.figures.ended()
@@ -357,14 +357,14 @@ class ComputeSupervisor:
     def _asked(self, more: int) -> None:
         if more > 0 and self._life.leaving:
             raise ComputeError(notice("question.quitting"))
-        self._happened(life.Asked() if more > 0 else life.Answered())
+        self._happened(News.ASKED if more > 0 else News.ANSWERED)
 
     # what compute tells
 
     def _ready(self, message: pipe.Ready) -> None:
         self.figures.ready(message)
         self.accelerator.present = message.gpus
-        self._happened(life.Ready())
+        self._happened(News.READY)
         self.questions.ready()
 
     def _stopped(self, answer: "asyncio.Future[float]") -> None:
