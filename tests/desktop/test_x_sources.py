@@ -55,7 +55,7 @@ def wait_until(condition: Callable[[], object]) -> None:
 def test_the_first_touch_after_a_pause_is_told_at_once(screen: str, command: tuple[str, ...]) -> None:
     told_at: list[float] = []
     source = XScreenSaver(lambda: told_at.append(time.monotonic()))
-    assert source.hurry(True)
+    assert source.tells_return
     wait_until(lambda: source.read() > AWAY_S + 0.2)
     assert told_at == []
     begun = touch(*command)
@@ -102,7 +102,7 @@ def test_an_x_server_that_dies_is_noticed_and_leaves_no_thread(monkeypatch: pyte
         wait_until(lambda: source.read() > AWAY_S + 0.2)
     with pytest.raises(Exception, match=r"."):
         source.read()
-    wait_until(lambda: not source.hurry(True))
+    wait_until(lambda: not source.tells_return)
     source.close()
     wait_until(lambda: threading.active_count() == before)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from core.contracts.notices import Notice, notice
 from core.policy.limits.memory_limit import BoundError, beyond
-from core.policy.signals.linux.bus import Object, opened
+from core.policy.signals.linux.bus import Bus, Object
 
 MANAGER = Object("systemd", "org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager")
 SLICE = "background.slice"
@@ -151,5 +151,5 @@ def _delegate(top: Path, mine: set[int]) -> None:
 
 
 def _ask(method: str, signature: str, arguments: tuple[Any, ...], returns: str = "") -> None:
-    with opened("session") as bus, contextlib.closing(bus):
+    with contextlib.closing(Bus("session")) as bus:
         bus.call(MANAGER, method, signature, arguments, returns)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from core.contracts.notices import notice
-from core.policy.signals.reading import Open, SourceError
+from core.policy.signals.reading import Open, SourceError, Stateless
 
 SYS_CLASS = Path("/sys/class")
 CHIPS = ("coretemp", "k10temp", "zenpower", "cpu_thermal", "cpu-thermal", "soc_thermal", "cputemp", "via_cputemp")
@@ -38,7 +38,7 @@ def _text(file: Path) -> str:
         return ""
 
 
-class Temperature:
+class Temperature(Stateless):
     """The hottest of the processor's sensors.
 
     Where a sensor of the whole package is known only that one is read: reading a core's wakes the core.
@@ -56,9 +56,6 @@ class Temperature:
         if not found:
             raise SourceError(notice("celsius.sensor_silent", sensor=self.name))
         return max(found)
-
-    def close(self) -> None:
-        pass
 
 
 def _celsius(file: Path) -> float | None:
@@ -102,7 +99,7 @@ def _zones(root: Path) -> tuple[str, list[Path]]:
     return "", []
 
 
-class Rapl:
+class Rapl(Stateless):
     """Watts of the processors' packages and their memory, by Intel's and AMD's counters of energy.
 
     Linux lets only root read them since 2020, as they tell secrets of other programs (CVE-2020-8694).
@@ -143,9 +140,6 @@ class Rapl:
             )
             self._watts = joules / seconds
         return self._watts
-
-    def close(self) -> None:
-        pass
 
 
 def _domains(powercap: Path) -> Iterator[Path]:

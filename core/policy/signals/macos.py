@@ -12,7 +12,7 @@ from typing import Any
 from core.contracts.notices import notice
 from core.policy.signals.foreign import Table
 from core.policy.signals.macos_api import I32, U32, U64, Core, Rect, system
-from core.policy.signals.reading import OWN, Front, Gpu, Open, Power, SourceError
+from core.policy.signals.reading import OWN, Front, Gpu, Open, Power, SourceError, Stateless
 
 
 def sources(table: Table | None = None) -> dict[str, list[Open[Any]]]:
@@ -28,14 +28,11 @@ def sources(table: Table | None = None) -> dict[str, list[Open[Any]]]:
     }
 
 
-class _Source:
+class _Source(Stateless):
     """A source that reads values of Core Foundation."""
 
     def __init__(self, find: Table) -> None:
         self._find, self._core = find, Core(find)
-
-    def close(self) -> None:
-        pass
 
 
 COMBINED_SESSION, ANY_INPUT = 0, 0xFFFFFFFF
@@ -190,7 +187,7 @@ class Pressure:
         self._find("System.notify_cancel")(self._token.value)
 
 
-class AppleGpu:
+class AppleGpu(Stateless):
     """The graphics processor of Apple's own chips: there always is one. Who uses it is told to no program that does not
     run as root."""
 
@@ -202,6 +199,3 @@ class AppleGpu:
 
     def read(self) -> tuple[Gpu, ...]:
         return (Gpu("mps", "Apple GPU"),)
-
-    def close(self) -> None:
-        pass

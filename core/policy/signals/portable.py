@@ -15,7 +15,7 @@ import psutil
 
 from core.contracts.notices import notice
 from core.policy.signals.processes import Own, names
-from core.policy.signals.reading import Open, SourceError
+from core.policy.signals.reading import Open, SourceError, Stateless
 
 Now = Callable[[], float]
 Sleep = Callable[[float], None]
@@ -56,7 +56,7 @@ class Smooth:
         return self._value
 
 
-class CpuOthers:
+class CpuOthers(Stateless):
     """Share of all cores that programs other than Hearth use."""
 
     name = NAME
@@ -85,11 +85,8 @@ class CpuOthers:
             return self._smooth.add(0.0, 0.0)
         return self._smooth.add(min(1.0, max(0.0, (busy_s - own_s) / all_s)), seconds)
 
-    def close(self) -> None:
-        pass
 
-
-class MemoryFree:
+class MemoryFree(Stateless):
     """Bytes that programs can get without swapping."""
 
     name = NAME
@@ -97,11 +94,8 @@ class MemoryFree:
     def read(self) -> int:
         return int(psutil.virtual_memory().available)
 
-    def close(self) -> None:
-        pass
 
-
-class DiskFree:
+class DiskFree(Stateless):
     """Bytes that this user may still write where the folder is."""
 
     name = "The file system"
@@ -115,11 +109,8 @@ class DiskFree:
         except OSError as error:
             raise SourceError(notice("disk.unreadable", folder=str(self._folder), why=str(error.strerror))) from None
 
-    def close(self) -> None:
-        pass
 
-
-class NetworkOthers:
+class NetworkOthers(Stateless):
     """Bytes a second, both ways, that are not Hearth's, over everything but loopback.
 
     Bridges, tunnels and containers' interfaces are left out where the system tells them from real ones, as what they
@@ -156,9 +147,6 @@ class NetworkOthers:
             return self._smooth.add(0.0, 0.0)
         return self._smooth.add(max(0.0, moved - OVERHEAD * own) / seconds, seconds)
 
-    def close(self) -> None:
-        pass
-
 
 def _loopback(name: str) -> bool:
     if sys.platform == "darwin":  # there also utun, awdl, llw, bridge, anpi ...: only these are wires and radio
@@ -166,7 +154,7 @@ def _loopback(name: str) -> bool:
     return name == "lo" or name.startswith("Loopback")
 
 
-class Programs:
+class Programs(Stateless):
     """Names of the running programs."""
 
     name = "The system"
@@ -176,6 +164,3 @@ class Programs:
 
     def read(self) -> frozenset[str]:
         return self._read()
-
-    def close(self) -> None:
-        pass

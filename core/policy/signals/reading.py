@@ -33,10 +33,9 @@ class SourceError(HearthError):
 class Source(Protocol[Value]):
     """One way to measure one signal. Its methods are called from one thread, its own, and may block.
 
-    A source of idle time may also have `hurry(computing: bool) -> bool`, called before the first pause and whenever
-    Hearth starts or stops to compute. True: while computing, the source itself calls the function that it was opened
-    with within 50 ms when the user comes back (only then, not at every key), and is asked once a second. False or no
-    such method: it is asked every 50 ms while Hearth computes and the user is away.
+    A source of idle time may have `tells_return: bool`. True: it calls the function that it was opened with within
+    50 ms when the user comes back (only then, not at every key), and is asked once a second. Any other is asked every
+    50 ms while Hearth computes and the user is away.
     """
 
     @property
@@ -52,6 +51,13 @@ class Source(Protocol[Value]):
 
     def close(self) -> None:
         """Let go of connections and handles. Never raises."""
+
+
+class Stateless:
+    """A source that holds nothing between two readings."""
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
 
 
 Open = Callable[[Callable[[], None]], Source[Value]]

@@ -206,12 +206,8 @@ class Slot:
 
     def _follow(self, turn: int, index: int, source: Source[Any]) -> None:
         """Ask one source again and again, until one that is better is due."""
-        hurried, tells = None, False
         while not any(self._due(better, BETTER_S) for better in range(index)):
-            if hurried != self._computing:
-                hurried = self._computing
-                tells = self._ask(turn, index, functools.partial(_hurry, source, hurried))
-            self._rest(turn, self._pause_s(bool(hurried) and not tells))
+            self._rest(turn, self._pause_s(self._computing and not getattr(source, "tells_return", False)))
             self._measure(turn, index, source)
 
     def _pause_s(self, hurried: bool) -> float:
@@ -303,11 +299,6 @@ class Slot:
                     seconds = min(seconds, GAP_S)
         if self._turn != turn:
             raise _Left
-
-
-def _hurry(source: Source[Any], computing: bool) -> bool:
-    hurry = getattr(source, "hurry", None)
-    return hurry is not None and bool(hurry(computing))
 
 
 def _close_quietly(source: Source[Any]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from core.contracts.notices import notice
 from core.policy.signals.foreign import Table
-from core.policy.signals.reading import OWN, Front, Open, Power, SourceError
+from core.policy.signals.reading import OWN, Front, Open, Power, SourceError, Stateless
 from core.policy.signals.windows_api import (
     DWORD,
     LONG,
@@ -41,14 +41,9 @@ def sources(table: Table | None = None) -> dict[str, list[Open[Any]]]:
     }
 
 
-class _Stateless:
-    """A source that holds nothing between two readings."""
-
+class _Stateless(Stateless):
     def __init__(self, find: Table) -> None:
         self._find = find
-
-    def close(self) -> None:
-        pass
 
 
 class Idle(_Stateless):

@@ -11,7 +11,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -205,15 +205,28 @@ class Bus:
                         told(tuple(message.body))
 
 
-@contextlib.contextmanager
-def opened(which: Which) -> Iterator[Bus]:
-    """A connection that stays, unless the block fails."""
-    bus = Bus(which)
-    try:
-        yield bus
-    except BaseException:
-        bus.close()
-        raise
+class OnBus:
+    """A source, or a part of one, that has a connection of its own. Closed if its making fails."""
+
+    bus: Which = "system"
+    watched: Object | None = None
+    """Whose properties it tells of, whenever they change."""
+
+    def __init__(self, wake: Callable[[], None]) -> None:
+        self._bus = Bus(self.bus)
+        try:
+            self._begin(wake)
+        except BaseException:
+            self._bus.close()
+            raise
+
+    def _begin(self, wake: Callable[[], None]) -> None:
+        if self.watched:
+            self._bus.listen_to_properties(self.watched, wake)
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._bus.close()
 
 
 def _short(error: BaseException) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from core.contracts.notices import Notice, notice
-from core.policy.signals.linux.bus import AbsentError, Bus, Object, opened
+from core.policy.signals.linux.bus import AbsentError, Object, OnBus
 from core.policy.signals.linux.logind import MANAGER
 from core.policy.signals.reading import OWN, Front, SourceError
 
@@ -110,12 +110,11 @@ class _Kept:
             self._part = None
 
 
-class GameMode:
+class GameMode(OnBus):
     """Feral's GameMode, which games ask for while they run."""
 
-    def __init__(self, wake: Callable[[], None]) -> None:
-        with opened("session") as self._bus:
-            self._bus.listen_to_properties(GAME_MODE, wake)
+    bus = "session"
+    watched = GAME_MODE
 
     def look(self) -> Front | None:
         try:
@@ -127,15 +126,11 @@ class GameMode:
             return None
         return Front("game", program_of(games[0][0]) if games else "")
 
-    def close(self) -> None:
-        self._bus.close()
 
-
-class SessionInhibitors:
+class SessionInhibitors(OnBus):
     """Programs that keep the desktop from turning the screen off: films, presentations, calls."""
 
-    def __init__(self, wake: Callable[[], None]) -> None:
-        self._bus = Bus("session")
+    bus = "session"
 
     def look(self) -> Front | None:
         for desktop, method, kind in _INHIBITED:
@@ -144,24 +139,15 @@ class SessionInhibitors:
                     return Front("presentation")
         return None
 
-    def close(self) -> None:
-        self._bus.close()
 
-
-class LogindInhibitors:
+class LogindInhibitors(OnBus):
     """Programs that keep logind from thinking that the session is idle."""
-
-    def __init__(self, wake: Callable[[], None]) -> None:
-        self._bus = Bus("system")
 
     def look(self) -> Front | None:
         for what, who, _, mode, _, _ in self._bus.call(MANAGER, "ListInhibitors", returns="a(ssssuu)")[0]:
             if "idle" in what.split(":") and mode == "block" and who.casefold() != OWN:
                 return Front("presentation", who[:NAME_CHARACTERS])
         return None
-
-    def close(self) -> None:
-        self._bus.close()
 
 
 def program_of(pid: int) -> str:

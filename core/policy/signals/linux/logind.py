@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 from core.contracts.notices import notice
-from core.policy.signals.linux.bus import Bus, Object, opened
+from core.policy.signals.linux.bus import Bus, Object, OnBus
 from core.policy.signals.reading import SourceError
 
 MANAGER = Object("logind", "org.freedesktop.login1", "/org/freedesktop/login1", "org.freedesktop.login1.Manager")
@@ -26,19 +26,26 @@ def own_session(bus: Bus) -> Object:
     return MANAGER.at(path, SESSION)
 
 
-class LogindIdle:
+class _OfSession(OnBus):
+    name = "logind"
+
+    def _begin(self, wake: Callable[[], None]) -> None:
+        self._session = own_session(self._bus)
+        self._bus.listen_to_properties(self._session, wake)
+
+
+class LogindIdle(_OfSession):
     """Seconds since the session became idle; 0 while it is not.
 
     Terminals: logind looks at their last use. Desktops have to tell logind, and some never do; there it says nothing.
     """
 
-    name = "logind"
+    tells_return = True
+    """As early as it knows itself."""
 
-    def __init__(self, wake: Callable[[], None]) -> None:
-        with opened("system") as self._bus:
-            self._session = own_session(self._bus)
-            self._on_a_desktop = self._bus.get(self._session, "Type", "s") in DESKTOPS
-            self._bus.listen_to_properties(self._session, wake)
+    def _begin(self, wake: Callable[[], None]) -> None:
+        super()._begin(wake)
+        self._on_a_desktop = self._bus.get(self._session, "Type", "s") in DESKTOPS
 
     def read(self) -> float:
         idle = self._bus.get(self._session, "IdleHint", "b")
@@ -52,26 +59,9 @@ class LogindIdle:
             raise SourceError(notice("idle.logind_future"))
         return seconds
 
-    def hurry(self, computing: bool) -> bool:
-        """Whether it need not be asked more often while computing: it tells, and knows no better."""
-        return True
 
-    def close(self) -> None:
-        self._bus.close()
-
-
-class LogindLock:
+class LogindLock(_OfSession):
     """Whether the session is locked."""
-
-    name = "logind"
-
-    def __init__(self, wake: Callable[[], None]) -> None:
-        with opened("system") as self._bus:
-            self._session = own_session(self._bus)
-            self._bus.listen_to_properties(self._session, wake)
 
     def read(self) -> bool:
         return bool(self._bus.get(self._session, "LockedHint", "b"))
-
-    def close(self) -> None:
-        self._bus.close()

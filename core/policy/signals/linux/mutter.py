@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from core.policy.signals.linux.bus import Object, opened
+from core.policy.signals.linux.bus import Object, OnBus
 
 MONITOR = Object(
     "Mutter", "org.gnome.Mutter.IdleMonitor", "/org/gnome/Mutter/IdleMonitor/Core", "org.gnome.Mutter.IdleMonitor"
@@ -12,30 +12,23 @@ AWAY_S = 1.0
 """Once nobody has touched the PC for so long, the next touch is asked for: while somebody works it costs nothing."""
 
 
-class Mutter:
+class Mutter(OnBus):
     """Seconds since the last input. Mutter tells the first touch after a pause by itself."""
 
-    name = "Mutter"
+    name, bus = "Mutter", "session"
+    tells_return = True
 
-    def __init__(self, wake: Callable[[], None]) -> None:
+    def _begin(self, wake: Callable[[], None]) -> None:
         self._wake = wake
         self._watch: int | None = None
-        with opened("session") as self._bus:
-            self._bus.listen(MONITOR, "WatchFired", self._fired)
-            self._wait_for_touch()
+        self._bus.listen(MONITOR, "WatchFired", self._fired)
+        self._wait_for_touch()
 
     def read(self) -> float:
         seconds: float = self._bus.call(MONITOR, "GetIdletime", returns="t")[0] / 1000
         if self._watch is None and seconds >= AWAY_S:
             self._wait_for_touch()
         return seconds
-
-    def hurry(self, computing: bool) -> bool:
-        """Whether it need not be asked more often while computing."""
-        return True
-
-    def close(self) -> None:
-        self._bus.close()
 
     def _wait_for_touch(self) -> None:
         self._watch = self._bus.call(MONITOR, "AddUserActiveWatch", returns="u")[0]

@@ -1,12 +1,11 @@
 """Where the electricity comes from: UPower, else what the kernel says of its power supplies."""
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 
 from core.contracts.notices import notice
-from core.policy.signals.linux.bus import Object, opened
-from core.policy.signals.reading import Open, Power, SourceError
+from core.policy.signals.linux.bus import Object, OnBus
+from core.policy.signals.reading import Open, Power, SourceError, Stateless
 
 UPOWER = Object("UPower", "org.freedesktop.UPower", "/org/freedesktop/UPower", "org.freedesktop.UPower")
 DISPLAY = UPOWER.at("/org/freedesktop/UPower/devices/DisplayDevice", "org.freedesktop.UPower.Device")
@@ -19,14 +18,11 @@ MAX_SUPPLIES = 64
 FILE_BYTES = 64
 
 
-class UPower:
+class UPower(OnBus):
     """Power source and charge as the desktop's panel shows them."""
 
     name = "UPower"
-
-    def __init__(self, wake: Callable[[], None]) -> None:
-        with opened("system") as self._bus:
-            self._bus.listen_to_properties(UPOWER, wake)
+    watched = UPOWER
 
     def read(self) -> Power:
         on_battery = self._bus.get(UPOWER, "OnBattery", "b")
@@ -37,11 +33,8 @@ class UPower:
             raise SourceError(notice("power.upower_odd"))
         return Power(mains=not on_battery, charge=percent / 100)
 
-    def close(self) -> None:
-        self._bus.close()
 
-
-class PowerSupplies:
+class PowerSupplies(Stateless):
     """The kernel's list of power supplies.
 
     Args:
@@ -72,9 +65,6 @@ class PowerSupplies:
         if damaged and not cables and not batteries:
             raise SourceError(notice("power.kernel_unreadable"))
         return Power(_mains(cables, batteries), _charge(batteries))
-
-    def close(self) -> None:
-        pass
 
 
 def _mains(cables: list[bool], batteries: list[Path]) -> bool:

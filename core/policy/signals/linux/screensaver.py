@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from core.policy.signals.linux.bus import Object, opened
+from core.policy.signals.linux.bus import Object, OnBus
 from core.policy.signals.reading import Open
 
 GNOME = Object("GNOME's screensaver", "org.gnome.ScreenSaver", "/org/gnome/ScreenSaver", "org.gnome.ScreenSaver")
@@ -11,20 +11,20 @@ FREEDESKTOP = Object(
 )
 
 
-class ScreenSaver:
+class ScreenSaver(OnBus):
     """Locked while the screensaver is on."""
 
+    bus = "session"
+
     def __init__(self, saver: Object, wake: Callable[[], None]) -> None:
-        self.name = saver.label
-        self._saver = saver
-        with opened("session") as self._bus:
-            self._bus.listen(saver, "ActiveChanged", lambda args: wake())
+        self.name, self._saver = saver.label, saver
+        super().__init__(wake)
+
+    def _begin(self, wake: Callable[[], None]) -> None:
+        self._bus.listen(self._saver, "ActiveChanged", lambda args: wake())
 
     def read(self) -> bool:
         return bool(self._bus.call(self._saver, "GetActive", returns="b")[0])
-
-    def close(self) -> None:
-        self._bus.close()
 
 
 def saver(which: Object) -> Open[bool]:

@@ -4,8 +4,9 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from core.policy.signals.linux.bus import Object, opened
+from core.policy.signals.linux.bus import Object, OnBus
 from core.policy.signals.linux.logind import DESKTOPS, MANAGER, SESSION
+from core.policy.signals.reading import Stateless
 
 X_SOCKETS = Path("/tmp/.X11-unix")
 SCREENS = Path("/sys/class/drm")
@@ -20,15 +21,14 @@ def _shown() -> bool:
     return X_SOCKETS.is_dir() and any(X_SOCKETS.iterdir())
 
 
-class LogindSeats:
+class LogindSeats(OnBus):
     """Sessions of users at a seat (screen and keyboard) or on a desktop; those over the network are none."""
 
     name = "logind"
 
-    def __init__(self, wake: Callable[[], None]) -> None:
-        with opened("system") as self._bus:
-            self._bus.listen(MANAGER, "SessionNew", lambda args: wake())
-            self._bus.listen(MANAGER, "SessionRemoved", lambda args: wake())
+    def _begin(self, wake: Callable[[], None]) -> None:
+        self._bus.listen(MANAGER, "SessionNew", lambda args: wake())
+        self._bus.listen(MANAGER, "SessionRemoved", lambda args: wake())
 
     def read(self) -> bool:
         if _shown():
@@ -48,11 +48,8 @@ class LogindSeats:
     def _session(self, path: str) -> Object:
         return MANAGER.at(path, SESSION)
 
-    def close(self) -> None:
-        self._bus.close()
 
-
-class Screens:
+class Screens(Stateless):
     """Where there is no logind: a display server, or a screen that is connected. A container sees the PC's own."""
 
     name = "the kernel's list of screens"
@@ -64,6 +61,3 @@ class Screens:
         return _shown() or any(
             status.read_text().strip() != "disconnected" for status in SCREENS.glob("card*-*/status")
         )
-
-    def close(self) -> None:
-        pass

@@ -18,6 +18,7 @@ class WaylandIdle:
     """Seconds since the last input, as far as two events tell: 0 until the time-out, then the time since."""
 
     name = "Wayland"
+    tells_return = True
 
     def __init__(self, wake: Callable[[], None]) -> None:
         self._wake = wake
@@ -43,10 +44,6 @@ class WaylandIdle:
         self._wayland.round_trip()  # a compositor that hangs tells nothing either
         since = self._since
         return 0.0 if since is None else max(0.0, time.monotonic() - since)
-
-    def hurry(self, computing: bool) -> bool:
-        """Whether it need not be asked more often while computing: touches are told."""
-        return True
 
     def close(self) -> None:
         self._wayland.close()

@@ -54,8 +54,8 @@ class XScreenSaver:
     def read(self) -> float:
         return _idle_s(self._root)
 
-    def hurry(self, computing: bool) -> bool:
-        """Whether it need not be asked more often while computing: touches are told."""
+    @property
+    def tells_return(self) -> bool:
         return self._touches.works
 
     def close(self) -> None:
