@@ -1,7 +1,7 @@
 """Many questions to one peer become one call."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Generic, TypeVar
 
 from core.contracts.dht import STORE_BYTES
@@ -18,11 +18,11 @@ class Batcher(Generic[Item, Reply]):
     def __init__(
         self,
         send: Callable[[Contact, list[Item]], Awaitable[list[Reply | None]]],
-        spawn: Callable[[Any], Any],
+        start: Callable[[Coroutine[Any, Any, None], str], object],
         count: int,
         weight: Callable[[Item], int] = lambda _: 0,
     ) -> None:
-        self._send, self._spawn, self._count, self._weight = send, spawn, count, weight
+        self._send, self._start, self._count, self._weight = send, start, count, weight
         self._waiting: dict[PeerId, tuple[Contact, list[tuple[Item, asyncio.Future[Reply | None]]]]] = {}
 
     def ask(self, contact: Contact, item: Item) -> "asyncio.Future[Reply | None]":
@@ -41,10 +41,10 @@ class Batcher(Generic[Item, Reply]):
             for entry in entries:
                 weight += self._weight(entry[0])
                 if batch and (len(batch) >= self._count or weight > STORE_BYTES):
-                    self._spawn(self._run(contact, batch))
+                    self._start(self._run(contact, batch), "dht call")
                     batch, weight = [], self._weight(entry[0])
                 batch.append(entry)
-            self._spawn(self._run(contact, batch))
+            self._start(self._run(contact, batch), "dht call")
 
     async def _run(self, contact: Contact, batch: list[tuple[Item, "asyncio.Future[Reply | None]"]]) -> None:
         answers: list[Reply | None] = [None] * len(batch)

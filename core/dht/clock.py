@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from core.dht.records import SKEW_S
+from core.net.limits import Newest
 
 
 class NetworkClock:
@@ -27,15 +28,12 @@ class NetworkClock:
         self._wall, self._steady = wall, steady
         self._ahead = wall() - steady()
         """Of what is believed, before the correction, to the steady clock."""
-        self._offsets: dict[bytes, float] = {}
+        self._offsets = Newest[bytes, float](self.VOTES)
 
     def hear(self, peer: bytes, clock: float, sent: float, received: float) -> None:
         """A peer's clock, and this PC's (`wall`) when it was asked and when it had answered."""
         offset = clock - (sent + received) / 2
-        self._offsets.pop(peer, None)
         self._offsets[peer] = offset if math.isfinite(offset) else 0.0
-        if len(self._offsets) > self.VOTES:
-            self._offsets.pop(next(iter(self._offsets)))
 
     @property
     def offset(self) -> float:

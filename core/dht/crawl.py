@@ -36,7 +36,7 @@ class Answer(NamedTuple):
     """Records or suffixes of the key; None: it has none."""
 
 
-Ask = Callable[[Contact, Node], "asyncio.Future[Answer | None]"]
+Ask = Callable[[Contact, bytes], "asyncio.Future[Answer | None]"]
 
 
 class PeerCrawl(NodeSpiderCrawl):  # type: ignore[misc]
@@ -100,7 +100,7 @@ class PeerCrawl(NodeSpiderCrawl):  # type: ignore[misc]
         for contact in uncontacted[: max(0, self._side_by_side() - waiting)]:
             self.nearest.mark_contacted(contact)
             self._pending[contact.id] = now
-            self._ask(contact, self.node).add_done_callback(partial(self._take, contact))
+            self._ask(contact, self.node.id).add_done_callback(partial(self._take, contact))
 
     def _complete(self, more: bool, waiting: int) -> bool:
         if not more and not self._pending:

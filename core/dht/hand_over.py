@@ -1,7 +1,7 @@
 """A newcomer is handed the records that it should hold, by the two nearest of those that hold them."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from kademlia.node import Node
@@ -32,17 +32,17 @@ class HandOver:
         clock: NetworkClock,
         ping: Callable[[Contact], Awaitable[Contact | None]],
         store: Callable[[Contact, bytes], object],
-        spawn: Callable[[Any], None],
+        start: Callable[[Coroutine[Any, Any, None], str], object],
     ) -> None:
         self._own, self._router, self._storage, self._clock = own, router, storage, clock
-        self._ping, self._store, self._spawn = ping, store, spawn
+        self._ping, self._store, self._start = ping, store, start
         self._newcomers = 0
 
     def begin(self, newcomer: Contact) -> None:
         """Hand over in the background, unless there is nothing to, or too much is going on."""
         if len(self._storage) and self._newcomers < HAND_OVERS and newcomer in self._router:
             self._newcomers += 1
-            self._spawn(self._offer(newcomer))
+            self._start(self._offer(newcomer), "dht hand-over")
 
     async def _offer(self, newcomer: Contact) -> None:
         """Store at a newcomer what belongs there now; only the two nearest of the others do so (paper, section 2.5).

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
-import msgspec
 from kademlia.network import Server
 from kademlia.node import Node
 
+from core.contracts.control import DhtStatus
 from core.contracts.dht import NAMED
 from core.contracts.errors import HearthError, IdentityError, RecordError
 from core.contracts.net import PeerAddress
@@ -24,6 +24,7 @@ from core.dht.records import MAX_LIFE_S, SKEW_S, Record, Verdict, key_digest, ma
 from core.dht.routing import Contact, K
 from core.dht.store import KEY_SUBKEYS, RecordStore
 from core.identity import Identity, PeerId, parse_peer, peer_text
+from core.net.limits import Newest
 from core.net.rpc import RpcNode
 
 log = logging.getLogger(__name__)
@@ -44,17 +45,6 @@ KEPT = (Verdict.STORED, Verdict.SAME, Verdict.OLDER)
 """The replica has this record of ours, or a newer one that overtook it."""
 TOMBSTONE_S = 120.0
 """A tombstone lives as long as the longest announcement that it must outlive, and its own way through the network."""
-
-
-class DHTStats(msgspec.Struct, frozen=True):
-    """For the user."""
-
-    contacts: int
-    keys: int
-    records: int
-    bytes: int
-    own: int
-    clock_offset_s: float
 
 
 class DHTNode(Server):  # type: ignore[misc]
@@ -78,8 +68,8 @@ class DHTNode(Server):  # type: ignore[misc]
         self._rpc = rpc
         self._identity = identity
         self._sequence = 0
-        self._own: dict[tuple[str, str], tuple[Record, float]] = {}
-        self._responsible: dict[bytes, tuple[float, list[Contact]]] = {}
+        self._own = Newest[tuple[str, str], tuple[Record, float]](OWN_RECORDS)
+        self._responsible = Newest[bytes, tuple[float, list[Contact]]](RESPONSIBLE_KEYS)
         self._readings = Readings()
         self._bootstrap: list[PeerId] = []
         self._upkeep: asyncio.Task[None] | None = None
@@ -95,15 +85,6 @@ class DHTNode(Server):  # type: ignore[misc]
         self._upkeep.cancel()
         await asyncio.gather(self._upkeep, return_exceptions=True)
         await self.protocol.close()
-
-    @property
-    def serving(self) -> bool:
-        """Whether other peers may have this one in their tables."""
-        return self.protocol.serving
-
-    @serving.setter
-    def serving(self, value: bool) -> None:
-        self.protocol.serving = value
 
     async def bootstrap(self, peers: Sequence[PeerId]) -> int:
         """Join the network through known peers, whose addresses the RpcNode has been told.
@@ -121,7 +102,7 @@ class DHTNode(Server):  # type: ignore[misc]
     async def _settle_in(self) -> None:
         """Look for oneself and far afield: so that others know of the newcomer, and hand over what it should hold."""
         own = self.protocol.source_node
-        await PeerCrawl(own, self._near(own, K), self.protocol.call_find_node, K, K, alpha=K).find()
+        await PeerCrawl(own, self._near(own, K), self.protocol.nodes.ask, K, K, alpha=K).find()
         for target in self.protocol.get_refresh_ids_older(0.0)[:8]:
             await self._find_peers([target])
 
@@ -140,13 +121,10 @@ class DHTNode(Server):  # type: ignore[misc]
             else:
                 found[digest] = contacts
         nodes = [Node(digest) for digest in wanted]
-        crawls = [PeerCrawl(node, self._near(node), self.protocol.call_find_node).find() for node in nodes]
+        crawls = [PeerCrawl(node, self._near(node), self.protocol.nodes.ask).find() for node in nodes]
         for digest, contacts in zip(wanted, await asyncio.gather(*crawls), strict=True):
             found[digest] = contacts
-            self._responsible.pop(digest, None)
             self._responsible[digest] = (now + RESPONSIBLE_S, contacts)
-        while len(self._responsible) > RESPONSIBLE_KEYS:
-            self._responsible.pop(next(iter(self._responsible)))
         return found
 
     # Writing
@@ -159,10 +137,6 @@ class DHTNode(Server):  # type: ignore[misc]
         """
         return await self.store_many({key: {subkey: value}}, expires_s) > 0
 
-    async def store_subkeys(self, key: str, values: Mapping[str, bytes], expires_s: float) -> int:
-        """Publish several values under one key. Returns the number of replicas of the one with the fewest."""
-        return await self.store_many({key: values}, expires_s)
-
     async def store_many(self, entries: Mapping[str, Mapping[str, bytes]], expires_s: float) -> int:
         """Publish {key: {subkey: value}}, in one call a responsible peer.
 
@@ -173,12 +147,8 @@ class DHTNode(Server):  # type: ignore[misc]
             [(k, s, value) for k, values in entries.items() for s, value in values.items()], expires_s
         )
 
-    async def remove(self, key: str, subkeys: Iterable[str]) -> int:
-        """Publish tombstones for one's own subkeys, which live as long as what they bury."""
-        return await self.remove_many({key: list(subkeys)})
-
-    async def remove_many(self, entries: Mapping[str, Iterable[str]], *, leaving: bool = False) -> int:
-        """Publish tombstones for {key: subkeys}.
+    async def remove(self, entries: Mapping[str, Iterable[str]], *, leaving: bool = False) -> int:
+        """Publish tombstones for one's own {key: subkeys}, which live as long as what they bury.
 
         Args:
             leaving: this peer ends: no peer is searched or dialled for it, those connected are told.
@@ -205,10 +175,7 @@ class DHTNode(Server):  # type: ignore[misc]
 
         records = sign() if len(values) <= 16 else await asyncio.to_thread(sign)
         for record in records:
-            self._own.pop((record.key, record.subkey), None)
             self._own[(record.key, record.subkey)] = (record, time.monotonic())
-        while len(self._own) > OWN_RECORDS:
-            self._own.pop(next(iter(self._own)))
         return await (self._tell_connected(records) if leaving else self._spread(records))
 
     async def _tell_connected(self, records: list[Record]) -> int:
@@ -220,7 +187,7 @@ class DHTNode(Server):  # type: ignore[misc]
             _, found = self._responsible.get(digest, (0.0, None))
             near = self._near(Node(digest)) if found is None else self.protocol.usable(found)
             connected = [contact for contact in near if contact.peer in self._rpc.pool.links]
-            stored.append([self.protocol.call_store(contact, record.raw) for contact in connected])
+            stored.append([self.protocol.stores.ask(contact, record.raw) for contact in connected])
         asked = [future for futures in stored for future in futures]
         if asked:
             await asyncio.wait(asked)
@@ -237,7 +204,7 @@ class DHTNode(Server):  # type: ignore[misc]
             asked: list[tuple[int, asyncio.Future[Verdict | None]]] = []
             for place in places:
                 new = [contact for contact in peers[digests[place]] if contact.id not in tried[digests[place]]]
-                asked += [(place, self.protocol.call_store(contact, records[place].raw)) for contact in new]
+                asked += [(place, self.protocol.stores.ask(contact, records[place].raw)) for contact in new]
             for digest, contacts in peers.items():
                 tried[digest].update(contact.id for contact in contacts)
             if asked:
@@ -257,7 +224,7 @@ class DHTNode(Server):  # type: ignore[misc]
 
     def _keep_own_share(self, records: list[Record], digests: list[bytes]) -> None:
         """This peer is a replica as well, of what lies near it."""
-        if not self.serving:
+        if not self.protocol.serving:
             return
         now = self.clock.now()
         near = {digest: self._mine(digest) for digest in set(digests)}
@@ -296,7 +263,7 @@ class DHTNode(Server):  # type: ignore[misc]
         kept = {name: self._raws(name, now) for name in names}
         for name in names:
             node = Node(key_digest(name))
-            crawls.append(ValueCrawl(node, self._near(node), self.protocol.call_find_value, kept[name] or None).find())
+            crawls.append(ValueCrawl(node, self._near(node), self.protocol.values.ask, kept[name] or None).find())
         answers = await asyncio.gather(*crawls)
         read = [candidates(name, values, now) for name, values in zip(names, answers, strict=True)]
         # what is kept here was checked when it came
@@ -309,12 +276,8 @@ class DHTNode(Server):  # type: ignore[misc]
         """The records under a key that are kept here."""
         return [record.raw for record in self.storage.of(key_digest(key), now)]
 
-    async def find_suffixes(self, prefix: str) -> dict[str, float]:
-        """Active subkeys of a key and when they expire (unix s), unsigned: check the leaf before relying on one."""
-        return (await self.find_suffixes_many([prefix]))[prefix]
-
-    async def find_suffixes_many(self, prefixes: Iterable[str]) -> dict[str, dict[str, float]]:
-        """`find_suffixes` for many keys at once."""
+    async def find_suffixes(self, prefixes: Iterable[str]) -> dict[str, dict[str, float]]:
+        """Active subkeys of keys and when they expire (unix s), unsigned: check the leaf before relying on one."""
         names = list(dict.fromkeys(prefixes))
         now = self.clock.now()
         crawls = []
@@ -322,7 +285,7 @@ class DHTNode(Server):  # type: ignore[misc]
             digest = key_digest(name)
             local, _, _ = self.storage.suffixes(digest, "", KEY_SUBKEYS, KEY_SUBKEYS * 1024, now)
             node = Node(digest)
-            crawls.append(ValueCrawl(node, self._near(node), self.protocol.call_find_suffixes, local or None).find())
+            crawls.append(ValueCrawl(node, self._near(node), self.protocol.suffixes.ask, local or None).find())
         found: dict[str, dict[str, float]] = {}
         for name, answers in zip(names, await asyncio.gather(*crawls), strict=True):
             suffixes = found[name] = {}
@@ -364,11 +327,10 @@ class DHTNode(Server):  # type: ignore[misc]
         if old:
             await self._spread([self._own[name][0] for name in old])
 
-    def stats(self) -> DHTStats:
-        total = self.storage.total
-        keys = len(self.storage.digests())
-        contacts = len(self.protocol.router)
-        return DHTStats(contacts, keys, total.records, total.bytes, len(self._own), self.clock.offset)
+    def stats(self, experts: int | None) -> DhtStatus:
+        """What this node holds; `experts`: see `DhtStatus`."""
+        total, keys, contacts = self.storage.total, len(self.storage.digests()), len(self.protocol.router)
+        return DhtStatus(contacts, keys, total.records, total.bytes, len(self._own), self.clock.offset, experts)
 
     def contacts(self) -> list[PeerAddress]:
         """The peers in the routing table."""

@@ -1,9 +1,9 @@
 """The DHT's calls, out and in: the kademlia package's protocol over the authenticated transport."""
 
-import asyncio
 import logging
 import random
 import time
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -38,6 +38,8 @@ from core.dht.records import Record, Verdict, parse
 from core.dht.routing import Contact, K, NearestRoutingTable
 from core.dht.store import RecordStore
 from core.identity import PeerId
+from core.net.background import Background
+from core.net.limits import Newest
 from core.net.rpc import Context, RpcNode
 
 log = logging.getLogger(__name__)
@@ -67,22 +69,16 @@ class DHTProtocol(KademliaProtocol):  # type: ignore[misc]
         self.clock = clock
         self.serving = True
         self.router = NearestRoutingTable(contact, self._check)
-        self._failed: dict[PeerId, float] = {}
+        self._failed = Newest[PeerId, float](FAILED_PEERS)
         self._meeting: set[PeerId] = set()
-        self._hand_over = HandOver(
-            contact,
-            self.router,
-            storage,
-            clock,
-            self.call_ping,
-            lambda peer, raw: self.call_store(peer, raw),
-            self.spawn,
-        )
-        self._tasks: set[asyncio.Task[Any]] = set()
-        self.nodes = Batcher(self._send_find_node, self.spawn, BATCH)
-        self.values = Batcher(self._send_find_value, self.spawn, BATCH)
-        self.suffixes = Batcher(self._send_find_suffixes, self.spawn, BATCH)
-        self.stores = Batcher(self._send_store, self.spawn, 512, len)
+        self._background = Background()
+        self.close = self._background.close
+        self._start = self._background.start
+        self.nodes = Batcher(self._send_find_node, self._start, BATCH)
+        self.values = Batcher(partial(self._find, compact=False), self._start, BATCH)
+        self.suffixes = Batcher(partial(self._find, compact=True), self._start, BATCH)
+        self.stores = Batcher(self._send_store, self._start, 512, len)
+        self._hand_over = HandOver(contact, self.router, storage, clock, self.call_ping, self.stores.ask, self._start)
         rpc.register("dht.ping", Ping, self._on_ping)
         rpc.register("dht.find_node", FindNode, self._on_find_node, cost=lambda asked: 1.0 + len(asked.targets))
         rpc.register("dht.find_value", FindValue, self._on_find_value, cost=lambda asked: 1.0 + len(asked.keys))
@@ -90,18 +86,6 @@ class DHTProtocol(KademliaProtocol):  # type: ignore[misc]
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(name)  # the package would make an RPC of any name
-
-    def spawn(self, coroutine: Any) -> None:
-        """Run something in the background until it ends or the protocol is closed."""
-        task = asyncio.get_running_loop().create_task(coroutine)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def close(self) -> None:
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
     # Calls out
 
@@ -128,28 +112,13 @@ class DHTProtocol(KademliaProtocol):  # type: ignore[misc]
             self.welcome_if_new(node)
         else:
             self.router.remove_contact(node)
-            self._failed.pop(node.peer, None)
             self._failed[node.peer] = time.monotonic() + FAILED_S
-            if len(self._failed) > FAILED_PEERS:
-                self._failed.pop(next(iter(self._failed)))
         return result
 
     def usable(self, contacts: list[Contact]) -> list[Contact]:
         """Without this peer itself and those that failed a moment ago."""
         now, own = time.monotonic(), self.source_node.peer
         return [c for c in contacts if c.peer != own and self._failed.get(c.peer, 0.0) < now]
-
-    def call_find_node(self, node_to_ask: Contact, node_to_find: Node) -> "asyncio.Future[Answer | None]":
-        return self.nodes.ask(node_to_ask, node_to_find.id)
-
-    def call_find_value(self, node_to_ask: Contact, node_to_find: Node) -> "asyncio.Future[Answer | None]":
-        return self.values.ask(node_to_ask, node_to_find.id)
-
-    def call_find_suffixes(self, node_to_ask: Contact, node_to_find: Node) -> "asyncio.Future[Answer | None]":
-        return self.suffixes.ask(node_to_ask, node_to_find.id)
-
-    def call_store(self, node_to_ask: Contact, raw: bytes) -> "asyncio.Future[Verdict | None]":
-        return self.stores.ask(node_to_ask, raw)
 
     async def call_ping(self, node_to_ask: Contact) -> Contact | None:
         """The peer with the addresses that it names itself, if it answers; it is then in the table, if it serves."""
@@ -180,12 +149,6 @@ class DHTProtocol(KademliaProtocol):  # type: ignore[misc]
         if reply is None:
             return [None] * len(targets)
         return [Answer(nodes) for nodes in self._contacts(reply, len(targets))]
-
-    async def _send_find_value(self, contact: Contact, keys: list[bytes]) -> list[Answer | None]:
-        return await self._find(contact, keys, False)
-
-    async def _send_find_suffixes(self, contact: Contact, keys: list[bytes]) -> list[Answer | None]:
-        return await self._find(contact, keys, True)
 
     async def _find(self, contact: Contact, keys: list[bytes], compact: bool) -> list[Answer | None]:
         reply = await self._ask_values(contact, keys, compact, "")
@@ -300,7 +263,7 @@ class DHTProtocol(KademliaProtocol):  # type: ignore[misc]
         if contact in self.router or peer in self._meeting or len(self._meeting) >= MEETING:
             return
         self._meeting.add(peer)
-        self.spawn(self._meet(contact))
+        self._start(self._meet(contact), "dht ping")
 
     async def _meet(self, contact: Contact) -> None:
         try:
@@ -322,7 +285,7 @@ class DHTProtocol(KademliaProtocol):  # type: ignore[misc]
         """Of a peer of which only the key is known, the addresses are asked before it is named to others."""
         if node.peer not in self._meeting and len(self._meeting) < MEETING:
             self._meeting.add(node.peer)
-            self.spawn(self._meet(node))
+            self._start(self._meet(node), "dht ping")
 
     def get_refresh_ids_older(self, age_s: float) -> list[bytes]:
         """A random id of each bucket in which nothing was looked up for so long."""
@@ -333,4 +296,4 @@ class DHTProtocol(KademliaProtocol):  # type: ignore[misc]
         """A bucket is full: ping its oldest contact, which makes room if it is gone."""
         if oldest.peer not in self._meeting and len(self._meeting) < MEETING:
             self._meeting.add(oldest.peer)
-            self.spawn(self._meet(oldest))
+            self._start(self._meet(oldest), "dht ping")

@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 import random
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -14,6 +14,7 @@ from core.experts.calls import Call, ExpertHost, Output
 from core.experts.directory import Directory
 from core.experts.gathering import Gathering, Rules, alike
 from core.experts.trust import Trust, trial
+from core.net.background import Background
 
 AT_ONCE = 8
 """Repeated requests under way."""
@@ -42,32 +43,27 @@ class Audits:
         """
         self._directory, self._hosts, self._rules, self._trust = directory, hosts, rules, trust
         self._passages = passages
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._background = Background()
 
     def outputs(self, calls: Sequence[Call], gathering: Gathering[Output]) -> None:
         """Have part of a request repeated, for some of the hosts."""
         for host, i, output in self._picked(gathering, "forward"):
-            self._begin(self._repeat(host, calls[i], output))
+            self._background.start(self._repeat(host, calls[i], output), "audit")
 
     def gradients(self, calls: Sequence[Call], gathering: Gathering[Tensor]) -> None:
         """Have some hosts' gradients tried."""
         for host, i, rows in self._picked(gathering, "backward"):
-            self._begin(self._try(host, calls[i], rows))
+            self._background.start(self._try(host, calls[i], rows), "audit")
 
     def _picked(self, gathering: Gathering[Any], direction: Direction) -> Iterator[tuple[str, int, Any]]:
         """Of some hosts one call that they answered: its number and the answer."""
         for host, mine in alike(gathering.hosts).items():
             answered = [i for i in mine if gathering.answers[i] is not None]
-            if host is None or not answered or len(self._tasks) >= AT_ONCE:
+            if host is None or not answered or len(self._background) >= AT_ONCE:
                 continue
             if self._trust.is_to_be_audited(host, self._rules.audit, direction):
                 i = random.choice(answered)
                 yield host, i, gathering.answers[i]
-
-    def _begin(self, audit: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(audit, name="audit")
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
     async def _repeat(self, host: str, call: Call, output: Output) -> None:
         """Ask for some rows again: the same host in another grouping, or another that has the expert."""

@@ -151,7 +151,7 @@ class DHTDirectory:
             for key, suffix in self._prefix_keys(uid):
                 if (key, suffix) not in kept and suffix not in entries.setdefault(key, []):
                     entries[key].append(suffix)
-        await self._dht.remove_many(entries, leaving=leaving)
+        await self._dht.remove(entries, leaving=leaving)
         self._unsaid.difference_update(gone)
 
     async def announce(self) -> int:
@@ -208,7 +208,7 @@ class DHTDirectory:
             if not open_prefixes:
                 break
             names = {self._prefix(layer, coords): (layer, coords) for layer, coords in open_prefixes}
-            answers = await self._dht.find_suffixes_many(names)
+            answers = await self._dht.find_suffixes(names)
             open_prefixes = []
             for name, suffixes in answers.items():
                 layer, coords = names[name]
@@ -217,7 +217,7 @@ class DHTDirectory:
                         found.setdefault(layer, {})[(*coords, u)] = expires
                     else:
                         open_prefixes.append((layer, (*coords, u)))
-        if self._dht.stats().contacts:  # cut off from all others, what is known stays until it expires
+        if self._dht.contacts():  # cut off from all others, what is known stays until it expires
             self._remote = found
         self._forget_mirrors()
 
@@ -243,7 +243,7 @@ class DHTDirectory:
         wanted = [p for p in dict.fromkeys(prefixes) if self._prefixes.get((layer, p), (0.0, {}))[0] <= now]
         if wanted:
             names = {self._prefix(layer, prefix): prefix for prefix in wanted}
-            for name, found in (await self._dht.find_suffixes_many(names)).items():
+            for name, found in (await self._dht.find_suffixes(names)).items():
                 suffixes = self._valid(found, len(names[name]))
                 until = now + (POSITIVE_S if suffixes else NEGATIVE_S)
                 self._prefixes.pop((layer, names[name]), None)
@@ -286,7 +286,7 @@ class DHTDirectory:
             _bound(self._hosts)
             _bound(self._absent)
         clock = self._dht.clock.now()
-        rtts = {info.peer: info.rtt_ms for info in self._rpc.peers()}
+        rtts = {peer: link.connection.path().rtt_ms for peer, link in self._rpc.pool.links.items()}
         found: dict[Uid, Sequence[HostInfo]] = {}
         for uid in uids:
             _, infos = self._hosts.get(uid, (0.0, ()))

@@ -8,7 +8,7 @@ import contextlib
 import errno
 import socket
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import iroh
 
@@ -29,7 +29,6 @@ LOOPBACK = ("127.0.0.1:0", "[::1]:0")
 class PathInfo(NamedTuple):
     """How a connection runs now."""
 
-    path: Literal["direct", "relayed"]
     address: str | None
     """Where the peer is seen: "ip:port"."""
     rtt_ms: float
@@ -139,8 +138,8 @@ class Connection:
         outgoing: whether this side dialled.
     """
 
-    tunnelled = False
-    """Whether its bytes travel inside another connection's."""
+    relay: PeerId | None = None
+    """The peer inside whose connection its bytes travel; None: they come directly."""
     came_from = ""
     """Where the first packet of a peer that dialled came from; the paths may lead elsewhere by now."""
 
@@ -176,7 +175,6 @@ class Connection:
         # at first none is selected, and of those that are tried some lead nowhere
         chosen = max(paths, key=lambda path: (path.is_selected, path.stats.udp_rx_bytes), default=None)
         return PathInfo(
-            "relayed" if chosen is not None and chosen.is_relay else "direct",
             chosen.remote_addr if chosen is not None and chosen.is_ip else None,
             float(chosen.rtt_ms) if chosen is not None else 0.0,
             sum(path.stats.udp_rx_bytes for path in paths),
@@ -276,13 +274,8 @@ class Endpoint:
         return received + PACKET_HEADERS * counters.get("socket:recv_datagrams", 0), int(sent * SENT_HEADERS)
 
     def addresses(self) -> list[str]:
-        """Addresses of this PC's own interfaces, and those told by `add_external`."""
+        """Addresses of this PC's own interfaces."""
         return list(self._endpoint.addr().direct_addresses())
-
-    async def add_external(self, address: str) -> None:
-        """Tell the transport an address under which others see this PC."""
-        with _mapped():
-            await self._endpoint.add_external_addr(address)
 
     async def dial(self, peer: PeerId, addresses: Sequence[str], deadline_s: float = limits.DIAL_S) -> Connection:
         """Connect to the peer at any of `addresses`; all are tried at once.

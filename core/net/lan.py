@@ -18,6 +18,7 @@ from core.contracts.net import PeerAddress
 from core.identity import PeerId, parse_peer, peer_text
 from core.net import limits
 from core.net.addresses import host_of
+from core.net.background import Background
 from core.net.rpc import RpcNode
 
 log = logging.getLogger(__name__)
@@ -68,7 +69,7 @@ class Lan:
         """
         self.hints: dict[PeerId, Hint] = {}
         self._node, self._runs = node, frozenset(runs)
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._looking = Background()
 
     async def __aenter__(self) -> "Lan":
         """Begin.
@@ -94,10 +95,7 @@ class Lan:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        tasks = [*self._tasks]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._looking.close()
         await self._browser.async_cancel()
         await self._zeroconf.async_unregister_all_services()
         await self._zeroconf.async_close()
@@ -117,11 +115,8 @@ class Lan:
         )
 
     def _changed(self, zeroconf: Zeroconf, service_type: str, name: str, state_change: ServiceStateChange) -> None:
-        if state_change is ServiceStateChange.Removed or len(self._tasks) >= HINTS:
-            return
-        task = asyncio.get_running_loop().create_task(self._look(zeroconf, name), name="lan: look")
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        if state_change is not ServiceStateChange.Removed and len(self._looking) < HINTS:
+            self._looking.start(self._look(zeroconf, name), "lan: look")
 
     async def _look(self, zeroconf: Zeroconf, name: str) -> None:
         info = AsyncServiceInfo(SERVICE, name)

@@ -2,6 +2,12 @@
 
 import math
 from dataclasses import dataclass, field
+from typing import TypeVar
+
+K = TypeVar("K")
+"""Key of `Newest`."""
+V = TypeVar("V")
+"""Its value."""
 
 KIB, MIB = 1024, 1024 * 1024
 
@@ -87,6 +93,20 @@ FAULTY_PEERS = 1024
 """Peers whose strikes or rates are remembered; the longest unseen go first."""
 
 
+class Newest(dict[K, V]):
+    """So many things at most: what is set is the newest, and the oldest goes for it."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def __setitem__(self, key: K, value: V) -> None:
+        self.pop(key, None)
+        super().__setitem__(key, value)
+        if len(self) > self._most:
+            del self[next(iter(self))]
+
+
 @dataclass
 class TokenBucket:
     """A rate limit: `rate` tokens a second, at most `burst` saved up. It may go into debt by one request."""
@@ -131,15 +151,11 @@ class Bans:
     longest_s: float = 3600.0
     forget_s: float = 3600.0
     """Half-life of the count of earlier bans, which doubles the time of the next."""
-    size: int = FAULTY_PEERS
-    _records: dict[bytes, _Record] = field(default_factory=dict)
+    _records: Newest[bytes, _Record] = field(default_factory=lambda: Newest(FAULTY_PEERS))
 
     def strike(self, key: bytes, points: float, now: float) -> bool:
         """Note a fault. Returns whether the peer is banned now."""
-        record = self._records.pop(key, None) or _Record(at=now)
-        self._records[key] = record  # the most recent is last
-        while len(self._records) > self.size:
-            del self._records[next(iter(self._records))]
+        record = self._records[key] = self._records.get(key) or _Record(at=now)
         self._decay(record, now)
         record.score += points
         if record.score >= self.limit and now >= record.until:
@@ -202,15 +218,12 @@ class Backoff:
 class Rates:
     """A token bucket for each asker, and one for all."""
 
-    def __init__(self, rate: float, burst: float, all_rate: float) -> None:
+    def __init__(self, rate: float, burst: float, all_rate: float = 1e9) -> None:
         self._rate, self._burst = rate, burst
         self._all = TokenBucket(all_rate, all_rate * 10)
-        self._buckets: dict[bytes, TokenBucket] = {}
+        self._buckets = Newest[bytes, TokenBucket](FAULTY_PEERS)
 
     def allows(self, peer: bytes, now: float) -> bool:
         """Whether the peer may ask once more."""
-        bucket = self._buckets.pop(peer, None) or TokenBucket(self._rate, self._burst)
-        self._buckets[peer] = bucket
-        while len(self._buckets) > FAULTY_PEERS:
-            del self._buckets[next(iter(self._buckets))]
+        bucket = self._buckets[peer] = self._buckets.get(peer) or TokenBucket(self._rate, self._burst)
         return bucket.allows(1.0, now) and self._all.allows(1.0, now)

@@ -111,7 +111,7 @@ class Link:
         self.ended_by_peer = False
         self._owner = owner
         # what goes through a relay is sent by the link with the relay
-        self._shaper = Shaper() if connection.tunnelled else owner.shaper
+        self._shaper = Shaper() if connection.relay else owner.shaper
         self._next_id = 0
         self._asked_at = 0.0
         self._rounds = 0
@@ -323,9 +323,14 @@ class Link:
     # --- life
 
     @property
-    def relayed(self) -> bool:
-        """Whether a relay passes the bytes on."""
-        return self.connection.path().path == "relayed"
+    def path(self) -> str:
+        """ "direct", or "relayed via" and the relay."""
+        relay = self.connection.relay
+        return f"relayed via {relay.hex()[:8]}" if relay else "direct"
+
+    def seen_at(self) -> str | None:
+        """Where the peer is seen now, or was at first."""
+        return self.connection.path().address or self.address
 
     @property
     def busy(self) -> bool:

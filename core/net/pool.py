@@ -12,7 +12,7 @@ from core.identity import PeerId
 from core.net import limits
 from core.net.addresses import host_of
 from core.net.endpoint import Connection, Endpoint, Incoming
-from core.net.limits import Backoff, Bans, TokenBucket
+from core.net.limits import Backoff, Bans, Newest, Rates
 from core.net.link import Link, Owner
 
 log = logging.getLogger(__name__)
@@ -37,17 +37,17 @@ class Pool:
         self.connectors: list[Connector] = []
         self.on_connected: list[Callable[[PeerId], None]] = []
         self.on_disconnected: list[Callable[[PeerId], None]] = []
-        self.book: dict[PeerId, PeerAddress] = {}
+        self.book = Newest[PeerId, PeerAddress](limits.ADDRESS_BOOK)
         self.closed_because = ""
         self._me = me
         self._owner = owner
         self._bans = bans
         self._retired: set[Link] = set()
         self._dials: dict[PeerId, asyncio.Task[None]] = {}
-        self._backoffs: dict[PeerId, Backoff] = {}
+        self._backoffs = Newest[PeerId, Backoff](limits.FAULTY_PEERS)
         self._handshakes = 0
-        self._arrivals: dict[str, TokenBucket] = {}
-        self._written: dict[str, float] = {}
+        self._arrivals = Rates(limits.HANDSHAKES_PER_S, limits.HANDSHAKE_BURST)
+        self._written = Newest[str, float](limits.ADDRESS_BOOK)
 
     # --- addresses
 
@@ -56,12 +56,10 @@ class Pool:
         peer = PeerId(address.peer)
         if peer == self._me:
             return
-        old = self.book.pop(peer, None)
+        old = self.book.get(peer)
         self.book[peer] = address
         if old is None or old.addresses != address.addresses:
             self._backoffs.pop(peer, None)
-        while len(self.book) > limits.ADDRESS_BOOK:
-            del self.book[next(iter(self.book))]
 
     def hosts(self, besides: Link | None = None) -> list[str]:
         """Hosts to which this PC wrote lately, other than over `besides`: its router may let them in for that.
@@ -76,10 +74,7 @@ class Pool:
 
     def _writes(self, addresses: Iterable[str]) -> None:
         for host in map(host_of, addresses):
-            self._written.pop(host, None)
             self._written[host] = time.monotonic()
-        while len(self._written) > limits.ADDRESS_BOOK:
-            del self._written[next(iter(self._written))]
 
     # --- dialling
 
@@ -139,11 +134,8 @@ class Pool:
                 self.adopt(await self.endpoint.dial(peer, known.addresses))
 
     def _failed(self, peer: PeerId) -> None:
-        backoff = self._backoffs.pop(peer, None) or Backoff()
+        backoff = self._backoffs[peer] = self._backoffs.get(peer) or Backoff()
         backoff.failed(time.monotonic())
-        self._backoffs[peer] = backoff
-        while len(self._backoffs) > limits.FAULTY_PEERS:
-            del self._backoffs[next(iter(self._backoffs))]
 
     async def dial_at(self, peer: PeerId, addresses: tuple[str, ...], deadline_s: float) -> Link:
         """Dial a peer at given addresses now, whatever the address book and the back-off say (for hole punching).
@@ -153,7 +145,7 @@ class Pool:
         """
         if self.closed_because:
             raise PeerUnreachable(self.closed_because)
-        if (link := self.links.get(peer)) is not None and not link.relayed:
+        if (link := self.links.get(peer)) is not None and not link.connection.relay:
             return link
         self._writes(addresses)
         return self.adopt(await self.endpoint.dial(peer, addresses, deadline_s))
@@ -172,7 +164,7 @@ class Pool:
     async def _shake_hands(self, incoming: Incoming) -> None:
         try:
             host = host_of(await incoming.address())
-            if not self._arrival(host).allows(1.0, time.monotonic()):
+            if not self._arrivals.allows(host.encode(), time.monotonic()):
                 await incoming.refuse()
                 return
             async with asyncio.timeout(limits.HANDSHAKE_S):
@@ -182,13 +174,6 @@ class Pool:
             return
         finally:
             self._handshakes -= 1
-
-    def _arrival(self, host: str) -> TokenBucket:
-        bucket = self._arrivals.pop(host, None) or TokenBucket(limits.HANDSHAKES_PER_S, limits.HANDSHAKE_BURST)
-        self._arrivals[host] = bucket
-        while len(self._arrivals) > limits.FAULTY_PEERS:
-            del self._arrivals[next(iter(self._arrivals))]
-        return bucket
 
     # --- one link a pair
 
@@ -227,8 +212,8 @@ class Pool:
 
         An older one is replaced: the peer would not dial if it still had it. A direct one replaces a relayed one.
         """
-        if old.relayed != (new.path().path == "relayed"):
-            return not old.relayed
+        if bool(old.connection.relay) != bool(new.relay):
+            return not old.connection.relay
         if time.monotonic() - old.since > limits.DIAL_S or old.outgoing == new.outgoing:
             return False
         return old.outgoing == (self._me < new.peer)

@@ -18,6 +18,7 @@ from core.contracts.net import Observe, Observed
 from core.identity import PeerId
 from core.net import limits
 from core.net.dial_back import DialBacks
+from core.net.limits import Newest
 from core.net.link import Payload
 from core.net.nat import Reachability, judge, nat_kind
 from core.net.paths import is_direct, seen_at
@@ -57,7 +58,7 @@ class Reach:
         self._ends = RelayEnds(node, node.identity)
         self._backbone = backbone
         self._bootstrap = list(bootstrap)
-        self._helpers: dict[PeerId, Observed] = {}
+        self._helpers = Newest[PeerId, Observed](limits.CONNECTIONS)
         self._punched: PeerId | None = None
         self._measure_now = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -148,8 +149,6 @@ class Reach:
             # Those that are gone count: they are dialled for minutes, and anybody can say that it is a backbone peer.
             if len(self.helpers()) <= BACKBONES and len(self.node.pool.kept.difference(self._bootstrap)) < BACKBONES:
                 self.node.keep(peer)
-            while len(self._helpers) > limits.CONNECTIONS:
-                del self._helpers[next(iter(self._helpers))]
         return answer
 
     async def _is_backbone(self, peer: PeerId) -> bool:
@@ -202,7 +201,7 @@ class Reach:
 
     async def upgrade(self) -> None:
         """Try once more to meet each peer that is reached through a relay; a direct connection takes its place."""
-        for peer in [link.peer for link in self.node.pool.links.values() if link.relayed]:
+        for peer in [link.peer for link in self.node.pool.links.values() if link.connection.relay]:
             await self._punching.connect(peer)
 
     async def _connect_by_relay(self, peer: PeerId) -> bool:

@@ -10,7 +10,6 @@ import asyncio
 import logging
 import time
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import msgspec
 
@@ -18,6 +17,7 @@ from core.contracts.errors import CallRefused, HearthError
 from core.contracts.net import Peer
 from core.identity import PeerId
 from core.net import limits
+from core.net.background import Background
 from core.net.link import Payload
 from core.net.rpc import Context, RpcNode
 
@@ -91,7 +91,6 @@ class _Pipe:
     opener: PeerId
     target: PeerId
     used: float
-    bytes: int = 0
 
 
 @dataclass
@@ -100,31 +99,22 @@ class _Client:
     pipes: set[PipeId] = field(default_factory=set)
 
 
-class RelayFigures(NamedTuple):
-    """What a relay does now, for the UI."""
-
-    pipes: int
-    bytes: int
-
-
 class Relay:
     """Passes bytes for others if `willing`."""
 
     def __init__(self, node: RpcNode, *, willing: bool, bytes_per_s: float = RELAY_BYTES_PER_S) -> None:
         self.willing = willing
         self._node = node
-        self._pipes: dict[PipeId, _Pipe] = {}
+        self.pipes: dict[PipeId, _Pipe] = {}
         self._clients: dict[PeerId, _Client] = {}
         self._all = Pace(bytes_per_s)
-        self._bytes = 0
-        self._tasks: set[asyncio.Task[None]] = set()
+        self.bytes = 0
+        """Passed on so far."""
+        self._background = Background()
         node.register("relay.open", Open, self._open)
         node.register("relay.pass", Piece, self._pass, max_payload=PIECE)
         node.register("relay.close", Closed, self._close)
         node.on_disconnected.append(self._gone)
-
-    def figures(self) -> RelayFigures:
-        return RelayFigures(len(self._pipes), self._bytes)
 
     async def _open(self, request: Open, payload: Payload, context: Context) -> Done:
         target, now = PeerId(request.target), time.monotonic()
@@ -132,12 +122,12 @@ class Relay:
         client = self._clients.get(context.peer)
         if not self.willing:
             raise CallRefused("This peer does not relay for others. Ask another.")
-        if len(self._pipes) >= PIPES or (client is not None and len(client.pipes) >= PIPES_BY_PEER):
+        if len(self.pipes) >= PIPES or (client is not None and len(client.pipes) >= PIPES_BY_PEER):
             raise CallRefused("This relay has no pipe left. Ask another, or try again later.")
-        if request.pipe in self._pipes or target not in self._node.pool.links or target == context.peer:
+        if request.pipe in self.pipes or target not in self._node.pool.links or target == context.peer:
             raise CallRefused("This relay is not connected to that peer. Ask another.")
         client = self._clients.setdefault(context.peer, _Client(Pace(CLIENT_BYTES_PER_S)))
-        self._pipes[request.pipe] = _Pipe(context.peer, target, now)  # counted before the first wait
+        self.pipes[request.pipe] = _Pipe(context.peer, target, now)  # counted before the first wait
         client.pipes.add(request.pipe)
         try:
             await self._node.call(target, "relay.offer", Offer(context.peer, request.pipe), Done, deadline_s=5.0)
@@ -149,7 +139,7 @@ class Relay:
     async def _pass(self, request: Piece, payload: Payload, context: Context) -> Done:
         pipe = self._pipe(request.pipe, context.peer)
         now = pipe.used = time.monotonic()
-        self._bytes += len(payload)
+        self.bytes += len(payload)
         pace = self._clients[pipe.opener].pace
         await asyncio.sleep(max(pace.wait_s(len(payload), now), self._all.wait_s(len(payload), now)))
         other = pipe.target if context.peer == pipe.opener else pipe.opener
@@ -168,26 +158,26 @@ class Relay:
         return Done()
 
     def _pipe(self, name: PipeId, peer: PeerId) -> _Pipe:
-        pipe = self._pipes.get(name)
+        pipe = self.pipes.get(name)
         if pipe is None or peer not in (pipe.opener, pipe.target):
             raise CallRefused("There is no such pipe here. Open a new one.")
         return pipe
 
     def _gone(self, peer: PeerId) -> None:
-        for name, pipe in [*self._pipes.items()]:
+        for name, pipe in [*self.pipes.items()]:
             if peer in (pipe.opener, pipe.target):
                 self._drop(name)
                 self._tell(pipe.target if peer == pipe.opener else pipe.opener, name)
 
     def _drop_idle(self, now: float) -> None:
-        for name, pipe in [*self._pipes.items()]:
+        for name, pipe in [*self.pipes.items()]:
             if now - pipe.used > PIPE_IDLE_S:
                 self._drop(name)
                 self._tell(pipe.opener, name)
                 self._tell(pipe.target, name)
 
     def _drop(self, name: PipeId) -> None:
-        pipe = self._pipes.pop(name, None)
+        pipe = self.pipes.pop(name, None)
         if pipe is not None:
             client = self._clients[pipe.opener]
             client.pipes.discard(name)
@@ -197,9 +187,7 @@ class Relay:
     def _tell(self, peer: PeerId, name: PipeId) -> None:
         """Tell an end in the background that its pipe is gone."""
         if peer in self._node.pool.links:
-            task = asyncio.get_running_loop().create_task(self._say(peer, name), name="relay closes")
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._background.start(self._say(peer, name), "relay closes")
 
     async def _say(self, peer: PeerId, name: PipeId) -> None:
         try:
@@ -209,7 +197,4 @@ class Relay:
 
     async def close(self) -> None:
         """Stop the background work."""
-        tasks = [*self._tasks]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._background.close()

@@ -5,12 +5,12 @@ import logging
 import os
 import struct
 import time
-from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from core.contracts.errors import CallRefused, HearthError, PeerUnreachable, ProtocolError
 from core.identity import Identity, PeerId
 from core.net import limits
+from core.net.background import Background
 from core.net.endpoint import Connection, PathInfo, ReceiveStream, SendStream
 from core.net.link import Payload
 from core.net.relay import PASS_S, PIECE, PIPES, WINDOW, Closed, Done, Offer, Open, Piece, PipeId
@@ -192,8 +192,6 @@ class _ReceiveStream(ReceiveStream):
 class RelayedConnection(Connection):
     """What `endpoint.Connection` is, over a secure channel through a relay."""
 
-    tunnelled = True
-
     def __init__(self, ends: "RelayEnds", pipe: Pipe, channel: "SecureStream", peer: PeerId, outgoing: bool) -> None:
         self.peer, self.outgoing, self.relay = peer, outgoing, pipe.relay
         self._ends, self._pipe, self._channel = ends, pipe, channel
@@ -253,7 +251,7 @@ class RelayedConnection(Connection):
         return stream
 
     def path(self) -> PathInfo:
-        return PathInfo("relayed", None, self._pipe.rtt_ms, self._pipe.bytes_in, self._pipe.bytes_out)
+        return PathInfo(None, self._pipe.rtt_ms, self._pipe.bytes_in, self._pipe.bytes_out)
 
     @property
     def closed(self) -> bool:
@@ -280,17 +278,13 @@ class RelayEnds:
         self.node = node
         self.pipes: dict[PipeId, Pipe] = {}
         self._identity = identity
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._background = Background()
+        self.start = self._background.start
+        self.close = self._background.close
         node.register("relay.offer", Offer, self._offer)
         node.register("relay.take", Piece, self._take, max_payload=PIECE)
         node.register("relay.closed", Closed, self._closed)
         node.on_disconnected.append(self._gone)
-
-    def start(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
-        task = asyncio.get_running_loop().create_task(work, name=name)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
 
     async def connect(self, peer: PeerId, relay: PeerId) -> None:
         """Connect to `peer` through `relay`.
@@ -345,10 +339,3 @@ class RelayEnds:
     def _gone(self, peer: PeerId) -> None:
         for pipe in [pipe for pipe in self.pipes.values() if pipe.relay == peer]:
             self.start(pipe.end("the relay is gone"), "pipe ends")
-
-    async def close(self) -> None:
-        """Stop the background work; the node closes the connections."""
-        tasks = [*self._tasks]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)

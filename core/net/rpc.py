@@ -5,7 +5,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from types import TracebackType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -16,7 +16,7 @@ from core.net import limits
 from core.net.endpoint import ANYWHERE, Endpoint
 from core.net.limits import Bans
 from core.net.link import Link, Parts, Payload, Refusal, joined, size_of
-from core.net.metrics import Meter, MethodMetrics
+from core.net.metrics import Meter
 from core.net.pool import Connector, Pool
 from core.net.service import Context, Cost, Handler, Result, Service
 from core.net.shaping import Shaper
@@ -27,23 +27,7 @@ RequestT = TypeVar("RequestT", bound=msgspec.Struct | bytes)
 ReplyT = TypeVar("ReplyT", bound=msgspec.Struct)
 _encode = msgspec.msgpack.Encoder().encode
 
-__all__ = ["Context", "Handler", "MethodMetrics", "Payload", "PeerInfo", "Result", "RpcNode"]
-
-
-class PeerInfo(NamedTuple):
-    """A connected peer, for the user."""
-
-    peer: PeerId
-    path: str
-    """ "direct" or "relayed"."""
-    address: str | None
-    rtt_ms: float
-    bytes_in: int
-    bytes_out: int
-    since: float
-    """Unix time of the connection."""
-    faults: float
-    """Strikes, decayed; at 10 the peer is banned for a time."""
+__all__ = ["Context", "Handler", "Meter", "Payload", "Result", "RpcNode"]
 
 
 class RpcNode:
@@ -55,7 +39,6 @@ class RpcNode:
         external: outside addresses of this PC, as learned by reach.py; they come first in `address()`.
         relays: connected peers through which others meet this one or are relayed to it (set by reach.py).
         dial_only: client mode: nobody can dial this PC, so it announces no address (set by reach.py).
-        relayed: whether an address belongs to a relay's tunnel (set by reach.py).
         connectors: ways to reach a peer that are tried in turn when dialling fails.
         on_connected, on_disconnected: called with each peer that comes and goes.
         on_banned: called with each peer that is banned, and for how many seconds.
@@ -67,7 +50,6 @@ class RpcNode:
         self.external: list[str] = []
         self.relays: tuple[bytes, ...] = ()
         self.dial_only = False
-        self.relayed: Callable[[str], bool] = lambda address: False
         self.connectors: list[Connector] = []
         self.on_connected: list[Callable[[PeerId], None]] = []
         self.on_disconnected: list[Callable[[PeerId], None]] = []
@@ -79,7 +61,8 @@ class RpcNode:
         self.pool: Pool
         self._listen = listen
         self._service = Service(self)
-        self._meters: dict[str, Meter] = {}
+        self.metrics: dict[str, Meter] = {}
+        """Figures by method, since the start."""
         self._decoders: dict[type, Callable[[bytes], Any]] = {}
         self._group: asyncio.TaskGroup | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -184,7 +167,7 @@ class RpcNode:
         try:
             return self._decoder(reply)(body), joined(parts)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            self._meter(name).failed()
+            self._meter(name).errors += 1
             self.strike(peer, 2.0)
             text = f"Peer {peer.hex()[:8]} answered {name} with wrong types: {error}. Its version may differ."
             raise RemoteFault("bad_reply", text) from error
@@ -200,12 +183,13 @@ class RpcNode:
                 link = self.pool.links.get(peer) or await self.pool.link(peer)
                 answer, data, sent = await self._ask(link, name, request, payload, began + deadline_s)
         except TimeoutError as error:
-            meter.failed()
+            meter.errors += 1
             raise CallTimeout(f"Peer {peer.hex()[:8]} did not answer {name} within {deadline_s:.1f} s.") from error
         except HearthError:
-            meter.failed()
+            meter.errors += 1
             raise
-        meter.called(time.monotonic() - began, sent, len(answer.body) + size_of(data))
+        meter.calls += 1
+        meter.moved(len(answer.body) + size_of(data), sent)
         return bytes(answer.body), data
 
     async def _ask(
@@ -276,35 +260,11 @@ class RpcNode:
 
     def moved_by_method(self) -> dict[str, tuple[int, int]]:
         """Bytes received and sent of that, in the calls that have ended; without headers."""
-        return {name: meter.moved for name, meter in self._meters.items()}
+        return {name: (meter.bytes_in, meter.bytes_out) for name, meter in self.metrics.items()}
 
     def keep(self, peer: PeerId, kept: bool = True) -> None:
         """Hold on to a peer's connection: never idle, and a cut is noticed also between calls."""
         (self.pool.kept.add if kept else self.pool.kept.discard)(peer)
-
-    def peers(self) -> list[PeerInfo]:
-        """The connected peers."""
-        now = time.monotonic()
-        return [self._info(link, now) for link in self.pool.links.values()]
-
-    def _info(self, link: Link, now: float) -> PeerInfo:
-        path = link.connection.path()
-        link.address = path.address or link.address
-        relayed = path.path == "relayed" or (link.address is not None and self.relayed(link.address))
-        return PeerInfo(
-            link.peer,
-            "relayed" if relayed else "direct",
-            link.address,
-            path.rtt_ms,
-            path.bytes_in,
-            path.bytes_out,
-            link.since_unix,
-            self.bans.score(link.peer, now),
-        )
-
-    def metrics(self) -> dict[str, MethodMetrics]:
-        """Figures by method, of calls made and served since the start."""
-        return {name: meter.read() for name, meter in self._meters.items()}
 
     def strike(self, peer: PeerId, points: float) -> None:
         """Note a fault of a peer (a bad signature, a lie): at 10 points it is banned for a time."""
@@ -369,7 +329,7 @@ class RpcNode:
         self._struck(link.peer, limits.VIOLATION_POINTS)  # the link closes itself, and says why
 
     def _meter(self, name: str) -> Meter:
-        return self._meters.get(name) or self._meters.setdefault(name, Meter())
+        return self.metrics.get(name) or self.metrics.setdefault(name, Meter())
 
     def _decoder(self, reply: type[ReplyT]) -> Callable[[bytes], ReplyT]:
         decode = self._decoders.get(reply)

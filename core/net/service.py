@@ -13,7 +13,7 @@ from core.contracts.errors import CallRefused, HearthError, PeerUnreachable, Rem
 from core.contracts.net import INTERNAL, TIMED_OUT, Answer, Call, Fault
 from core.identity import PeerId
 from core.net import limits
-from core.net.limits import TokenBucket
+from core.net.limits import Newest, TokenBucket
 from core.net.link import Link, Parts, Payload, Refusal, Violation, joined, size_of
 from core.net.memory import Memory
 from core.net.metrics import Meter
@@ -82,7 +82,7 @@ class Service:
     def __init__(self, node: Node) -> None:
         self._node = node
         self._methods: dict[str, Method] = {}
-        self._quotas: dict[PeerId, _Quota] = {}
+        self._quotas = Newest[PeerId, _Quota](limits.FAULTY_PEERS)
         self._memory = Memory(limits.RECEIVING, limits.RECEIVING_BY_PEER)
 
     def register(
@@ -131,8 +131,6 @@ class Service:
         quota = self._quotas.get(peer)
         if quota is None:
             quota = self._quotas[peer] = _Quota()
-            while len(self._quotas) > limits.FAULTY_PEERS:
-                del self._quotas[next(iter(self._quotas))]
         now = time.monotonic()
         return max(quota.calls.spend(cost, now), quota.bytes.spend(size, now) if size else 0.0)
 
@@ -200,7 +198,7 @@ class Service:
                 raise msgspec.ValidationError(f"the payload is over {method.max_payload} bytes")
             return bytes(call.body) if method.decode is None else method.decode(call.body)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            method.meter.refused()
+            method.meter.refused += 1
             link.post(Fault(call.id, "bad_request", f"{call.method}: {error}"[:500]))
             self._node.strike(link.peer, 2.0)
             return None
@@ -209,7 +207,6 @@ class Service:
         self, link: Link, call: Call, method: Method, request: Any, payload: Payload | Parts, context: Context
     ) -> Result | asyncio.Future[Result] | None:
         """Run a plain function and queue its answer. One that is large or still to come is returned instead."""
-        began = time.monotonic()
         try:
             result = method.handler(request, payload, context)
         except Exception as error:
@@ -218,9 +215,9 @@ class Service:
         if isinstance(result, asyncio.Future):
             return result
         assert not isinstance(result, Awaitable)
-        return self._post(link, call, method, result, began, size_of(payload))
+        return self._post(link, call, method, result, size_of(payload))
 
-    def _post(self, link: Link, call: Call, method: Method, result: Result, began: float, size: int) -> Result | None:
+    def _post(self, link: Link, call: Call, method: Method, result: Result, size: int) -> Result | None:
         """Queue an answer. A large one is returned instead, as it has to wait."""
         try:
             answer, data = _answer(call, result)
@@ -231,7 +228,8 @@ class Service:
             return result
         link.post(answer, data)
         link.used = time.monotonic()
-        method.meter.served(link.used - began, len(call.body) + size, len(answer.body) + size_of(data))
+        method.meter.served += 1
+        method.meter.moved(len(call.body) + size, len(answer.body) + size_of(data))
         return None
 
     def _wait(
@@ -245,11 +243,10 @@ class Service:
         release: Callable[[], None],
     ) -> None:
         """Answer when `future` is done, within the call's deadline."""
-        began = time.monotonic()
         link.serving[call.id] = future
 
         def late() -> None:
-            method.meter.failed()
+            method.meter.errors += 1
             _too_late(link, call)
             future.cancel()
 
@@ -260,7 +257,7 @@ class Service:
             if not future.cancelled():
                 error = future.exception()
                 if error is None:
-                    ready = self._post(link, call, method, future.result(), began, size_of(payload))
+                    ready = self._post(link, call, method, future.result(), size_of(payload))
                 elif isinstance(error, Exception):
                     link.post(_failed(call, method, error))
             if ready is None:
@@ -282,9 +279,8 @@ class Service:
         ready: Result | None,
     ) -> None:
         """Run a handler and send its answer, or send one that is ready, within the call's deadline."""
-        began = time.monotonic()
         try:
-            async with asyncio.timeout(context.deadline - began):
+            async with asyncio.timeout_at(context.deadline):
                 try:
                     result = method.handler(request, payload, context) if ready is None else ready
                     if isinstance(result, Awaitable):
@@ -293,11 +289,11 @@ class Service:
                 except Exception as error:
                     await link.send(_failed(call, method, error))
                 else:
-                    received, sent = len(call.body) + size_of(payload), len(answer.body) + size_of(data)
-                    method.meter.served(time.monotonic() - began, received, sent)
+                    method.meter.served += 1
+                    method.meter.moved(len(call.body) + size_of(payload), len(answer.body) + size_of(data))
                     await link.send(answer, data)
         except TimeoutError:
-            method.meter.failed()
+            method.meter.errors += 1
             _too_late(link, call)
         except PeerUnreachable:
             pass  # nobody is left to answer
@@ -322,7 +318,7 @@ def _too_late(link: Link, call: Call) -> None:
 
 def _failed(call: Call, method: Method, error: Exception) -> Fault:
     """What the caller is told of a handler's failure: ours by code, anything else without its text."""
-    method.meter.failed()
+    method.meter.errors += 1
     if isinstance(error, RemoteFault):
         return Fault(call.id, error.fault, str(error)[:500])
     if isinstance(error, HearthError):

@@ -18,6 +18,7 @@ from core.experts.dht_directory import EXPIRY_S
 from core.experts.directory import HostState
 from core.experts.grid import Uid
 from core.identity import PeerId, parse_peer, peer_text
+from core.net.limits import Newest
 from core.net.rpc import Context
 from core.swarm import placement
 from core.swarm.hosted import HostedExperts
@@ -137,7 +138,7 @@ class Hosting:
         self._life = 0
         self._view: View | None = None
         self._acting = asyncio.Lock()
-        self._gave: dict[str, list[Uid]] = {}
+        self._gave = Newest[str, list[Uid]](TAKERS)
         """What was handed over last, by peer."""
         self._began = self._compared = time.monotonic()
         self._present = time.time()
@@ -375,8 +376,6 @@ class Hosting:
             uids = placement.to_give(view.mine.keys() & self._hosted.claimed, count, peer)
             gone = await self._drop(uids, f"handed over to {peer[:8]}, which has room")
             self._gave[peer] = gone
-            if len(self._gave) > TAKERS:
-                del self._gave[next(iter(self._gave))]
             return HandoverReply(tuple(Given(str(uid), self._copies.own(str(uid))) for uid in gone))
 
     def _is_coming(self, uid: Uid) -> bool:

@@ -84,14 +84,14 @@ class Members:
         at, told = self._told
         if member != told or time.monotonic() - at > INTRODUCE_S:
             record = {own_subkey(self.node.peer): msgspec.msgpack.encode(MemberRecord(*member))}
-            await self.dht.store_subkeys(self._key, record, EXPIRY_S)
+            await self.dht.store_many({self._key: record}, EXPIRY_S)
             self._told = (time.monotonic(), member)
 
     async def leave(self) -> None:
         """This peer is gone."""
         if self._greeting:
             self._greeting.cancel()
-        await self.dht.remove(self._key, [own_subkey(self.node.peer)])
+        await self.dht.remove({self._key: [own_subkey(self.node.peer)]})
 
     async def look(self, mine: Member) -> dict[str, Member]:
         """Read who is there, and begin to greet those that may have died.

@@ -22,7 +22,7 @@ from core.dht.node import DHTNode
 from core.dht.records import own_subkey
 from core.experts.grid import Uid
 from core.identity import PeerId, parse_peer, peer_text
-from core.net.limits import TokenBucket
+from core.net.limits import Newest, TokenBucket
 from core.net.rpc import Context, RpcNode
 from core.store.checkpoint_files import newest_states
 from core.store.run_files import KEEPERS, RunFiles
@@ -113,7 +113,7 @@ class Copies:
         self._fetching: dict[PartFile, asyncio.Task[Path]] = {}
         self._slots = asyncio.Semaphore(FETCHES)
         self._keeping = 0
-        self._rejected: dict[str, None] = {}
+        self._rejected = Newest[str, None](REJECTED)
         """Hashes of files that could not be used: they are fetched and named no more."""
         self._givers: dict[str, PeerId] = {}
         """Who gave the newest state of each part that was given to be kept."""
@@ -250,8 +250,6 @@ class Copies:
     def reject(self, sha256: str, why: str) -> None:
         """A file that compute could not use is not offered again, nor given to others."""
         self._rejected[sha256] = None
-        if len(self._rejected) > REJECTED:
-            del self._rejected[next(iter(self._rejected))]
         if self._files.get(sha256) is not None:
             self._files.reject(sha256, why)
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from core.experts.dht_directory import DHTDirectory
 from core.identity import PeerId
+from core.net.limits import Newest
 from core.net.rpc import RpcNode
 
 REMEMBERED = 1024
@@ -28,7 +29,7 @@ class ReturningPeers:
             directory: tells when a peer announced itself.
         """
         self._node, self._directory = node, directory
-        self._failures: dict[PeerId, _Failure] = {}
+        self._failures = Newest[PeerId, _Failure](REMEMBERED)
 
     def failed(self, peer: PeerId, asked: float) -> None:
         """A call was not answered, or refused.
@@ -38,10 +39,7 @@ class ReturningPeers:
             asked: time.monotonic() of the call; who was heard since then is not silent.
         """
         link = self._node.pool.links.get(peer)
-        self._failures.pop(peer, None)
         self._failures[peer] = _Failure(time.monotonic(), link is None or link.heard < asked)
-        while len(self._failures) > REMEMBERED:
-            del self._failures[next(iter(self._failures))]
 
     def answered(self, peer: PeerId) -> None:
         """A call was answered."""
@@ -50,7 +48,7 @@ class ReturningPeers:
     def look(self) -> list[PeerId]:
         """Those that were heard of since they fell silent, or announced themselves since they failed; each once."""
         now, back = time.monotonic(), []
-        for peer, (since, silent) in self._failures.items():
+        for peer, (since, silent) in [*self._failures.items()]:
             link = self._node.pool.links.get(peer)
             heard = silent and link is not None and link.heard > since
             if heard or self._directory.announced_at(peer) > self._directory.now() - (now - since):

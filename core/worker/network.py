@@ -20,7 +20,7 @@ from core.identity import Identity, PeerId, peer_text
 from core.net.addresses import address_text, check_socket, host_of, parse_address
 from core.net.endpoint import ANYWHERE
 from core.net.lan import Lan
-from core.net.paths import path_text
+from core.net.link import Link
 from core.net.reach import Reach
 from core.net.rpc import RpcNode
 from core.store.run_files import RunFiles
@@ -259,7 +259,7 @@ class Network:
             if not self.dht.contacts() and (peers := self._peers()) and now - joined >= JOIN_S:
                 joined = now
                 await self._join(peers)
-            self.dht.serving = not self.node.dial_only
+            self.dht.protocol.serving = not self.node.dial_only
             if now - saved >= SAVE_S:
                 saved = now
                 self._save()
@@ -270,7 +270,7 @@ class Network:
 
     def _peers(self) -> list[PeerId]:
         """Those through which one can join."""
-        return list(dict.fromkeys([*self._bootstrap, *(PeerId(info.peer) for info in self.node.peers())]))
+        return list(dict.fromkeys([*self._bootstrap, *self.node.pool.links]))
 
     async def _join(self, peers: list[PeerId]) -> None:
         try:
@@ -293,7 +293,7 @@ class Network:
 
     def status(self, first: int = 0, count: int = PEERS_PAGE) -> NetworkStatus:
         """This peer, and `count` of its connected peers from the `first` on, in the order of their connections."""
-        reach, peers = self.reach.state, self.node.peers()
+        reach, links = self.reach.state, [*self.node.pool.links.values()]
         return NetworkStatus(
             peer=peer_text(self.identity.peer),
             address=address_text(self.node.address()),
@@ -302,21 +302,22 @@ class Network:
             nat=reach.nat,
             outside=list(reach.outside),
             roles=sorted(self._options.roles),
-            peers=[
-                PeerStatus(
-                    peer_text(info.peer),
-                    path_text(self.node, info.peer) or info.path,
-                    info.address or "",
-                    info.rtt_ms,
-                    info.bytes_in,
-                    info.bytes_out,
-                    info.since,
-                    info.faults,
-                    self._reach_of(info.peer),
-                )
-                for info in peers[first : first + count]
-            ],
-            connected=len(peers),
+            peers=[self._peer(link) for link in links[first : first + count]],
+            connected=len(links),
+        )
+
+    def _peer(self, link: Link) -> PeerStatus:
+        path, faults = link.connection.path(), self.node.bans.score(link.peer, time.monotonic())
+        return PeerStatus(
+            peer_text(link.peer),
+            link.path,
+            link.seen_at() or "",
+            path.rtt_ms,
+            path.bytes_in,
+            path.bytes_out,
+            link.since_unix,
+            faults,
+            self._reach_of(link.peer),
         )
 
     def _reach_of(self, peer: PeerId) -> PeerReach:
@@ -336,13 +337,11 @@ class Network:
         ]
 
     def dht_stats(self) -> DhtStatus:
-        stats = self.dht.stats()
         mirrors = [
             swarm.mirror(layer) for swarm in self._swarms.values() for layer in range(swarm.directory.grid.layers)
         ]
         experts = None if None in mirrors else sum(len(mirror or ()) for mirror in mirrors)
-        offset = stats.clock_offset_s
-        return DhtStatus(stats.contacts, stats.keys, stats.records, stats.bytes, stats.own, offset, experts)
+        return self.dht.stats(experts)
 
 
 def parse_options(listen: str | None, bootstrap: Sequence[str], roles: str | None) -> NetworkOptions:

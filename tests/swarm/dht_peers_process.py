@@ -32,7 +32,8 @@ async def command(peers: list[Peer], stack: AsyncExitStack, name: str, arguments
         answers = []
         for made in peers:
             began = time.monotonic()
-            full, compact = await made.dht.get(arguments[0]), await made.dht.find_suffixes(arguments[0])
+            [key] = arguments
+            full, compact = await made.dht.get(key), (await made.dht.find_suffixes([key]))[key]
             answers.append([time.monotonic() - began, sorted(full), sorted(compact)])
         return answers
     if name == "held":

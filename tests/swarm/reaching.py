@@ -14,7 +14,6 @@ from core.contracts.expert_calls import ExpertReply, ExpertRequest
 from core.contracts.net import PeerAddress
 from core.identity import Identity, PeerId
 from core.net.lan import Lan
-from core.net.paths import path_text
 from core.net.reach import Reach
 from core.net.rpc import Context, RpcNode
 from tests.workers import DIGITS_CALLS
@@ -40,23 +39,23 @@ async def obey(order: dict[str, Any], node: RpcNode, reach: Reach) -> dict[str, 
         began = time.monotonic()
         _, data = await node.call(peer, "echo", Echo(), Echo, payload, deadline_s=order["seconds"])
         assert data == payload
-        return {"seconds": time.monotonic() - began, "path": path_text(node, peer)}
+        return {"seconds": time.monotonic() - began, "path": node.pool.links[peer].path}
     elif order["do"] == "expert":
         request = ExpertRequest((order["uid"],), (order["rows"],), (order["width"],))
         inputs = bytes(4 * order["rows"] * order["width"])
         seconds = order["seconds"]
         reply, data = await node.call(peer, DIGITS_CALLS["inference"], request, ExpertReply, inputs, deadline_s=seconds)
-        return {"answered": reply.answered, "bytes": len(data), "path": path_text(node, peer)}
+        return {"answered": reply.answered, "bytes": len(data), "path": node.pool.links[peer].path}
     elif order["do"] == "state":
         address = node.address()
         return {
             **msgspec.to_builtins(reach.state),
             "addresses": address.addresses,
             "relays": [relay.hex() for relay in address.relays],
-            "paths": {info.peer.hex(): path_text(node, info.peer) for info in node.peers()},
+            "paths": {peer.hex(): link.path for peer, link in node.pool.links.items()},
             "known": [peer.hex() for peer in node.pool.book],
             "helpers": sorted(peer.hex() for peer in reach.helpers()),
-            "relayed_bytes": reach.relay.figures().bytes,
+            "relayed_bytes": reach.relay.bytes,
         }
     return {}
 

@@ -93,7 +93,7 @@ async def test_hosts_are_strangers_again_a_while_after_the_last_connection(
 
 async def test_a_backbone_peer_that_the_asker_knows_is_not_sent_to_dial_it(swarm: Swarm) -> None:
     def sent() -> list[int]:
-        return [node.metrics()["reach.dialfor"].served for node in (swarm.first, swarm.second)]
+        return [node.metrics["reach.dialfor"].served for node in (swarm.first, swarm.second)]
 
     assert sent() == [0, 1], "for the first measurement"
     async with a_peer(5, swarm.first, swarm.second) as (_, reach):

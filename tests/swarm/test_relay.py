@@ -14,7 +14,6 @@ from core.identity import Identity
 from core.net import relay as limits
 from core.net.dial_back import DialBack, DialledBack
 from core.net.link import Payload
-from core.net.paths import path_text
 from core.net.punching import Meeting, Punch
 from core.net.reach import Reach
 from core.net.relay import Done, Open, Piece
@@ -76,20 +75,20 @@ async def test_calls_of_all_sizes_pass_in_both_directions_and_the_path_is_shown(
     assert [bytes(data) for _, data in answers] == payloads
     _, data = await three.right.call(three.left.peer, "echo", Echo(), Echo, b"back", deadline_s=10)
     assert bytes(data) == b"back"
-    assert path_text(three.left, three.right.peer) == f"relayed via {three.middle.peer.hex()[:8]}"
-    assert three.reaches[1].relay.figures().pipes == 1
+    assert three.left.pool.links[three.right.peer].path == f"relayed via {three.middle.peer.hex()[:8]}"
+    assert len(three.reaches[1].relay.pipes) == 1
 
 
 async def test_a_relayed_connection_becomes_direct_when_the_peers_can_meet(three: Three) -> None:
     await three.left.call(three.right.peer, "echo", Echo(), Echo, deadline_s=10)
-    assert path_text(three.left, three.right.peer).startswith("relayed")
+    assert three.left.pool.links[three.right.peer].path.startswith("relayed")
     await three.reaches[0].upgrade()
-    assert path_text(three.left, three.right.peer) == "direct"
+    assert three.left.pool.links[three.right.peer].path == "direct"
     calls = (three.left.call(three.right.peer, "echo", Echo(), Echo, bytes(100_000), deadline_s=10) for _ in range(4))
     assert [len(data) for _, data in await asyncio.gather(*calls)] == [100_000] * 4
-    await until(lambda: three.reaches[1].relay.figures().pipes == 0, "the end of the pipe")
+    await until(lambda: not three.reaches[1].relay.pipes, "the end of the pipe")
     _, data = await three.right.call(three.left.peer, "echo", Echo(), Echo, b"back", deadline_s=10)
-    assert bytes(data) == b"back" and path_text(three.right, three.left.peer) == "direct"
+    assert bytes(data) == b"back" and three.right.pool.links[three.left.peer].path == "direct"
 
 
 async def test_a_cancelled_call_leaves_the_connection_in_use(three: Three) -> None:
@@ -104,7 +103,8 @@ async def test_an_unwilling_peer_relays_nothing(three: Three) -> None:
     three.reaches[1].relay.willing = False
     with pytest.raises(PeerUnreachable):
         await three.left.call(three.right.peer, "echo", Echo(), Echo, deadline_s=10)
-    assert three.reaches[1].relay.figures() == (0, 0)
+    relay = three.reaches[1].relay
+    assert (len(relay.pipes), relay.bytes) == (0, 0)
 
 
 async def test_pipes_are_bounded_and_belong_to_their_ends(three: Three) -> None:
@@ -126,14 +126,14 @@ async def test_when_an_end_leaves_the_other_end_learns_it(three: Three) -> None:
     three.right.pool.links[three.middle.peer].close("the line is cut")
     await gone(three.left, three.right)
     await gone(three.right, three.left)
-    assert three.reaches[1].relay.figures().pipes == 0
+    assert not three.reaches[1].relay.pipes
 
 
 async def test_when_the_connection_closes_the_pipe_goes(three: Three) -> None:
     await three.left.call(three.right.peer, "echo", Echo(), Echo, deadline_s=10)
     three.left.pool.links[three.right.peer].close("of no more use")
     await gone(three.right, three.left)
-    assert three.reaches[1].relay.figures().pipes == 0
+    assert not three.reaches[1].relay.pipes
 
 
 async def test_favours_are_rationed(three: Three) -> None:

@@ -143,7 +143,7 @@ async def test_large_grids_are_looked_up_by_prefix_and_remembered(trio: list[Pee
         assert other.mirror(0) is None
         prefixes: list[Coords] = [(), (0,), (2,), (1,)]
         assert await other.active_suffixes(0, prefixes) == [[0, 2], [3], [1], []]
-        calls = other._rpc.metrics()["dht.find_value"].calls if "dht.find_value" in other._rpc.metrics() else 0
+        calls = other._rpc.metrics["dht.find_value"].calls if "dht.find_value" in other._rpc.metrics else 0
         asked = 0
 
         async def counting(names: object) -> dict[str, dict[str, float]]:
@@ -151,7 +151,7 @@ async def test_large_grids_are_looked_up_by_prefix_and_remembered(trio: list[Pee
             asked += 1
             return {}
 
-        other._dht.find_suffixes_many = counting  # type: ignore[method-assign, assignment]
+        other._dht.find_suffixes = counting  # type: ignore[method-assign, assignment]
         assert await other.active_suffixes(0, prefixes) == [[0, 2], [3], [1], []]
         assert asked == 0 and calls >= 0, "positive and negative answers are remembered"
 
@@ -192,7 +192,7 @@ async def test_nonsense_in_a_leaf_names_no_host(trio: list[Peer], value: bytes) 
 
 async def test_suffixes_that_are_no_coordinates_are_left_out(trio: list[Peer]) -> None:
     liar, _, reader = trio
-    await liar.dht.store_subkeys("digits.0.", dict.fromkeys(["3", "4", "-1", "03", "x", "", "٣", "9" * 100], b""), 60)
+    await liar.dht.store_many({"digits.0.": dict.fromkeys(["3", "4", "-1", "03", "x", "", "٣", "9" * 100], b"")}, 60)
     async with directory(reader, mirror_limit=8) as other:
         assert await other.active_suffixes(0, [()]) == [[3]]
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core.contracts.words import counted, electricity
 from core.net import limits
-from core.net.limits import Backoff, Bans, TokenBucket
+from core.net.limits import FAULTY_PEERS, Backoff, Bans, TokenBucket
 
 
 def test_every_limit_is_explained() -> None:
@@ -79,10 +79,11 @@ def test_strikes_decay() -> None:
 
 
 def test_the_memory_of_strikes_is_bounded() -> None:
-    bans = Bans(size=8)
-    for number in range(1000):
+    bans, many = Bans(), range(FAULTY_PEERS + 100)
+    for number in many:
         bans.strike(number.to_bytes(4), 1.0, now=0.0)
-    assert sum(bans.score(number.to_bytes(4), 0.0) > 0 for number in range(1000)) == 8
+    known = [number for number in many if bans.score(number.to_bytes(4), 0.0) > 0]
+    assert known == [*many][-FAULTY_PEERS:], "the longest unseen are forgotten"
 
 
 def test_a_backoff_doubles_up_to_its_longest_and_starts_again() -> None:
