@@ -92,11 +92,6 @@ class Calls:
 
     # --- the link
 
-    @property
-    def attached(self) -> bool:
-        """Whether there is anybody at the other end."""
-        return self._link is not None
-
     def attach(self, link: Link) -> None:
         """Send everything over `link` from now on."""
         self._link = link

@@ -26,13 +26,6 @@ class Ramp:
         step = int((now - self.since) / self.rise_s * len(STEPS)) if now < self.since + self.rise_s else len(STEPS)
         return STEPS[step] if 0 <= step < len(STEPS) else 1.0
 
-    def next_step(self, now: float) -> float:
-        """When `share` is the next to change; infinity: never by itself."""
-        if now >= self.since + self.rise_s:
-            return math.inf
-        each = self.rise_s / len(STEPS)
-        return self.since + (int((now - self.since) / each) + 1) * each
-
 
 def follow(ramp: Ramp, computes: bool, gradual: bool, now: float) -> Ramp:
     """What to remember at `now`.

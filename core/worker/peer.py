@@ -120,7 +120,6 @@ class Peer:
             computes=computes,
             notice=lambda: self._from_any_thread(self._noticed),
             pids=self._pids,
-            counters=self.network.moved,
         )
 
     def _resources(self, network: NetworkOptions | None) -> Resources:

@@ -30,7 +30,6 @@ class Policy:
         networked, computes: as in `Machine`.
         notice: called from any thread when a signal changed so that `decide` cannot wait.
         pids: of Hearth's own processes.
-        counters: bytes (in, out) that Hearth itself moved so far.
     """
 
     def __init__(
@@ -43,7 +42,6 @@ class Policy:
         computes: bool,
         notice: Callable[[], None],
         pids: Callable[[], Collection[int]],
-        counters: Callable[[], tuple[int, int]],
     ) -> None:
         self._files = files
         self.settings = settings
@@ -54,7 +52,7 @@ class Policy:
         self._machine = Machine(cores(), psutil.virtual_memory().total, computes, networked)
         self._held = Held()
         self._hurries: bool | None = None
-        self._watch = Watch(notice, files.folder, pids, counters)
+        self._watch = Watch(notice, files.folder, pids)
         self.signals = self._watch.read()
         """As last decided by."""
         self.decision = self.decide()

@@ -4846,10 +4846,6 @@
       <translation>Der Preis des Netzwerks</translation>
     </message>
     <message>
-      <source>signal.network_others</source>
-      <translation>Was andere Programme vom Netzwerk brauchen</translation>
-    </message>
-    <message>
       <source>signal.nowhere</source>
       <translation>{what} – auf diesem System nicht messbar.</translation>
     </message>

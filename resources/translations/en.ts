@@ -2113,10 +2113,6 @@
       <translation>The price of the network</translation>
     </message>
     <message>
-      <source>signal.network_others</source>
-      <translation>Other programs' use of the network</translation>
-    </message>
-    <message>
       <source>signal.nowhere</source>
       <translation>{what} cannot be measured on this system.</translation>
     </message>

@@ -403,7 +403,7 @@ def test_a_worker_that_watches_never_waits(bus_path: Path, monkeypatch: pytest.M
 
         service = mutter_service(start, 60_000)
         upower_service(start)
-        watch = Watch(told.set, tmp_path, lambda: [], lambda: (0, 0), sources())
+        watch = Watch(told.set, tmp_path, lambda: [], sources())
         ends.callback(watch.close)
         wait_until(lambda: watch.read().idle_s.source == "Mutter" and watch.read().power.source == "UPower")
         assert watch.read().idle_s.value == pytest.approx(60, abs=2)

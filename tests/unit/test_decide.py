@@ -35,7 +35,6 @@ def signals(idle: float | None = 1000.0, **values: Any) -> Signals:
         "celsius": 51.0,
         "watts": 30.0,
         "metered": False,
-        "network_others": 0.0,
         "programs": frozenset({"bash"}),
     }
     told = {**calm, **values}.items()

@@ -44,7 +44,6 @@ all_signals = st.builds(
     hot=reading(st.booleans()),
     watts=reading(odd),
     metered=reading(st.booleans()),
-    network_others=reading(odd),
     programs=reading(st.frozensets(st.sampled_from(["blender", "obs", "bash"]))),
 )
 chosen_programs = st.sampled_from([(), ("blender",), (" Blender.EXE", "vlc")])

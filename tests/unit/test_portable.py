@@ -100,30 +100,6 @@ def test_memory_and_disk(tmp_path: Path) -> None:
         portable.DiskFree(tmp_path / "gone").read()
 
 
-def test_network_without_hearths_own_loopback_and_bridges(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "eth0" / "device").mkdir(parents=True)
-    (tmp_path / "docker0").mkdir()
-    clock, moved, own = FakeTime(), {"lo": 0, "eth0": 2**32 - 1000, "docker0": 0}, [0]
-
-    def counters(pernic: bool) -> dict[str, object]:
-        assert pernic
-        return {name: psutil._ntp.snetio(0, total, 0, 0, 0, 0, 0, 0) for name, total in moved.items()}
-
-    monkeypatch.setattr(psutil, "net_io_counters", counters)
-    network = portable.NetworkOthers(lambda: (own[0], 0), clock.now, clock.sleep, tmp_path)
-    moved.update(lo=10**9, eth0=moved["eth0"] + 500, docker0=10**9)
-    assert network.read() == pytest.approx(1000)
-    for _ in range(10):  # Hearth moves a megabyte a second, with its headers
-        clock.sleep(1.0)
-        own[0] += 10**6
-        moved["eth0"] += 1_080_000
-        seen = network.read()
-    assert seen < 1.0
-    clock.sleep(1.0)
-    moved["eth0"] = 5000  # unplugged and back, or wrapped: not minus four gigabytes
-    assert network.read() < 1.0
-
-
 def test_names_of_programs_are_whole_lower_case_and_renewed(tmp_path: Path) -> None:
     def program(pid: int, comm: str, cmdline: str = "") -> None:
         (tmp_path / str(pid)).mkdir(exist_ok=True)

@@ -21,8 +21,6 @@ def test_after_a_yield_the_share_rises_in_steps() -> None:
     assert rising[0] == 0.25 and rising == sorted(rising) and set(rising) == {0.25, 0.5, 0.75, 1.0}
     assert rising.index(1.0) == math.ceil(RISE_S)
     assert follow(back, True, True, 2003.0) == back
-    assert back.next_step(2000.0) == pytest.approx(2000.0 + RISE_S / 3)
-    assert back.next_step(2000.0 + RISE_S) == math.inf
 
 
 def test_after_a_short_yield_it_comes_back_faster_and_at_a_word_at_once() -> None:

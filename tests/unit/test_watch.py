@@ -118,7 +118,7 @@ class World:
 
     def watches_all(self, devices: dict[str, list[Device]], threads: int | None = None) -> Watch:
         sources = {signal: [device.open for device in listed] for signal, listed in devices.items()}
-        self.watch = Watch(self._notice, Path(), lambda: (), lambda: (0, 0), sources, self.time)
+        self.watch = Watch(self._notice, Path(), lambda: (), sources, self.time)
         self.time.settle(len(devices) if threads is None else threads)
         return self.watch
 
@@ -196,7 +196,6 @@ NONSENSE: list[tuple[str, Any]] = [
     ("celsius", -273.1),
     ("watts", 1e9),
     ("metered", None),
-    ("network_others", -1.0),
     ("programs", frozenset({1})),
     ("programs", ["init"]),
 ]

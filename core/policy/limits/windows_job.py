@@ -5,16 +5,12 @@ The processor's time is not bounded by it: a kernel that is held up stops late w
 """
 
 import ctypes
-from collections.abc import Callable
-from typing import Any
 
 from core.contracts.notices import Notice, notice
 from core.policy.limits.memory_limit import BASE, BoundError, beyond
-from core.policy.signals.foreign import Signature, Table
+from core.policy.signals.foreign import Signature, Table, windows
 
 DWORD, LONG, POINTER = ctypes.c_uint32, ctypes.c_int32, ctypes.c_void_p
-SYSTEM32_ONLY = 0x800
-"""LOAD_LIBRARY_SEARCH_SYSTEM32: not what lies beside the program."""
 EXTENDED_LIMITS = 9
 """JobObjectExtendedLimitInformation."""
 JOB_MEMORY, KILL_ON_CLOSE = 0x200, 0x2000
@@ -53,17 +49,11 @@ SIGNATURES: dict[str, Signature] = {
 }
 
 
-def system() -> Table:
-    """The functions of this Windows."""
-    load: Callable[..., Any] = getattr(ctypes, "WinDLL")  # noqa: B009 (other systems' type stubs have none)
-    return Table(SIGNATURES, lambda name: load(name + ".dll", winmode=SYSTEM32_ONLY))
-
-
 class Job:
     """A job with one process in it, which ends when the job is closed."""
 
     def __init__(self, pid: int, left: int, find: Table | None = None) -> None:
-        self._find = find or system()
+        self._find = find or windows(SIGNATURES)
         self._job = self._find("kernel32.CreateJobObjectW")(None, None)
         if not self._job:
             raise BoundError("Windows makes no job.")

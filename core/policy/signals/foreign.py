@@ -45,6 +45,11 @@ class Table:
         return self._found[name]
 
 
-def structure(name: str, *fields: tuple[str, Any]) -> type[ctypes.Structure]:
-    """A C structure in the compiler's own layout."""
-    return type(name, (ctypes.Structure,), {"_fields_": list(fields)})
+SYSTEM32_ONLY = 0x800
+"""LOAD_LIBRARY_SEARCH_SYSTEM32: not what lies beside the program."""
+
+
+def windows(signatures: Mapping[str, Signature]) -> Table:
+    """The functions of this Windows."""
+    load: Callable[..., Any] = getattr(ctypes, "WinDLL")  # noqa: B009 (other systems' type stubs have none)
+    return Table(signatures, lambda name: load(name + ".dll", winmode=SYSTEM32_ONLY))

@@ -30,7 +30,6 @@ share = number(0.0, 1.0)
 idle_s = number(0.0, TEN_YEARS_S)
 celsius = number(-50.0, 150.0)
 watts = number(0.0, 10_000.0)
-rate = number(0.0, 1e12)
 
 
 def flag(value: Any) -> bool:

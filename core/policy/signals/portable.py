@@ -1,11 +1,10 @@
-"""What psutil and the standard library tell on every system: processor, memory, disk, network, programs.
+"""What psutil and the standard library tell on every system: processor, memory, disk, programs.
 
 Each source is asked by a thread of its own, so the first of two measurements may be waited for here.
 """
 
 import math
 import shutil
-import sys
 import time
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -24,21 +23,15 @@ FIRST_S = 0.5
 """Between the two measurements that the first reading of a rate needs."""
 SMOOTH_S = 1.0
 """Time constant: 95% of a change is seen after 3 s."""
-OVERHEAD = 1.1
-"""What Hearth's bytes are on the wire: headers of Ethernet, IP, UDP and QUIC on packets of 1,200 bytes, and ACKs."""
-SYS_NET = Path("/sys/class/net")
 NAME = "psutil"
 
 
-def sources(
-    folder: Path, pids: Callable[[], Collection[int]], counters: Callable[[], tuple[int, int]]
-) -> dict[str, list[Open[Any]]]:
+def sources(folder: Path, pids: Callable[[], Collection[int]]) -> dict[str, list[Open[Any]]]:
     """The sources that are alike everywhere, by the names of `Signals`."""
     return {
         "cpu_others": [lambda wake: CpuOthers(pids)],
         "memory_free": [lambda wake: MemoryFree()],
         "disk_free": [lambda wake: DiskFree(folder)],
-        "network_others": [lambda wake: NetworkOthers(counters)],
         "programs": [lambda wake: Programs()],
     }
 
@@ -108,50 +101,6 @@ class DiskFree(Stateless):
             return shutil.disk_usage(self._folder).free
         except OSError as error:
             raise SourceError(notice("disk.unreadable", folder=str(self._folder), why=str(error.strerror))) from None
-
-
-class NetworkOthers(Stateless):
-    """Bytes a second, both ways, that are not Hearth's, over everything but loopback.
-
-    Bridges, tunnels and containers' interfaces are left out where the system tells them from real ones, as what they
-    carry goes over a real one too.
-    """
-
-    name = NAME
-
-    def __init__(
-        self,
-        counters: Callable[[], tuple[int, int]],
-        now: Now = time.monotonic,
-        sleep: Sleep = time.sleep,
-        interfaces: Path = SYS_NET,
-    ) -> None:
-        self._counters, self._now, self._interfaces, self._smooth = counters, now, interfaces, Smooth()
-        self._before = self._sample()
-        sleep(FIRST_S)
-
-    def _sample(self) -> tuple[float, dict[str, int], int]:
-        each = psutil.net_io_counters(pernic=True)
-        moved = {name: io.bytes_recv + io.bytes_sent for name, io in each.items() if not _loopback(name)}
-        real = {name: total for name, total in moved.items() if (self._interfaces / name / "device").exists()}
-        return self._now(), real or moved, sum(self._counters())
-
-    def read(self) -> float:
-        after = self._sample()
-        seconds = after[0] - self._before[0]
-        known = self._before[1]
-        moved = sum(max(0, total - known[name]) for name, total in after[1].items() if name in known)
-        own = max(0, after[2] - self._before[2])
-        self._before = after
-        if seconds <= 0.0:
-            return self._smooth.add(0.0, 0.0)
-        return self._smooth.add(max(0.0, moved - OVERHEAD * own) / seconds, seconds)
-
-
-def _loopback(name: str) -> bool:
-    if sys.platform == "darwin":  # there also utun, awdl, llw, bridge, anpi ...: only these are wires and radio
-        return not name.startswith("en")
-    return name == "lo" or name.startswith("Loopback")
 
 
 class Programs(Stateless):

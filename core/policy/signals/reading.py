@@ -130,7 +130,5 @@ class Signals:
     watts: Reading[float] = UNKNOWN
     metered: Reading[bool] = UNKNOWN
     """Bytes over this network cost money."""
-    network_others: Reading[float] = UNKNOWN
-    """Bytes a second, both ways, of programs other than Hearth."""
     programs: Reading[frozenset[str]] = UNKNOWN
     """Names of the running programs, in lower case, without ".exe"."""

@@ -37,7 +37,6 @@ RULES: dict[str, Rule] = {
     "hot": Rule("hot", 5.0, plausible.flag, _differs),
     "watts": Rule("watts", 5.0, plausible.watts),
     "metered": Rule("metered", 10.0, plausible.flag, _differs),
-    "network_others": Rule("network_others", 2.0, plausible.rate),
     "programs": Rule("programs", 10.0, plausible.programs),
 }
 
@@ -49,7 +48,6 @@ class Watch:
         wake: called, from any thread, when a reading changed so that deciding anew cannot wait.
         folder: where `disk_free` is measured.
         pids: of Hearth's own processes; their children count as Hearth's too.
-        counters: bytes (in, out) that Hearth itself moved so far.
         sources: what to ask for each signal, by the names of `Signals`; what this system has if None.
         clock: time.
     """
@@ -59,12 +57,11 @@ class Watch:
         wake: Wake,
         folder: Path,
         pids: Callable[[], Collection[int]],
-        counters: Callable[[], tuple[int, int]],
         sources: Mapping[str, Sequence[Open[Any]]] | None = None,
         clock: Clock | None = None,
     ) -> None:
         if sources is None:
-            sources = system_sources(folder, pids, counters)
+            sources = system_sources(folder, pids)
         time_ = clock or RealClock()
         self._slots = {name: Slot(rule, sources.get(name, ()), wake, time_) for name, rule in RULES.items()}
 
@@ -91,11 +88,9 @@ def watched(name: str, wake: Wake) -> Slot:
     return Slot(RULES[name], _desktop().get(name, ()), wake, RealClock())
 
 
-def system_sources(
-    folder: Path, pids: Callable[[], Collection[int]], counters: Callable[[], tuple[int, int]]
-) -> dict[str, list[Open[Any]]]:
+def system_sources(folder: Path, pids: Callable[[], Collection[int]]) -> dict[str, list[Open[Any]]]:
     """What this system offers for each signal, best first."""
-    desktop, others = _desktop(), {**portable.sources(folder, pids, counters), **hardware.sources()}
+    desktop, others = _desktop(), {**portable.sources(folder, pids), **hardware.sources()}
     gpus = [*desktop.get("gpus", []), *nvml.sources(pids)["gpus"]]
     return {**desktop, **others, "gpus": gpus}
 

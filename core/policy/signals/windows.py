@@ -10,13 +10,14 @@ from collections.abc import Callable
 from typing import Any
 
 from core.contracts.notices import notice
-from core.policy.signals.foreign import Table
+from core.policy.signals.foreign import Table, windows
 from core.policy.signals.reading import OWN, Front, Open, Power, SourceError, Stateless
 from core.policy.signals.windows_api import (
     DWORD,
     LONG,
     OUT,
     POINTER,
+    SIGNATURES,
     WORD,
     Guid,
     LastInput,
@@ -25,13 +26,12 @@ from core.policy.signals.windows_api import (
     PowerStatus,
     Rect,
     Session,
-    system,
 )
 
 
 def sources(table: Table | None = None) -> dict[str, list[Open[Any]]]:
     """By the fields of `Signals`."""
-    find = table or system()
+    find = table or windows(SIGNATURES)
     return {
         "idle_s": [lambda wake: Idle(find)],
         "locked": [lambda wake: SessionLock(find), lambda wake: InputDesktop(find)],

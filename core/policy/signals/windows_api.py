@@ -4,15 +4,11 @@ The widths of types are those of 64-bit Windows, spelled out, as `ctypes.wintype
 """
 
 import ctypes
-from collections.abc import Callable
-from typing import Any
 
-from core.policy.signals.foreign import Signature, Table
+from core.policy.signals.foreign import Signature
 
 WORD, DWORD, LONG, BYTE, SHORT = ctypes.c_uint16, ctypes.c_uint32, ctypes.c_int32, ctypes.c_uint8, ctypes.c_int16
 LONGLONG, POINTER, OUT = ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p
-SYSTEM32_ONLY = 0x800
-"""LOAD_LIBRARY_SEARCH_SYSTEM32: not what lies beside the program."""
 
 
 class LastInput(ctypes.Structure):
@@ -115,9 +111,3 @@ SIGNATURES: dict[str, Signature] = {
     "ole32.CoCreateInstance": (LONG, POINTER, POINTER, DWORD, POINTER, OUT),
     "ole32.CoUninitialize": (None,),
 }
-
-
-def system() -> Table:
-    """The functions of this Windows."""
-    load: Callable[..., Any] = getattr(ctypes, "WinDLL")  # noqa: B009 (other systems' type stubs have none)
-    return Table(SIGNATURES, lambda name: load(name + ".dll", winmode=SYSTEM32_ONLY))
