@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from core.contracts.errors import ManifestError
+from core.contracts.notices import notice
 
 
 def names(package: ModuleType, attribute: str) -> list[str]:
@@ -28,12 +29,12 @@ def named(package: ModuleType, attribute: str, name: str, what: str) -> Any:
         package: the folder the file is in.
         attribute: under which the file has it.
         name: any text; only files that are there are imported.
-        what: what it is, for the sentence.
+        what: what it is, in the code of the notice.
 
     Raises:
         ManifestError: there is no such file; the sentence lists those that exist.
     """
     known = names(package, attribute)
     if name not in known:
-        raise ManifestError(f"this Hearth has no {what} named {name!r}, only {' and '.join(known)}.")
+        raise ManifestError(notice(f"manifest.no_{what}", name=repr(name), known=known))
     return getattr(importlib.import_module(f"{package.__name__}.{name}"), attribute)

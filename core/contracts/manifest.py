@@ -198,8 +198,8 @@ def _too_new(needs: object) -> Notice | None:
     return notice("manifest.too_new", needs=str(needs), have=have)
 
 
-def _impossible(manifest: Manifest) -> Notice | str:
-    """Why no PC could train a run although each of its values may be; "" if one could. Told here, before anything is
+def _impossible(manifest: Manifest) -> Notice | None:
+    """Why no PC could train a run although each of its values may be; None if one could. Told here, before anything is
     begun, and not by a process that ends again and again."""
     model, batch = manifest.model, manifest.training.batch
     try:
@@ -221,7 +221,7 @@ def _impossible(manifest: Manifest) -> Notice | str:
     ):
         if size > MAX_STATE:
             return notice(f"manifest.{what}_too_large", size=size, most=MAX_STATE)
-    return ""
+    return None
 
 
 def built_in_runs() -> list[str]:

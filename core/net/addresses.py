@@ -4,6 +4,7 @@ import ipaddress
 
 from core.contracts.errors import SettingsError
 from core.contracts.net import PeerAddress
+from core.contracts.notices import notice
 from core.identity import PeerId, parse_peer
 
 
@@ -35,9 +36,7 @@ def check_socket(text: str) -> str:
             return text
     except ValueError:
         pass
-    raise SettingsError(
-        f"{text[:80]!r} is no network address: give a numeric one and a port, such as 203.0.113.7:4401."
-    )
+    raise SettingsError(notice("network.no_address", text=repr(text[:80])))
 
 
 def host_of(address: str) -> str:

@@ -14,6 +14,7 @@ from core.contracts.control import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStat
 from core.contracts.errors import HearthError, IdentityError, NetworkError, SettingsError
 from core.contracts.manifest import Manifest
 from core.contracts.net import PeerAddress
+from core.contracts.notices import notice
 from core.contracts.words import counted
 from core.dht.node import DHTNode
 from core.identity import Identity, PeerId, peer_text
@@ -352,12 +353,12 @@ def parse_options(listen: str | None, bootstrap: Sequence[str], roles: str | Non
     """
     chosen = frozenset(roles.split(",")) if roles else NetworkOptions().roles
     if chosen - ROLES:
-        raise SettingsError(f"There is no role {', '.join(sorted(chosen - ROLES))}. Roles: {', '.join(sorted(ROLES))}.")
+        raise SettingsError(notice("network.no_role", names=sorted(chosen - ROLES), roles=sorted(ROLES)))
     try:
         if listen:
             check_socket(listen)
     except SettingsError as error:
-        raise SettingsError(f"--listen: {error} 0.0.0.0 is every address of this PC, port 0 a free one.") from None
+        raise SettingsError(notice("network.bad_listen", why=error.notice)) from None
     return NetworkOptions((listen,) if listen else ANYWHERE, tuple(map(_bootstrap, bootstrap)), chosen)
 
 
@@ -367,5 +368,5 @@ def _bootstrap(text: str) -> PeerAddress:
         for socket in address.addresses:
             check_socket(socket)
     except (IdentityError, SettingsError) as error:
-        raise SettingsError(f"--bootstrap: {error}") from None
+        raise SettingsError(notice("network.bad_bootstrap", why=error.notice)) from None
     return address

@@ -4196,12 +4196,36 @@
       <translation>es verlangt {k} Experten eines Gitters mit {cells} Zellen.</translation>
     </message>
     <message>
+      <source>manifest.no_attention</source>
+      <translation>ein {kind} braucht `sequence` und ein `heads`, dessen Doppeltes `width` teilt.</translation>
+    </message>
+    <message>
+      <source>manifest.no_data_set</source>
+      <translation>dieses Hearth kennt keine Daten namens {name}, nur {known}.</translation>
+    </message>
+    <message>
+      <source>manifest.no_expert_kind</source>
+      <translation>dieses Hearth kennt keine Art von Experten namens {name}, nur {known}.</translation>
+    </message>
+    <message>
       <source>manifest.no_file</source>
       <translation>Das Manifest {path} ist keine Datei.</translation>
     </message>
     <message>
+      <source>manifest.no_model_kind</source>
+      <translation>dieses Hearth kennt keine Art von Modellen namens {name}, nur {known}.</translation>
+    </message>
+    <message>
       <source>manifest.no_run</source>
       <translation>Es gibt keinen Lauf namens {run}. Bekannte Läufe: {known}; oder gib den Pfad eines Manifests an (.json).</translation>
+    </message>
+    <message>
+      <source>manifest.no_task</source>
+      <translation>dieses Hearth kennt keine Aufgabe namens {name}, nur {known}.</translation>
+    </message>
+    <message>
+      <source>manifest.no_trunk_strategy</source>
+      <translation>dieses Hearth kennt keine Strategie für den Stamm namens {name}, nur {known}.</translation>
     </message>
     <message>
       <source>manifest.other_name</source>
@@ -4334,6 +4358,22 @@
     <message>
       <source>network.alone</source>
       <translation>Dieser Worker ist allein: so steht es in den Einstellungen, oder er wurde ohne --join, --listen, --bootstrap oder --role gestartet.</translation>
+    </message>
+    <message>
+      <source>network.bad_bootstrap</source>
+      <translation>--bootstrap: {why}</translation>
+    </message>
+    <message>
+      <source>network.bad_listen</source>
+      <translation>--listen: {why} 0.0.0.0 ist jede Adresse dieses PCs, Port 0 ein freier.</translation>
+    </message>
+    <message>
+      <source>network.no_address</source>
+      <translation>{text} ist keine Netzwerkadresse: Gib eine in Ziffern mit einem Port an, etwa 203.0.113.7:4401.</translation>
+    </message>
+    <message>
+      <source>network.no_role</source>
+      <translation>Es gibt keine Rolle {names}. Rollen: {roles}.</translation>
     </message>
     <message>
       <source>network.works_alone</source>

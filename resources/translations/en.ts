@@ -1463,12 +1463,36 @@
       <translation>it asks for {k} experts of a grid with {cells} cells.</translation>
     </message>
     <message>
+      <source>manifest.no_attention</source>
+      <translation>a {kind} needs `sequence`, and `heads` whose double divides `width`.</translation>
+    </message>
+    <message>
+      <source>manifest.no_data_set</source>
+      <translation>this Hearth has no data set named {name}, only {known}.</translation>
+    </message>
+    <message>
+      <source>manifest.no_expert_kind</source>
+      <translation>this Hearth has no kind of expert named {name}, only {known}.</translation>
+    </message>
+    <message>
       <source>manifest.no_file</source>
       <translation>The manifest {path} is no file.</translation>
     </message>
     <message>
+      <source>manifest.no_model_kind</source>
+      <translation>this Hearth has no kind of model named {name}, only {known}.</translation>
+    </message>
+    <message>
       <source>manifest.no_run</source>
       <translation>There is no run named {run}. Known runs: {known}; or give a manifest's path (.json).</translation>
+    </message>
+    <message>
+      <source>manifest.no_task</source>
+      <translation>this Hearth has no task named {name}, only {known}.</translation>
+    </message>
+    <message>
+      <source>manifest.no_trunk_strategy</source>
+      <translation>this Hearth has no trunk strategy named {name}, only {known}.</translation>
     </message>
     <message>
       <source>manifest.other_name</source>
@@ -1601,6 +1625,22 @@
     <message>
       <source>network.alone</source>
       <translation>This worker is alone: the settings say so, or it was started without --join, --listen, --bootstrap or --role.</translation>
+    </message>
+    <message>
+      <source>network.bad_bootstrap</source>
+      <translation>--bootstrap: {why}</translation>
+    </message>
+    <message>
+      <source>network.bad_listen</source>
+      <translation>--listen: {why} 0.0.0.0 is every address of this PC, port 0 a free one.</translation>
+    </message>
+    <message>
+      <source>network.no_address</source>
+      <translation>{text} is no network address: give a numeric one and a port, such as 203.0.113.7:4401.</translation>
+    </message>
+    <message>
+      <source>network.no_role</source>
+      <translation>There is no role {names}. Roles: {roles}.</translation>
     </message>
     <message>
       <source>network.works_alone</source>

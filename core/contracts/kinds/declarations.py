@@ -6,11 +6,15 @@ what manifests call it. What the kind does is the file of the same name in `core
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from types import ModuleType
+from typing import NamedTuple, TypeVar
 
 from core.contracts import by_name
 from core.contracts.kinds import data, experts, models, tasks
 from core.contracts.model import Model
+from core.contracts.notices import Notice
+
+K = TypeVar("K")
 
 
 class ExpertKind(NamedTuple):
@@ -42,8 +46,8 @@ class ModelKind(NamedTuple):
     """Of a forward pass, for each row of a DMoE layer."""
     rows: Callable[[Model], int]
     """Rows that a sample makes in a DMoE layer, such as the tokens of a sequence."""
-    trouble: Callable[[Model], str]
-    """Why these sizes do not fit the kind; "" if they do."""
+    trouble: Callable[[Model], Notice | None]
+    """Why these sizes do not fit the kind; None if they do."""
 
 
 class DataKind(NamedTuple):
@@ -69,44 +73,19 @@ class TaskKind(NamedTuple):
     """What they get: "classes" with their probabilities, or "text", piece by piece."""
 
 
-def expert(name: str) -> ExpertKind:
-    """The declared kind of expert.
+def _declared(package: ModuleType, what: str, kind: type[K]) -> Callable[[str], K]:
+    def find(name: str) -> K:
+        found: K = by_name.named(package, "KIND", name, what)
+        return found
 
-    Raises:
-        ManifestError: there is none of that name.
-    """
-    kind: ExpertKind = by_name.named(experts, "KIND", name, "kind of expert")
-    return kind
+    return find
 
 
-def model(name: str) -> ModelKind:
-    """The declared kind of model.
-
-    Raises:
-        ManifestError: there is none of that name.
-    """
-    kind: ModelKind = by_name.named(models, "KIND", name, "kind of model")
-    return kind
-
-
-def data_set(name: str) -> DataKind:
-    """The declared data set.
-
-    Raises:
-        ManifestError: there is none of that name.
-    """
-    kind: DataKind = by_name.named(data, "KIND", name, "data set")
-    return kind
-
-
-def task(name: str) -> TaskKind:
-    """The declared task.
-
-    Raises:
-        ManifestError: there is none of that name.
-    """
-    kind: TaskKind = by_name.named(tasks, "KIND", name, "task")
-    return kind
+expert = _declared(experts, "expert_kind", ExpertKind)
+"""The declared kind of expert of a name; where there is none, a ManifestError is raised, as by the next three."""
+model = _declared(models, "model_kind", ModelKind)
+data_set = _declared(data, "data_set", DataKind)
+task = _declared(tasks, "task", TaskKind)
 
 
 def gates(model: Model) -> tuple[int, int]:

@@ -80,7 +80,7 @@ def kind_of(model: Model) -> type[Expert]:
     """
     if model.expert in ADDED:
         return ADDED[model.expert]
-    kind: type[Expert] = by_name.named(kinds, "KIND", model.expert, "kind of expert")
+    kind: type[Expert] = by_name.named(kinds, "KIND", model.expert, "expert_kind")
     return kind
 
 

@@ -122,5 +122,5 @@ def open_stream(manifest: Manifest, folder: Path | None = None, shuffle: int = 0
         ManifestError: there is no data set of that name, its package is damaged, or the manifest does not fit it.
         DataError: a part is missing.
     """
-    stream: Stream = by_name.named(data, "STREAM", manifest.data, "data set")(manifest, folder, shuffle)
+    stream: Stream = by_name.named(data, "STREAM", manifest.data, "data_set")(manifest, folder, shuffle)
     return stream

@@ -43,7 +43,7 @@ def build(manifest: Manifest, ends: Ends) -> Network:
     Raises:
         ManifestError: unknown kind of model, or sizes that do not fit it.
     """
-    kind = by_name.named(models, "KIND", manifest.model.kind, "kind of model")
+    kind = by_name.named(models, "KIND", manifest.model.kind, "model_kind")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(manifest.training.seed)
         network: Network = kind(manifest, ends)

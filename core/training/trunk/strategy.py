@@ -115,5 +115,5 @@ def strategy_of(network: nn.Module, manifest: Manifest) -> TrunkStrategy:
     Raises:
         ManifestError: there is none of that name.
     """
-    strategy: TrunkStrategy = by_name.named(trunk, "STRATEGY", manifest.trunk, "trunk strategy")(network, manifest)
+    strategy: TrunkStrategy = by_name.named(trunk, "STRATEGY", manifest.trunk, "trunk_strategy")(network, manifest)
     return strategy

@@ -13,4 +13,4 @@ def _numbers(model: Model, ends: Ends) -> int:
     return (ends.inputs + 1) * model.width + norms + (model.width + 1) * ends.classes + gates(model)[0]
 
 
-KIND = ModelKind(_numbers, _multiplications, rows=lambda model: 1, trouble=lambda model: "")
+KIND = ModelKind(_numbers, _multiplications, rows=lambda model: 1, trouble=lambda model: None)

@@ -2,6 +2,7 @@
 
 from core.contracts.kinds.declarations import Ends, ModelKind, gates
 from core.contracts.model import Model
+from core.contracts.notices import Notice, notice
 
 
 def _multiplications(model: Model, ends: Ends) -> int:
@@ -17,10 +18,10 @@ def _numbers(model: Model, ends: Ends) -> int:
     return model.layers * attention + norms + embedding + head + gates(model)[0]
 
 
-def _trouble(model: Model) -> str:
+def _trouble(model: Model) -> Notice | None:
     if model.heads is None or model.sequence is None or model.width % (2 * model.heads):
-        return f"a {model.kind} needs `sequence`, and `heads` whose double divides `width`."
-    return ""
+        return notice("manifest.no_attention", kind=model.kind)
+    return None
 
 
 KIND = ModelKind(_numbers, _multiplications, rows=lambda model: model.sequence or 1, trouble=_trouble)
