@@ -10,7 +10,8 @@ import psutil
 import pytest
 
 from core.contracts.control import Status
-from tests.workers import RunningWorker, codes, hearth, worker
+from core.contracts.ledger import Totals
+from tests.workers import RunningWorker, codes, hearth, wait_until, worker
 
 HERE = "127.0.0.1:0"
 BLOCKED_S = 2.0
@@ -36,7 +37,9 @@ def test_a_peer_without_experts_waits_for_a_host_and_trains_through_it(tmp_path:
         with worker(tmp_path / "host", "--role", "host", *backbone) as host:
             learnt = trainer.until(lambda s: (s.accuracy or 0.0) > 0.7, "training through the host")
             assert learnt.state == "contributing" and "run.through_peers" in codes(learnt.reason)
-            assert host.until(lambda s: sum(e.updates for e in s.experts) > 100, "experts that learn").step == 0
+            host.until(lambda s: sum(e.updates for e in s.experts) > 100, "experts that learn")
+            wait_until(lambda: host.ask("totals", {}, Totals).all.amounts.peer_calls, "what it did for others")
+            assert host.ask("totals", {}, Totals).all.amounts.samples == 0
 
 
 def send(running: RunningWorker, number: int) -> None:

@@ -34,6 +34,10 @@ class Other(msgspec.Struct):
     words: list[str]
 
 
+DEADLINE_S = 60.0
+"""For what must happen, however busy the machine is."""
+
+
 class Gate:
     """A method that waits until it is opened, and tells when calls begin and how they end."""
 
@@ -76,9 +80,9 @@ async def echo(request: Number, payload: Payload, context: Context) -> tuple[Num
     return request, payload
 
 
-async def within(seconds: float, condition: Callable[[], Any]) -> None:
-    """Wait until the condition holds; TimeoutError after `seconds`."""
-    async with asyncio.timeout(seconds):
+async def within(condition: Callable[[], Any]) -> None:
+    """Wait until the condition holds."""
+    async with asyncio.timeout(DEADLINE_S):
         while not condition():  # noqa: ASYNC110 the other side of a socket has no event to wait on
             await asyncio.sleep(0.005)
 
@@ -121,12 +125,12 @@ async def mallory(bob: RpcNode) -> AsyncIterator[Connection]:
 
 async def closed(connection: Connection) -> str:
     """Wait for the other side to end the connection; why it did."""
-    async with asyncio.timeout(10):
-        while True:
-            try:
-                await connection.accept()
-            except PeerUnreachable as error:
-                return str(error)
+    streams = []  # none is given up before the other side has spoken
+    with pytest.raises(PeerUnreachable) as caught:
+        async with asyncio.timeout(DEADLINE_S):
+            while True:
+                streams.append(await connection.accept())
+    return str(caught.value)
 
 
 def frame(header: Header | bytes, payload: bytes = b"") -> bytes:
@@ -142,11 +146,11 @@ def call(number: int, method: str, request: Any = None, deadline_ms: int = 5000)
 
 
 async def test_a_call_is_answered(alice: RpcNode, bob: RpcNode) -> None:
-    reply, payload = await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=5)
+    reply, payload = await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=60)
     assert (reply, payload) == (Number(2), b"")
-    reply, payload = await alice.call(bob.peer, "echo", Number(1), Number, b"tensor", deadline_s=5)
+    reply, payload = await alice.call(bob.peer, "echo", Number(1), Number, b"tensor", deadline_s=60)
     assert payload == b"tensor"
-    assert await bob.call(alice.peer, "add_one", Number(5), Number, deadline_s=5) == (Number(6), b"")
+    assert await bob.call(alice.peer, "add_one", Number(5), Number, deadline_s=60) == (Number(6), b"")
     assert len(alice.pool.links) == len(bob.pool.links) == 1  # the way back needs no second connection
 
 
@@ -155,7 +159,7 @@ async def test_payloads_of_any_size_arrive_whole(alice: RpcNode, bob: RpcNode, s
     sent = os.urandom(size)
     views: list[Payload] = [memoryview(sent), sent]
     for answer in await asyncio.gather(
-        *(alice.call(bob.peer, "echo", Number(i), Number, view, deadline_s=10) for i, view in enumerate(views))
+        *(alice.call(bob.peer, "echo", Number(i), Number, view, deadline_s=60) for i, view in enumerate(views))
     ):
         assert answer[1] == sent
 
@@ -163,14 +167,14 @@ async def test_payloads_of_any_size_arrive_whole(alice: RpcNode, bob: RpcNode, s
 async def test_large_requests_and_replies_go_in_the_body_too(alice: RpcNode, bob: RpcNode) -> None:
     bob.register("words", Other, lambda request, payload, context: request)
     words = Other(["expert"] * 20_000)
-    assert (await alice.call(bob.peer, "words", words, Other, deadline_s=5))[0] == words
+    assert (await alice.call(bob.peer, "words", words, Other, deadline_s=60))[0] == words
     with pytest.raises(CallRefused, match="over the limit"):
-        await alice.call(bob.peer, "words", Other(["expert"] * 100_000), Other, deadline_s=5)
+        await alice.call(bob.peer, "words", Other(["expert"] * 100_000), Other, deadline_s=60)
     bob.register("flood", Number, lambda request, payload, context: Other(["expert"] * 100_000))
     with pytest.raises(RemoteFault, match="Ask for less"):
-        await alice.call(bob.peer, "flood", Number(1), Other, deadline_s=5)
+        await alice.call(bob.peer, "flood", Number(1), Other, deadline_s=60)
     there = bob.pool.links[alice.peer]
-    await within(5, lambda: not there._frame_deadlines)  # nothing of it is waited for any more
+    await within(lambda: not there._frame_deadlines)  # nothing of it is waited for any more
 
 
 @pytest.mark.parametrize("size", [0, 100, limits.SMALL + 1, 3 * MIB])
@@ -184,25 +188,25 @@ async def test_a_method_may_give_a_future(alice: RpcNode, bob: RpcNode, size: in
 
     bob.register("wait", Number, method, max_payload=4 * MIB)
     calls = [
-        asyncio.create_task(alice.call(bob.peer, "wait", Number(n), Number, bytes(size), deadline_s=5))
+        asyncio.create_task(alice.call(bob.peer, "wait", Number(n), Number, bytes(size), deadline_s=60))
         for n in range(2)
     ]
-    await within(5, lambda: len(futures) == 2)
+    await within(lambda: len(futures) == 2)
     futures[0].set_result((Number(7), bytes(size)))
     futures[1].set_exception(CheckpointError("too old"))
     assert await calls[0] == (Number(7), bytes(size))
     with pytest.raises(RemoteFault, match="too old"):
         await calls[1]
     there = bob.pool.links[alice.peer]
-    await within(5, lambda: not there.serving and bob._service._memory.used == 0)
+    await within(lambda: not there.serving and bob._service._memory.used == 0)
 
 
 async def test_calls_are_answered_out_of_order(alice: RpcNode, bob: RpcNode) -> None:
     gate = Gate()
     bob.register("wait", Number, gate)
-    slow = asyncio.create_task(alice.call(bob.peer, "wait", Number(1), Number, deadline_s=5))
+    slow = asyncio.create_task(alice.call(bob.peer, "wait", Number(1), Number, deadline_s=60))
     await gate.begun.acquire()
-    assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=5))[0].value == 2
+    assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=60))[0].value == 2
     assert not slow.done()
     gate.open.set()
     assert (await slow)[0].value == 1
@@ -211,7 +215,7 @@ async def test_calls_are_answered_out_of_order(alice: RpcNode, bob: RpcNode) -> 
 async def test_more_calls_than_may_be_in_flight_wait_their_turn(alice: RpcNode, bob: RpcNode) -> None:
     count = 3 * limits.CALLS_BY_PEER
     numbers = await asyncio.gather(
-        *(alice.call(bob.peer, "echo", Number(i), Number, deadline_s=20) for i in range(count))
+        *(alice.call(bob.peer, "echo", Number(i), Number, deadline_s=60) for i in range(count))
     )
     assert [reply.value for reply, _ in numbers] == list(range(count))
     assert bob.bans.score(alice.peer, time.monotonic()) == 0
@@ -225,10 +229,11 @@ async def test_a_handler_knows_who_calls_from_where_and_until_when(alice: RpcNod
         return request
 
     bob.register("note", Number, note)
+    asked = time.monotonic()
     await alice.call(bob.peer, "note", Number(1), Number, deadline_s=5)
     assert seen[0].peer == alice.peer
     assert seen[0].address in alice.endpoint.sockets
-    assert 4 < seen[0].deadline - time.monotonic() < 5.1
+    assert asked + 4.9 < seen[0].deadline <= time.monotonic() + 5
 
 
 async def test_errors_arrive_with_their_type(alice: RpcNode, bob: RpcNode, caplog: pytest.LogCaptureFixture) -> None:
@@ -241,37 +246,38 @@ async def test_errors_arrive_with_their_type(alice: RpcNode, bob: RpcNode, caplo
     bob.register("damaged", Number, damaged)
     bob.register("broken", Number, broken)
     with pytest.raises(RemoteFault, match=r"^The checkpoint is damaged\.$") as caught:
-        await alice.call(bob.peer, "damaged", Number(1), Number, deadline_s=5)
+        await alice.call(bob.peer, "damaged", Number(1), Number, deadline_s=60)
     assert caught.value.fault == "checkpoint"
     with pytest.raises(RemoteFault) as caught:
-        await alice.call(bob.peer, "broken", Number(1), Number, deadline_s=5)
+        await alice.call(bob.peer, "broken", Number(1), Number, deadline_s=60)
     assert caught.value.fault == "internal"
     assert "secret" not in str(caught.value)
     assert "ZeroDivisionError" in caplog.text
     with pytest.raises(CallRefused, match="no method 'nothing'"):
-        await alice.call(bob.peer, "nothing", Number(1), Number, deadline_s=5)
+        await alice.call(bob.peer, "nothing", Number(1), Number, deadline_s=60)
     with pytest.raises(CallRefused, match="Object missing required field `value`"):
-        await alice.call(bob.peer, "add_one", Other([]), Number, deadline_s=5)
+        await alice.call(bob.peer, "add_one", Other([]), Number, deadline_s=60)
     with pytest.raises(RemoteFault, match="wrong types"):
-        await alice.call(bob.peer, "add_one", Number(1), Other, deadline_s=5)
-    assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=5))[0].value == 2
+        await alice.call(bob.peer, "add_one", Number(1), Other, deadline_s=60)
+    assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=60))[0].value == 2
 
 
 async def test_a_payload_over_the_methods_limit_is_refused_before_it_is_read(alice: RpcNode, bob: RpcNode) -> None:
     for size in (10, 20 * MIB):
         with pytest.raises(CallRefused, match="payload"):
-            await alice.call(bob.peer, "add_one", Number(1), Number, bytes(size), deadline_s=5)
+            await alice.call(bob.peer, "add_one", Number(1), Number, bytes(size), deadline_s=60)
     assert alice.pool.links[bob.peer].connection.path().bytes_out < 10 * MIB
-    assert (await alice.call(bob.peer, "echo", Number(1), Number, bytes(MIB), deadline_s=5))[1] == bytes(MIB)
+    assert (await alice.call(bob.peer, "echo", Number(1), Number, bytes(MIB), deadline_s=60))[1] == bytes(MIB)
 
 
 @GATES
 async def test_a_deadline_ends_the_call_on_both_sides(alice: RpcNode, bob: RpcNode, kind: type[Gate]) -> None:
     gate = kind()
     bob.register("wait", Number, gate.method)
-    with pytest.raises(CallTimeout):
-        await alice.call(bob.peer, "wait", Number(1), Number, deadline_s=0.2)
-    async with asyncio.timeout(5):
+    while gate.begun.locked():  # a busy machine does not get the first one there in time
+        with pytest.raises(CallTimeout):
+            await alice.call(bob.peer, "wait", Number(1), Number, deadline_s=0.2)
+    async with asyncio.timeout(DEADLINE_S):
         assert await gate.ended.get() == "cancelled"
 
 
@@ -284,23 +290,23 @@ async def test_cancelling_a_call_cancels_its_handler(alice: RpcNode, bob: RpcNod
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(DEADLINE_S):
         assert await gate.ended.get() == "cancelled"
-    assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=5))[0].value == 2
+    assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=60))[0].value == 2
 
 
 async def test_cancelling_a_large_call_on_its_way_leaves_the_connection_usable(alice: RpcNode, bob: RpcNode) -> None:
-    await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=5)
+    await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=60)
     before = alice.pool.links[bob.peer]
     for _ in range(2 * limits.LANES):
-        task = asyncio.create_task(alice.call(bob.peer, "echo", Number(1), Number, bytes(32 * MIB), deadline_s=20))
-        await within(5, lambda: bob.pool.links[alice.peer]._frame_deadlines)
+        task = asyncio.create_task(alice.call(bob.peer, "echo", Number(1), Number, bytes(32 * MIB), deadline_s=60))
+        await within(lambda: bob.pool.links[alice.peer]._frame_deadlines)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-    assert (await alice.call(bob.peer, "echo", Number(1), Number, bytes(8 * MIB), deadline_s=10))[1] == bytes(8 * MIB)
+    assert (await alice.call(bob.peer, "echo", Number(1), Number, bytes(8 * MIB), deadline_s=60))[1] == bytes(8 * MIB)
     assert alice.pool.links[bob.peer] is before
-    await within(5, lambda: bob._service._memory.used == 0)
+    await within(lambda: bob._service._memory.used == 0)
 
 
 @GATES
@@ -317,10 +323,10 @@ async def test_a_lost_connection_fails_the_calls_and_cancels_the_handlers(
     alice.pool.links[bob.peer].close("test")
     for result in await asyncio.gather(*calls, return_exceptions=True):
         assert isinstance(result, PeerUnreachable)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(DEADLINE_S):
         assert [await gate.ended.get() for _ in calls] == ["cancelled"] * 5
     assert gone == [alice.peer]
-    assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=5))[0].value == 2  # dials again
+    assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=60))[0].value == 2  # dials again
 
 
 async def test_leaving_tells_the_peers_at_once(alice: RpcNode) -> None:
@@ -330,7 +336,7 @@ async def test_leaving_tells_the_peers_at_once(alice: RpcNode) -> None:
         alice.learn(bob.address())
         task = asyncio.create_task(alice.call(bob.peer, "wait", Number(1), Number, deadline_s=60))
         await gate.begun.acquire()
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(DEADLINE_S):
         with pytest.raises(PeerUnreachable, match="leaves"):
             await task
 
@@ -361,23 +367,23 @@ async def test_an_error_of_the_body_is_not_wrapped() -> None:
 async def test_an_unknown_and_a_dead_peer_cannot_be_reached(alice: RpcNode, monkeypatch: pytest.MonkeyPatch) -> None:
     stranger = Identity.generate().peer
     with pytest.raises(PeerUnreachable):
-        await alice.call(stranger, "add_one", Number(1), Number, deadline_s=5)
+        await alice.call(stranger, "add_one", Number(1), Number, deadline_s=60)
     alice.learn(PeerAddress(stranger, ("127.0.0.1:9",)))
     with pytest.raises(CallTimeout):  # a dead address does not fail by itself
         await alice.call(stranger, "add_one", Number(1), Number, deadline_s=0.3)
     with pytest.raises(PeerUnreachable, match="cannot call itself"):
-        await alice.call(alice.peer, "add_one", Number(1), Number, deadline_s=5)
+        await alice.call(alice.peer, "add_one", Number(1), Number, deadline_s=60)
 
 
 async def test_a_peer_that_failed_is_left_alone_for_a_while(alice: RpcNode, bob: RpcNode) -> None:
     elsewhere = PeerAddress(bob.peer, ())
     alice.learn(elsewhere)
     with pytest.raises(PeerUnreachable, match="any known address"):
-        await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=5)
+        await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=60)
     with pytest.raises(PeerUnreachable, match="next try"):
-        await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=5)
+        await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=60)
     alice.learn(bob.address())  # a new address is tried at once
-    assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=5))[0].value == 2
+    assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=60))[0].value == 2
 
 
 async def test_who_has_the_address_but_not_the_key_is_not_called(alice: RpcNode, bob: RpcNode, start: Start) -> None:
@@ -392,7 +398,7 @@ async def test_who_has_the_address_but_not_the_key_is_not_called(alice: RpcNode,
 async def test_either_family_will_do(alice: RpcNode, bob: RpcNode, family: int) -> None:
     address = bob.endpoint.sockets[family]
     alice.learn(PeerAddress(bob.peer, (address, "127.0.0.1:9")))
-    assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=5))[0].value == 2
+    assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=60))[0].value == 2
     assert alice.pool.links[bob.peer].seen_at() in bob.endpoint.sockets  # the transport may move to the better one
 
 
@@ -401,14 +407,14 @@ async def test_two_that_dial_each_other_at_once_keep_one_connection(start: Start
         one.learn(two.address())
         two.learn(one.address())
         answers = await asyncio.gather(
-            *(one.call(two.peer, "add_one", Number(i), Number, deadline_s=10) for i in range(4)),
-            *(two.call(one.peer, "add_one", Number(i), Number, deadline_s=10) for i in range(4)),
+            *(one.call(two.peer, "add_one", Number(i), Number, deadline_s=60) for i in range(4)),
+            *(two.call(one.peer, "add_one", Number(i), Number, deadline_s=60) for i in range(4)),
         )
         assert [reply.value for reply, _ in answers] == [1, 2, 3, 4, 1, 2, 3, 4]
-        await within(5, lambda: one.pool.links[two.peer].outgoing != two.pool.links[one.peer].outgoing)
-        await within(5, lambda: not one.pool._retired and not two.pool._retired)
-        assert (await one.call(two.peer, "add_one", Number(1), Number, deadline_s=5))[0].value == 2
-        assert (await two.call(one.peer, "add_one", Number(1), Number, deadline_s=5))[0].value == 2
+        await within(lambda: one.pool.links[two.peer].outgoing != two.pool.links[one.peer].outgoing)
+        await within(lambda: not one.pool._retired and not two.pool._retired)
+        assert (await one.call(two.peer, "add_one", Number(1), Number, deadline_s=60))[0].value == 2
+        assert (await two.call(one.peer, "add_one", Number(1), Number, deadline_s=60))[0].value == 2
 
     await asyncio.gather(*[both(await start(), await start()) for _ in range(8)])
 
@@ -427,19 +433,19 @@ async def test_a_connector_is_asked_when_dialling_fails(alice: RpcNode, bob: Rpc
         return True
 
     alice.connectors += [useless, punch]
-    assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=5))[0].value == 2
+    assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=60))[0].value == 2
     assert asked == [bob.peer]
 
 
 async def test_idle_connections_are_closed_and_made_again(
     alice: RpcNode, bob: RpcNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=5)
+    await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=60)
     bob.keep(alice.peer)
     monkeypatch.setattr(limits, "IDLE_S", 0.1)
-    await within(5, lambda: not alice.pool.links and not bob.pool.links)
+    await within(lambda: not alice.pool.links and not bob.pool.links)
     monkeypatch.setattr(limits, "IDLE_S", 60)
-    assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=5))[0].value == 2
+    assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=60))[0].value == 2
 
 
 async def test_the_pool_is_bounded(start: Start, alice: RpcNode, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -447,7 +453,7 @@ async def test_the_pool_is_bounded(start: Start, alice: RpcNode, monkeypatch: py
     others = [await start() for _ in range(7)]
     for other in others:
         alice.learn(other.address())
-        await alice.call(other.peer, "add_one", Number(1), Number, deadline_s=5)
+        await alice.call(other.peer, "add_one", Number(1), Number, deadline_s=60)
     assert set(alice.pool.links) == {other.peer for other in others[-4:]}  # the longest unused have gone
     gate = Gate()
     alice.register("wait", Number, gate)
@@ -456,16 +462,16 @@ async def test_the_pool_is_bounded(start: Start, alice: RpcNode, monkeypatch: py
         await gate.begun.acquire()
     others[0].learn(alice.address())
     with pytest.raises(PeerUnreachable):  # those in use stay
-        await others[0].call(alice.peer, "add_one", Number(1), Number, deadline_s=5)
+        await others[0].call(alice.peer, "add_one", Number(1), Number, deadline_s=60)
     gate.open.set()
     await asyncio.gather(*busy)
 
 
 async def test_peers_and_figures_are_shown(alice: RpcNode, bob: RpcNode) -> None:
     for _ in range(20):
-        await alice.call(bob.peer, "echo", Number(1), Number, bytes(1000), deadline_s=5)
+        await alice.call(bob.peer, "echo", Number(1), Number, bytes(1000), deadline_s=60)
     with pytest.raises(CallRefused):
-        await alice.call(bob.peer, "echo", Other([]), Number, deadline_s=5)
+        await alice.call(bob.peer, "echo", Other([]), Number, deadline_s=60)
     [link] = alice.pool.links.values()
     assert (link.peer, link.path, link.seen_at() in bob.endpoint.sockets) == (bob.peer, "direct", True)
     moved = link.connection.path()
@@ -509,16 +515,16 @@ async def test_large_payloads_wait_for_memory(alice: RpcNode, bob: RpcNode, monk
     bob.register("hold", Number, hold, max_payload=MIB)
     bob._service._memory.by_peer = 2 * MIB
     calls = [
-        asyncio.create_task(alice.call(bob.peer, "hold", Number(1), Number, bytes(MIB), deadline_s=20))
+        asyncio.create_task(alice.call(bob.peer, "hold", Number(1), Number, bytes(MIB), deadline_s=60))
         for _ in range(6)
     ]
     await gate.begun.acquire()
     await gate.begun.acquire()
-    assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=5))[0].value == 2
+    assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=60))[0].value == 2
     assert len(held) == 2
     gate.open.set()
     await asyncio.gather(*calls)
-    await within(5, lambda: bob._service._memory.used == 0)
+    await within(lambda: bob._service._memory.used == 0)
 
 
 async def test_a_peer_over_its_rate_is_read_more_slowly_but_stays(
@@ -527,7 +533,7 @@ async def test_a_peer_over_its_rate_is_read_more_slowly_but_stays(
     monkeypatch.setattr(limits, "CALLS_PER_S", 100.0)
     monkeypatch.setattr(limits, "CALL_BURST", 10.0)
     began = time.monotonic()
-    await asyncio.gather(*(alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=20) for _ in range(60)))
+    await asyncio.gather(*(alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=60) for _ in range(60)))
     assert time.monotonic() - began > 0.35
     assert bob.bans.score(alice.peer, time.monotonic()) == 0
 
@@ -558,7 +564,7 @@ async def test_broken_frames_end_the_connection_with_strikes(bob: RpcNode, mallo
     stream = await mallory.open()
     await stream.write(data)
     assert "protocol" in await closed(mallory)
-    await within(5, lambda: not bob.pool.links)
+    await within(lambda: not bob.pool.links)
     assert bob.bans.score(mallory.peer, time.monotonic()) == 0
     assert len(bob.bans._records) == 1
 
@@ -574,11 +580,11 @@ async def test_repeated_faults_ban_a_peer_until_they_are_forgotten(bob: RpcNode)
     connection = await endpoint.dial(bob.peer, bob.address().addresses)
     assert "banned" in await closed(connection)
     with pytest.raises(PeerUnreachable, match="banned"):
-        await bob.call(me, "add_one", Number(1), Number, deadline_s=5)
+        await bob.call(me, "add_one", Number(1), Number, deadline_s=60)
     bob.bans._records[me].until = 0.0
     connection = await endpoint.dial(bob.peer, bob.address().addresses)
     await (await connection.open()).write(frame(Ping()))
-    await within(5, lambda: me in bob.pool.links)
+    await within(lambda: me in bob.pool.links)
     await endpoint.close()
 
 
@@ -613,7 +619,7 @@ async def test_half_frames_and_lost_streams_leave_nothing_behind(bob: RpcNode, m
     answers = await mallory.accept()
     assert b"\x93\x02\x02" in await answers.read(100)  # the connection still works
     link_there = next(iter(bob.pool.links.values()))
-    await within(5, lambda: bob._service._memory.used == 0 and not link_there._frame_deadlines)
+    await within(lambda: bob._service._memory.used == 0 and not link_there._frame_deadlines)
 
 
 async def test_payloads_that_nobody_asked_for_are_not_taken(bob: RpcNode, mallory: Connection) -> None:
@@ -631,12 +637,13 @@ async def test_payloads_that_nobody_asked_for_are_not_taken(bob: RpcNode, mallor
 
 async def test_a_flood_of_calls_is_outlived_with_bounded_memory(bob: RpcNode, start: Start) -> None:
     bob.register("wait", Number, Gate())
-    endpoint = await Endpoint.bind(os.urandom(32), LOOPBACK)
+    seed = os.urandom(32)
+    endpoint = await Endpoint.bind(seed, LOOPBACK)
     connection = await endpoint.dial(bob.peer, bob.address().addresses)
     stream = await connection.open()
     carol = await start()
     carol.learn(bob.address())
-    await carol.call(bob.peer, "add_one", Number(1), Number, deadline_s=5)
+    await carol.call(bob.peer, "add_one", Number(1), Number, deadline_s=60)
     gc.collect()
     before = psutil.Process().memory_info().rss
     flood = b"".join(frame(call(number, "wait", deadline_ms=600_000)) for number in range(20_000))
@@ -646,17 +653,18 @@ async def test_a_flood_of_calls_is_outlived_with_bounded_memory(bob: RpcNode, st
             await stream.write(flood)
 
     task = asyncio.create_task(pour())
-    assert "banned" in await closed(connection)
+    await closed(connection)  # what it is told is lost in a flood that fills the socket
+    assert bob.distrusts(Identity(seed).peer)
     with pytest.raises(PeerUnreachable):
         await task
-    assert (await carol.call(bob.peer, "add_one", Number(1), Number, deadline_s=5))[0].value == 2
+    assert (await carol.call(bob.peer, "add_one", Number(1), Number, deadline_s=60))[0].value == 2
     assert psutil.Process().memory_info().rss - before < 64 * MIB
     await endpoint.close()
 
 
 async def test_a_flood_of_pings_from_a_peer_that_never_reads_is_bounded(bob: RpcNode, mallory: Connection) -> None:
     stream = await mallory.open()
-    await within(30, lambda: bob.pool.links)
+    await within(lambda: bob.pool.links)
     link_there = next(iter(bob.pool.links.values()))
     taken = 0
     spend = bob._service.spend
@@ -668,7 +676,7 @@ async def test_a_flood_of_pings_from_a_peer_that_never_reads_is_bounded(bob: Rpc
 
     bob._service.spend = count  # type: ignore[method-assign, assignment]
     task = asyncio.create_task(stream.write(frame(Ping()) * 60_000))
-    await within(60, lambda: taken > 20_000)
+    await within(lambda: taken > 20_000)
     assert link_there._queued <= limits.OUTGOING + 1000
     task.cancel()
 
@@ -676,7 +684,7 @@ async def test_a_flood_of_pings_from_a_peer_that_never_reads_is_bounded(bob: Rpc
 async def test_too_many_streams_end_the_connection(bob: RpcNode, mallory: Connection) -> None:
     opened = []
     with pytest.raises(PeerUnreachable):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(DEADLINE_S):
             while True:
                 stream = await mallory.open()
                 await stream.write(b"\x00")
@@ -728,6 +736,6 @@ async def test_no_bytes_break_a_node(bob: RpcNode, start: Start) -> None:
             await stream.write(bytes(data) if step % 4 else os.urandom(300))
         if step % 3 == 0:
             connection.close("enough")
-    assert (await carol.call(bob.peer, "add_one", Number(1), Number, deadline_s=5))[0].value == 2
+    assert (await carol.call(bob.peer, "add_one", Number(1), Number, deadline_s=60))[0].value == 2
     await endpoint.close()
-    await within(10, lambda: list(bob.pool.links) == [carol.peer])
+    await within(lambda: list(bob.pool.links) == [carol.peer])
