@@ -37,9 +37,10 @@ from app.window.view_settings import view_settings
 from app.worker.supervision import Phase, Report
 from app.worker.supervisor import Supervisor
 from core import consent, logs
-from core.contracts.control import Bye, CurvePoint, LogLine, Snapshot, State, Status
+from core.contracts.control import Bye, Snapshot
 from core.contracts.errors import HearthError
 from core.contracts.notices import plain
+from core.contracts.status import CurvePoint, LogLine, State, Status
 
 logger = logging.getLogger(__name__)
 

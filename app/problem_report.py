@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from app import program_files
-from core.contracts.control import Status
+from core.contracts.status import Status
 from core.logs import FILE as LOG_FILE
 from core.store.settings_file import FILE as SETTINGS_FILE
 

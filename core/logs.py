@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, cast
 
-from core.contracts.control import LogLine
+from core.contracts.status import LogLine
 
 FILE = Path("logs") / "hearth.log"
 FILE_BYTES = 1_000_000

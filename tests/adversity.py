@@ -18,8 +18,9 @@ from typing import NamedTuple
 import msgspec
 
 from core.contracts import manifest as manifests
-from core.contracts.control import Snapshot, Status
+from core.contracts.control import Snapshot
 from core.contracts.manifest import Shard
+from core.contracts.status import Status
 from core.store.shards import local_text
 from tests.workers import HERE, RunningWorker, hearth, wait_until, worker
 

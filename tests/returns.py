@@ -13,8 +13,8 @@ from typing import NamedTuple
 import psutil
 
 from core.community.reading import read_only
-from core.contracts.control import Status
 from core.contracts.ledger import ListParams, Yield
+from core.contracts.status import Status
 from tests.workers import RunningWorker, wait_until, worker
 
 THRESHOLD_S = 5

@@ -14,12 +14,12 @@ import psutil
 from core import consent
 from core.community.ledger import Ledger
 from core.contracts import manifest
-from core.contracts.control import Status
 from core.contracts.errors import NotRunning
 from core.contracts.expert_calls import METHODS
 from core.contracts.ledger import Amounts
 from core.contracts.net import of_run
 from core.contracts.notices import Sentences
+from core.contracts.status import Status
 from core.control.client import ControlClient
 
 T = TypeVar("T")

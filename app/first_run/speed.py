@@ -17,6 +17,7 @@ from app.worker.client import WorkerClient
 from app.worker.supervision import Phase, Report
 from core.contracts import control as wire
 from core.contracts.errors import HearthError
+from core.contracts.status import BenchmarkStatus, Status
 from core.contracts.words import size
 
 POLL_MS = 500
@@ -37,7 +38,7 @@ class SpeedTest(Step):
             tr("You can skip this: it is measured anyway as soon as this PC may compute."),
         )
         self._client = client
-        self._status: wire.Status | None = None
+        self._status: Status | None = None
         self._began: float | None = None
         self._before: float | None = None
         self.bar = Bar(height=8)
@@ -128,21 +129,21 @@ class SpeedTest(Step):
         if self.isVisible() and not self.is_running:
             self._ask()
 
-    def _take_status(self, status: wire.Status) -> None:
+    def _take_status(self, status: Status) -> None:
         self._status = status
 
     def _ask(self) -> None:
-        self._client.request("benchmark", None, wire.BenchmarkStatus, self._show_first, self._failed)
+        self._client.request("benchmark", None, BenchmarkStatus, self._show_first, self._failed)
 
-    def _show_first(self, answer: wire.BenchmarkStatus) -> None:
+    def _show_first(self, answer: BenchmarkStatus) -> None:
         self.start.setEnabled(True)
         self._show_figures(answer)
         self._show_words("" if answer.time is not None else tr(OFFER))
 
     def _poll(self) -> None:
-        self._client.request("benchmark", None, wire.BenchmarkStatus, self._look, self._failed)
+        self._client.request("benchmark", None, BenchmarkStatus, self._look, self._failed)
 
-    def _look(self, answer: wire.BenchmarkStatus) -> None:
+    def _look(self, answer: BenchmarkStatus) -> None:
         if self._began is None:
             return
         if answer.time is not None and answer.time != self._before:
@@ -191,7 +192,7 @@ class SpeedTest(Step):
         self.bar.set_value(share)
         self.bar.setAccessibleDescription(words)
 
-    def _show_figures(self, answer: wire.BenchmarkStatus) -> None:
+    def _show_figures(self, answer: BenchmarkStatus) -> None:
         self._before = answer.time
         self._device.setText(f"{answer.device}, {tr('%Ln core(s)', answer.cores)}")
         self._device.show()

@@ -31,7 +31,7 @@ from app.widgets.basics import Label, Pair, Panel
 from app.widgets.buttons import Button, Segmented, Switch
 from app.widgets.inputs import Choice
 from app.window.page import Page
-from core.contracts.control import LogLine, Status
+from core.contracts.status import LogLine, Status
 from core.logs import FILE as LOG_FILE
 
 LINES = 10_000

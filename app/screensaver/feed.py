@@ -10,8 +10,10 @@ from app.language import mark, told, tr
 from app.pages.experts.grid_layer import EVERY_MS, Layer, was_called, was_updated
 from app.worker.client import WorkerClient
 from core import consent
-from core.contracts.control import CellStatus, GridStatus, NetworkParams, NetworkStatus, Snapshot, Status
+from core.contracts.control import Snapshot
+from core.contracts.network_status import NetworkParams, NetworkStatus
 from core.contracts.notices import Notice
+from core.contracts.status import CellStatus, GridStatus, Status
 
 PLANES = 6
 """Layers that are shown: the first ones."""

@@ -8,7 +8,8 @@ from PySide6.QtCore import QObject, QProcess
 
 from app.worker.client import WorkerClient
 from app.worker.supervisor import hearth
-from core.contracts.control import Snapshot, Status
+from core.contracts.control import Snapshot
+from core.contracts.status import Status
 
 logger = logging.getLogger(__name__)
 

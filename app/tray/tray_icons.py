@@ -8,7 +8,7 @@ from PySide6.QtGui import QColor, QIcon, QLinearGradient, QPainter, QPainterPath
 from app.colors import APP_ICON, DARK, LIGHT, TEMPLATE
 from app.icons import arch, drop, flame, triangle
 from app.theme import STATE_TONE
-from core.contracts.control import State
+from core.contracts.status import State
 
 TRAY_SIZES = (16, 22, 32, 44, 64)
 SHAPES: dict[State, str] = {

@@ -20,7 +20,7 @@ from app.window.page import Page
 from app.window.run_chooser import RunChooser
 from app.window.sidebar import Sidebar
 from app.window.why_panel import WhyPanel
-from core.contracts.control import CurvePoint, State, Status
+from core.contracts.status import CurvePoint, State, Status
 
 MINIMUM = (880, 600)
 DEFAULT = (1040, 720)

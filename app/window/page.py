@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWi
 from app import theme as look
 from app.theme import theme
 from app.widgets.basics import Label, Pair
-from core.contracts.control import CurvePoint, Status
+from core.contracts.status import CurvePoint, Status
 
 NARROW = 780
 """Pages narrower than this stack their pairs."""

@@ -13,7 +13,7 @@ from app.formats import clock
 from app.language import locale, tr
 from app.widgets.buttons import SplitButton
 from app.widgets.menu import Menu
-from core.contracts.control import Status
+from core.contracts.status import Status
 from core.control.why import gpu_is_paused, uses_gpus
 
 TOMORROW_HOUR = 8

@@ -7,7 +7,7 @@ from app.language import tr, tr_run
 from app.theme import theme
 from app.widgets.basics import ElidedLabel
 from app.widgets.inputs import Choice
-from core.contracts.control import Status
+from core.contracts.status import Status
 
 
 class RunChooser(QWidget):

@@ -12,7 +12,7 @@ from app.language import mark, tr
 from app.theme import STATE_TONE, theme
 from app.tray.tray_icons import paint_app_icon
 from app.widgets.basics import Divider
-from core.contracts.control import State
+from core.contracts.status import State
 
 WIDTH, RAIL_WIDTH = 212, 64
 CHIP_HEIGHT = 66

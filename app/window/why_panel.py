@@ -18,7 +18,7 @@ from app.window.focus_ring import FocusRing
 from app.window.sheet import Sheet
 from app.window.sidebar import STATE_WORD
 from core.contracts import notices as wire
-from core.contracts.control import RuleStatus, Status, YieldStatus
+from core.contracts.status import RuleStatus, Status, YieldStatus
 from core.control.why import FEW, FINE, PROMISE_MS, UNKNOWN, Why, promise, uses_gpus, verdict, why
 
 WIDTH = 612

@@ -8,6 +8,8 @@ import msgspec
 from app.worker.connection import Connection, Failed, note
 from core.contracts import control as wire
 from core.contracts import ledger
+from core.contracts.network_status import Finding, NetworkParams, NetworkStatus
+from core.contracts.status import GridStatus, LogLine
 
 PREDICT_DEADLINE_S = 35.0
 """A paused worker first has to start compute; after 30 s it tells by itself why no answer has come."""
@@ -31,8 +33,8 @@ class WorkerClient(Connection):
     def set_settings(self, changes: dict[str, Any], done: Callable[[dict[str, Any]], None], failed: Failed) -> None:
         self.request("set_settings", wire.SetSettingsParams(changes), dict[str, Any], done, failed)
 
-    def log_lines(self, lines: int, done: Callable[[list[wire.LogLine]], None]) -> None:
-        self.request("log", wire.LogParams(lines), list[wire.LogLine], done)
+    def log_lines(self, lines: int, done: Callable[[list[LogLine]], None]) -> None:
+        self.request("log", wire.LogParams(lines), list[LogLine], done)
 
     def predict(self, picture: wire.PredictParams, done: Callable[[wire.Prediction], None], failed: Failed) -> None:
         asked = msgspec.structs.replace(picture, run=self._run)
@@ -49,15 +51,15 @@ class WorkerClient(Connection):
         asked = msgspec.structs.replace(text, run=self._run)
         return self.request("generate", asked, wire.Continued, done, failed, PREDICT_DEADLINE_S, each)
 
-    def network(self, first: int, done: Callable[[wire.NetworkStatus], None], failed: Failed) -> None:
+    def network(self, first: int, done: Callable[[NetworkStatus], None], failed: Failed) -> None:
         """This peer, and a page of its connected peers from the `first` on."""
-        self.request("network", wire.NetworkParams(first), wire.NetworkStatus, done, failed)
+        self.request("network", NetworkParams(first), NetworkStatus, done, failed)
 
-    def doctor(self, done: Callable[[list[wire.Finding]], None], failed: Failed) -> None:
-        self.request("doctor", None, list[wire.Finding], done, failed)
+    def doctor(self, done: Callable[[list[Finding]], None], failed: Failed) -> None:
+        self.request("doctor", None, list[Finding], done, failed)
 
-    def grid(self, layer: int, done: Callable[[wire.GridStatus], None], failed: Failed) -> None:
-        self.request("grid", wire.GridParams(layer, self._run), wire.GridStatus, done, failed)
+    def grid(self, layer: int, done: Callable[[GridStatus], None], failed: Failed) -> None:
+        self.request("grid", wire.GridParams(layer, self._run), GridStatus, done, failed)
 
     def totals(self, done: Callable[[ledger.Totals], None], failed: Failed) -> None:
         self.request("totals", None, ledger.Totals, done, failed)

@@ -22,6 +22,7 @@ from shiboken6 import isValid
 from core.contracts import control as wire
 from core.contracts.errors import HearthError, NotRunning, ProtocolError
 from core.contracts.notices import Notice, notice
+from core.contracts.status import CurvePoint, LogLine, Status
 
 logger = logging.getLogger(__name__)
 
@@ -82,9 +83,9 @@ class _Asked:
 
 
 EVENTS: dict[str, Any] = {
-    "status": wire.Status,
-    "curve": wire.CurvePoint,
-    "log": wire.LogLine,
+    "status": Status,
+    "curve": CurvePoint,
+    "log": LogLine,
     "settings": dict[str, Any],
     "bye": wire.Bye,
     "piece": wire.Piece,
@@ -302,7 +303,7 @@ class Connection(QObject):
         signal: Any = getattr(self, name)
         signal.emit(data)
 
-    def _take_status(self, status: wire.Status) -> None:
+    def _take_status(self, status: Status) -> None:
         """Statuses that come by themselves are those of the first run."""
         if self._run is not None and self._run not in [run.id for run in status.runs]:
             self._run = None  # it was left
@@ -342,7 +343,7 @@ class Connection(QObject):
 
     def _ask_status(self, failed: Failed) -> None:
         asked = wire.StatusParams(self._run) if self._run is not None else None
-        self.request("status", asked, wire.Status, self.status.emit, failed)
+        self.request("status", asked, Status, self.status.emit, failed)
 
     def _check_silence(self) -> None:
         if time.monotonic() - self._heard >= SILENCE_S:

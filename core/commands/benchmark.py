@@ -5,8 +5,8 @@ import sys
 import time
 
 from core.commands import common
-from core.contracts.control import BenchmarkStatus, Status
 from core.contracts.notices import english
+from core.contracts.status import BenchmarkStatus, Status
 from core.contracts.words import clock, counted, size
 from core.control.client import ControlClient
 

@@ -6,8 +6,9 @@ import time
 import filelock
 
 from core.commands import common
-from core.contracts.control import LOCK_FILE, Status
+from core.contracts.control import LOCK_FILE
 from core.contracts.notices import english
+from core.contracts.status import Status
 from core.contracts.words import clock, duration
 from core.control.why import gpu_is_paused
 from core.store.data_folder import data_path

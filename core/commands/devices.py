@@ -3,8 +3,8 @@
 import argparse
 
 from core.commands import common
-from core.contracts.control import DeviceStatus, EnergyStatus, EnergyUse, Status
 from core.contracts.notices import english
+from core.contracts.status import DeviceStatus, EnergyStatus, EnergyUse, Status
 from core.contracts.words import counted, electricity
 
 

@@ -7,8 +7,8 @@ import time
 import msgspec
 
 from core.commands import common
-from core.contracts.control import DhtRecord, DhtStatus, Finding, NetworkParams, NetworkStatus
 from core.contracts.errors import SettingsError
+from core.contracts.network_status import DhtRecord, DhtStatus, Finding, NetworkParams, NetworkStatus
 from core.contracts.words import counted, duration
 from core.identity import Identity, peer_text
 from core.logs import printable

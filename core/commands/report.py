@@ -8,10 +8,10 @@ import time
 from core import logs
 from core.commands import common
 from core.commands.devices import energy_line
-from core.contracts.control import Status
 from core.contracts.errors import DataFolderError
 from core.contracts.kinds import declarations
 from core.contracts.notices import english
+from core.contracts.status import Status
 from core.store.data_folder import data_path
 
 

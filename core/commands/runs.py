@@ -4,8 +4,9 @@ import argparse
 from pathlib import Path
 
 from core.commands import common
-from core.contracts.control import JoinRunParams, LeaveRunParams, RunStatus, Status, WeightParams
+from core.contracts.control import JoinRunParams, LeaveRunParams, WeightParams
 from core.contracts.errors import SettingsError
+from core.contracts.status import RunStatus, Status
 
 
 def run(options: argparse.Namespace) -> None:

@@ -6,8 +6,8 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from core.contracts.control import Status
 from core.contracts.notices import english
+from core.contracts.status import Status
 from core.contracts.words import counted
 from core.worker.peer import Peer
 

@@ -7,8 +7,8 @@ from rich.table import Table
 from rich.text import Text
 
 from core.commands import common
-from core.contracts.control import Status
 from core.contracts.notices import english
+from core.contracts.status import Status
 from core.control.why import FINE, UNKNOWN, Why, promise, uses_gpus, verdict, why
 
 MARKS = {FINE: ("✓", ""), UNKNOWN: ("?", "dim")}

@@ -23,7 +23,6 @@ from core.compute.hosting import Residents
 from core.compute.peer_directory import Hosts, PeerDirectory
 from core.compute.saving import Saving
 from core.compute.serving import Serving, suspecting
-from core.contracts.control import ExpertStatus
 from core.contracts.errors import CheckpointError, DeviceError
 from core.contracts.files import TRUNK
 from core.contracts.notices import Notice, notice
@@ -51,6 +50,7 @@ from core.contracts.pipe import (
     Work,
 )
 from core.contracts.settings import cores
+from core.contracts.status import ExpertStatus
 from core.experts.directory import LOCAL
 from core.experts.grid import Grid
 from core.hardware import processor

@@ -9,10 +9,11 @@ from typing import Annotated, Generic, Literal, TypeVar
 
 import msgspec
 
-from core.contracts.control import Answer, CurvePoint, ExpertStatus
+from core.contracts.control import Answer
 from core.contracts.files import PartFile
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, Sentences
+from core.contracts.status import CurvePoint, ExpertStatus
 
 ANNOUNCED: int | None = getattr(signal, "SIGUSR1", None)
 """Sent to compute before a call that gives something back to the user; Windows has no such signal."""

@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from core.contracts.control import DhtStatus, Finding, NetworkStatus
+from core.contracts.network_status import DhtStatus, Finding, NetworkStatus
 from core.contracts.notices import Notice, notice, plain
 
 CLOCK_S = 30.0

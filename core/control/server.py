@@ -14,39 +14,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from core.contracts.control import (
-    ADDRESS_FILE,
-    MAX_LINE,
-    PROTOCOL,
-    Address,
-    BenchmarkParams,
-    Continued,
-    DhtGetParams,
-    ErrorInfo,
-    Event,
-    Finding,
-    GenerateParams,
-    GridParams,
-    Hello,
-    JoinRunParams,
-    LeaveRunParams,
-    LogParams,
-    NetworkParams,
-    PauseParams,
-    Piece,
-    PredictParams,
-    Reply,
-    Request,
-    SetSettingsParams,
-    StartNowParams,
-    StatusParams,
-    StopParams,
-    WeightParams,
-    Welcome,
-    proof,
-)
+from core.contracts import control as wire
+from core.contracts.control import ADDRESS_FILE, MAX_LINE, PROTOCOL, Hello, proof
 from core.contracts.errors import DataFolderError, HearthError, PortInUse, ProtocolError, QuestionError
 from core.contracts.ledger import ListParams, SeriesParams
+from core.contracts.network_status import DhtGetParams, Finding, NetworkParams
 from core.contracts.notices import notice
 from core.control.doctor import examine
 from core.worker.peer import Peer
@@ -123,7 +95,7 @@ class ControlServer:
 
     def _address(self) -> bytes:
         port = self._server.sockets[0].getsockname()[1]
-        return msgspec.json.encode(Address(PROTOCOL, port, self._token, os.getpid()))
+        return msgspec.json.encode(wire.Address(PROTOCOL, port, self._token, os.getpid()))
 
     def _write_address(self) -> None:
         _write_private(self._folder / ADDRESS_FILE, self._address())
@@ -196,7 +168,7 @@ class _Session:
         try:
             async with asyncio.TaskGroup() as requests:
                 while line := await self._reader.readline():
-                    request = _decode(line, Request)
+                    request = _decode(line, wire.Request)
                     await self._slots.acquire()
                     requests.create_task(self._answer(request, time.monotonic()), name=request.method)
                 for stream in self._streams.values():
@@ -224,55 +196,55 @@ class _Session:
             return None
         error = None
         if not hmac.compare_digest(hello.token.encode(), self._token.encode()):
-            error = ErrorInfo("protocol", notice("control.wrong_token"))
+            error = wire.ErrorInfo("protocol", notice("control.wrong_token"))
         elif hello.protocol != PROTOCOL:
-            error = ErrorInfo("protocol", notice("control.other_version", worker=PROTOCOL, client=hello.protocol))
+            error = wire.ErrorInfo("protocol", notice("control.other_version", worker=PROTOCOL, client=hello.protocol))
         shown = proof(self._token, hello.challenge) if error is None else ""
-        self._send(Welcome(PROTOCOL, VERSION, os.getpid(), error, shown))
+        self._send(wire.Welcome(PROTOCOL, VERSION, os.getpid(), error, shown))
         if error is None:
             return hello
         await self._writer.drain()
         raise ProtocolError(error.said)
 
-    async def _answer(self, request: Request, arrived: float) -> None:
+    async def _answer(self, request: wire.Request, arrived: float) -> None:
         try:
-            self._send(Reply(request.id, await self._call(request, arrived)))
+            self._send(wire.Reply(request.id, await self._call(request, arrived)))
             if request.method == "subscribe" and not self._subscribed:
                 self._subscribed = True
                 self._worker.listen(self._push)
         except HearthError as error:
-            self._send(Reply(request.id, error=ErrorInfo(error.code, error.notice)))
+            self._send(wire.Reply(request.id, error=wire.ErrorInfo(error.code, error.notice)))
         finally:
             self._slots.release()
 
-    async def _call(self, request: Request, arrived: float) -> Any:
+    async def _call(self, request: wire.Request, arrived: float) -> Any:
         worker = self._worker
         methods: dict[str, tuple[type[msgspec.Struct], Callable[[Any], Any]]] = {
-            "status": (StatusParams, lambda params: worker.status(params.run)),
+            "status": (wire.StatusParams, lambda params: worker.status(params.run)),
             "subscribe": (_NoParams, lambda _: worker.snapshot()),
-            "pause": (PauseParams, lambda params: worker.pause(params.seconds, arrived)),
+            "pause": (wire.PauseParams, lambda params: worker.pause(params.seconds, arrived)),
             "pause_gpu": (_NoParams, lambda _: worker.pause_gpu(arrived)),
             "resume": (_NoParams, lambda _: worker.resume()),
-            "start_now": (StartNowParams, lambda params: worker.start_now(params.seconds)),
+            "start_now": (wire.StartNowParams, lambda params: worker.start_now(params.seconds)),
             "quit": (_NoParams, lambda _: worker.quit()),
-            "predict": (PredictParams, lambda params: worker.runs.named(params.run).predict(params)),
-            "generate": (GenerateParams, lambda params: self._generate(request.id, params)),
-            "stop": (StopParams, lambda params: self._stop(params.request)),
-            "set_settings": (SetSettingsParams, lambda params: worker.set_settings(params.changes)),
-            "join_run": (JoinRunParams, lambda params: worker.join_run(params.run, params.weight)),
-            "leave_run": (LeaveRunParams, lambda params: worker.leave_run(params.run)),
-            "weight": (WeightParams, lambda params: worker.set_weight(params.run, params.weight)),
+            "predict": (wire.PredictParams, lambda params: worker.runs.named(params.run).predict(params)),
+            "generate": (wire.GenerateParams, lambda params: self._generate(request.id, params)),
+            "stop": (wire.StopParams, lambda params: self._stop(params.request)),
+            "set_settings": (wire.SetSettingsParams, lambda params: worker.set_settings(params.changes)),
+            "join_run": (wire.JoinRunParams, lambda params: worker.join_run(params.run, params.weight)),
+            "leave_run": (wire.LeaveRunParams, lambda params: worker.leave_run(params.run)),
+            "weight": (wire.WeightParams, lambda params: worker.set_weight(params.run, params.weight)),
             "network": (NetworkParams, lambda params: worker.network.status(params.first, params.peers)),
             "doctor": (_NoParams, lambda _: self._doctor()),
-            "grid": (GridParams, lambda params: worker.runs.named(params.run).grid(params.layer)),
+            "grid": (wire.GridParams, lambda params: worker.runs.named(params.run).grid(params.layer)),
             "dht_get": (DhtGetParams, lambda params: worker.network.dht_get(params.key)),
             "dht_stats": (_NoParams, lambda _: worker.network.dht_stats()),
-            "benchmark": (BenchmarkParams, lambda params: worker.benchmark(params.again, params.run)),
+            "benchmark": (wire.BenchmarkParams, lambda params: worker.benchmark(params.again, params.run)),
             "totals": (_NoParams, lambda _: worker.ledger.totals()),
             "series": (SeriesParams, worker.ledger.series),
             "sessions": (ListParams, worker.ledger.sessions),
             "yields": (ListParams, worker.ledger.yields),
-            "log": (LogParams, lambda params: worker.recent_log(params.lines)),
+            "log": (wire.LogParams, lambda params: worker.recent_log(params.lines)),
         }
         if request.method not in methods:
             raise ProtocolError(f"The worker has no method {request.method!r}.")
@@ -282,7 +254,7 @@ class _Session:
             result = await result
         return {} if result is None else result
 
-    async def _generate(self, number: int, params: GenerateParams) -> Continued:
+    async def _generate(self, number: int, params: wire.GenerateParams) -> wire.Continued:
         """Stream a text; it ends when the client goes.
 
         Raises:
@@ -294,7 +266,7 @@ class _Session:
         self._streams[number] = task
         try:
             return await self._worker.runs.named(params.run).generate(
-                params, lambda *piece: self._push("piece", Piece(number, *piece))
+                params, lambda *piece: self._push("piece", wire.Piece(number, *piece))
             )
         except asyncio.CancelledError:
             if self._streams.get(number) is task:
@@ -312,7 +284,7 @@ class _Session:
             stream.cancel()
 
     def _push(self, event: Any, data: Any) -> None:
-        self._send(Event(event, data))
+        self._send(wire.Event(event, data))
 
     def _send(self, message: msgspec.Struct) -> None:
         transport = self._writer.transport

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from core.contracts.control import RuleStatus, State, Status, YieldStatus
 from core.contracts.notices import Notice, Sentences, notice
+from core.contracts.status import RuleStatus, State, Status, YieldStatus
 
 PROMISE_MS = 250
 GPU_RULE = "gpu_user"

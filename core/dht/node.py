@@ -11,10 +11,10 @@ from types import TracebackType
 from kademlia.network import Server
 from kademlia.node import Node
 
-from core.contracts.control import DhtStatus
 from core.contracts.dht import NAMED
 from core.contracts.errors import HearthError, IdentityError, RecordError
 from core.contracts.net import PeerAddress
+from core.contracts.network_status import DhtStatus
 from core.dht import store as state
 from core.dht.clock import NetworkClock
 from core.dht.crawl import REPLICAS, PeerCrawl, ValueCrawl

@@ -3,9 +3,9 @@
 import dataclasses
 
 from core.contracts import schedule
-from core.contracts.control import State
 from core.contracts.notices import Notice, Sentences, notice
 from core.contracts.settings import Settings
+from core.contracts.status import State
 from core.policy.hysteresis import Held, number
 from core.policy.inputs import Compute, Machine, Usage, Verdict, Wishes
 from core.policy.protection_rules import chosen_device, uses_gpus

@@ -4,8 +4,9 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Literal
 
-from core.contracts.control import PAUSE_S, START_NOW_S, State
+from core.contracts.control import PAUSE_S, START_NOW_S
 from core.contracts.notices import Notice, Sentences
+from core.contracts.status import State
 
 Phase = Literal["absent", "starting", "training", "stopping", "stopped", "leaving"]
 """Of the compute process: none, not ready yet, at work, told to stop, alive without work, saving and ending."""

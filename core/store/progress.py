@@ -7,7 +7,7 @@ import math
 
 import msgspec
 
-from core.contracts.control import Count, CurvePoint, ExpertStatus, Share
+from core.contracts.status import Count, CurvePoint, ExpertStatus, Share
 
 FILE = "progress.json"
 """In the run's folder."""

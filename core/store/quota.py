@@ -19,10 +19,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from core.contracts.control import ExpertStatus
 from core.contracts.errors import CheckpointError
 from core.contracts.files import TRUNK, PartFile
 from core.contracts.notices import notice
+from core.contracts.status import ExpertStatus
 from core.store.checkpoint_files import CHECKPOINTS, SUFFIX, is_whole, on_disk
 from core.store.disk_use import HELD, SUPERSEDED, File, Found, Spare, choose, look_through, spares
 from core.store.writing import remove

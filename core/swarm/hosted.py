@@ -8,7 +8,7 @@ import contextlib
 import time
 from collections.abc import Collection, Iterable, Iterator, KeysView, Sequence, Set
 
-from core.contracts.control import ExpertStatus
+from core.contracts.status import ExpertStatus
 from core.experts.grid import Grid, Uid
 
 

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
-from core.contracts.control import ExpertStatus
 from core.contracts.hosting import MOVES
+from core.contracts.status import ExpertStatus
 from core.experts.grid import Uid
 
 CLAIMS = 256

@@ -3,9 +3,9 @@
 import math
 from collections.abc import Iterable
 
-from core.contracts.control import ExpertStatus
 from core.contracts.files import TRUNK
 from core.contracts.notices import Notice, notice
+from core.contracts.status import ExpertStatus
 from core.experts.grid import Uid
 from core.store.quota import Needs
 from core.store.run_files import RunFiles

@@ -13,10 +13,10 @@ import torch
 from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
-from core.contracts.control import CurvePoint
 from core.contracts.errors import ComputeError
 from core.contracts.kinds.declarations import Ends
 from core.contracts.manifest import Manifest
+from core.contracts.status import CurvePoint
 from core.experts.calls import ExpertHost
 from core.experts.directory import Directory
 from core.experts.gathering import Rules

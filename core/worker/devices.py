@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from core.contracts.control import DeviceStatus
 from core.contracts.notices import Sentences, notice
 from core.contracts.settings import Settings
+from core.contracts.status import DeviceStatus
 from core.hardware import processor
 from core.policy.decide import Decision
 from core.policy.energy import CPU

@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Mapping
 
 from core.community.days import day, month
 from core.community.ledger import Ledger
-from core.contracts.control import EnergyStatus, EnergyUse
 from core.contracts.ledger import Amounts
 from core.contracts.settings import Settings
+from core.contracts.status import EnergyStatus, EnergyUse
 from core.policy import energy
 from core.policy.energy import CPU, Draw
 from core.policy.signals.processes import Own

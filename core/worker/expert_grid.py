@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from core.contracts.control import CELLS, CellStatus, ExpertStatus, GridStatus
+from core.contracts.status import CELLS, CellStatus, ExpertStatus, GridStatus
 from core.experts.grid import Coords, Grid, Uid
 from core.worker.swarm import LoneSwarm, Swarm
 

@@ -8,10 +8,10 @@ from typing import Annotated
 import msgspec
 
 from core.contracts import manifest as manifests
-from core.contracts.control import Weight
 from core.contracts.errors import DataFolderError, ManifestError
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, notice
+from core.contracts.status import Weight
 from core.store.data_folder import RUNS
 from core.store.settings_file import write_atomically
 from core.store.small_files import Files

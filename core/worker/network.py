@@ -10,10 +10,10 @@ from typing import Annotated, NamedTuple
 
 import msgspec
 
-from core.contracts.control import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStatus, PeerReach, PeerStatus
 from core.contracts.errors import HearthError, IdentityError, NetworkError, SettingsError
 from core.contracts.manifest import Manifest
 from core.contracts.net import PeerAddress
+from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStatus, PeerReach, PeerStatus
 from core.contracts.notices import notice
 from core.contracts.words import counted
 from core.dht.node import DHTNode

@@ -1,8 +1,8 @@
 """A PC that works alone, in place of one among its peers (`core.worker.network.Network`)."""
 
-from core.contracts.control import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStatus
 from core.contracts.errors import NetworkError
 from core.contracts.manifest import Manifest
+from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStatus
 from core.contracts.notices import notice
 from core.store.run_files import RunFiles
 from core.store.small_files import Files

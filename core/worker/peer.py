@@ -14,10 +14,11 @@ import psutil
 
 from core.community.ledger import Ledger
 from core.contracts import manifest as manifests
-from core.contracts.control import BenchmarkStatus, Bye, CurvePoint, LogLine, RunStatus, Snapshot, Status
+from core.contracts.control import Bye, Snapshot
 from core.contracts.errors import HearthError
 from core.contracts.ledger import Yield
 from core.contracts.notices import Notice, english
+from core.contracts.status import BenchmarkStatus, CurvePoint, LogLine, RunStatus, Status
 from core.logs import Ring
 from core.policy.decide import Decision
 from core.policy.limits.enforce import Caps

@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection
 
 import psutil
 
-from core.contracts.control import RuleStatus
 from core.contracts.notices import notice
 from core.contracts.settings import Settings, cores
+from core.contracts.status import RuleStatus
 from core.policy.decide import Decision, decide
 from core.policy.hysteresis import Held, hold
 from core.policy.inputs import Machine, Resource, Usage, Wishes

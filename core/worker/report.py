@@ -6,9 +6,10 @@ from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
-from core.contracts.control import PROTOCOL, Status
+from core.contracts.control import PROTOCOL
 from core.contracts.notices import Notice, notice
 from core.contracts.settings import Settings
+from core.contracts.status import Status
 from core.worker.compute.yields import Yields
 from core.worker.devices import Devices
 from core.worker.energy import Energy

@@ -12,21 +12,13 @@ from typing import NamedTuple
 import msgspec
 
 from core.community.ledger import Ledger
-from core.contracts.control import (
-    Answer,
-    Continued,
-    CurvePoint,
-    GenerateParams,
-    GridStatus,
-    Prediction,
-    PredictParams,
-    RunStatus,
-)
+from core.contracts.control import Answer, Continued, GenerateParams, Prediction, PredictParams
 from core.contracts.errors import DataFolderError, QuestionError
 from core.contracts.ledger import Amounts
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, notice
 from core.contracts.pipe import Generate, Measured, Work
+from core.contracts.status import CurvePoint, GridStatus, RunStatus
 from core.experts.grid import Grid
 from core.pipe.calls import Calls
 from core.policy.decide import Decision

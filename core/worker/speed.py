@@ -1,7 +1,7 @@
 """What this PC can do for its run, as compute measured it and as the traffic with peers showed."""
 
-from core.contracts.control import BenchmarkStatus, SpeedStatus
 from core.contracts.settings import cores
+from core.contracts.status import BenchmarkStatus, SpeedStatus
 from core.hardware import processor
 from core.worker.run import Run
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 import psutil
 
-from core.contracts.control import ProcessStatus
+from core.contracts.status import ProcessStatus
 
 Window = Literal["app", "screensaver"]
 """A client that shows windows."""

@@ -13,8 +13,8 @@ import psutil
 from Xlib import X, display
 from Xlib.error import XError
 
-from core.contracts.control import Status
 from core.contracts.errors import NotRunning
+from core.contracts.status import Status
 from core.control.client import ControlClient
 from tests.bench import pauses, throughput
 from tests.bench.machine import progress, spread

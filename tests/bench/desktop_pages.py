@@ -31,9 +31,10 @@ from app.theme import theme
 from app.window.main_window import MainWindow
 from app.worker.client import WorkerClient
 from core.community.reading import read_only
-from core.contracts import control as wire
+from core.contracts.network_status import PEERS_PAGE, NetworkStatus, PeerStatus
 from core.contracts.notices import plain
 from core.contracts.settings import Settings
+from core.contracts.status import CellStatus, GridStatus
 from tests import a_summer
 
 PEERS, LAYERS, SIDE = 5000, 4, 50
@@ -72,25 +73,25 @@ class Swarm(WorkerClient):
         QTimer.singleShot(0, self, lambda: done(msgspec.json.decode(raw, type=result)))
         return None
 
-    def grid_of(self, layer: int) -> wire.GridStatus:
+    def grid_of(self, layer: int) -> GridStatus:
         calls = self._calls[layer]
         for cell in range(SIDE**2):
             calls[cell] += self._chance.random() < LIT
-        cells = [wire.CellStatus(n, n % 200 == 0, n * 3, 0.4, 2, calls[n]) for n in range(SIDE**2)]
-        return wire.GridStatus(layer, LAYERS, (SIDE, SIDE), True, cells)
+        cells = [CellStatus(n, n % 200 == 0, n * 3, 0.4, 2, calls[n]) for n in range(SIDE**2)]
+        return GridStatus(layer, LAYERS, (SIDE, SIDE), True, cells)
 
-    def network_of(self, first: int) -> wire.NetworkStatus:
+    def network_of(self, first: int) -> NetworkStatus:
         chance = self._chance
-        last = min(PEERS, first + wire.PEERS_PAGE)
+        last = min(PEERS, first + PEERS_PAGE)
         peers = [
-            wire.PeerStatus(
+            PeerStatus(
                 f"{n * 2654435761 % 2**256:064x}", "direct" if n % 4 else "relayed via 1a2b3c4d",
                 f"198.51.{n // 250}.{n % 250}:4433", chance.uniform(5, 300), chance.randrange(10**9),
                 chance.randrange(10**9), 1_760_000_000.0, 0.0, "reachable",
             )
             for n in range(first, last)
         ]  # fmt: skip
-        return wire.NetworkStatus(
+        return NetworkStatus(
             "ab" * 32, "ab" * 32 + "@203.0.113.7:4433", "reachable", plain(""), "none", [], [], peers, PEERS
         )
 
@@ -158,9 +159,9 @@ def main() -> None:
     taken: list[Frame] = []
     while len(taken) < count:
         network._got = []
-        for first in range(0, PEERS, wire.PEERS_PAGE):
+        for first in range(0, PEERS, PEERS_PAGE):
             raw = msgspec.json.encode(client.network_of(first))
-            taken.append(frame(window, partial(decoded, raw, wire.NetworkStatus, network._take)))
+            taken.append(frame(window, partial(decoded, raw, NetworkStatus, network._take)))
     assert network.peers.model.rowCount() == PEERS
 
     window.open_page("experts")
@@ -169,7 +170,7 @@ def main() -> None:
     cells: list[Frame] = []
     for n in range(count):
         raw = msgspec.json.encode(client.grid_of(n % LAYERS))
-        cells.append(frame(window, partial(decoded, raw, wire.GridStatus, experts.grid.show_layer)))
+        cells.append(frame(window, partial(decoded, raw, GridStatus, experts.grid.show_layer)))
     assert len(experts.grid.grids) == LAYERS
     picked = [frame(window, partial(experts.grid.grids[0]._pick, n)) for n in range(count)]
     document = {

@@ -15,7 +15,7 @@ from typing import Any
 
 import psutil
 
-from core.contracts.control import DhtStatus, NetworkStatus
+from core.contracts.network_status import DhtStatus, NetworkStatus
 from core.net.addresses import parse_address
 from tests.bench.machine import progress
 from tests.workers import ROOT, RunningWorker, start_paused, wait_until, worker

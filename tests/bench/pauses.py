@@ -5,7 +5,7 @@ import sys
 import time
 from typing import Any
 
-from core.contracts.control import Status
+from core.contracts.status import Status
 from core.control.client import ControlClient
 from tests.bench.machine import progress, spread
 from tests.workers import ROOT, RunningWorker, wait_until

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from core.contracts import manifest as manifests
-from core.contracts.control import CurvePoint
+from core.contracts.status import CurvePoint
 from core.experts.directory import LOCAL, LocalDirectory
 from core.runtime.backend import all_experts
 from core.runtime.kernel_gate import KernelGate

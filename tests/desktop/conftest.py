@@ -23,6 +23,16 @@ from core.contracts import control as wire
 from core.contracts.ledger import ListParams, SeriesParams
 from core.contracts.notices import plain
 from core.contracts.settings import Settings
+from core.contracts.status import (
+    BenchmarkStatus,
+    CurvePoint,
+    DeviceStatus,
+    ExpertStatus,
+    LogLine,
+    ProcessStatus,
+    Status,
+    YieldStatus,
+)
 
 if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")  # `make test` brings a screen; without one Qt would abort
@@ -50,14 +60,14 @@ def qtbot(qapp: QApplication, request: pytest.FixtureRequest) -> Iterator[QtBot]
     qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
-def make_status(**changes: Any) -> wire.Status:
+def make_status(**changes: Any) -> Status:
     """A status as a healthy worker sends it; texts stand for notices that are shown as they are."""
     for name in ("reason", "until"):
         if isinstance(changes.get(name), str):
             changes[name] = (plain(changes[name]),)
     if "attention" in changes:
         changes["attention"] = [plain(one) if isinstance(one, str) else one for one in changes["attention"]]
-    status = wire.Status(
+    status = Status(
         version="0.1.0",
         protocol=wire.PROTOCOL,
         state="contributing",
@@ -74,26 +84,26 @@ def make_status(**changes: Any) -> wire.Status:
         loss=0.21,
         accuracy=0.961,
         experts=[
-            wire.ExpertStatus(f"digits.{layer}.{row}.{column}", 900 + 7 * row, 28_800)
+            ExpertStatus(f"digits.{layer}.{row}.{column}", 900 + 7 * row, 28_800)
             for layer in range(2)
             for row in range(4)
             for column in range(4)
         ],
         grid=(4, 4),
         layers=2,
-        processes=[wire.ProcessStatus("worker", os.getpid(), 61.2)],
+        processes=[ProcessStatus("worker", os.getpid(), 61.2)],
         device="CPU",
         threads=1,
         idle_only=False,
         idle_s=3.0,
         idle_source="X11",
-        yields=wire.YieldStatus(7, 41.0, 118.0),
+        yields=YieldStatus(7, 41.0, 118.0),
         checkpoint_step=4160,
         checkpoint_time=1_760_000_000.0,
         attention=[],
         data_dir="/data",
         devices=[
-            wire.DeviceStatus(
+            DeviceStatus(
                 "cpu",
                 "Some Processor",
                 "cpu",
@@ -146,12 +156,10 @@ class ToyWorker:
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.welcome = wire.Welcome(wire.PROTOCOL, "0.1.0", os.getpid())
         self.answers: dict[str, Callable[[dict[str, Any]], Any]] = {
-            "subscribe": lambda params: wire.Snapshot(
-                make_status(), self.settings, [wire.CurvePoint(64, 2048, 1, 0.5)]
-            ),
+            "subscribe": lambda params: wire.Snapshot(make_status(), self.settings, [CurvePoint(64, 2048, 1, 0.5)]),
             "status": lambda params: make_status(),
-            "log": lambda params: [wire.LogLine(time.time(), "info", "worker", "started")],
-            "benchmark": lambda params: wire.BenchmarkStatus("digits", "CPU", 2, None, [], None, None, None, None),
+            "log": lambda params: [LogLine(time.time(), "info", "worker", "started")],
+            "benchmark": lambda params: BenchmarkStatus("digits", "CPU", 2, None, [], None, None, None, None),
             "predict": lambda params: make_prediction(),
             "network": lambda params: wire.ErrorInfo("network", plain("This worker was started without a network.")),
             "set_settings": self._set_settings,

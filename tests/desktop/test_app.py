@@ -33,8 +33,9 @@ from app.system.single_instance import PAGES, socket_name
 from app.theme import theme
 from app.window.main_window import DEFAULT, MainWindow
 from app.worker.client import WorkerClient
-from core.contracts.control import Snapshot, Status
+from core.contracts.control import Snapshot
 from core.contracts.errors import HearthError
+from core.contracts.status import Status
 from core.control.client import ControlClient
 from tests import virtual_screen
 from tests.desktop.conftest import make_status

@@ -29,9 +29,10 @@ from app.worker.client import WorkerClient
 from core.community.calendar import DAY, HOUR, midnight
 from core.community.ledger import Ledger
 from core.community.reading import read_only
-from core.contracts.control import DeviceStatus, ErrorInfo
+from core.contracts.control import ErrorInfo
 from core.contracts.ledger import Amounts, SeriesParams, Session
 from core.contracts.notices import plain
+from core.contracts.status import DeviceStatus
 from tests import a_summer
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_widgets import SIZES, misfits

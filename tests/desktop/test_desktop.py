@@ -19,6 +19,7 @@ from app.worker.supervision import Phase, Report
 from app.worker.supervisor import supervise
 from core.contracts import control as wire
 from core.contracts.notices import plain
+from core.contracts.status import CurvePoint
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.workers import agreed
 
@@ -216,7 +217,7 @@ def test_the_theme_is_the_settings_and_there_from_the_first_moment(qtbot: QtBot,
 def test_a_long_curve_is_thinned(start: Start) -> None:
     desktop = start()
     for step in range(100, 2 * CURVE_POINTS):
-        desktop._point(wire.CurvePoint(step, step, 1.0, 0.5))
+        desktop._point(CurvePoint(step, step, 1.0, 0.5))
     assert len(desktop._curve) <= CURVE_POINTS
     steps = [point.step for point in desktop._curve]
     assert steps == sorted(steps)
@@ -265,7 +266,7 @@ def test_an_app_that_cannot_open_leaves_no_worker_behind(
 def test_the_curve_forgets_work_that_was_lost(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:
     desktop = start()
     for step in (64, 128, 192):
-        toy.tell("curve", wire.CurvePoint(step, step * 32, 1.0, 0.5))
+        toy.tell("curve", CurvePoint(step, step * 32, 1.0, 0.5))
     qtbot.waitUntil(lambda: bool(desktop._curve) and desktop._curve[-1].step == 192)
     toy.tell("status", make_status(step=150))
     qtbot.waitUntil(lambda: desktop._curve[-1].step == 128)

@@ -43,9 +43,10 @@ from app.widgets.buttons import Button
 from app.window.sidebar import PageButton
 from app.worker.supervisor import supervise
 from core.community.reading import read_only
-from core.contracts import control as wire
+from core.contracts.network_status import Finding
 from core.contracts.notices import PLACE, notice, plain
 from core.contracts.settings import Settings
+from core.contracts.status import DeviceStatus, EnergyStatus, EnergyUse, RuleStatus, Status, YieldStatus
 from core.policy.decide import decide
 from core.policy.hysteresis import Held
 from core.policy.inputs import Compute, Usage, Wishes
@@ -165,7 +166,7 @@ class Screen:
         self._instance = self.first_run = None
         shiboken6.delete(desktop.window)  # now: as long as its 1,500 widgets live, a change of the theme takes seconds
 
-    def say(self, status: wire.Status) -> None:
+    def say(self, status: Status) -> None:
         """Let the worker tell a status, and wait until the window shows it."""
         status = msgspec.structs.replace(status, time=time.time())
         self.toy.answers["status"] = lambda params: status  # a slow window asks again
@@ -230,35 +231,35 @@ class Screen:
         raise AssertionError("the layout never comes to rest")
 
 
-def rules() -> list[wire.RuleStatus]:
+def rules() -> list[RuleStatus]:
     """As the worker asks them, with nothing measured."""
     settings = Settings(idle_only=True, exclusive_programs=("blender",), compute_hours="mo-fr 18:00-08:00")
     decision = decide(Signals(), settings, Wishes(), Compute(), Usage(), Held(), time.time())
     return [
-        wire.RuleStatus(one.rule, one.live, one.wants, sorted(one.stops), one.until, None, one.unknown)
+        RuleStatus(one.rule, one.live, one.wants, sorted(one.stops), one.until, None, one.unknown)
         for one in decision.rules
     ]
 
 
-USED = wire.EnergyUse(0.41, 0.2, 0.12, 0.14)
+USED = EnergyUse(0.41, 0.2, 0.12, 0.14)
 FIGURES = {
     "reason": (notice("user.used", idle=24),),
     "until": (notice("user.until", start=time.time() + 276),),
     "state": "waiting",
     "start_now": True,
     "why": rules(),
-    "energy": wire.EnergyStatus(USED, USED),
+    "energy": EnergyStatus(USED, USED),
     "devices": [
         *make_status().devices,
-        wire.DeviceStatus("GPU-1", "Radeon RX 7600", "gpu", True, (), 0.71, 0.0, 61.0, 84.0, 8 * 10**9, experts=4),
-        wire.DeviceStatus("GPU-2", "Radeon RX 550", "gpu", False, (notice("user.used", idle=24),)),
+        DeviceStatus("GPU-1", "Radeon RX 7600", "gpu", True, (), 0.71, 0.0, 61.0, 84.0, 8 * 10**9, experts=4),
+        DeviceStatus("GPU-2", "Radeon RX 550", "gpu", False, (notice("user.used", idle=24),)),
     ],
-    "yields": wire.YieldStatus(37, 62.0, 118.0, [40.0, 62.0, 118.0]),
+    "yields": YieldStatus(37, 62.0, 118.0, [40.0, 62.0, 118.0]),
 }
 FINDINGS = [
-    wire.Finding("port", True, notice("doctor.listening", address="0.0.0.0:4433"), plain("")),
-    wire.Finding("peers", False, notice("doctor.connected", connected=0, known=0), notice("doctor.reach_remedy")),
-    wire.Finding("nat", None, notice("verdict.unknown"), notice("doctor.unmeasured")),
+    Finding("port", True, notice("doctor.listening", address="0.0.0.0:4433"), plain("")),
+    Finding("peers", False, notice("doctor.connected", connected=0, known=0), notice("doctor.reach_remedy")),
+    Finding("nat", None, notice("verdict.unknown"), notice("doctor.unmeasured")),
 ]
 
 

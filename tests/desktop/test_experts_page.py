@@ -16,20 +16,21 @@ from app.widgets.expert_grid import ExpertGrid
 from app.worker.client import WorkerClient
 from core.contracts import control as wire
 from core.contracts.notices import plain
+from core.contracts.status import CellStatus, ExpertStatus, GridStatus
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_widgets import misfits
 
 HERE = {0, 17, 2499}
 
 
-def make_grid(layer: int, layers: int = 4, side: int = 50, calls: int = 0) -> wire.GridStatus:
+def make_grid(layer: int, layers: int = 4, side: int = 50, calls: int = 0) -> GridStatus:
     """Every cell but each tenth is hosted, three of them here; the first answered `calls`."""
     cells = [
-        wire.CellStatus(n, n in HERE, n, 0.3, 0 if n in HERE else 2, calls if n == 0 else 5)
+        CellStatus(n, n in HERE, n, 0.3, 0 if n in HERE else 2, calls if n == 0 else 5)
         for n in range(side * side)
         if n % 10 != 5
     ]
-    return wire.GridStatus(layer, layers, (side, side), True, cells)
+    return GridStatus(layer, layers, (side, side), True, cells)
 
 
 @pytest.fixture
@@ -89,8 +90,8 @@ def test_a_cell_is_lit_once_something_happened_in_it() -> None:
 
 
 def test_the_figures_of_a_checkpoint_light_no_cell() -> None:
-    def grid(version: int, calls: int) -> wire.GridStatus:
-        return wire.GridStatus(0, 1, (2,), True, [wire.CellStatus(0, True, version, 0.3, 0, calls)])
+    def grid(version: int, calls: int) -> GridStatus:
+        return GridStatus(0, 1, (2,), True, [CellStatus(0, True, version, 0.3, 0, calls)])
 
     layer = Layer()
     lit = []
@@ -101,12 +102,12 @@ def test_the_figures_of_a_checkpoint_light_no_cell() -> None:
 
 
 def test_a_worker_that_comes_back_has_done_nothing_yet(qtbot: QtBot, toy: ToyWorker, page: ExpertsPage) -> None:
-    experts = [wire.ExpertStatus("digits.0.0.0", 900, 28_800, 1204)]
+    experts = [ExpertStatus("digits.0.0.0", 900, 28_800, 1204)]
     versions = iter(range(900, 10_000, 100))
 
-    def grid(params: dict[str, int]) -> wire.GridStatus:
-        cell = wire.CellStatus(0, True, next(versions), 1.0, 0, 1204)
-        return wire.GridStatus(params["layer"], 1, (4, 4), True, [cell])
+    def grid(params: dict[str, int]) -> GridStatus:
+        cell = CellStatus(0, True, next(versions), 1.0, 0, 1204)
+        return GridStatus(params["layer"], 1, (4, 4), True, [cell])
 
     toy.answers["grid"] = grid
     page.update_status(make_status(experts=experts))
@@ -169,18 +170,18 @@ def test_the_mouse_chooses_cells_and_zoom_makes_them_larger(qtbot: QtBot, page: 
 def test_a_huge_grid_shows_only_its_experts() -> None:
     layer = Layer()
     places = [7, 65_535, 1_000_000]
-    cells = [wire.CellStatus(place, False, None, None, None, 0) for place in places]
-    layer.take(wire.GridStatus(0, 1, (256, 256, 256), False, cells))
+    cells = [CellStatus(place, False, None, None, None, 0) for place in places]
+    layer.take(GridStatus(0, 1, (256, 256, 256), False, cells))
     assert layer.count == 3 and [layer.at(n) for n in range(3)] == places
     assert uid_of("text", 0, 65_535, (256, 256, 256)) == "text.0.0.255.255"
     assert words_about("text.0.0.0.7", cells[0]) == "text.0.0.0.7: hosted by another peer, version not told yet"
 
 
 def test_the_hosted_ones_are_listed_with_their_calls(qtbot: QtBot, toy: ToyWorker, page: ExpertsPage) -> None:
-    toy.answers["grid"] = lambda params: wire.GridStatus(
-        params["layer"], 1, (4, 4), True, [wire.CellStatus(0, True, 900, 1.13, 0, 1204)]
+    toy.answers["grid"] = lambda params: GridStatus(
+        params["layer"], 1, (4, 4), True, [CellStatus(0, True, 900, 1.13, 0, 1204)]
     )
-    page.update_status(make_status(experts=[wire.ExpertStatus("digits.0.0.0", 900, 28_800, 1204)]))
+    page.update_status(make_status(experts=[ExpertStatus("digits.0.0.0", 900, 28_800, 1204)]))
 
     def first() -> list[str]:
         page._look()
@@ -202,7 +203,7 @@ def test_another_colouring_is_explained_at_once(qtbot: QtBot, page: ExpertsPage)
 
 def test_without_experts_or_worker_there_is_a_sentence(qtbot: QtBot, toy: ToyWorker, page: ExpertsPage) -> None:
     qtbot.waitUntil(lambda: len(page.grid.layers) == 4 and not page._asking)
-    toy.answers["grid"] = lambda params: wire.GridStatus(params["layer"], 4, (50, 50), False, [])
+    toy.answers["grid"] = lambda params: GridStatus(params["layer"], 4, (50, 50), False, [])
     page._look()
     qtbot.waitUntil(lambda: page.grid.empty.isVisible())
     assert page.grid.empty.text() == NO_EXPERTS

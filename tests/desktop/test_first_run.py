@@ -21,9 +21,9 @@ from app.theme import theme
 from app.worker.supervision import Phase, Report
 from app.worker.supervisor import supervise
 from core import consent
-from core.contracts import control as wire
 from core.contracts import manifest as manifests
 from core.contracts.notices import plain
+from core.contracts.status import BenchmarkStatus, ProcessStatus, SpeedStatus
 from core.identity import Identity
 from tests.desktop.conftest import ToyWorker, make_status
 
@@ -170,9 +170,9 @@ def test_going_back_changes_what_the_worker_does(
     assert first.current is first.speed
 
 
-def measured(when: float | None) -> wire.BenchmarkStatus:
-    speeds = [] if when is None else [wire.SpeedStatus(1, 4200.0), wire.SpeedStatus(2, 6100.0)]
-    return wire.BenchmarkStatus("digits", "A processor", 2, when, speeds, 3_400_000, None, None, None)
+def measured(when: float | None) -> BenchmarkStatus:
+    speeds = [] if when is None else [SpeedStatus(1, 4200.0), SpeedStatus(2, 6100.0)]
+    return BenchmarkStatus("digits", "A processor", 2, when, speeds, 3_400_000, None, None, None)
 
 
 def test_the_speed_test_shows_its_progress_and_figures(
@@ -188,7 +188,7 @@ def test_the_speed_test_shows_its_progress_and_figures(
     click(speed.start)
     assert speed.bar.isVisible()
     qtbot.waitUntil(lambda: ("start_now", {"seconds": 60.0}) in toy.asked)
-    toy.tell("status", make_status(cpu=True, processes=[wire.ProcessStatus("compute", 9, 200.0)]))
+    toy.tell("status", make_status(cpu=True, processes=[ProcessStatus("compute", 9, 200.0)]))
     qtbot.waitUntil(lambda: "Measuring" in speed.words.text())
     answer[0] = measured(time.time())
     qtbot.waitUntil(lambda: speed.speed.accessibleName() == "One expert: 6,100 samples/s")

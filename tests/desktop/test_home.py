@@ -29,9 +29,10 @@ from app.window.sidebar import STATE_WORD
 from app.worker.client import WorkerClient
 from core.community.ledger import Ledger
 from core.community.reading import read_only
-from core.contracts.control import CurvePoint, DeviceStatus, ErrorInfo, State
+from core.contracts.control import ErrorInfo
 from core.contracts.ledger import Amounts
 from core.contracts.notices import english, notice, plain
+from core.contracts.status import CurvePoint, DeviceStatus, State
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_network_page import make_network, make_peers
 
@@ -412,7 +413,7 @@ import msgspec, psutil
 from app.actions import Actions
 from app.pages.home.home_page import HomePage
 from app.window.main_window import MainWindow
-from core.contracts.control import CurvePoint, Status
+from core.contracts.status import (CurvePoint, Status)
 actions = Actions()
 from pathlib import Path
 from app.worker.client import WorkerClient

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from app.pages.log_page import BREAK, DROP, LINES, LogModel, LogPage, as_text
 from app.theme import theme
 from app.widgets.buttons import Button
-from core.contracts.control import LogLine
+from core.contracts.status import LogLine
 from tests.desktop.conftest import make_status
 
 START = 1_760_000_000.0

@@ -15,14 +15,15 @@ from app.pages.network.network_page import NetworkPage
 from app.theme import theme
 from app.worker.client import WorkerClient
 from core.contracts import control as wire
+from core.contracts.network_status import PEERS_PAGE, Finding, NetworkStatus, PeerStatus
 from core.contracts.notices import notice, plain
 from tests.desktop.conftest import ToyWorker
 from tests.desktop.test_widgets import misfits
 
 
-def make_peers(count: int) -> list[wire.PeerStatus]:
+def make_peers(count: int) -> list[PeerStatus]:
     return [
-        wire.PeerStatus(
+        PeerStatus(
             f"{number:064x}",
             "direct" if number % 3 else "relayed via 1a2b3c4d",
             f"198.51.100.{number % 250}:4433",
@@ -37,7 +38,7 @@ def make_peers(count: int) -> list[wire.PeerStatus]:
     ]
 
 
-def make_network(peers: list[wire.PeerStatus], first: int = 0, **changes: Any) -> wire.NetworkStatus:
+def make_network(peers: list[PeerStatus], first: int = 0, **changes: Any) -> NetworkStatus:
     figures: dict[str, Any] = {
         "peer": "ab" * 32,
         "address": "ab" * 32 + "@203.0.113.7:4433",
@@ -47,9 +48,7 @@ def make_network(peers: list[wire.PeerStatus], first: int = 0, **changes: Any) -
         "outside": ["203.0.113.7:4433"],
         "roles": ["host", "train"],
     }
-    return wire.NetworkStatus(
-        **{**figures, **changes}, peers=peers[first : first + wire.PEERS_PAGE], connected=len(peers)
-    )
+    return NetworkStatus(**{**figures, **changes}, peers=peers[first : first + PEERS_PAGE], connected=len(peers))
 
 
 @pytest.fixture
@@ -116,9 +115,9 @@ def test_own_id_and_address_are_copied_by_keyboard(qtbot: QtBot, page: NetworkPa
 
 def test_the_check_names_what_is_wrong_and_what_to_do(qtbot: QtBot, toy: ToyWorker, page: NetworkPage) -> None:
     toy.answers["doctor"] = lambda params: [
-        wire.Finding("port", True, plain("listening at 0.0.0.0:4433"), plain("")),
-        wire.Finding("clock", False, plain("+91.0 s against other peers"), plain("Set this PC's clock.")),
-        wire.Finding("nat", None, plain("not known"), plain("A backbone peer measures it.")),
+        Finding("port", True, plain("listening at 0.0.0.0:4433"), plain("")),
+        Finding("clock", False, plain("+91.0 s against other peers"), plain("Set this PC's clock.")),
+        Finding("nat", None, plain("not known"), plain("A backbone peer measures it.")),
     ]
     page.test.check.click()
     assert not page.test.check.isEnabled()

@@ -6,13 +6,13 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.pages.home.home_page import HomePage
-from core.contracts import control as wire
+from core.contracts.status import CurvePoint, RunStatus
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_desktop import Start, has_tray, start  # noqa: F401 - fixtures
 
 
-def run(name: str, title: str, weight: int) -> wire.RunStatus:
-    return wire.RunStatus(
+def run(name: str, title: str, weight: int) -> RunStatus:
+    return RunStatus(
         id=f"{name}-1234",
         name=name,
         title=title,
@@ -49,7 +49,7 @@ def test_the_run_that_is_chosen_is_the_one_that_is_shown(qtbot: QtBot, start: St
     chooser, home = desktop.window.footer.run, desktop.window.pages[0]
     assert isinstance(home, HomePage)
     toy.tell("status", FIRST)
-    toy.tell("curve", wire.CurvePoint(3000, 96_000, 1.0, 0.5))
+    toy.tell("curve", CurvePoint(3000, 96_000, 1.0, 0.5))
     qtbot.waitUntil(lambda: chooser.choice.currentText() == "Handwritten digits")
     qtbot.waitUntil(lambda: len(home._points) == 2)
     qtbot.waitUntil(lambda: [row.share for row in home.runs.model.shown] == [0.75, 0.25])

@@ -31,9 +31,10 @@ from app.screensaver.view import View
 from app.system.single_instance import Instance
 from app.theme import theme
 from app.worker.client import WorkerClient
-from core.contracts import control as wire
 from core.contracts.errors import SettingsError
+from core.contracts.network_status import NetworkStatus
 from core.contracts.notices import plain
+from core.contracts.status import CellStatus, GridStatus
 from core.policy.signals.linux import power, screensaver
 from core.policy.signals.linux.front import FrontSource
 from core.policy.signals.linux.x11_front import XWindow
@@ -466,10 +467,10 @@ def test_a_window_that_is_not_there_is_told(qtbot: QtBot, screen: Screen, folder
 # what is seen
 
 
-def make_grid(layer: int, calls: int = 0, version: int = 5) -> wire.GridStatus:
+def make_grid(layer: int, calls: int = 0, version: int = 5) -> GridStatus:
     """Sixteen cells, all but the last hosted, the first one here; the second answered `calls`."""
-    cells = [wire.CellStatus(n, n == 0, version if n == 2 else 5, 0.3, 1, calls if n == 1 else 7) for n in range(15)]
-    return wire.GridStatus(layer, 2, (4, 4), True, cells)
+    cells = [CellStatus(n, n == 0, version if n == 2 else 5, 0.3, 1, calls if n == 1 else 7) for n in range(15)]
+    return GridStatus(layer, 2, (4, 4), True, cells)
 
 
 @pytest.fixture
@@ -509,7 +510,7 @@ def test_without_a_worker_it_says_why_nothing_moves(qtbot: QtBot, feed: Feed, vi
 
 def test_state_and_figures_are_those_of_the_worker(qtbot: QtBot, feed: Feed, toy: ToyWorker) -> None:
     toy.answers["grid"] = lambda params: make_grid(params["layer"])
-    toy.answers["network"] = lambda params: wire.NetworkStatus("a", "b", "reachable", plain(""), "", [], [], [], 141)
+    toy.answers["network"] = lambda params: NetworkStatus("a", "b", "reachable", plain(""), "", [], [], [], 141)
     feed.start()
     qtbot.waitUntil(lambda: feed.peers == 141 and len(feed.layers) == 2, timeout=PATIENCE_MS)
     assert toy.hellos[0].client == "screensaver"

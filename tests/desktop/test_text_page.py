@@ -22,6 +22,7 @@ from app.worker.client import WorkerClient
 from core.contracts import control as wire
 from core.contracts.errors import HearthError
 from core.contracts.notices import plain
+from core.contracts.status import CurvePoint, ExpertStatus, Status
 from core.logs import printable
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.workers import RunningWorker, start_paused, worker
@@ -31,9 +32,9 @@ ATTIC = "b8e1d2aa" * 8
 LAYERS = 3
 
 
-def text_status(**changes: object) -> wire.Status:
+def text_status(**changes: object) -> Status:
     experts = [
-        wire.ExpertStatus(f"text.{layer}.{row}.{column}", 9, 99)
+        ExpertStatus(f"text.{layer}.{row}.{column}", 9, 99)
         for layer in range(LAYERS)
         for row in range(4)
         for column in range(4)
@@ -235,7 +236,7 @@ def test_a_text_keeps_the_step_that_it_was_written_at(qtbot: QtBot, talk: Talk) 
 
 def test_a_wait_is_explained_and_so_is_a_model_that_knows_nothing(qtbot: QtBot, talk: Talk) -> None:
     about = talk.demo._about
-    talk.page.update_curve([wire.CurvePoint(64, 2048, 1.7, 0.5)])
+    talk.page.update_curve([CurvePoint(64, 2048, 1.7, 0.5)])
     assert about.text() == "Python's reference, step 4,200; 2.45 bits per byte on unseen text."
     talk.page.update_status(text_status(step=0))
     assert "learned nothing yet" in about.text()

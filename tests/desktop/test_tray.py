@@ -14,7 +14,7 @@ from app.tray import tray as module
 from app.tray.tray import TOOLTIP_CHARACTERS, Tray
 from app.tray.tray_icons import tray_icon
 from app.window.pause_button import Pausable
-from core.contracts.control import State
+from core.contracts.status import State
 
 
 class Panel:

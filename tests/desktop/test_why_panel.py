@@ -14,8 +14,8 @@ from app.theme import theme
 from app.window.main_window import MainWindow
 from app.window.page import Page
 from app.worker.client import WorkerClient
-from core.contracts.control import RuleStatus, YieldStatus
 from core.contracts.notices import notice, plain
+from core.contracts.status import RuleStatus, YieldStatus
 from tests.desktop.conftest import make_status
 from tests.desktop.test_widgets import misfits
 

@@ -27,7 +27,9 @@ from app.window.page import Page
 from app.window.pause_button import PauseButton, fill_pause_menu, pause_choices, when
 from app.window.sidebar import StateChip, two_lines
 from app.worker.client import WorkerClient
-from core.contracts.control import Answer, CurvePoint, LogLine, PeerStatus, Status
+from core.contracts.control import Answer
+from core.contracts.network_status import PeerStatus
+from core.contracts.status import CurvePoint, LogLine, Status
 from tests.desktop.conftest import make_status
 from tests.zones import zone
 

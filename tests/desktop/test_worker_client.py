@@ -21,6 +21,7 @@ from app.worker.client import WorkerClient
 from core.contracts import control as wire
 from core.contracts.errors import HearthError, NotRunning, PictureError
 from core.contracts.notices import Notice, notice, plain
+from core.contracts.status import CurvePoint, ExpertStatus, LogLine, RuleStatus, Status, YieldStatus
 from core.control.client import ControlClient
 from tests.desktop.conftest import ToyWorker, make_prediction, make_status
 
@@ -64,8 +65,8 @@ def test_events_arrive_as_the_contracts_structs(qtbot: QtBot, client: WorkerClie
     connect(qtbot, client)
     events: list[Any] = [
         ("status", make_status(step=4300)),
-        ("curve", wire.CurvePoint(128, 4096, 0.7, 0.8)),
-        ("log", wire.LogLine(1.0, "warning", "compute", "slow")),
+        ("curve", CurvePoint(128, 4096, 0.7, 0.8)),
+        ("log", LogLine(1.0, "warning", "compute", "slow")),
         ("bye", wire.Bye("Somebody asked for it.")),
     ]
     for name, data in events:
@@ -77,7 +78,7 @@ def test_events_arrive_as_the_contracts_structs(qtbot: QtBot, client: WorkerClie
 def test_answers_reach_the_one_who_asked(qtbot: QtBot, client: WorkerClient, toy: ToyWorker) -> None:
     connect(qtbot, client)
     answers: list[wire.Prediction] = []
-    lines: list[wire.LogLine] = []
+    lines: list[LogLine] = []
     client.predict(PICTURE, answers.append, unexpected)
     client.log_lines(10, lines.extend)
     client.pause(900.0)
@@ -92,9 +93,9 @@ def test_what_a_widget_asked_that_has_gone_is_dropped(qtbot: QtBot, client: Work
     connect(qtbot, client)
     field = QLineEdit()
     client.log_lines(3, lambda lines: field.setText(str(lines)))
-    client.request("status", None, wire.Status, lambda status: field.setText(status.run), unexpected)
+    client.request("status", None, Status, lambda status: field.setText(status.run), unexpected)
     answers: list[Any] = []
-    client.request("status", None, wire.Status, answers.append, unexpected)
+    client.request("status", None, Status, answers.append, unexpected)
     shiboken6.delete(field)
     qtbot.waitUntil(lambda: bool(answers))
     assert client.is_connected
@@ -114,7 +115,7 @@ def test_a_request_without_an_answer_fails_at_its_deadline(qtbot: QtBot, client:
     toy.silent = {"status"}
     connect(qtbot, client)
     errors: list[HearthError] = []
-    client.request("status", result=wire.Status, done=unexpected, failed=errors.append, deadline_s=0.05)
+    client.request("status", result=Status, done=unexpected, failed=errors.append, deadline_s=0.05)
     qtbot.waitUntil(lambda: bool(errors))
     assert errors[0].notice == notice("worker.answers_too_late", seconds=0.05)
     assert client.is_connected
@@ -177,12 +178,12 @@ def test_a_malformed_line_ends_the_connection(qtbot: QtBot, client: WorkerClient
         {"grid": ()},
         {"grid": (0, 4)},
         {"layers": -1},
-        {"experts": [wire.ExpertStatus("digits", 1, 1)]},
+        {"experts": [ExpertStatus("digits", 1, 1)]},
         {"time": 1e300},
         {"time": -1e18},
         {"reason": (Notice("plain", {"text": "x" * 100_000}),)},
-        {"why": [wire.RuleStatus("battery", plain("88%"), plain("60%"))] * 2000},
-        {"yields": wire.YieldStatus(1, 1.0, 1.0, [1.0] * 50_000)},
+        {"why": [RuleStatus("battery", plain("88%"), plain("60%"))] * 2000},
+        {"yields": YieldStatus(1, 1.0, 1.0, [1.0] * 50_000)},
     ],
 )
 def test_a_status_that_cannot_be_ends_the_connection(
@@ -328,7 +329,7 @@ def test_a_flood_leaves_the_window_its_turn(
     turns: list[int] = []
     client.log.connect(lambda line: texts.append(line.text))
     client.log.connect(lambda line: QTimer.singleShot(0, lambda: turns.append(len(texts))))
-    line = msgspec.json.encode(wire.Event("log", wire.LogLine(1.0, "info", "worker", "x" * 100))) + b"\n"
+    line = msgspec.json.encode(wire.Event("log", LogLine(1.0, "info", "worker", "x" * 100))) + b"\n"
     toy.send(line * 1000)
     qtbot.waitUntil(lambda: len(turns) == 1000)
     assert len(texts) == 1000
@@ -342,9 +343,9 @@ def test_a_flood_that_goes_on_leaves_the_window_as_many_turns(
     connect(qtbot, client)
     texts: list[str] = []
     turns: list[int] = []
-    line = msgspec.json.encode(wire.Event("log", wire.LogLine(1.0, "info", "worker", "x" * 5000))) + b"\n"
+    line = msgspec.json.encode(wire.Event("log", LogLine(1.0, "info", "worker", "x" * 5000))) + b"\n"
 
-    def take(line: wire.LogLine) -> None:
+    def take(line: LogLine) -> None:
         texts.append(line.text)
         end = time.perf_counter() + worker_connection.BURST_S / 4
         while time.perf_counter() < end:

@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from core.contracts.control import NetworkStatus, Status
+from core.contracts.network_status import NetworkStatus
+from core.contracts.status import Status
 from tests.swarm.namespaces import ROOT, Host, NamespaceError
 from tests.workers import never_busy, start_paused, wait_until
 

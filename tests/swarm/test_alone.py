@@ -12,9 +12,9 @@ import psutil
 import pytest
 from PIL import Image
 
-from core.contracts.control import GridStatus, Status
 from core.contracts.errors import ProtocolError
 from core.contracts.ledger import Series, Session, Yield
+from core.contracts.status import GridStatus, Status
 from tests.workers import DIGITS, RunningWorker, hearth, wait_until, worker
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from core.contracts.control import Status
 from core.contracts.ledger import Amounts
 from core.contracts.notices import english
+from core.contracts.status import Status
 from tests.swarm.jumping_clock import VARIABLE
 from tests.workers import RunningWorker, codes, contributed, worker
 

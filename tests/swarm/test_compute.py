@@ -18,7 +18,6 @@ import safetensors.torch
 import torch
 
 from core.contracts import manifest, pipe
-from core.contracts.control import CurvePoint
 from core.contracts.errors import ComputeError, PictureError, ProtocolError
 from core.contracts.pipe import (
     CONFIGURE,
@@ -45,6 +44,7 @@ from core.contracts.pipe import (
     Tell,
 )
 from core.contracts.remote_experts import SERVE, SUSPECT, ExpertCall
+from core.contracts.status import CurvePoint
 from core.pipe import frames
 from core.pipe import worker_end as link
 from core.pipe.calls import Calls

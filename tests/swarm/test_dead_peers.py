@@ -4,7 +4,7 @@ import signal
 import time
 from pathlib import Path
 
-from core.contracts.control import DhtRecord, DhtStatus
+from core.contracts.network_status import DhtRecord, DhtStatus
 from tests.swarm.test_network import HERE, address, network
 from tests.workers import RunningWorker, hearth, start_paused, wait_until, worker
 

@@ -12,9 +12,9 @@ import msgspec
 import pytest
 
 from core.contracts import manifest
-from core.contracts.control import Status
 from core.contracts.errors import DataFolderError
 from core.contracts.notices import Notice, notice
+from core.contracts.status import Status
 from core.store.checkpoint_files import newest_states
 from core.store.part_header import read_metadata
 from tests.disks import used

@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from core.contracts.control import Status
+from core.contracts.status import Status
 from tests.workers import RunningWorker, worker
 
 TINY = 100

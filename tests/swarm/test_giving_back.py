@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.contracts.control import Status
+from core.contracts.status import Status
 from tests.workers import ROOT, RunningWorker, codes, worker
 
 SOON_MS = 2000.0

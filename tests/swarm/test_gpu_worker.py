@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from core.contracts.control import DeviceStatus, Status
+from core.contracts.status import DeviceStatus, Status
 from tests.swarm.fake_gpu import FOLDER, ID, NAME
 from tests.workers import RunningWorker, codes, hearth, worker
 

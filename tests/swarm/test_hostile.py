@@ -11,11 +11,11 @@ import msgspec
 import psutil
 import pytest
 
-from core.contracts.control import DhtRecord, DhtStatus, NetworkStatus
 from core.contracts.dht import MAX_RECORD, FindNode, FindValue, Found, Nodes, Ping, Pong, Store, Stored, Values
 from core.contracts.errors import CallRefused, HearthError, PeerUnreachable
 from core.contracts.expert_calls import ExpertReply, ExpertRequest
 from core.contracts.net import PREFIX, Call, PeerAddress
+from core.contracts.network_status import DhtRecord, DhtStatus, NetworkStatus
 from core.dht.records import Verdict, make, own_subkey
 from core.dht.store import KEY_SUBKEYS
 from core.identity import Identity, PeerId

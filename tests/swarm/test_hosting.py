@@ -10,8 +10,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from core.contracts.control import DhtRecord, NetworkStatus, Prediction, Snapshot
+from core.contracts.control import Prediction, Snapshot
 from core.contracts.expert_calls import ExpertReply, ExpertRequest
+from core.contracts.network_status import DhtRecord, NetworkStatus
 from core.experts.grid import Grid
 from core.identity import Identity, PeerId
 from core.net.addresses import parse_address

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from core import key_file
-from core.contracts.control import NetworkStatus, Prediction, Status
+from core.contracts.control import Prediction
+from core.contracts.network_status import NetworkStatus
+from core.contracts.status import Status
 from core.net.endpoint import ANYWHERE, kept
 from tests.workers import HERE, RunningWorker, hearth, wait_until, worker
 

@@ -14,8 +14,8 @@ import psutil
 import pytest
 
 from core.contracts import manifest
-from core.contracts.control import ExpertStatus
 from core.contracts.notices import Notice, plain
+from core.contracts.status import ExpertStatus
 from core.experts.grid import Uid
 from core.policy.limits import memory
 from core.policy.limits.cgroups import group_of

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from core.community.reading import read_only
-from core.contracts.control import NetworkStatus
+from core.contracts.network_status import NetworkStatus
 from core.policy.signals.linux import network as manager
 from tests.desktop.private_bus import Service, bus
 from tests.workers import RunningWorker, codes, start_paused, wait_until, worker

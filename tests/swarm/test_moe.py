@@ -9,8 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from core.contracts.control import Status
 from core.contracts.ledger import Totals
+from core.contracts.status import Status
 from tests.workers import RunningWorker, codes, hearth, wait_until, worker
 
 HERE = "127.0.0.1:0"

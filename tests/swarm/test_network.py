@@ -13,9 +13,9 @@ import pytest
 
 from core.community.reading import read_only
 from core.contracts import manifest
-from core.contracts.control import DhtRecord, NetworkStatus
 from core.contracts.errors import CallRefused, RemoteFault
 from core.contracts.expert_calls import ExpertReply, ExpertRequest
+from core.contracts.network_status import DhtRecord, NetworkStatus
 from core.experts.grid import Uid
 from core.identity import Identity, PeerId
 from core.net.addresses import parse_address

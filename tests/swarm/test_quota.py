@@ -13,9 +13,9 @@ import pytest
 import torch
 
 from core.community.reading import read_only
-from core.contracts.control import Status
 from core.contracts.ledger import Amounts
 from core.contracts.notices import notice
+from core.contracts.status import Status
 from core.runtime.part_files import Part, pack
 from tests.swarm.namespaces import ROOT, Host, Internet, impossible
 from tests.swarm.nat_workers import PORT, WorkerPeer

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.contracts.control import ExpertStatus
 from core.contracts.errors import RemoteFault
 from core.contracts.expert_calls import Direction, ExpertReply, ExpertRequest
 from core.contracts.net import PeerAddress
+from core.contracts.status import ExpertStatus
 from core.identity import Identity, PeerId
 from core.net.addresses import parse_address
 from core.net.rpc import RpcNode

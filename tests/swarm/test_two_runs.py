@@ -8,8 +8,9 @@ from pathlib import Path
 import psutil
 
 from core.contracts import manifest
-from core.contracts.control import DhtRecord, NetworkStatus, RunStatus
 from core.contracts.errors import RunError
+from core.contracts.network_status import DhtRecord, NetworkStatus
+from core.contracts.status import RunStatus
 from tests.workers import DIGITS, HERE, RunningWorker, hearth, wait_until, worker
 
 

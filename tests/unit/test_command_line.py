@@ -10,9 +10,10 @@ from core import cli
 from core.commands import common
 from core.commands.devices import describe
 from core.community.ledger import Ledger
-from core.contracts.control import DeviceStatus, DhtRecord, DhtStatus, Finding, NetworkStatus, PeerStatus, RuleStatus
 from core.contracts.ledger import Amounts
+from core.contracts.network_status import DhtRecord, DhtStatus, Finding, NetworkStatus, PeerStatus
 from core.contracts.notices import Sentences, plain
+from core.contracts.status import DeviceStatus, RuleStatus
 from core.control.doctor import examine
 
 LONELY = NetworkStatus(

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from core.contracts.control import ExpertStatus
 from core.contracts.errors import CheckpointError
 from core.contracts.notices import notice
+from core.contracts.status import ExpertStatus
 from core.experts.grid import Grid, Uid
 from core.runtime.part_files import Part, pack, unpack
 from core.store.checkpoint_files import manifests, newest_states

@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.contracts.control import ExpertStatus
 from core.contracts.errors import ComputeError
+from core.contracts.status import ExpertStatus
 from core.experts.grid import Grid, Uid
 from core.swarm.hosted import HostedExperts
 

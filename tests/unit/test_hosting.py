@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from core.contracts.control import ExpertStatus
 from core.contracts.errors import CallRefused
 from core.contracts.hosting import Handover, HandoverReply, Hello, HelloReply
 from core.contracts.net import of_run
 from core.contracts.pipe import Measured
+from core.contracts.status import ExpertStatus
 from core.experts.dht_directory import DHTDirectory
 from core.experts.directory import HostState
 from core.experts.grid import Grid, Uid

@@ -12,7 +12,7 @@ import pytest
 from torch import Tensor
 
 from core.contracts import manifest as manifests
-from core.contracts.control import CurvePoint
+from core.contracts.status import CurvePoint
 from core.experts.calls import Call, Output
 from core.experts.directory import LOCAL, LocalDirectory
 from core.runtime.backend import all_experts

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from zeroconf.asyncio import AsyncServiceInfo
 
 from core.contracts import dht
-from core.contracts.control import DhtGetParams, DhtRecord, DhtStatus, NetworkStatus
 from core.contracts.errors import HearthError, IdentityError, PeerUnreachable, SettingsError
 from core.contracts.expert_calls import ExpertReply, ExpertRequest, payload_size
 from core.contracts.net import Observed, PeerAddress
+from core.contracts.network_status import DhtGetParams, DhtRecord, DhtStatus, NetworkStatus
 from core.dht.node import DHTNode
 from core.dht.store import load_state
 from core.experts.dht_directory import _HostRecord

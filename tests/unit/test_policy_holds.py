@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.contracts import schedule
-from core.contracts.control import State
 from core.contracts.notices import english
 from core.contracts.settings import Settings
+from core.contracts.status import State
 from core.policy.decide import Decision, decide
 from core.policy.hysteresis import CONDITIONS, Held, hold
 from core.policy.inputs import Compute, Machine, Phase, Resource, Usage, Wishes

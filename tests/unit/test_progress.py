@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from core.contracts.control import CurvePoint, ExpertStatus
 from core.contracts.notices import plain
+from core.contracts.status import CurvePoint, ExpertStatus
 from core.store.progress import CURVE_POINTS, FILE, Progress
 from core.store.small_files import Files
 

@@ -13,10 +13,10 @@ import pytest
 from core.compute.peers import Asking, RemoteHost
 from core.compute.serving import Serving
 from core.contracts import manifest as manifests
-from core.contracts.control import CurvePoint
 from core.contracts.expert_calls import Codec
 from core.contracts.manifest import Manifest
 from core.contracts.remote_experts import ASK, SERVE, ExpertCall
+from core.contracts.status import CurvePoint
 from core.experts.calls import ExpertHost
 from core.experts.directory import LOCAL, Directory, LocalDirectory
 from core.experts.grid import Uid

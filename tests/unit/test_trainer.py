@@ -15,9 +15,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from core.contracts import manifest as manifests
-from core.contracts.control import CurvePoint
 from core.contracts.errors import CheckpointError, ComputeError, ManifestError, PictureError
 from core.contracts.manifest import Manifest
+from core.contracts.status import CurvePoint
 from core.experts.directory import LOCAL, LocalDirectory
 from core.runtime.backend import all_experts
 from core.runtime.kernel_gate import KernelGate

@@ -7,8 +7,8 @@ import pytest
 from rich.console import Console
 
 from core.commands.why import panel
-from core.contracts.control import RuleStatus, YieldStatus
 from core.contracts.notices import plain
+from core.contracts.status import RuleStatus, YieldStatus
 from core.control.why import Why
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from core.community.ledger import Ledger
 from core.contracts import manifest
-from core.contracts.control import DeviceStatus, EnergyStatus, ExpertStatus
 from core.contracts.notices import notice, plain
 from core.contracts.pipe import Placed, SetDevice
 from core.contracts.settings import Settings
+from core.contracts.status import DeviceStatus, EnergyStatus, ExpertStatus
 from core.policy.decide import decide
 from core.policy.hysteresis import Held
 from core.policy.inputs import Compute, Machine, Usage, Wishes

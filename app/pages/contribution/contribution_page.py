@@ -41,9 +41,9 @@ from app.widgets.menu import Menu
 from app.widgets.while_seen import WhileSeen
 from app.window.page import Page
 from app.worker.client import WorkerClient
-from core.contracts.control import Status
 from core.contracts.errors import HearthError
 from core.contracts.ledger import LISTED, ListParams, Totals
+from core.contracts.status import Status
 
 EVERY_MS = 10_000
 """Between two looks at the ledger, while the page is seen."""

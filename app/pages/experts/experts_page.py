@@ -18,8 +18,8 @@ from app.widgets.table import Column, Table, TableModel
 from app.widgets.while_seen import WhileSeen
 from app.window.page import Page
 from app.worker.client import WorkerClient
-from core.contracts.control import CellStatus, CurvePoint, ExpertStatus, GridStatus, Status
 from core.contracts.errors import HearthError
+from core.contracts.status import CellStatus, CurvePoint, ExpertStatus, GridStatus, Status
 
 HISTORY_S = 1800.0
 NONE_HERE = mark("No expert is hosted on this PC now. It takes some on when it may compute.")

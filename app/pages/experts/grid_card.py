@@ -16,7 +16,7 @@ from app.widgets.basics import Card, Label
 from app.widgets.buttons import Button, Segmented
 from app.widgets.expert_grid import GAP, HOLLOW, LEAST, SHADES, ExpertGrid
 from app.window.focus_ring import order_page
-from core.contracts.control import CellStatus, GridStatus
+from core.contracts.status import CellStatus, GridStatus
 
 SIDES = (5, 7, 10, 13, 17, 22, 30, 44)
 """Sides of a cell that one can choose, pixels."""

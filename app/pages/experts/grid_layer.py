@@ -4,7 +4,7 @@ import math
 
 from app.formats import percent
 from app.language import tr
-from core.contracts.control import CellStatus, GridStatus
+from core.contracts.status import CellStatus, GridStatus
 
 EVERY_MS = 2000
 """Between two looks at the grid, while the page is seen."""

@@ -16,9 +16,10 @@ from app.widgets.basics import Bar, Divider, ElidedLabel, Label, Notice, Panel, 
 from app.widgets.buttons import Switch
 from app.window.focus_ring import order_page
 from app.worker.client import WorkerClient
-from core.contracts.control import DeviceStatus, Snapshot, Status
+from core.contracts.control import Snapshot
 from core.contracts.errors import HearthError
 from core.contracts.kinds import declarations
+from core.contracts.status import DeviceStatus, Status
 
 UNKNOWN = mark("Shown as soon as the worker answers.")
 MIB = 1 << 20

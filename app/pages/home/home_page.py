@@ -21,7 +21,7 @@ from app.widgets.basics import Label, Notice, Pair, StaleCard
 from app.widgets.curve_plot import CurvePlot
 from app.window.page import Page
 from app.worker.client import WorkerClient
-from core.contracts.control import CurvePoint, Status
+from core.contracts.status import CurvePoint, Status
 
 NO_CURVE = mark("Not measured yet. The first point follows soon after training starts.")
 UNKNOWN = mark("Shown as soon as the worker answers.")

@@ -11,9 +11,9 @@ from app.pages.network.reach_card import MEANINGS
 from app.widgets.basics import Label, StaleCard
 from app.widgets.while_seen import WhileSeen
 from app.worker.client import WorkerClient
-from core.contracts.control import NetworkParams, NetworkStatus
 from core.contracts.errors import HearthError
 from core.contracts.ledger import Totals
+from core.contracts.network_status import NetworkParams, NetworkStatus
 
 EVERY_MS = 5000
 """Between two looks, while the card is seen."""

@@ -7,7 +7,7 @@ from app.language import mark, tr, tr_run
 from app.theme import theme
 from app.widgets.basics import StaleCard
 from app.widgets.table import Column, Table, TableModel
-from core.contracts.control import RunStatus, Status
+from core.contracts.status import RunStatus, Status
 
 ROW, HEAD = 28, 34
 """Heights, pixels."""

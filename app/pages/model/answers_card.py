@@ -12,7 +12,8 @@ from app.pages.model.answer_grid import CELL_MAXIMUM, PAD, AnswerGrid, AnswerLis
 from app.pages.model.answering_hosts import HERE, Hosts, absent, missing
 from app.theme import theme
 from app.widgets.basics import Card, Divider, Label, Notice, Pair
-from core.contracts.control import Answer, Status
+from core.contracts.control import Answer
+from core.contracts.status import Status
 
 LAYERS_SHOWN = 4
 CELL_UPRIGHT = 22

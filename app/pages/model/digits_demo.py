@@ -15,7 +15,8 @@ from app.theme import theme
 from app.widgets.basics import Bar, Card, Label, Notice, Pair, Panel, Pill, set_tone
 from app.widgets.buttons import Button
 from app.worker.client import WorkerClient
-from core.contracts.control import Prediction, PredictParams, Status
+from core.contracts.control import Prediction, PredictParams
+from core.contracts.status import Status
 
 DIGITS = 10
 SEEN_SIDE = 8

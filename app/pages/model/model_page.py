@@ -5,8 +5,8 @@ from app.pages.model.digits_demo import DigitsDemo
 from app.pages.model.text_demo import TextDemo
 from app.window.page import Page
 from app.worker.client import WorkerClient
-from core.contracts.control import CurvePoint, Status
 from core.contracts.kinds import declarations
+from core.contracts.status import CurvePoint, Status
 
 SUBTITLES = {
     "picture": mark("The model is still in training: its answers can be wrong."),

@@ -22,7 +22,8 @@ from app.widgets.basics import Card, Divider, ElidedLabel, Label, Notice, Pair, 
 from app.widgets.buttons import Button
 from app.widgets.inputs import NumberField, Slider
 from app.worker.client import WorkerClient
-from core.contracts.control import CurvePoint, GenerateParams, Status
+from core.contracts.control import GenerateParams
+from core.contracts.status import CurvePoint, Status
 
 PROMPT = "The for statement"
 LONGEST = 4096

@@ -13,8 +13,8 @@ from app.theme import theme
 from app.widgets.basics import Card, Label
 from app.widgets.buttons import Button
 from app.worker.client import WorkerClient
-from core.contracts.control import Finding
 from core.contracts.errors import HearthError
+from core.contracts.network_status import Finding
 
 NO_CHECK = mark("There is no connection to test while Hearth trains alone.")
 CHECKS = mark("Checks port, other peers, outside address, NAT, clock and disk.")

@@ -12,8 +12,8 @@ from app.widgets.buttons import Button
 from app.widgets.while_seen import WhileSeen
 from app.window.page import Page
 from app.worker.client import WorkerClient
-from core.contracts.control import NetworkStatus, PeerStatus
 from core.contracts.errors import HearthError
+from core.contracts.network_status import NetworkStatus, PeerStatus
 
 EVERY_MS = 2000
 """Between two looks at the peers, while the page is seen."""

@@ -10,7 +10,7 @@ from app.language import mark, tr
 from app.theme import theme
 from app.widgets.basics import Card, Figure, Label, set_tone
 from app.widgets.table import Column, Table, TableModel
-from core.contracts.control import PeerStatus
+from core.contracts.network_status import PeerStatus
 
 ASKING = mark("Shown as soon as the worker has told its peers.")
 NO_PEERS = mark(

@@ -12,7 +12,7 @@ from app.language import mark, told, tr
 from app.theme import theme
 from app.widgets.basics import Card, ElidedLabel, Label
 from app.widgets.buttons import Button
-from core.contracts.control import NetworkStatus
+from core.contracts.network_status import NetworkStatus
 
 COPIED_MS = 4000
 ALONE = mark(

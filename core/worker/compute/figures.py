@@ -7,9 +7,9 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from core.contracts import pipe
-from core.contracts.control import CurvePoint
 from core.contracts.notices import Notice
 from core.contracts.pipe import Measured, Work
+from core.contracts.status import CurvePoint
 from core.pipe.calls import Calls
 from core.store.progress import Progress
 from core.swarm.hosted import HostedExperts

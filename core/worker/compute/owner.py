@@ -1,8 +1,8 @@
 """What a compute process's supervisor asks of, and tells, whom the process works for."""
 
-from core.contracts.control import CurvePoint
 from core.contracts.notices import Notice
 from core.contracts.pipe import Work
+from core.contracts.status import CurvePoint
 
 
 class Owner:

@@ -4,8 +4,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from core.contracts.control import RECENT_YIELDS, YieldStatus
 from core.contracts.ledger import Yield
+from core.contracts.status import RECENT_YIELDS, YieldStatus
 
 KEPT = 200
 """Over which the promise is measured."""

@@ -1,0 +1,102 @@
+"""What the worker tells of its place among peers: connections, findings of the doctor, its part of the DHT."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from core.contracts.notices import Notice, notice
+from core.contracts.status import Count
+
+PeerReach = Literal["reachable", "relayed", "dials out only", "unknown"]
+PEERS_PAGE = 1000
+"""Most peers in one answer; so many have 350 KB."""
+
+
+class NetworkParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`network` -> NetworkStatus with some of the connected peers: so many from the `first` on."""
+
+    first: Count = 0
+    peers: Annotated[int, msgspec.Meta(ge=0, le=PEERS_PAGE)] = PEERS_PAGE
+
+
+class PeerStatus(msgspec.Struct, frozen=True):
+    """A connected peer."""
+
+    peer: str
+    """64 hexadecimal digits."""
+    path: str
+    """ "direct", or "relayed via" and the relay."""
+    address: str
+    rtt_ms: float
+    bytes_in: int
+    bytes_out: int
+    since: float
+    """Unix time."""
+    faults: float
+    """Strikes, decayed; at 10 it is banned for a time."""
+    reach: PeerReach = "unknown"
+    """How others reach it, by the addresses that it gives."""
+
+
+class NetworkStatus(msgspec.Struct, frozen=True):
+    """`network` -> this peer and those it is connected to."""
+
+    peer: str
+    address: str
+    """As `--bootstrap` takes it."""
+    reachability: str
+    """unknown, reachable, punchable, relayed, dial-out only."""
+    step: Notice
+    """What showed it."""
+    nat: str
+    outside: list[str]
+    """Addresses that others saw."""
+    roles: list[str]
+    peers: list[PeerStatus]
+    connected: int = 0
+    """All connected peers; `peers` may hold only some of them."""
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """`doctor` -> list[Finding]: one thing that a peer needs, and whether it is there."""
+
+    name: Literal["port", "peers", "outside", "nat", "reachability", "clock", "disk"]
+    good: bool | None
+    """None: nobody has measured it yet, which is no fault."""
+    what: Notice
+    remedy: Notice
+    """What to do if it is not good; how it comes to be known."""
+
+    @property
+    def title(self) -> Notice:
+        return notice(f"doctor.{self.name}")
+
+
+class DhtGetParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`dht_get` -> list[DhtRecord]."""
+
+    key: Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
+
+
+class DhtRecord(msgspec.Struct, frozen=True):
+    subkey: str
+    value: str
+    """Hexadecimal."""
+    sequence: int
+    expires: float
+    """Unix time."""
+    peer: str
+
+
+class DhtStatus(msgspec.Struct, frozen=True):
+    """`dht_stats` -> what this PC's DHT node holds."""
+
+    contacts: int
+    keys: int
+    records: int
+    bytes: int
+    own: int
+    clock_offset_s: float
+    """How far other peers' clocks are ahead of this PC's."""
+    experts: int | None = None
+    """Active experts of the run, here or elsewhere; None: the grid is too large to be known whole."""
