@@ -14,15 +14,11 @@ run: $(VENV)/.system-run $(VENV)/.packages-run
 
 PYTEST := $(BIN)/python -m tests.virtual_screen $(BIN)/python -m pytest
 
-# In two rows side by side, as half of their time the tests wait for windows and other processes: those of the desktop,
-# with a screen to themselves; the swarms, the longest first, and the units.
+# By four processes on two cores, as half of their time the tests wait for windows and other processes; one without work
+# takes over tests of another. The swarms, which take longest, come first.
+ALL_TESTS := --tb short -n 4 --dist worksteal tests/swarm tests/desktop tests/unit
 test: $(VENV)/.system-test $(VENV)/.packages-test
-ifdef ARGS
-	@exec $(PYTEST) $(ARGS)
-else
-	@mkdir -p build; $(PYTEST) -n 2 --dist loadfile tests/swarm tests/unit >build/tests.txt 2>&1 & beside=$$!; \
-	failed=0; $(PYTEST) tests/desktop || failed=1; wait $$beside || failed=1; cat build/tests.txt; exit $$failed
-endif
+	@exec $(PYTEST) $(or $(ARGS),$(ALL_TESTS))
 
 # Comparisons of whole swarms over many steps: about an hour.
 test-long: $(VENV)/.system-test $(VENV)/.packages-test
