@@ -14,9 +14,9 @@ run: $(VENV)/.system-run $(VENV)/.packages-run
 
 PYTEST := $(BIN)/python -m tests.virtual_screen $(BIN)/python -m pytest
 
-# By four processes on two cores, as half of their time the tests wait for windows and other processes; one without work
+# By five processes on two cores, as most of their time the tests wait for windows and other processes; one without work
 # takes over tests of another. The swarms, which take longest, come first.
-ALL_TESTS := --tb short -n 4 --dist worksteal tests/swarm tests/desktop tests/unit
+ALL_TESTS := --tb short -n 5 --dist worksteal tests/swarm tests/desktop tests/unit
 test: $(VENV)/.system-test $(VENV)/.packages-test
 	@exec $(PYTEST) $(or $(ARGS),$(ALL_TESTS))
 

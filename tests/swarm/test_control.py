@@ -27,6 +27,15 @@ from core.control.client import ControlClient
 from tests.workers import DIGITS, PATIENCE_S, ROOT, RunningWorker, contributed, hearth, start_paused, wait_until, worker
 
 
+@pytest.fixture(scope="module")
+def resting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningWorker]:
+    """A paused worker that tests leave as it is."""
+    folder = tmp_path_factory.mktemp("resting")
+    start_paused(folder)
+    with worker(folder) as running:
+        yield running
+
+
 @pytest.fixture
 def paused(tmp_path: Path) -> Iterator[RunningWorker]:
     start_paused(tmp_path)
@@ -77,14 +86,14 @@ def test_the_command_line_pauses_resumes_and_tells(paused: RunningWorker) -> Non
     assert "paused" in hearth(paused.folder, "log").stdout
 
 
-def test_status_has_what_scripts_rely_on(paused: RunningWorker) -> None:
-    status = json.loads(hearth(paused.folder, "status", "--json").stdout)
+def test_status_has_what_scripts_rely_on(resting: RunningWorker) -> None:
+    status = json.loads(hearth(resting.folder, "status", "--json").stdout)
     names = "version state reason until run step samples samples_per_s loss accuracy experts processes device"
     assert set(names.split()) <= set(status)
     assert {process["name"] for process in status["processes"]} == {"worker"}
     assert status["devices"][0]["id"] == "cpu" and not status["devices"][0]["on"] and status["devices"][0]["why"]
     assert status["energy"]["today"] == {"kwh": 0.0, "measured": 1.0, "cost": None, "co2_kg": None}
-    words = hearth(paused.folder, "devices").stdout
+    words = hearth(resting.folder, "devices").stdout
     assert "(cpu): off. You paused" in words and "0 Wh today" in words
 
 
@@ -142,10 +151,10 @@ def test_quit_returns_when_everything_is_gone(tmp_path: Path) -> None:
     assert not (tmp_path / ADDRESS_FILE).exists()
 
 
-def test_a_second_worker_is_refused_and_the_first_goes_on(paused: RunningWorker) -> None:
-    done = hearth(paused.folder, "worker")
+def test_a_second_worker_is_refused_and_the_first_goes_on(resting: RunningWorker) -> None:
+    done = hearth(resting.folder, "worker")
     assert done.returncode == 4 and "already serves" in done.stderr
-    assert paused.status().state == "paused"
+    assert resting.status().state == "paused"
 
 
 def test_a_worker_that_was_killed_leaves_nothing_in_the_way(tmp_path: Path) -> None:
@@ -343,23 +352,25 @@ def test_a_manifest_that_has_gone_does_not_keep_the_worker_from_starting(tmp_pat
         (empty_png(50_000, 50_000), "too many"),
     ],
 )
-def test_a_picture_that_is_none_is_refused(paused: RunningWorker, content: bytes | None, says: str) -> None:
-    path = paused.folder / "picture.png"
+def test_a_picture_that_is_none_is_refused(
+    resting: RunningWorker, tmp_path: Path, content: bytes | None, says: str
+) -> None:
+    path = tmp_path / "picture.png"
     if content is not None:
         path.write_bytes(content)
-    done = hearth(paused.folder, "predict", str(path))
+    done = hearth(resting.folder, "predict", str(path))
     assert done.returncode == PictureError.exit_code
     assert says in done.stderr and "Traceback" not in done.stderr
 
 
-def test_the_token_is_private_and_needed(paused: RunningWorker) -> None:
-    assert stat.S_IMODE((paused.folder / ADDRESS_FILE).stat().st_mode) == 0o600
-    (answer,) = all_lines(greet(paused.folder, token="0" * 64))
+def test_the_token_is_private_and_needed(resting: RunningWorker) -> None:
+    assert stat.S_IMODE((resting.folder / ADDRESS_FILE).stat().st_mode) == 0o600
+    (answer,) = all_lines(greet(resting.folder, token="0" * 64))
     assert "token" in str(answer["error"])
-    (answer,) = all_lines(greet(paused.folder, token="é" * 32))
+    (answer,) = all_lines(greet(resting.folder, token="é" * 32))
     assert "token" in str(answer["error"])
-    assert all_lines(greet(paused.folder, client="app", pid=-1)) == []
-    (answer,) = all_lines(greet(paused.folder, protocol=PROTOCOL + 1))
+    assert all_lines(greet(resting.folder, client="app", pid=-1)) == []
+    (answer,) = all_lines(greet(resting.folder, protocol=PROTOCOL + 1))
     assert "version" in str(answer["error"])
 
 
@@ -367,18 +378,18 @@ def test_the_token_is_private_and_needed(paused: RunningWorker) -> None:
     "line",
     [b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 100 + b"\n", b"[" * 100_000 + b"\n", b"x" * (MAX_LINE + 10), b"{}\n", b"\n"],
 )
-def test_strangers_are_cut_off_and_cost_nothing(paused: RunningWorker, line: bytes) -> None:
-    with connect(paused.folder) as connection:
+def test_strangers_are_cut_off_and_cost_nothing(resting: RunningWorker, line: bytes) -> None:
+    with connect(resting.folder) as connection:
         try:
             connection.sendall(line)
             assert all_lines(connection) == []
         except OSError:
             pass  # reset: cut off as well
-    assert paused.status().state == "paused"
+    assert resting.status().state == "paused"
 
 
-def test_a_friend_with_bad_requests_gets_errors(paused: RunningWorker) -> None:
-    with ControlClient(paused.folder) as client:
+def test_a_friend_with_bad_requests_gets_errors(resting: RunningWorker) -> None:
+    with ControlClient(resting.folder) as client:
         requests: list[tuple[str, dict[str, object]]] = [
             ("fly", {}), ("pause", {"seconds": -1}), ("pause", {"seconds": "x"}), ("status", {"x": 1}),
             ("log", {"lines": 10**9}), ("predict", {"width": 10**9, "height": 1, "pixels": ""}),
@@ -389,13 +400,13 @@ def test_a_friend_with_bad_requests_gets_errors(paused: RunningWorker) -> None:
         with pytest.raises(HearthError, match="pixels"):
             client.call("predict", {"width": 2, "height": 2, "pixels": b"x"}, dict)
         assert client.call("subscribe", {}, Snapshot).status.state == "paused"
-    assert paused.status().state == "paused"
+    assert resting.status().state == "paused"
 
 
-def test_connections_that_say_nothing_do_not_lock_others_out(paused: RunningWorker) -> None:
-    silent = [connect(paused.folder) for _ in range(40)]
+def test_connections_that_say_nothing_do_not_lock_others_out(resting: RunningWorker) -> None:
+    silent = [connect(resting.folder) for _ in range(40)]
     try:
-        assert hearth(paused.folder, "status").returncode == 0
+        assert hearth(resting.folder, "status").returncode == 0
     finally:
         for connection in silent:
             connection.close()
@@ -421,12 +432,12 @@ def test_quitting_under_open_connections_is_no_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="stops a process as Unix does")
-def test_a_worker_that_hangs_is_told_from_one_that_is_not_there(paused: RunningWorker) -> None:
-    paused.process.send_signal(signal.SIGSTOP)
+def test_a_worker_that_hangs_is_told_from_one_that_is_not_there(resting: RunningWorker) -> None:
+    resting.process.send_signal(signal.SIGSTOP)
     try:
-        done = hearth(paused.folder, "status")
+        done = hearth(resting.folder, "status")
     finally:
-        paused.process.send_signal(signal.SIGCONT)
+        resting.process.send_signal(signal.SIGCONT)
     assert done.returncode == NotRunning.exit_code and "does not answer" in done.stderr
 
 
