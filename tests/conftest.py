@@ -1,4 +1,4 @@
-"""What all tests share: processes that do not fight for the cores, and each on a screen to itself, as many tests use the
+"""What all tests share: processes that do not fight for the cores, each with a screen to itself, as many tests use the
 keyboard and look at pixels."""
 
 import contextlib
