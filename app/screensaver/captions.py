@@ -12,7 +12,7 @@ from app.language import mark, told, tr
 from app.screensaver.feed import PLANES, Feed
 from app.theme import theme
 from app.window.sidebar import STATE_WORD
-from core.contracts.kinds import declarations
+from core.contracts.kinds import TASKS
 
 MIN_YIELDS = 5
 """Fewer measurements promise nothing."""
@@ -77,7 +77,7 @@ def figures(feed: Feed) -> list[Line]:
     if status.state == "contributing":
         lines.append(_figure(rate(status.calls_per_s), tr("calls served here per second")))
     steps = number(status.step)
-    text = declarations.task(status.task).in_tokens
+    text = TASKS[status.task].in_tokens
     what = tr("bytes of text in {steps} steps" if text else "samples in {steps} steps", steps=steps)
     lines.append(_figure(number(status.samples), what))
     if status.loss is not None:

@@ -9,7 +9,7 @@ from core import logs
 from core.commands import common
 from core.commands.devices import energy_line
 from core.contracts.errors import DataFolderError
-from core.contracts.kinds import declarations
+from core.contracts.kinds import TASKS
 from core.contracts.notices import english
 from core.contracts.status import Status
 from core.store.data_folder import data_path
@@ -26,7 +26,7 @@ def status(options: argparse.Namespace) -> None:
 
 def describe(status: Status) -> str:
     """A status in words."""
-    task = declarations.task(status.task)
+    task = TASKS[status.task]
     unit, unseen = task.unit, "the next byte of unseen text" if task.in_tokens else "unseen samples"
     accuracy = "not measured yet" if status.accuracy is None else f"{status.accuracy:.1%} on {unseen}"
     loss = "-" if status.loss is None else f"{status.loss:.3f}"

@@ -120,6 +120,7 @@ class Session:
             on_evaluated=lambda point: calls.tell(EVALUATED, point),
             suspect=lambda host, points, why: self._others.host(host).distrust(points, why),
             queue_s=lambda: self._others.queue_s,
+            calls=None if alone else calls,
         )
         self._benchmark = Benchmark(Path(configure.folder), manifest, self._kernel_gate)
         self._to_measure = asyncio.Event()

@@ -12,10 +12,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from core.contracts.errors import ManifestError
-from core.contracts.kinds import declarations
-from core.contracts.kinds.declarations import TaskKind
+from core.contracts.kinds import DATA, EXPERTS, MODELS, TASKS, TaskKind
 from core.contracts.model import Model, Name
 from core.contracts.notices import Notice, notice
+from core.contracts.trunk import Local, Trunk
 
 log = logging.getLogger(__name__)
 
@@ -113,15 +113,15 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     run: Name
     title: Annotated[str, msgspec.Meta(min_length=1, max_length=80)]
     data: Name
-    """File in `core.contracts.kinds.data`, and in `core.training.data`."""
+    """One of `core.contracts.kinds.DATA`."""
     model: Model
     training: Training
     shards: Annotated[tuple[Shard, ...], msgspec.Meta(max_length=4096)] = ()
     """The text in its order, for data that are text."""
     bootstrap: Annotated[tuple[Bootstrap, ...], msgspec.Meta(max_length=16)] = ()
     """Peers through which a newcomer joins, beside those that it is told."""
-    trunk: Literal["local"] = "local"
-    """How trainers agree on the trunk: a file in `core.training.trunk`."""
+    trunk: Trunk = Local()
+    """How trainers agree on the trunk."""
     needs: Release | None = None
     """The oldest Hearth that understands all that matters in this manifest; None: any."""
 
@@ -139,7 +139,7 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
         Raises:
             ManifestError: this Hearth does not know the data set.
         """
-        return declarations.task(declarations.data_set(self.data).task)
+        return TASKS[DATA[self.data].task]
 
     @property
     def flops(self) -> int:
@@ -149,9 +149,9 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
         Raises:
             ManifestError: this Hearth does not know one of its kinds.
         """
-        ends = declarations.data_set(self.data).ends(self.model)
-        trunk = declarations.model(self.model.kind).multiplications(self.model, ends)
-        expert = declarations.expert(self.model.expert).multiplications(self.model)
+        ends = DATA[self.data].ends(self.model)
+        trunk = MODELS[self.model.kind].multiplications(self.model, ends)
+        expert = EXPERTS[self.model.expert].multiplications(self.model)
         return 2 * (trunk + self.model.layers * self.model.k * expert)
 
 
@@ -203,8 +203,7 @@ def _impossible(manifest: Manifest) -> Notice | None:
     begun, and not by a process that ends again and again."""
     model, batch = manifest.model, manifest.training.batch
     try:
-        kind, expert = declarations.model(model.kind), declarations.expert(model.expert)
-        data = declarations.data_set(manifest.data)
+        kind, expert, ends = MODELS[model.kind], EXPERTS[model.expert], DATA[manifest.data].ends(model)
     except ManifestError as error:
         return error.notice
     cells = math.prod(model.grid)
@@ -212,11 +211,11 @@ def _impossible(manifest: Manifest) -> Notice | None:
         return notice("manifest.grid_too_large", cells=cells, most=MAX_CELLS)
     if model.k > cells:
         return notice("manifest.k_too_large", k=model.k, cells=cells)
-    if trouble := kind.trouble(model):
+    if trouble := kind.trouble(model, ends):
         return trouble
     for what, size in (
         ("expert", STATE_BYTES * expert.numbers(model)),
-        ("trunk", STATE_BYTES * kind.numbers(model, data.ends(model))),
+        ("trunk", STATE_BYTES * kind.numbers(model, ends)),
         ("batch", 4 * batch * kind.rows(model) * model.width),
     ):
         if size > MAX_STATE:

@@ -16,7 +16,7 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     """
 
     kind: Name
-    """File in `core.contracts.kinds.models`, and in `core.training.models`."""
+    """One of `core.contracts.kinds.MODELS`."""
     layers: Annotated[int, msgspec.Meta(ge=1, le=256)]
     """DMoE layers."""
     grid: Annotated[tuple[Annotated[int, msgspec.Meta(ge=1, le=4096)], ...], msgspec.Meta(min_length=1, max_length=4)]
@@ -25,7 +25,7 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     hidden: Size
     """Width inside an expert."""
     expert: Name
-    """File in `core.contracts.kinds.experts`, and in `core.experts.kinds`."""
+    """One of `core.contracts.kinds.EXPERTS`."""
     k: Annotated[int, msgspec.Meta(ge=1, le=64)]
     """Experts asked for each sample."""
     heads: Annotated[int, msgspec.Meta(ge=1, le=256)] | None = None

@@ -127,7 +127,7 @@ class RunStatus(msgspec.Struct, frozen=True):
     phase: Literal["absent", "starting", "stopped", "training", "stopping", "leaving"]
     """Of its compute process."""
     task: Text
-    """What the run's model is for (`core.contracts.kinds.tasks`)."""
+    """What the run's model is for (`core.contracts.kinds.TASKS`)."""
     step: Count
     samples: Count
     samples_per_s: float
@@ -184,7 +184,7 @@ class Status(msgspec.Struct, frozen=True):
     time: Time
     """Unix time of this status."""
     task: Text = "picture"
-    """What the model of the run shown is for (`core.contracts.kinds.tasks`)."""
+    """What the model of the run shown is for (`core.contracts.kinds.TASKS`)."""
     slowest_step_s: float | None = None
     """The longest that a batch of the last minute took, from its first layer to the trunk's step."""
     blocked_s: float | None = None

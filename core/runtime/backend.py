@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from core.contracts.errors import ComputeError, DeviceError, ManifestError
-from core.contracts.kinds import declarations
+from core.contracts.kinds import EXPERTS
 from core.contracts.manifest import Manifest, Training
 from core.contracts.model import Model
 from core.experts.grid import Grid, Uid
@@ -49,7 +49,7 @@ class ExpertBackend(Movable):
         """
         super().__init__()
         self.uid = uid
-        declared = experts.kind_of(model).declared
+        declared = EXPERTS[model.expert]
         self.input_shape = declared.sample(model)
         self.weights = declared.numbers(model)
         self.dtype = torch.get_default_dtype()
@@ -346,7 +346,7 @@ def expert_bytes(model: Model) -> int:
     Raises:
         ManifestError: unknown kind of expert.
     """
-    return declarations.expert(model.expert).numbers(model) * FLOAT_BYTES * COPIES + OVERHEAD
+    return EXPERTS[model.expert].numbers(model) * FLOAT_BYTES * COPIES + OVERHEAD
 
 
 def check_memory(model: Model, held: int, memory_bytes: int) -> None:

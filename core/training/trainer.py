@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
 from core.contracts.errors import ComputeError
-from core.contracts.kinds.declarations import Ends
+from core.contracts.kinds import Ends
 from core.contracts.manifest import Manifest
 from core.contracts.status import CurvePoint
 from core.experts.calls import ExpertHost
@@ -25,6 +25,7 @@ from core.experts.grid import Grid
 from core.experts.layer import DMoELayer, Passed
 from core.experts.products import product
 from core.experts.trust import Suspect
+from core.pipe.calls import Calls
 from core.runtime.device import CPU, Device
 from core.runtime.kernel_gate import KernelGate
 from core.runtime.movable import Carry, Movable
@@ -66,6 +67,7 @@ class Trainer(Movable):
         on_evaluated: Callable[[CurvePoint], None] = lambda point: None,
         suspect: Suspect = lambda host, points, why: None,
         queue_s: Callable[[], float] | None = None,
+        calls: Calls | None = None,
     ) -> None:
         """Build the trunk, as the run's seed says.
 
@@ -78,6 +80,7 @@ class Trainer(Movable):
             on_evaluated: told of each evaluation.
             suspect: told of hosts whose answers were wrong.
             queue_s: for how long calls wait at the experts' peers; None: they always keep up.
+            calls: to the worker, for what trainers agree on; None: there are no others.
 
         Raises:
             ManifestError: unknown kind of model or data set.
@@ -86,9 +89,9 @@ class Trainer(Movable):
         model, training = manifest.model, manifest.training
         self._training = training
         self._stream = open_stream(manifest) if stream is None else stream
-        self.task: Task[Any, Any] = task_of(self._stream.task)
+        self.task: Task[Any, Any] = task_of(manifest.task.name)
         self._network = build(manifest, self._stream.ends)
-        self._trunk = strategy_of(self._network, manifest)
+        self._trunk = strategy_of(self._network, manifest, calls)
         grid = Grid(manifest.run, model.layers, model.grid)
         rules = Rules(training.k_min or max(1, model.k - 1), training.patience_s, training.audit)
         self._layers = [
@@ -98,7 +101,8 @@ class Trainer(Movable):
         self._directory = directory
         self._kernel_gate = kernel_gate
         self._on_evaluated = on_evaluated
-        self._started = 0
+        self._judged = 0
+        """The last step after which it was looked whether an evaluation is due."""
         self._losses: deque[float] = deque(maxlen=RECENT)
         self.window = Window(training.in_flight, training.patience_s, queue_s)
         self.timing = Timing(kernel_gate)
@@ -125,23 +129,24 @@ class Trainer(Movable):
             await self._kernel_gate.wait()
             await self._until_experts_are_known()
             await self.window.room()
-            batch = self._stream[self._started]
-            self._started += 1
             with self.window.batch():
+                number = await self._trunk.next_batch()
+                batch = self._stream[number]
                 try:
                     with self.timing.batch() as timed:
-                        timed.blocked_s = await self._train(batch)
+                        timed.blocked_s = await self._train(number, batch)
                     self.window.adapt(lost=False)
                 except ComputeError as error:
+                    self._trunk.drop(number)
                     self.lost += 1
                     if self.lost & (self.lost - 1) == 0:  # ever fewer, so that it cannot fill the log
                         log.warning("A batch was dropped (%d so far): %s", self.lost, error)
                     await asyncio.sleep(LOST_DELAY_S)
                 else:
-                    if self._is_due(self.step):
-                        await self._evaluate(self.step)
+                    if self._is_due():
+                        await self._evaluate()
 
-    async def _train(self, batch: Part) -> float:
+    async def _train(self, number: int, batch: Part) -> float:
         """One batch: forward, loss, backward, step.
 
         Returns:
@@ -168,7 +173,7 @@ class Trainer(Movable):
             by_h, by_segment = await run(product, segment, parameters, h, by_x)
             gradients.update(zip(parameters, by_segment, strict=True))
 
-        await run(self._step, gradients, int(alive.sum()))
+        await run(self._step, number, gradients, int(alive.sum()))
         self._losses.append(loss)
         return blocked_s
 
@@ -210,9 +215,9 @@ class Trainer(Movable):
                 await self._until_experts_are_known()
         raise ComputeError("no expert answered for any of its samples.")
 
-    def _step(self, gradients: dict[nn.Parameter, Tensor], samples: int) -> None:
+    def _step(self, number: int, gradients: dict[nn.Parameter, Tensor], samples: int) -> None:
         flat = torch.cat([gradients[p].to(p.device).flatten() for p in self._trunk.parameters])
-        self._trunk.contribute(flat, samples)
+        self._trunk.contribute(number, flat, samples)
         self.trained += samples
 
     async def _until_experts_are_known(self) -> None:
@@ -221,16 +226,17 @@ class Trainer(Movable):
         while any(self._directory.mirror(layer) == () for layer in layers):  # noqa: ASYNC110  (a directory is no event)
             await asyncio.sleep(LOST_DELAY_S)
 
-    def _is_due(self, step: int) -> bool:
-        """Every so many batches, and at powers of two before that, so that the curve shows how it began."""
-        every = self._training.evaluate_every
-        return step % every == 0 or (step < every and step & (step - 1) == 0)
+    def _is_due(self) -> bool:
+        """Every so many steps, and at powers of two before that, so that the curve shows how it began."""
+        step, before, every = self.step, self._judged, self._training.evaluate_every
+        self._judged = step
+        return step // every > before // every or (step < every and step.bit_length() > before.bit_length())
 
-    async def _evaluate(self, step: int) -> None:
+    async def _evaluate(self) -> None:
         try:
             self._on_evaluated(await self.evaluate())
         except ComputeError as error:  # what was trained is not lost
-            log.info("Not evaluated at step %d: %s", step, error)
+            log.info("Not evaluated at step %d: %s", self.step, error)
 
     async def evaluate(self) -> CurvePoint:
         """Loss and accuracy on the held-out part. Counts as training: it waits while the gate is closed.
@@ -308,7 +314,7 @@ class Trainer(Movable):
 
     def _go_on(self, load: Callable[[], None]) -> None:
         self._with_room(load)
-        self._started = self.step
+        self._judged = self.step
 
     async def _run(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
         """Run one training kernel, on the processor if the trunk's device has no room for it (a `Run`)."""

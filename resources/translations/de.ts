@@ -4224,12 +4224,12 @@
       <translation>dieses Hearth kennt keine Aufgabe namens {name}, nur {known}.</translation>
     </message>
     <message>
-      <source>manifest.no_trunk_strategy</source>
-      <translation>dieses Hearth kennt keine Strategie für den Stamm namens {name}, nur {known}.</translation>
-    </message>
-    <message>
       <source>manifest.other_name</source>
       <translation>Das Manifest {run}.json nennt sich {name}.</translation>
+    </message>
+    <message>
+      <source>manifest.other_sequence</source>
+      <translation>seine Daten kommen in Proben von {inputs}, nicht von {sequence}.</translation>
     </message>
     <message>
       <source>manifest.too_large</source>

@@ -1491,12 +1491,12 @@
       <translation>this Hearth has no task named {name}, only {known}.</translation>
     </message>
     <message>
-      <source>manifest.no_trunk_strategy</source>
-      <translation>this Hearth has no trunk strategy named {name}, only {known}.</translation>
-    </message>
-    <message>
       <source>manifest.other_name</source>
       <translation>The manifest {run}.json calls itself {name}.</translation>
+    </message>
+    <message>
+      <source>manifest.other_sequence</source>
+      <translation>its data come in samples of {inputs}, not of {sequence}.</translation>
     </message>
     <message>
       <source>manifest.too_large</source>

@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from core.contracts.kinds import EXPERTS
 from core.contracts.manifest import Training
 from core.contracts.model import Model
 from core.experts.calls import Call, ExpertHost
 from core.experts.grid import Uid
-from core.experts.kinds.expert import kind_of
 from core.runtime.backend import ExpertBackend
 from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
@@ -123,7 +123,7 @@ async def samples_per_s(setting: Setting, delay_ms: float, in_flight: int, windo
     ]
     hosts = [FarHost(server, delay_ms / 1000, seed=seed * SERVERS + n) for n, server in enumerate(servers)]
     blocks = [Block(uid, hosts[number % SERVERS]) for number, uid in enumerate(uids)]
-    shape = (setting.batch, *kind_of(model).declared.sample(model))
+    shape = (setting.batch, *EXPERTS[model.expert].sample(model))
     walks = Walks(blocks, torch.randn(shape, generator=torch.Generator().manual_seed(seed)))
     now = asyncio.get_running_loop().time
     tasks = [asyncio.create_task(server.run()) for server in servers]

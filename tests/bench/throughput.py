@@ -35,7 +35,7 @@ class PlainLoop:
     def __init__(self, manifest: Manifest, folder: Path | None = None) -> None:
         model, training = manifest.model, manifest.training
         self.batches = open_stream(manifest, folder)
-        self.task: Task[object, object] = task_of(self.batches.task)
+        self.task: Task[object, object] = task_of(manifest.task.name)
         grid = Grid(manifest.run, model.layers, model.grid)
         self.k, self.balance = model.k, training.balance
         self.network = build_trunk(manifest, self.batches.ends)

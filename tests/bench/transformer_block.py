@@ -3,7 +3,7 @@
 from torch import Tensor, nn
 from torch.nn import functional
 
-from core.contracts.kinds.declarations import ExpertKind
+from core.contracts.kinds import EXPERTS, ExpertKind
 from core.contracts.model import Model
 from core.experts.kinds.expert import ADDED, Expert
 
@@ -30,8 +30,6 @@ def _multiplications(model: Model) -> int:
 class TransformerBlock(Expert):
     """Self-attention and a feed-forward part with GELU, each with a residual and a layer norm (Devlin et al., 2019)."""
 
-    declared = ExpertKind(_numbers, _multiplications, lambda model: (SEQUENCE, model.width))
-
     def __init__(self, model: Model) -> None:
         super().__init__(model)
         width, hidden = model.width, model.hidden
@@ -53,4 +51,5 @@ class TransformerBlock(Expert):
         return normed
 
 
+EXPERTS[TRANSFORMER] = ExpertKind(_numbers, _multiplications, lambda model: (SEQUENCE, model.width))
 ADDED[TRANSFORMER] = TransformerBlock

@@ -1,8 +1,12 @@
 """Manifests: those that come with Hearth, and an organiser's own file."""
 
+import importlib
 import os
+import pkgutil
 import re
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import msgspec
 import pytest
@@ -10,16 +14,13 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from core.contracts import by_name, manifest
+from core.contracts import manifest
 from core.contracts.errors import ManifestError
-from core.contracts.kinds import data as declared_data
-from core.contracts.kinds import declarations
-from core.contracts.kinds import experts as declared_experts
-from core.contracts.kinds import models as declared_models
-from core.contracts.kinds import tasks as declared_tasks
+from core.contracts.kinds import DATA, EXPERTS, MODELS, TASKS, Kinds
+from core.contracts.trunk import Trunk
 from core.experts import kinds
 from core.experts.grid import Uid
-from core.experts.kinds.expert import build
+from core.experts.kinds.expert import ADDED, build
 from core.training import data, models, tasks, trunk
 from core.training.models.network import build as build_trunk
 from tests.workers import hearth
@@ -122,12 +123,22 @@ def test_what_may_never_end_is_not_read(tmp_path: Path) -> None:
             manifest.load(str(path))
 
 
+def written(package: ModuleType, attribute: str) -> set[str]:
+    """The modules of a package that bring something."""
+    names = [module.name for module in pkgutil.iter_modules(package.__path__)]
+    return {name for name in names if hasattr(importlib.import_module(f"{package.__name__}.{name}"), attribute)}
+
+
 def test_what_a_manifest_may_name_is_what_there_is() -> None:
-    for declared, done in ((declared_models, models), (declared_experts, kinds)):
-        assert by_name.names(declared, "KIND") == by_name.names(done, "KIND") != []
-    assert by_name.names(declared_data, "KIND") == by_name.names(data, "STREAM") != []
-    assert by_name.names(declared_tasks, "KIND") == by_name.names(tasks, "TASK") != []
-    assert by_name.names(trunk, "STRATEGY") == ["local"]  # what `Manifest.trunk` may say
+    sorts: list[tuple[Kinds[Any], ModuleType, str]] = [
+        (MODELS, models, "KIND"),
+        (EXPERTS, kinds, "KIND"),
+        (DATA, data, "STREAM"),
+        (TASKS, tasks, "TASK"),
+    ]
+    for declared, package, attribute in sorts:
+        assert declared.keys() - ADDED.keys() == written(package, attribute) != set()
+    assert {Trunk.__struct_config__.tag} == written(trunk, "STRATEGY")
 
 
 @pytest.mark.parametrize(
@@ -162,6 +173,7 @@ def test_what_there_is_not_is_refused_before_compute_starts(tmp_path: Path, plac
         ("text", {"heads": None}, "`heads` whose double divides"),
         ("text", {"sequence": None}, "needs `sequence`"),
         ("text", {"heads": 3}, "`heads` whose double divides"),
+        ("digits", {"kind": "transformer_dmoe", "heads": 2, "sequence": 16}, "samples of 64, not of 16"),
         ("text", {"sequence": 4096, "batch": 10**6}, "a batch at a layer"),
     ],
 )
@@ -173,10 +185,10 @@ def test_sizes_that_no_pc_could_train_are_refused_with_a_sentence(run: str, chan
         manifest.decode(msgspec.json.encode(document), "big")
 
 
-@pytest.mark.parametrize("kind", by_name.names(declared_experts, "KIND"))
+@pytest.mark.parametrize("kind", sorted(EXPERTS.keys() - ADDED.keys()))
 def test_what_an_expert_costs_is_known_without_torch(kind: str) -> None:
     model = msgspec.structs.replace(manifest.load("digits").model, expert=kind, width=96, hidden=160)
-    module, declared = build(model, 1, Uid("digits", 0, (0, 0))), declarations.expert(kind)
+    module, declared = build(model, 1, Uid("digits", 0, (0, 0))), EXPERTS[kind]
     assert sum(parameter.numel() for parameter in module.parameters()) == declared.numbers(model)
     with FlopCounterMode(display=False) as counted:
         module(torch.randn(7, *declared.sample(model)))
@@ -186,7 +198,7 @@ def test_what_an_expert_costs_is_known_without_torch(kind: str) -> None:
 @pytest.mark.parametrize("run", ["digits", "text"])
 def test_what_a_trunk_costs_is_known_without_torch(run: str) -> None:
     rules = manifest.load(run)
-    kind, ends = declarations.model(rules.model.kind), declarations.data_set(rules.data).ends(rules.model)
+    kind, ends = MODELS[rules.model.kind], DATA[rules.data].ends(rules.model)
     network = build_trunk(rules, ends)
     assert sum(parameter.numel() for parameter in network.parameters()) == kind.numbers(rules.model, ends)
     rows, sequence = kind.rows(rules.model), run == "text"
@@ -197,5 +209,5 @@ def test_what_a_trunk_costs_is_known_without_torch(run: str) -> None:
             gate(h.flatten(0, -2))
         network.segments[-1](h)
     assert counted.get_total_flops() == 2 * 3 * rows * kind.multiplications(rules.model, ends)
-    experts = rules.model.layers * rules.model.k * declarations.expert(rules.model.expert).multiplications(rules.model)
+    experts = rules.model.layers * rules.model.k * EXPERTS[rules.model.expert].multiplications(rules.model)
     assert rules.flops == 2 * (kind.multiplications(rules.model, ends) + experts)

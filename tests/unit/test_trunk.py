@@ -1,6 +1,7 @@
 """A trunk strategy is one file, found by its name; the Trainer gives it gradients and lets it agree beside training."""
 
 import asyncio
+import math
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +27,18 @@ from core.training.trunk.local import Local
 class InFours(Local):
     """Four batches make a step, which is applied in a round of its own."""
 
-    def __init__(self, network, manifest):
-        super().__init__(network, manifest)
-        self.gathered, self.batches, self.counts, self.rounds = None, 0, 0, []
+    def __init__(self, network, manifest, calls):
+        super().__init__(network, manifest, calls)
+        self.gathered, self.batches, self.counts, self.rounds, self.given, self.dropped = None, 0, 0, [], [], []
         self.enough = asyncio.Event()
         self.others = None
 
-    def contribute(self, gradients, samples):
+    async def next_batch(self):
+        self.given.append(await super().next_batch())
+        return self.given[-1]
+
+    def contribute(self, batch, gradients, samples):
+        self.given.remove(batch)
         self.gathered = gradients if self.gathered is None else self.gathered + gradients
         self.batches, self.counts = self.batches + 1, self.counts + samples
         if self.batches >= 4:
@@ -45,9 +51,13 @@ class InFours(Local):
 
     def apply(self):
         self.rounds.append(self.batches)
-        super().contribute(self.gathered, self.counts)
+        super().contribute(-1, self.gathered, self.counts)
         self.gathered, self.batches, self.counts = None, 0, 0
         self.enough.clear()
+
+    def drop(self, batch):
+        self.given.remove(batch)
+        self.dropped.append(batch)
 
     def take_over(self, state):
         self.others = state
@@ -57,13 +67,17 @@ STRATEGY = InFours
 '''
 
 
+class InFours(msgspec.Struct, frozen=True, tag_field="strategy", tag="in_fours"):
+    """What a manifest would say of it."""
+
+
 @pytest.fixture
 def in_fours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "in_fours.py").write_text(IN_FOURS)
     monkeypatch.setattr(trunk, "__path__", [*trunk.__path__, str(tmp_path)])
 
 
-def trained_by(strategy: str) -> tuple[Trainer, Runtime, Any]:
+def trained_by(strategy: msgspec.Struct) -> tuple[Trainer, Runtime, Any]:
     manifest = msgspec.structs.replace(manifests.load("digits"), trunk=strategy)
     experts = {backend.uid: backend for backend in all_experts(manifest)}
     kernel_gate = KernelGate()
@@ -75,29 +89,40 @@ def trained_by(strategy: str) -> tuple[Trainer, Runtime, Any]:
 
 @pytest.mark.usefixtures("in_fours", "one_thread")
 async def test_a_strategy_gathers_gradients_and_agrees_beside_training() -> None:
-    trainer, runtime, strategy = trained_by("in_fours")
+    trainer, runtime, strategy = trained_by(InFours())
     begun = trainer.state()
     tasks = [asyncio.create_task(runtime.run()), asyncio.create_task(trainer.run())]
     async with asyncio.timeout(60):
         while trainer.step < 5:
             assert not any(task.done() for task in tasks)
             await asyncio.sleep(0)
+        changed, rounds, samples = trainer.state(), [*strategy.rounds], trainer.samples
+        strategy.parameters[-1].data.fill_(math.nan)
+        while trainer.lost < 4:  # noqa: ASYNC110  (a count is no event)
+            await asyncio.sleep(0)
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-    assert len(strategy.rounds) == 5 and all(batches >= 4 for batches in strategy.rounds)
-    assert trainer.samples == 32 * sum(strategy.rounds), "gradients were lost between the rounds"
-    changed = trainer.state()
+    assert len(rounds) == 5 and all(batches >= 4 for batches in rounds)
+    assert samples == 32 * sum(rounds), "gradients were lost between the rounds"
+    assert len(strategy.dropped) >= 4 and len(strategy.given) <= 4, "what was given neither came nor was dropped"
     assert any(not torch.equal(changed[name], begun[name]) for name in begun if name.startswith("weights."))
 
-    newcomer, _, joined = trained_by("in_fours")
+    newcomer, _, joined = trained_by(InFours())
     newcomer.take_over(changed)
     assert joined.others is changed and newcomer.step == 5
-    restarted, _, own = trained_by("in_fours")
+    restarted, _, own = trained_by(InFours())
     restarted.load_state(changed)
     assert own.others is None and restarted.step == 5
 
 
-def test_a_strategy_that_is_not_there_is_named() -> None:
-    with pytest.raises(ManifestError, match="no trunk strategy named 'dedloc', only local"):
-        trained_by("dedloc")
+def test_a_strategy_or_a_parameter_that_is_not_there_is_refused_where_the_manifest_is_read() -> None:
+    def decoded(**trunk: object) -> manifests.Manifest:
+        document = msgspec.to_builtins(manifests.load("digits")) | {"trunk": trunk}
+        return manifests.decode(msgspec.json.encode(document), "mine.json")
+
+    assert decoded(strategy="local") == manifests.load("digits")
+    with pytest.raises(ManifestError, match=r"mine\.json cannot be used: .*'dedloc'"):
+        decoded(strategy="dedloc")
+    with pytest.raises(ManifestError, match="unknown field `inner_steps`"):
+        decoded(strategy="local", inner_steps=32)

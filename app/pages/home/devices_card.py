@@ -18,7 +18,7 @@ from app.window.focus_ring import order_page
 from app.worker.client import WorkerClient
 from core.contracts.control import Snapshot
 from core.contracts.errors import HearthError
-from core.contracts.kinds import declarations
+from core.contracts.kinds import TASKS
 from core.contracts.status import DeviceStatus, Status
 
 UNKNOWN = mark("Shown as soon as the worker answers.")
@@ -126,7 +126,7 @@ class DevicesCard(StaleCard):
         client.settings.connect(self._take_settings)
 
     def update_status(self, status: Status) -> None:
-        if declarations.task(status.task).in_tokens:  # a sample is a byte, as in Today beside it
+        if TASKS[status.task].in_tokens:  # a sample is a byte, as in Today beside it
             words = tr("{size} of text trained per second", size=data_size(status.samples_per_s))
         else:
             words = tr("{rate} samples trained per second", rate=rate(status.samples_per_s))

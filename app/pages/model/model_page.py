@@ -5,7 +5,7 @@ from app.pages.model.digits_demo import DigitsDemo
 from app.pages.model.text_demo import TextDemo
 from app.window.page import Page
 from app.worker.client import WorkerClient
-from core.contracts.kinds import declarations
+from core.contracts.kinds import TASKS
 from core.contracts.status import CurvePoint, Status
 
 SUBTITLES = {
@@ -27,7 +27,7 @@ class ModelPage(Page):
         self.text.hide()
 
     def update_status(self, status: Status) -> None:
-        takes = declarations.task(status.task).takes
+        takes = TASKS[status.task].takes
         if takes != self._takes:
             self._takes = takes
             self.subtitle.setText(tr(SUBTITLES[takes]))

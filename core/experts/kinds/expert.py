@@ -1,33 +1,29 @@
 """What a kind of expert is: one file of this package whose `KIND` is an `Expert`, found by the file's name.
 
-Every host builds the same expert from (model, seed, uid). What a kind costs is declared without torch, in the file of
-the same name in `core.contracts.kinds.experts`.
+Every host builds the same expert from (model, seed, uid). What a kind costs is declared without torch, by the same name
+in `core.contracts.kinds`.
 """
 
 import hashlib
 import math
 from collections.abc import Iterator, Sequence
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from core.contracts import by_name
-from core.contracts.kinds.declarations import ExpertKind
+from core.contracts.kinds import EXPERTS
 from core.contracts.model import Model
-from core.experts import kinds
 from core.experts.grid import Uid
 from core.experts.products import Gradients, factored_product
 
 ADDED: dict[str, type["Expert"]] = {}
-"""Kinds that no manifest can name, for benchmarks."""
+"""Kinds that only a benchmark declares."""
 
 
 class Expert(nn.Module):
     """An expert's network. What it gives has the shape of what it takes, and each sample goes through it by itself, so
     that samples of several requests can share a pass and threads can share one's samples."""
-
-    declared: ClassVar[ExpertKind]
 
     def __init__(self, model: Model) -> None:
         """A new expert; what it is made of, of which sizes, is its kind's.
@@ -80,7 +76,7 @@ def kind_of(model: Model) -> type[Expert]:
     """
     if model.expert in ADDED:
         return ADDED[model.expert]
-    kind: type[Expert] = by_name.named(kinds, "KIND", model.expert, "expert_kind")
+    kind: type[Expert] = EXPERTS.module(__package__, model.expert).KIND
     return kind
 
 

@@ -6,7 +6,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from core.contracts.kinds.experts import ffn
 from core.contracts.model import Model
 from core.experts.kinds.expert import Expert
 from core.experts.products import Factors, Gradients, by_size
@@ -17,8 +16,6 @@ _by_norm = torch.ops.aten.native_layer_norm_backward
 
 class FeedForward(Expert):
     """width -> hidden -> hidden -> width, layer normalisation and ReLU in between, and a residual around all."""
-
-    declared = ffn.KIND
 
     def __init__(self, model: Model) -> None:
         super().__init__(model)

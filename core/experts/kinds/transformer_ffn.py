@@ -5,7 +5,6 @@ from typing import cast
 from torch import Tensor, nn
 from torch.nn import functional
 
-from core.contracts.kinds.experts import transformer_ffn
 from core.contracts.model import Model
 from core.experts.kinds.expert import Expert
 from core.experts.products import Linear
@@ -13,8 +12,6 @@ from core.experts.products import Linear
 
 class TransformerFeedForward(Expert):
     """width -> hidden -> width; the normalisation comes last, after the residual."""
-
-    declared = transformer_ffn.KIND
 
     def __init__(self, model: Model) -> None:
         super().__init__(model)

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from core.contracts.errors import ManifestError
-from core.contracts.kinds.data import digits as declared
+from core.contracts.kinds import DATA
 from core.contracts.manifest import Manifest
 from core.contracts.notices import notice
 from core.training.data.stream import Part, Table
@@ -62,8 +62,8 @@ def _distort(inputs: Tensor, generator: torch.Generator) -> Tensor:
 
 def _stream(manifest: Manifest, folder: Path | None, shuffle: int) -> Table:
     train, held_out = read()
-    ends, training = declared.KIND.ends(manifest.model), manifest.training
-    return Table(train, held_out, ends.classes, training.batch, training.seed + shuffle, _distort, declared.KIND.task)
+    classes, training = DATA["digits"].ends(manifest.model).classes, manifest.training
+    return Table(train, held_out, classes, training.batch, training.seed + shuffle, _distort)
 
 
 STREAM = _stream

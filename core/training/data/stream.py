@@ -1,7 +1,7 @@
 """Training data without end: batches by their number, so that a restart goes on where it was.
 
 A data set is one file of this package; its `STREAM` makes the stream of a run. What must be known of it without torch
-is the file of the same name in `core.contracts.kinds.data`.
+is declared by the same name in `core.contracts.kinds`.
 """
 
 import hashlib
@@ -13,10 +13,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from core.contracts import by_name
-from core.contracts.kinds.declarations import Ends
+from core.contracts.kinds import DATA, Ends
 from core.contracts.manifest import Manifest
-from core.training import data
 
 
 class Part(NamedTuple):
@@ -31,18 +29,17 @@ class Part(NamedTuple):
 class Stream(ABC):
     """Batches in an order that is a pure function of the seed and a batch's number, on every machine."""
 
-    def __init__(self, task: str, ends: Ends, held_out: Part, batch: int, seed: int, samples: int) -> None:
+    def __init__(self, ends: Ends, held_out: Part, batch: int, seed: int, samples: int) -> None:
         """What all streams have.
 
         Args:
-            task: what the data are for, a file in `core.training.tasks`.
             ends: what a sample looks like to a model.
             held_out: what is never trained on, the same on every machine.
             batch: samples of a batch; fewer if there are not so many.
             seed: of the order.
             samples: there are to train on, over which one pass after the other goes.
         """
-        self.task, self.ends, self.held_out, self.samples = task, ends, held_out, samples
+        self.ends, self.held_out, self.samples = ends, held_out, samples
         self.batch = min(batch, samples)
         self._seed = seed
 
@@ -83,7 +80,6 @@ class Table(Stream):
         batch: int,
         seed: int,
         vary: Callable[[Tensor, torch.Generator], Tensor] = as_it_is,
-        task: str = "picture",
     ) -> None:
         """A stream of these samples.
 
@@ -94,9 +90,8 @@ class Table(Stream):
             batch: samples of a batch.
             seed: of the order.
             vary: gives a batch's inputs as they might have been as well, at random.
-            task: what the data are for.
         """
-        super().__init__(task, Ends(train.inputs.shape[1], classes), held_out, batch, seed, len(train.labels))
+        super().__init__(Ends(train.inputs.shape[1], classes), held_out, batch, seed, len(train.labels))
         self.train = train
         self._vary = vary
         self._epoch = -1
@@ -122,5 +117,5 @@ def open_stream(manifest: Manifest, folder: Path | None = None, shuffle: int = 0
         ManifestError: there is no data set of that name, its package is damaged, or the manifest does not fit it.
         DataError: a part is missing.
     """
-    stream: Stream = by_name.named(data, "STREAM", manifest.data, "data_set")(manifest, folder, shuffle)
+    stream: Stream = DATA.module(__package__, manifest.data).STREAM(manifest, folder, shuffle)
     return stream

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from core.contracts.errors import DataError, ManifestError
-from core.contracts.kinds.data import text as declared
+from core.contracts.kinds import DATA
 from core.contracts.manifest import Manifest
 from core.contracts.notices import notice
 from core.store import shards
@@ -45,7 +45,7 @@ class TextStream(Stream):
         if folder is None:
             raise DataError("A run's text is in the run's folder, and none was named.")
         self._text, held_out = shards.open_text(manifest, folder)
-        ends = declared.KIND.ends(manifest.model)
+        ends = DATA["text"].ends(manifest.model)
         self._window = window = ends.inputs + 1
         if window == 1 or min(len(self._text), len(held_out)) < window + HELD_OUT_WINDOWS:
             raise ManifestError(notice("data.text_too_short", run=manifest.run))
@@ -53,7 +53,7 @@ class TextStream(Stream):
         unseen = self._part(held_out, [every * number for number in range(HELD_OUT_WINDOWS)])
         training = manifest.training
         windows = len(self._text) - window + 1
-        super().__init__(declared.KIND.task, ends, unseen, training.batch, training.seed + shuffle, windows)
+        super().__init__(ends, unseen, training.batch, training.seed + shuffle, windows)
         self._pass = _Pass(-1, [], [0])
         self._group, self._order = (-1, -1), torch.empty(0, dtype=torch.int32)
 

@@ -2,7 +2,7 @@
 
 from torch import nn
 
-from core.contracts.kinds.declarations import Ends
+from core.contracts.kinds import Ends
 from core.contracts.manifest import Manifest
 from core.experts.gating import Gate
 from core.training.models.network import Network

@@ -1,17 +1,15 @@
 """What a kind of model is: a trunk that is cut into segments at its DMoE layers.
 
 A kind is one file of this package whose `KIND` builds a `Network`; the file's name is what manifests call it. What a
-kind costs is declared without torch, in the file of the same name in `core.contracts.kinds.models`.
+kind costs, and which sizes fit it, is declared without torch, by the same name in `core.contracts.kinds`.
 """
 
 import torch
 from torch import nn
 
-from core.contracts import by_name
-from core.contracts.kinds.declarations import Ends
+from core.contracts.kinds import MODELS, Ends
 from core.contracts.manifest import Manifest
 from core.experts.gating import Gate
-from core.training import models
 
 
 class Network(nn.Module):
@@ -41,9 +39,9 @@ def build(manifest: Manifest, ends: Ends) -> Network:
         ends: what the data put in and want out.
 
     Raises:
-        ManifestError: unknown kind of model, or sizes that do not fit it.
+        ManifestError: unknown kind of model.
     """
-    kind = by_name.named(models, "KIND", manifest.model.kind, "model_kind")
+    kind = MODELS.module(__package__, manifest.model.kind).KIND
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(manifest.training.seed)
         network: Network = kind(manifest, ends)

@@ -8,8 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from core.contracts.errors import ManifestError
-from core.contracts.kinds.declarations import Ends
+from core.contracts.kinds import Ends
 from core.contracts.manifest import Manifest
 from core.experts.gating import Gate
 from core.training.models.network import Network
@@ -63,13 +62,7 @@ class Attention(nn.Module):
 
 def _build(manifest: Manifest, ends: Ends) -> Network:
     model = manifest.model
-    if model.heads is None or model.sequence is None or model.width % (2 * model.heads):
-        raise ManifestError(
-            f"The run {manifest.run} cannot be built: a {model.kind} needs `sequence`, and `heads` whose double "
-            "divides `width`."
-        )
-    if ends.inputs != model.sequence:
-        raise ManifestError(f"The data {manifest.data} come in samples of {ends.inputs}, not of {model.sequence}.")
+    assert model.heads and model.sequence  # a manifest of this kind without them is refused
     embedding = nn.Embedding(ends.classes, model.width)
     nn.init.normal_(embedding.weight, std=DEVIATION)
     attention = [Attention(model.width, model.heads, model.sequence) for _ in range(model.layers)]

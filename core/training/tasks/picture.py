@@ -7,8 +7,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from core.contracts.errors import PictureError
-from core.contracts.kinds.declarations import Ends
-from core.contracts.kinds.tasks import picture as declared
+from core.contracts.kinds import Ends
 from core.contracts.notices import notice
 from core.training.data.digits import SIDE
 from core.training.tasks.task import Exchange, Task
@@ -36,8 +35,6 @@ class Reading(NamedTuple):
 
 class Pictures(Task[Tensor, Reading]):
     """A question is a picture, uint8 [height, width], 0 = paper, 255 = ink; there is one answer."""
-
-    declared = declared.KIND
 
     def encode(self, question: Tensor, ends: Ends) -> "Look":
         """As any task.

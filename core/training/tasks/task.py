@@ -1,18 +1,16 @@
 """What a run's model is asked and judged by: encode what people give, judge outputs, decode what people get.
 
 A task is one file of this package; its `TASK` is found by the file's name. What must be known of it without torch is
-the file of the same name in `core.contracts.kinds.tasks`.
+declared by the same name in `core.contracts.kinds`.
 """
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from torch import Tensor
 from torch.nn import functional
 
-from core.contracts import by_name
-from core.contracts.kinds.declarations import Ends, TaskKind
-from core.training import tasks
+from core.contracts.kinds import TASKS, Ends
 
 Q = TypeVar("Q")
 A = TypeVar("A")
@@ -35,8 +33,6 @@ class Exchange(ABC, Generic[A]):
 
 class Task(ABC, Generic[Q, A]):
     """What a model is for. The judge is that of classes: cross-entropy, and whether the best one is right."""
-
-    declared: ClassVar[TaskKind]
 
     @abstractmethod
     def encode(self, question: Q, ends: Ends) -> Exchange[A]:
@@ -75,5 +71,5 @@ def task_of(name: str) -> Task[Q, A]:
     Raises:
         ManifestError: there is none.
     """
-    task: Task[Q, A] = by_name.named(tasks, "TASK", name, "task")
+    task: Task[Q, A] = TASKS.module(__package__, name).TASK
     return task

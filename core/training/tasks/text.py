@@ -5,8 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from core.contracts.kinds.declarations import Ends
-from core.contracts.kinds.tasks import text as declared
+from core.contracts.kinds import Ends
 from core.training.tasks.task import Exchange, Task
 
 BLANK = b"\n"
@@ -60,8 +59,6 @@ class Writing(Exchange[int]):
 
 class Texts(Task[Prompt, int]):
     """A question is the beginning of a text; the answers are the bytes that follow, one by one."""
-
-    declared = declared.KIND
 
     def encode(self, question: Prompt, ends: Ends) -> Writing:
         return Writing(question, ends.inputs)

@@ -3,6 +3,7 @@
 from torch import Tensor, nn
 
 from core.contracts.manifest import Manifest
+from core.pipe.calls import Calls
 from core.runtime.adam import Adam
 from core.runtime.movable import Carry
 from core.training.trunk.strategy import Run, TrunkStrategy
@@ -11,9 +12,10 @@ from core.training.trunk.strategy import Run, TrunkStrategy
 class Local(TrunkStrategy):
     """Adam on the mean gradient of each batch."""
 
-    def __init__(self, network: nn.Module, manifest: Manifest) -> None:
+    def __init__(self, network: nn.Module, manifest: Manifest, calls: Calls | None) -> None:
         self._adam = Adam(network, manifest.training.trunk_rate, manifest.training)
         self.parameters = self._adam.parameters
+        self._begun = 0
 
     @property
     def step(self) -> int:
@@ -23,8 +25,15 @@ class Local(TrunkStrategy):
     def samples(self) -> int:
         return self._adam.samples
 
-    def contribute(self, gradients: Tensor, samples: int) -> None:
+    async def next_batch(self) -> int:
+        self._begun += 1
+        return self._begun - 1
+
+    def contribute(self, batch: int, gradients: Tensor, samples: int) -> None:
         self._adam.step(gradients / samples, samples)
+
+    def drop(self, batch: int) -> None:
+        """Nobody counts on it."""
 
     async def agree(self, run: Run) -> None:
         """Nobody else has this trunk."""
@@ -34,6 +43,7 @@ class Local(TrunkStrategy):
 
     def load_state(self, state: dict[str, Tensor]) -> None:
         self._adam.load_state(state)
+        self._begun = self.step  # whatever was on the way is trained on anew
 
     def move(self, carry: Carry) -> None:
         self._adam.move(carry)

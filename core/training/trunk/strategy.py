@@ -1,44 +1,57 @@
 """What happens with a trunk's gradients, and when trainers agree on it.
 
 The trunk (embeddings, attention, gates, head) is held by every trainer. How trainers come to one trunk is a strategy:
-one file of this package whose `STRATEGY` is its class, found by the name that the manifest's `trunk` gives.
+one module of this package whose `STRATEGY` is its class. It is declared, with the parameters that a manifest gives it,
+in `core.contracts.trunk`.
 
 What a strategy is asked, in the order in which it happens:
-- a newcomer's trunk begins as the seed says, or as `take_over` is told by a trainer that is ahead, or as `load_state`
-  is told by this trainer's own checkpoint;
-- `contribute` gets the gradients of each batch. It is a kernel: it must be short, and nothing awaits in it. A
-  synchronous strategy gathers here until all trainers together have enough, one with inner steps takes one at once;
-- `agree` runs beside training and does what takes time: it waits for others, exchanges differences or parameters over
-  what the strategy was constructed with, and changes the trunk by kernels of its own. It goes on while the machine is
-  given back, as far as the network may be used then;
-- `step` and `samples` say how far the trunk is: a trunk that is further is the one to take over.
+- a newcomer's trunk begins as the seed says, or as `load_state` is told by this trainer's own checkpoint, or as
+  `take_over` is told by that of another trainer, whose `step` is greater;
+- `next_batch` says which batch of the data is trained on next, and may wait: a synchronous strategy does while the last
+  sum has not come back, one that deals the data out until it has a part of them;
+- `contribute` gets the batch's gradients, or `drop` hears that there are none. Several batches are on the way at once
+  and come in any order. A synchronous strategy adds gradients up until all trainers together have enough, and goes on
+  with the next sum while that one travels; one with inner steps takes a step at once;
+- `agree` runs beside training and does what takes time: it waits for others, exchanges sums, differences or parameters
+  with them, and changes the trunk, whole or piece by piece, by kernels of its own. It goes on while the machine is
+  given back, as far as the network may be used then; its kernels wait. It may be cancelled at any moment: what others
+  count on is in `state` before they are told, or can be had from them again;
+- `state` is what a checkpoint keeps.
+
+This process has no socket. A strategy reaches other peers by methods of the pipe (`core.contracts.pipe`) that it calls
+and registers on the `calls` that it is given, as `core.compute.peers` and `core.compute.serving` do for experts; who
+takes part in a round, and how far it is, is counted by the worker (`core.swarm`).
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
+from importlib import import_module
 from typing import Any
 
 from torch import Tensor, nn
 
-from core.contracts import by_name
 from core.contracts.manifest import Manifest
+from core.pipe.calls import Calls
 from core.runtime.movable import Carry
-from core.training import trunk
 
 Run = Callable[..., Awaitable[Any]]
 """Runs `kernel(*arguments)` as soon as training kernels may run, where the trunk is."""
 
 
 class TrunkStrategy(ABC):
-    """The trunk's parameters, their optimizer, and what is agreed with others."""
+    """The trunk's parameters, their optimizer, and what is agreed with others.
+
+    All but `agree` and `next_batch` are kernels, or run between two: they must be short, and nothing awaits in them.
+    """
 
     @abstractmethod
-    def __init__(self, network: nn.Module, manifest: Manifest) -> None:
+    def __init__(self, network: nn.Module, manifest: Manifest, calls: Calls | None) -> None:
         """Take charge of a new trunk.
 
         Args:
             network: all of its parameters, gates included; they change in place.
-            manifest: the run's, with the strategy's own rules.
+            manifest: the run's; its `trunk` holds the strategy's own parameters.
+            calls: to the worker; None: there are no others.
         """
 
     parameters: list[nn.Parameter]
@@ -47,23 +60,36 @@ class TrunkStrategy(ABC):
     @property
     @abstractmethod
     def step(self) -> int:
-        """Batches whose gradients the trunk has applied, or rounds as the strategy counts them."""
+        """How far the trunk is, in steps or rounds: among trainers that agree, the greater one is to be taken over."""
 
     @property
     @abstractmethod
     def samples(self) -> int:
-        """Samples in the trunk so far: rows of the DMoE layers."""
+        """Samples in the trunk so far: rows of the DMoE layers, also those of others."""
 
     @abstractmethod
-    def contribute(self, gradients: Tensor, samples: int) -> None:
-        """Take the gradients of one batch; a kernel.
+    async def next_batch(self) -> int:
+        """The number, in this trainer's stream, of the batch that is trained on next. After a restart it goes on."""
+
+    @abstractmethod
+    def contribute(self, batch: int, gradients: Tensor, samples: int) -> None:
+        """Take the gradients of one batch.
 
         Args:
+            batch: its number.
             gradients: [all parameters], flat, of the sum of the samples' losses.
             samples: rows whose losses were summed.
 
         Raises:
             ComputeError: they are not finite; the trunk is unchanged.
+        """
+
+    @abstractmethod
+    def drop(self, batch: int) -> None:
+        """A batch failed: nobody answered for any of its samples, or its gradients were refused.
+
+        Args:
+            batch: its number; it may be given again.
         """
 
     @abstractmethod
@@ -109,11 +135,14 @@ class TrunkStrategy(ABC):
         """
 
 
-def strategy_of(network: nn.Module, manifest: Manifest) -> TrunkStrategy:
+def strategy_of(network: nn.Module, manifest: Manifest, calls: Calls | None) -> TrunkStrategy:
     """The strategy of a run, in charge of a new trunk.
 
-    Raises:
-        ManifestError: there is none of that name.
+    Args:
+        network: as in `TrunkStrategy`.
+        manifest: the run's.
+        calls: as in `TrunkStrategy`.
     """
-    strategy: TrunkStrategy = by_name.named(trunk, "STRATEGY", manifest.trunk, "trunk_strategy")(network, manifest)
+    module = import_module(f"{__package__}.{manifest.trunk.__struct_config__.tag}")
+    strategy: TrunkStrategy = module.STRATEGY(network, manifest, calls)
     return strategy

@@ -1,0 +1,165 @@
+"""What must be known of each kind without torch: whether a manifest fits it, what it costs, what people give.
+
+What a kind does is the module of its name in `core.experts.kinds` or `core.training.{models,data,tasks}`.
+"""
+
+import importlib
+from collections.abc import Callable
+from types import ModuleType
+from typing import NamedTuple, NoReturn, TypeVar
+
+from core.contracts.errors import ManifestError
+from core.contracts.model import Model
+from core.contracts.notices import Notice, notice
+
+K = TypeVar("K")
+
+
+class ExpertKind(NamedTuple):
+    """What an expert costs."""
+
+    numbers: Callable[[Model], int]
+    """Numbers that it trains."""
+    multiplications: Callable[[Model], int]
+    """Of a forward pass, for each sample; a backward pass with its recomputation takes three times as many."""
+    sample: Callable[[Model], tuple[int, ...]] = lambda model: (model.width,)
+    """Shape of one sample; outputs have the same."""
+
+
+class Ends(NamedTuple):
+    """What the data put into a model and want out of it."""
+
+    inputs: int
+    """Numbers of a sample; of a text, the tokens that are seen at once."""
+    classes: int
+    """Between which the model chooses."""
+
+
+class ModelKind(NamedTuple):
+    """What a trunk costs, its gates included and its experts not."""
+
+    numbers: Callable[[Model, Ends], int]
+    """Numbers that it trains."""
+    multiplications: Callable[[Model, Ends], int]
+    """Of a forward pass, for each row of a DMoE layer."""
+    rows: Callable[[Model], int] = lambda model: 1
+    """Rows that a sample makes in a DMoE layer, such as the tokens of a sequence."""
+    trouble: Callable[[Model, Ends], Notice | None] = lambda model, ends: None
+    """Why these sizes do not fit the kind, or each other, if they do not."""
+
+
+class DataKind(NamedTuple):
+    """What a data set is for."""
+
+    task: str
+    """One of `TASKS`."""
+    ends: Callable[[Model], Ends]
+    """What its samples look like to a model."""
+
+
+class TaskKind(NamedTuple):
+    """What a model is asked."""
+
+    name: str
+    unit: str
+    """What is counted and judged: "samples", "bytes"."""
+    in_tokens: bool
+    """Whether that are parts of a text; else whole samples."""
+    takes: str
+    """What people give: a "picture", of which they get the classes' probabilities, or a "text", which goes on."""
+
+
+class Kinds(dict[str, K]):
+    """All kinds of one sort, by the names that manifests give them. To look for another one raises a ManifestError."""
+
+    def __init__(self, sort: str, **kinds: K) -> None:
+        """
+        Args:
+            sort: for the sentence that there is none of a name.
+            kinds: by name.
+        """
+        super().__init__(kinds)
+        self._sort = sort
+
+    def __missing__(self, name: str) -> NoReturn:
+        raise ManifestError(notice(f"manifest.no_{self._sort}", name=repr(name), known=sorted(self)))
+
+    def module(self, package: str, name: str) -> ModuleType:
+        """Where a kind is written: only what is declared here is imported.
+
+        Args:
+            package: the folder of its module.
+            name: any text.
+
+        Raises:
+            ManifestError: there is no such kind.
+        """
+        self[name]
+        return importlib.import_module(f"{package}.{name}")
+
+
+def _gates(model: Model) -> tuple[int, int]:
+    """Numbers of all gates, and their multiplications for each row of the DMoE layers: d linear heads a layer."""
+    cells = sum(model.grid)
+    return model.layers * (model.width + 1) * cells, model.layers * model.width * cells
+
+
+def _classifier_numbers(model: Model, ends: Ends) -> int:
+    norms = 2 * model.layers * model.width
+    return (ends.inputs + 1) * model.width + norms + (model.width + 1) * ends.classes + _gates(model)[0]
+
+
+def _transformer_numbers(model: Model, ends: Ends) -> int:
+    attention = 4 * model.width**2 + 4 * model.width  # with biases
+    norms = 2 * model.width * (model.layers + 1)
+    embedding, head = ends.classes * model.width, (model.width + 1) * ends.classes
+    return model.layers * attention + norms + embedding + head + _gates(model)[0]
+
+
+def _transformer_multiplications(model: Model, ends: Ends) -> int:
+    """Attention's four maps and, for each token, scores and mixture over all tokens that are seen at once."""
+    attention = 4 * model.width**2 + 2 * model.width * ends.inputs
+    return model.layers * attention + model.width * ends.classes + _gates(model)[1]
+
+
+def _transformer_trouble(model: Model, ends: Ends) -> Notice | None:
+    if model.heads is None or model.sequence is None or model.width % (2 * model.heads):
+        return notice("manifest.no_attention", kind=model.kind)
+    if ends.inputs != model.sequence:
+        return notice("manifest.other_sequence", inputs=ends.inputs, sequence=model.sequence)
+    return None
+
+
+EXPERTS = Kinds(
+    "expert_kind",
+    ffn=ExpertKind(
+        lambda model: 2 * model.width * model.hidden + model.hidden**2 + 6 * model.hidden + model.width,
+        lambda model: 2 * model.width * model.hidden + model.hidden**2,
+    ),
+    transformer_ffn=ExpertKind(
+        lambda model: 2 * model.width * model.hidden + model.hidden + 3 * model.width,
+        lambda model: 2 * model.width * model.hidden,
+    ),
+)
+MODELS = Kinds(
+    "model_kind",
+    ffn_dmoe=ModelKind(
+        _classifier_numbers, lambda model, ends: (ends.inputs + ends.classes) * model.width + _gates(model)[1]
+    ),
+    transformer_dmoe=ModelKind(
+        _transformer_numbers,
+        _transformer_multiplications,
+        rows=lambda model: model.sequence or 1,
+        trouble=_transformer_trouble,
+    ),
+)
+DATA = Kinds(
+    "data_set",
+    digits=DataKind("picture", lambda model: Ends(64, 10)),  # 8x8 pixels
+    text=DataKind("text", lambda model: Ends(model.sequence or 0, 256)),  # what is wanted is every byte's next one
+)
+TASKS = Kinds(
+    "task",
+    picture=TaskKind("picture", unit="samples", in_tokens=False, takes="picture"),
+    text=TaskKind("text", unit="bytes", in_tokens=True, takes="text"),
+)
