@@ -61,7 +61,7 @@ class User:
         moves = [["mousemove_relative", "--", x, y], ["mousemove", *at]]
         command = self.random.choice([*moves, ["key", "shift"], ["click", "1"]])
         start = time.time()
-        subprocess.run(["xdotool", *command], check=True, timeout=20)
+        subprocess.run(["xdotool", *command], check=True, timeout=60)
         return start, time.time(), " ".join(command)
 
 

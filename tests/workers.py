@@ -109,7 +109,7 @@ class RunningWorker:
             if self.process.poll() is None:
                 self.process.terminate()
             self.process.communicate(timeout=PATIENCE_S)
-            _, alive = psutil.wait_procs(family, timeout=5)
+            _, alive = psutil.wait_procs(family, PATIENCE_S)
             assert not alive, f"left behind: {alive}"
         finally:
             for process in family:

@@ -106,7 +106,7 @@ class App:
         return next((int(line[6:]) for line in shape.splitlines() if line.startswith("WIDTH=")), 0)
 
     def xdotool(self, *words: str, check: bool = True) -> str:
-        done = subprocess.run(["xdotool", *words], env=self.environment, capture_output=True, text=True, timeout=20)
+        done = subprocess.run(["xdotool", *words], env=self.environment, capture_output=True, text=True, timeout=60)
         assert not check or done.returncode == 0, done.stderr
         return done.stdout
 

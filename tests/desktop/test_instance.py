@@ -50,7 +50,7 @@ def test_a_second_app_raises_the_first_and_ends(qtbot: QtBot, folder: Path) -> N
     try:
         with qtbot.waitSignal(first.raise_asked, timeout=20_000):
             second = second_app(folder)
-        out, errors = second.communicate(timeout=20)
+        out, errors = second.communicate(timeout=60)
         assert second.returncode == 0
         assert "open already" in out
         assert errors == ""
@@ -93,7 +93,7 @@ def test_a_first_app_that_has_just_been_started_is_waited_for(folder: Path) -> N
     first = first_app(folder, after_s=2.0)
     try:
         seconds = [second_app(folder) for _ in range(2)]
-        assert [app.communicate(timeout=30)[1] for app in seconds] == ["", ""]
+        assert [app.communicate(timeout=60)[1] for app in seconds] == ["", ""]
         assert [app.returncode for app in seconds] == [0, 0]
         assert [said(first) for _ in range(3)] == ["listens", "raised", "raised"]
     finally:
@@ -110,7 +110,7 @@ def test_a_first_app_that_is_frozen_or_never_listens_is_told(tmp_path: Path) -> 
         assert said(firsts[1]) == "listens"
         firsts[1].send_signal(signal.SIGSTOP)
         for second in [second_app(mute), second_app(frozen)]:
-            out, errors = second.communicate(timeout=30)
+            out, errors = second.communicate(timeout=60)
             assert (second.returncode, out) == (4, "")
             assert "does not answer" in errors
     finally:
@@ -127,7 +127,7 @@ def test_the_socket_of_a_killed_app_is_no_obstacle(qtbot: QtBot, folder: Path) -
     first.listen()
     with qtbot.waitSignal(first.raise_asked):
         second = second_app(folder)
-    assert second.communicate(timeout=30)[1] == ""
+    assert second.communicate(timeout=60)[1] == ""
     assert second.returncode == 0
     first.release()
 
@@ -135,7 +135,7 @@ def test_the_socket_of_a_killed_app_is_no_obstacle(qtbot: QtBot, folder: Path) -
 @pytest.mark.parametrize("folder", [Path("/proc/hearth"), Path("/dev/null/hearth")])
 def test_a_folder_that_cannot_be_made_is_a_sentence(folder: Path) -> None:
     app = second_app(folder)
-    _, errors = app.communicate(timeout=20)
+    _, errors = app.communicate(timeout=60)
     assert app.returncode == DataFolderError.exit_code
     assert errors.startswith(f"hearth: The data folder {folder} cannot be")
     assert "--data-dir" in errors

@@ -86,7 +86,7 @@ class Screen:
         self.display.close()
 
     def xdotool(self, *words: str, check: bool = True) -> str:
-        done = subprocess.run(["xdotool", *words], env=self.environment, capture_output=True, text=True, timeout=20)
+        done = subprocess.run(["xdotool", *words], env=self.environment, capture_output=True, text=True, timeout=60)
         assert not check or done.returncode == 0, done.stderr
         return done.stdout
 

@@ -367,7 +367,7 @@ def test_leaving_ends_a_worker_of_another_version(qtbot: QtBot, watched: Watched
         qtbot.waitUntil(lambda: watched.supervisor.report.phase is Phase.FAILED)
         assert "version 9.0.0" in str(watched.supervisor.report.notice)
         watched.leave(qtbot)
-        assert old.wait(20) == -signal.SIGTERM
+        assert old.wait(60) == -signal.SIGTERM
 
 
 def test_a_worker_that_does_not_end_does_not_hold_the_app(

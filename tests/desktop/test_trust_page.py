@@ -153,9 +153,9 @@ def test_a_page_that_is_gone_is_told_nothing(qapp: QApplication) -> None:
         read = Signal(bool)
 
     gone, go_on = Gone(), threading.Event()
-    in_background("a page's reading", lambda: go_on.wait(20), gone.read.emit)
+    in_background("a page's reading", lambda: go_on.wait(60), gone.read.emit)
     reading = next(thread for thread in threading.enumerate() if thread.name == "a page's reading")
     delete(gone)
     go_on.set()
-    reading.join(20)  # an exception there would fail this test
+    reading.join(60)  # an exception there would fail this test
     assert not reading.is_alive()

@@ -71,7 +71,7 @@ class NamespaceError(Exception):
 
 
 def run(*command: str, text: str = "") -> str:
-    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=20, check=False)
+    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60, check=False)
     if done.returncode:
         raise NamespaceError(f"{' '.join(command)}: {done.stderr.strip()}")
     return done.stdout
@@ -256,7 +256,7 @@ class Internet:
     def close(self) -> None:
         for process in self.processes:
             process.kill()
-            process.wait(10)
+            process.wait(60)
             for stream in (process.stdin, process.stdout, process.stderr):
                 if stream:
                     with contextlib.suppress(OSError):

@@ -149,7 +149,7 @@ def test_when_the_worker_is_killed_compute_does_not_stay_behind(tmp_path: Path) 
     assert compute is not None
     running.process.kill()
     running.process.communicate()
-    wait_until(lambda: not compute.is_running() or compute.status() == psutil.STATUS_ZOMBIE, "compute's end", 10)
+    wait_until(lambda: not compute.is_running() or compute.status() == psutil.STATUS_ZOMBIE, "compute's end")
 
 
 def test_quit_and_start_goes_on_where_it_was(tmp_path: Path) -> None:

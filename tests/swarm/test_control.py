@@ -66,7 +66,7 @@ def empty_png(width: int, height: int) -> bytes:
 
 def all_lines(connection: socket.socket) -> list[dict[str, object]]:
     """What the worker says until it closes the connection."""
-    connection.settimeout(20)
+    connection.settimeout(60)
     data = b""
     with connection:
         while chunk := connection.recv(65536):
@@ -146,7 +146,7 @@ def test_quit_returns_when_everything_is_gone(tmp_path: Path) -> None:
     start_paused(tmp_path)
     running = RunningWorker(tmp_path)
     assert hearth(tmp_path, "quit").returncode == 0
-    running.process.communicate(timeout=10)
+    running.process.communicate(timeout=60)
     assert running.process.returncode == 0
     assert not (tmp_path / ADDRESS_FILE).exists()
 
@@ -242,7 +242,7 @@ def test_closing_the_terminal_saves_and_ends(tmp_path: Path) -> None:
     start_paused(tmp_path)
     with worker(tmp_path) as running:
         running.process.send_signal(signal.SIGHUP)
-        running.process.communicate(timeout=20)
+        running.process.communicate(timeout=60)
     assert running.process.returncode == 0
 
 

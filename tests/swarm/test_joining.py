@@ -64,7 +64,7 @@ def test_peers_that_the_manifest_names_are_joined_and_the_port_is_kept(tmp_path:
 def test_without_any_peer_it_trains_pauses_and_answers_as_alone(tmp_path: Path) -> None:
     folder = choose(tmp_path / "app", memory_grace_s=0)
     with worker(folder, "--join") as joined:
-        joined.until(whole, "training", 20.0)
+        joined.until(whole, "training")
         joined.until(lambda status: status.accuracy, "an evaluation")
         joined.call("pause")
         wait_until(lambda: joined.compute() is None, "the end of the compute process")
@@ -72,7 +72,7 @@ def test_without_any_peer_it_trains_pauses_and_answers_as_alone(tmp_path: Path) 
         assert answer.step == joined.status().step > 0 and all(expert.answered for expert in answer.experts)
         wait_until(lambda: joined.compute() is None, "the end of the compute process")
         joined.call("resume")
-        again = joined.until(whole, "training", 20.0)
+        again = joined.until(whole, "training")
         assert again.step >= answer.step and any(expert.updates for expert in again.experts)
         assert not again.attention
 

@@ -60,7 +60,7 @@ class Peer:
             found = self.do("expert", peer=host.name, seconds=20, **order)
             return found if found.get("answered") == [True] else None
 
-        found: dict[str, Any] = wait_until(answer, "an expert's answer", 30)
+        found: dict[str, Any] = wait_until(answer, "an expert's answer")
         return found
 
     def until(self, what: str, seconds: float = 30, **wanted: Any) -> dict[str, Any]:
@@ -256,7 +256,7 @@ def test_the_workers_of_two_apps_on_one_lan_need_no_address_to_share_a_run(inter
         here, there = first.experts(), second.experts()
         return bool(here and there) and not here & there and len(here | there) == 32
 
-    wait_until(shared, "each expert of the run at one of them", 60)
+    wait_until(shared, "each expert of the run at one of them")
     state = shy.network()
     assert state is not None and state.peers == []
 

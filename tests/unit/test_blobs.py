@@ -294,7 +294,7 @@ async def test_a_peer_that_leaves_while_it_hands_out_finishes_that(
 
         def read_slowly(sha256: str, offset: int, length: int) -> tuple[int, bytes]:
             begun.set()
-            go_on.wait(10.0)
+            go_on.wait(60)
             return read_at_once(sha256, offset, length)
 
         monkeypatch.setattr(made[0].files, "read", read_slowly)

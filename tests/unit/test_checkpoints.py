@@ -337,7 +337,7 @@ def test_a_full_disk_is_reported_and_the_older_checkpoint_stays(tmp_path: Path, 
 
 def _can_mount() -> bool:
     probe = ["unshare", "--user", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
-    return subprocess.run(probe, capture_output=True, timeout=10).returncode == 0
+    return subprocess.run(probe, capture_output=True, timeout=60).returncode == 0
 
 
 def test_death_at_any_point_of_a_save_loses_nothing(tmp_path: Path) -> None:

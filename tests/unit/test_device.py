@@ -230,7 +230,7 @@ async def test_a_card_that_fails_ends_the_runtime(card: FakeCuda, device: Device
     card.broken = True
     setup.runtime.submit([Call(UID, samples(4, 1)[0])], "forward")
     with pytest.raises(torch.AcceleratorError) as error:
-        await asyncio.wait_for(task, 10)
+        await asyncio.wait_for(task, 60)
     assert fault_of(error.value)
     assert not setup.runtime.failures, "an expert was blamed"
 

@@ -110,9 +110,7 @@ async def test_stock_raises_or_fails_where_we_answer() -> None:
         async with peer(alone) as other:
             await until(lambda: len(other.dht.protocol.router) == 1, "the table")
             await until(lambda: len(alone.dht.protocol.router) == 1, "the table")
-        began = time.monotonic()
         assert not await alone.dht.store("key", b"v", 60)
-        assert time.monotonic() - began < 10
         assert len(alone.dht.protocol.router) == 0, "one failed call is enough to leave the table"
 
 
@@ -357,9 +355,7 @@ async def test_a_list_of_ten_thousand_nodes_is_refused(pair: list[Peer]) -> None
         return Nodes(many[:4000], [list(range(256)) for _ in request.targets])
 
     b.rpc.register("dht.find_node", FindNode, flood)
-    began = time.monotonic()
     await a.dht.store("key", b"v", 60)
-    assert time.monotonic() - began < 8
     assert len(a.dht.contacts()) <= 1 and len(a.rpc.pool.links) <= 2
 
 
@@ -387,9 +383,7 @@ async def test_a_malformed_node_list_is_outlived(pair: list[Peer], nearest: list
     a, b = pair
     ghost = PeerAddress(b"g" * 32, ("127.0.0.1:9",))
     b.rpc.register("dht.find_node", FindNode, lambda request, payload, context: Nodes([ghost], nearest))
-    began = time.monotonic()
     await a.dht.store("key", b"v", 60)
-    assert time.monotonic() - began < 10
 
 
 def test_the_stock_package_makes_a_call_of_any_name_and_ours_does_not() -> None:

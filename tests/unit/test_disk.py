@@ -78,7 +78,7 @@ async def test_a_slow_disk_holds_up_nobody(tmp_path: Path, monkeypatch: pytest.M
     spins, lstat = threading.Event(), Path.lstat
 
     def slow(path: Path) -> os.stat_result:
-        if not spins.wait(10):
+        if not spins.wait(60):
             raise OSError("It never spun up.")
         return lstat(path)
 

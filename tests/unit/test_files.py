@@ -49,7 +49,7 @@ class Disk:
 
         def slow(file: int) -> None:
             self.asked.release()
-            assert self.spinning.wait(10)
+            assert self.spinning.wait(60)
             fsync(file)
 
         monkeypatch.setattr(os, "fsync", slow)
@@ -58,7 +58,7 @@ class Disk:
 def test_a_slow_disk_holds_up_nobody_and_gets_the_newest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     disk, files = Disk(monkeypatch), Files(tmp_path)
     first = files.save("a.json", 1)
-    assert disk.asked.acquire(timeout=10)
+    assert disk.asked.acquire(timeout=60)
     others = [files.save("a.json", number) for number in range(2, 50)]  # while the first is being written
     files.save("b.json", {"x": 1})
     assert not any(done.done() for done in (first, *others)) and not (tmp_path / "a.json").exists()

@@ -591,7 +591,7 @@ async def test_a_disk_that_hangs_holds_up_nobody_who_counts(tmp_path: Path, monk
     hangs, insert = threading.Event(), module._insert
 
     def slow(*arguments: Any) -> None:
-        assert hangs.wait(10)
+        assert hangs.wait(60)
         insert(*arguments)
 
     monkeypatch.setattr(module, "_insert", slow)

@@ -61,7 +61,7 @@ async def test_calls_are_served_in_order_and_answered(ends: Ends) -> None:
     calls.listen(THREADS, order.append)
     calls.register(STOP, stop)
     Pipe((ends.theirs, ends.back), calls)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         for number in range(3 * INBOX):
             ends.say(frame(THREADS, number), frame(STOP, None, number))
             answer = await asyncio.to_thread(ends.heard)
@@ -75,7 +75,7 @@ async def test_a_large_payload_arrives_whole(ends: Ends) -> None:
     calls, payload = Calls(), bytes(range(256)) * 8192
     calls.register_carrier(carry, lambda request, data, call: (request + 1, data))
     Pipe((ends.theirs, ends.back), calls)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         for number in (1, 2):
             sending = asyncio.create_task(asyncio.to_thread(_write_all, ends, frame(carry, 7, number, payload)))
             answer = await asyncio.to_thread(ends.heard)
@@ -95,7 +95,7 @@ async def test_rubbish_is_told_after_what_came_before(ends: Ends) -> None:
     Pipe((ends.theirs, ends.back), calls)
     ends.say(frame(TRAIN))
     os.write(ends.write_end, b"\xff" * 64)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         with pytest.raises(ProtocolError):
             await calls.failed()
     assert trained.is_set()

@@ -217,6 +217,6 @@ def test_watts_that_only_the_administrator_may_read(tmp_path: Path, monkeypatch:
         "os.geteuid() or os.setuid(65534)\nRapl(Path(sys.argv[1]))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, timeout=30, check=False
+        [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, timeout=60, check=False
     )
     assert "SourceError: watts.forbidden" in done.stderr  # who has dropped all rights cannot read the sentence

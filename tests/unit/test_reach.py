@@ -155,7 +155,7 @@ async def test_an_answered_piece_has_none_missing_before_it() -> None:
     early = [asyncio.create_task(pipe.take(number, bytes([number]))) for number in range(1, WINDOW)]
     await asyncio.wait(early, timeout=0.05)
     assert not any(taken.done() for taken in early)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await pipe.take(0, b"\0")
         await asyncio.gather(*early)
         assert await pipe.read_exact(WINDOW) == bytes(range(WINDOW))

@@ -84,7 +84,7 @@ class Host:
         return self.worker.exchange(SERVE, ExpertCall(peer, direction, request), payload, deadline)
 
     async def answer(self, asked: Asked) -> tuple[ExpertReply, bytes]:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             reply, data = await asked
         return msgspec.msgpack.decode(reply, type=ExpertReply), b"".join(cast(list[bytes], data))
 

@@ -88,5 +88,5 @@ def test_a_folder_that_cannot_be_written_is_named(here: Manifest, tmp_path: Path
 def test_the_worker_may_use_it() -> None:
     """It loads no torch, and the text itself only where a shard is to be made."""
     program = "import sys; from core.store import shards; print({'torch', 'pydoc_data'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=30)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "set()"
