@@ -2,12 +2,15 @@
 not wait for what it does not need."""
 
 import argparse
+import functools
 import importlib
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
+from core.contracts.control import PAUSE_S, START_NOW_S
 from core.contracts.errors import HearthError
 from core.contracts.notices import last_words
 
@@ -54,67 +57,15 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and end")
 
-    def add(name: str, command: str, help: str) -> argparse.ArgumentParser:
+    def add(name: str, command: str, help: str, json: str = "") -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=help, description=help, parents=[common])
         sub.set_defaults(command=command)
+        if json:
+            sub.add_argument("--json", action="store_true", help=json)
         return sub
 
-    worker = add("worker", "running.worker", "Run the worker alone, without the app.")
-    worker.add_argument("--run", help="name of the run to train, or path of its manifest (.json)")
-    worker.add_argument("--listen", metavar="ADDR", help="join peers; address and port for them, such as 0.0.0.0:4401")
-    worker.add_argument(
-        "--bootstrap", metavar="PEER[@ADDR]", action="append", default=[], help="join the network of this peer"
-    )
-    worker.add_argument("--role", metavar="ROLES", help="join peers as host,train,backbone or some of these")
-    worker.add_argument("--join", action="store_true", help="join peers as the app does, unless the settings say no")
-    status = add("status", "report.status", "Show what the worker does and why.")
-    status.add_argument("--json", action="store_true", help="all figures as one JSON document")
-    why = add("why", "why.show", "Show why this PC is or is not computing: every rule with its live value.")
-    why.add_argument("--json", action="store_true", help="the same as one JSON document")
-    devices = add("devices", "devices.show", "Show the processor and graphics processors: on or off, use, heat, power.")
-    devices.add_argument("--json", action="store_true", help="the same as one JSON document")
-    stats = add("stats", "stats.show", "Show what this PC contributed: today, in 7 days, ever; by run and by device.")
-    stats.add_argument("--json", action="store_true", help="the same as one JSON document")
-    benchmark = add("benchmark", "benchmark.show", "Show how fast this PC is, as measured at the first start.")
-    benchmark.add_argument("--again", action="store_true", help="measure anew, as soon as this PC may compute")
-    benchmark.add_argument("--json", action="store_true", help="the same as one JSON document")
-    pause = add("pause", "control.pause", "Stop computing at once.")
-    how = pause.add_mutually_exclusive_group()
-    how.add_argument("--for", dest="seconds", type=_pause_duration, metavar="TIME", help="such as 30s, 15m, 1h or 2d")
-    how.add_argument("--gpu", action="store_true", help="only the graphics processors, until you resume")
-    start = add(
-        "start", "control.start", "Compute now, although you are here, it is not the time or other programs are busy."
-    )
-    start.add_argument(
-        "--for", dest="seconds", type=_start_duration, default=3600.0, metavar="TIME", help="such as 30m or 2h (1h)"
-    )
-    add("resume", "control.resume", "Go on after a pause.")
-    add("quit", "control.quit", "Save and end the worker and the app.")
-    run = add("run", "runs.run", "Show, join and leave runs, and say how much of this PC's time each gets.")
-    run.add_argument("what", choices=["list", "join", "leave", "weight"])
-    run.add_argument(
-        "run", nargs="?", help="a run's name or id; to join: its name, or the path of its manifest (.json)"
-    )
-    run.add_argument("weight", nargs="?", type=_weight, help="how much it gets, beside the others' weights (1)")
-    run.add_argument("--json", action="store_true", help="the list as one JSON document")
-    predict = add("predict", "model.predict", "Ask the model which digit a PNG shows.")
-    predict.add_argument("file", type=Path, metavar="FILE.png")
-    predict.add_argument("--json", action="store_true", help="the whole answer as one JSON document")
-    generate = add("generate", "model.generate", "Let the model go on with a text.")
-    generate.add_argument("prompt", metavar="TEXT", help="how the text begins")
-    generate.add_argument("--length", type=int, default=200, help="bytes to add (200)")
-    generate.add_argument("--temperature", type=float, default=0.7, help="0 always takes the likeliest byte (0.7)")
-    generate.add_argument("--seed", type=int, help="the same one gives the same text while the model stays as it is")
-    generate.add_argument("--json", action="store_true", help="a JSON document a byte, with the experts that answered")
-    peers = add("peers", "network.peers", "Show this peer, how it is reached, and those it is connected to.")
-    peers.add_argument("--json", action="store_true", help="all figures as one JSON document")
-    add("address", "network.address", "Print what another PC needs to reach this one (--bootstrap).")
-    add("doctor", "network.doctor", "Check what a peer needs: port, outside address, NAT, other peers, clock, disk.")
-    dht = add("dht", "network.dht", "Look into the distributed hash table.")
-    dht.add_argument("what", choices=["get", "stats"])
-    dht.add_argument("key", nargs="?", help="for get: such as digits.0.1.3, or the prefix digits.0.1.")
-    identity = add("identity", "network.identity", "Back up or restore the key that names this PC.")
-    identity.add_argument("what", choices=["show", "export", "import"])
+    _add_worker(add)
+    _add_questions(add)
     about = "Show the experts at work on all screens, or in another program's window."
     screensaver = commands.add_parser("screensaver", help=about, add_help=False, prefix_chars="\0")
     screensaver.add_argument("words", nargs="*")  # desktops call theirs in ways of their own: it reads them itself
@@ -123,6 +74,69 @@ def _parser() -> argparse.ArgumentParser:
     log.add_argument("-n", dest="lines", type=int, default=50, help="how many lines (50)")
     log.add_argument("-f", "--follow", action="store_true", help="go on as lines are written; end with Ctrl+C")
     return parser
+
+
+def _add_worker(add: Callable[..., argparse.ArgumentParser]) -> None:
+    """The worker, what it does, and what it shall do."""
+    worker = add("worker", "running.worker", "Run the worker alone, without the app.")
+    worker.add_argument("--run", help="name of the run to train, or path of its manifest (.json)")
+    worker.add_argument("--listen", metavar="ADDR", help="join peers; address and port for them, such as 0.0.0.0:4401")
+    worker.add_argument(
+        "--bootstrap", metavar="PEER[@ADDR]", action="append", default=[], help="join the network of this peer"
+    )
+    worker.add_argument("--role", metavar="ROLES", help="join peers as host,train,backbone or some of these")
+    worker.add_argument("--join", action="store_true", help="join peers as the app does, unless the settings say no")
+    same = "the same as one JSON document"
+    add("status", "report.status", "Show what the worker does and why.", "all figures as one JSON document")
+    add("why", "why.show", "Show why this PC is or is not computing: every rule with its live value.", same)
+    add("devices", "devices.show", "Show the processor and graphics processors: on or off, use, heat, power.", same)
+    add("stats", "stats.show", "Show what this PC contributed: today, in 7 days, ever; by run and by device.", same)
+    benchmark = add("benchmark", "benchmark.show", "Show how fast this PC is, as measured at the first start.", same)
+    benchmark.add_argument("--again", action="store_true", help="measure anew, as soon as this PC may compute")
+    pause = add("pause", "control.pause", "Stop computing at once.")
+    how = pause.add_mutually_exclusive_group()
+    pausing = functools.partial(_duration, longest=PAUSE_S)
+    how.add_argument("--for", dest="seconds", type=pausing, metavar="TIME", help="such as 30s, 15m, 1h or 2d")
+    how.add_argument("--gpu", action="store_true", help="only the graphics processors, until you resume")
+    start = add(
+        "start", "control.start", "Compute now, although you are here, it is not the time or other programs are busy."
+    )
+    starting = functools.partial(_duration, longest=START_NOW_S)
+    start.add_argument(
+        "--for", dest="seconds", type=starting, default=3600.0, metavar="TIME", help="such as 30m or 2h (1h)"
+    )
+    add("resume", "control.resume", "Go on after a pause.")
+    add("quit", "control.quit", "Save and end the worker and the app.")
+    about = "Show, join and leave runs, and say how much of this PC's time each gets."
+    run = add("run", "runs.run", about, "the list as one JSON document")
+    run.add_argument("what", choices=["list", "join", "leave", "weight"])
+    run.add_argument(
+        "run", nargs="?", help="a run's name or id; to join: its name, or the path of its manifest (.json)"
+    )
+    run.add_argument("weight", nargs="?", type=_weight, help="how much it gets, beside the others' weights (1)")
+
+
+def _add_questions(add: Callable[..., argparse.ArgumentParser]) -> None:
+    """What the model and the network are asked."""
+    predict = add(
+        "predict", "model.predict", "Ask the model which digit a PNG shows.", "the whole answer as one JSON document"
+    )
+    predict.add_argument("file", type=Path, metavar="FILE.png")
+    each = "a JSON document a byte, with the experts that answered"
+    generate = add("generate", "model.generate", "Let the model go on with a text.", each)
+    generate.add_argument("prompt", metavar="TEXT", help="how the text begins")
+    generate.add_argument("--length", type=int, default=200, help="bytes to add (200)")
+    generate.add_argument("--temperature", type=float, default=0.7, help="0 always takes the likeliest byte (0.7)")
+    generate.add_argument("--seed", type=int, help="the same one gives the same text while the model stays as it is")
+    about = "Show this peer, how it is reached, and those it is connected to."
+    add("peers", "network.peers", about, "all figures as one JSON document")
+    add("address", "network.address", "Print what another PC needs to reach this one (--bootstrap).")
+    add("doctor", "network.doctor", "Check what a peer needs: port, outside address, NAT, other peers, clock, disk.")
+    dht = add("dht", "network.dht", "Look into the distributed hash table.")
+    dht.add_argument("what", choices=["get", "stats"])
+    dht.add_argument("key", nargs="?", help="for get: such as digits.0.1.3, or the prefix digits.0.1.")
+    identity = add("identity", "network.identity", "Back up or restore the key that names this PC.")
+    identity.add_argument("what", choices=["show", "export", "import"])
 
 
 class _Parser(argparse.ArgumentParser):
@@ -146,18 +160,6 @@ def _weight(text: str) -> int:
     if not 1 <= number <= 1000:
         raise argparse.ArgumentTypeError(f"{text!r} is no weight: a whole number from 1 to 1000")
     return number
-
-
-def _pause_duration(text: str) -> float:
-    from core.contracts.control import PAUSE_S
-
-    return _duration(text, PAUSE_S)
-
-
-def _start_duration(text: str) -> float:
-    from core.contracts.control import START_NOW_S
-
-    return _duration(text, START_NOW_S)
 
 
 def _duration(text: str, longest: float) -> float:

@@ -30,7 +30,7 @@ LATER_IMPORTS = {
     "app/screensaver/embedded.py": 1,
     "app/system/reduced_motion.py": 1,
     # A command or a process loads only what it needs: `test_no_process_imports_what_it_must_not`.
-    "core/cli.py": 4,
+    "core/cli.py": 2,
     "core/compute/process.py": 1,
     "core/commands/common.py": 1,
     "core/commands/running.py": 4,
@@ -51,7 +51,6 @@ LONG_MODULES: set[str] = set()
 """Too long, without a reason, while the house is rebuilt. Only ever take from it."""
 LONG_FUNCTIONS = {
     "app/first_run/steps.py: __init__",
-    "core/cli.py: _parser",
 }
 """Likewise."""
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
