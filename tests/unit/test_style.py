@@ -24,7 +24,6 @@ LATER_IMPORTS = {
     "core/policy/limits/stay_awake.py": 3,
     "core/policy/limits/system_limits.py": 2,
     "core/policy/signals/linux/sources.py": 3,
-    "core/policy/signals/nvml.py": 5,
     "core/policy/signals/watch.py": 3,
     "core/runtime/out_of_memory.py": 1,
     "app/screensaver/embedded.py": 1,

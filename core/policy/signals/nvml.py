@@ -3,14 +3,15 @@
 Cards and drivers leave functions out (GeForce, MIG, old drivers, vGPU), so each figure is asked for by itself.
 """
 
+import contextlib
 import ctypes
-import functools
+import importlib
 import os
 import sys
 import time
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from core.contracts.notices import notice
 from core.policy.signals.plausible import without_nonsense
@@ -22,8 +23,6 @@ SAMPLES_US = 2_000_000
 """How far back the shares of processes are asked for at first, microseconds."""
 PCI = Path("/sys/bus/pci/devices")
 NVIDIA, DISPLAY = "0x10de", "0x03"
-
-T = TypeVar("T")
 
 
 def sources(pids: Callable[[], Collection[int]]) -> dict[str, list[Open[Any]]]:
@@ -79,8 +78,9 @@ class Nvml:
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._pids, self._pci, self._now = pids, pci, now
-        self._present = present()
-        self._states = power_states(pci) if self._present else []
+        self._nvml: Any = importlib.import_module("pynvml") if present() else None
+        """The bindings; None: there is no driver."""
+        self._states = power_states(pci) if self._nvml else []
         self._handles: dict[str, Any] = {}
         self._seen: dict[str, int] = {}
         """By GPU: the time stamp of the newest sample of processes' use."""
@@ -90,7 +90,7 @@ class Nvml:
         """When to start the library (anew)."""
 
     def read(self) -> tuple[Gpu, ...]:
-        if not self._present:
+        if not self._nvml:
             return ()
         if self._asleep() and (not self._started or self._last):
             # nobody uses them; their temperature does not matter
@@ -111,13 +111,9 @@ class Nvml:
 
     def close(self) -> None:
         if self._started:
-            import pynvml
-
             self._started = False
-            try:
-                pynvml.nvmlShutdown()
-            except pynvml.NVMLError:
-                pass
+            with contextlib.suppress(self._nvml.NVMLError):
+                self._nvml.nvmlShutdown()
 
     def _restart(self) -> None:
         """Start the library, which finds the GPUs only then.
@@ -125,21 +121,19 @@ class Nvml:
         Raises:
             SourceError: the driver is broken.
         """
-        import pynvml
-
         self.close()
         self._handles, self._states = {}, power_states(self._pci)
         self._due = self._now() + REOPEN_S
         try:
-            pynvml.nvmlInit()
+            self._nvml.nvmlInit()
             self._started = True
-            for index in range(pynvml.nvmlDeviceGetCount()):
-                handle = _optional(functools.partial(pynvml.nvmlDeviceGetHandleByIndex, index))
-                uuid = None if handle is None else _optional(functools.partial(pynvml.nvmlDeviceGetUUID, handle))
+            for index in range(self._nvml.nvmlDeviceGetCount()):
+                handle = self._ask("nvmlDeviceGetHandleByIndex", index)
+                uuid = None if handle is None else self._ask("nvmlDeviceGetUUID", handle)
                 if uuid is not None:
                     self._handles[uuid] = handle
-        except pynvml.NVMLError as error:
-            if error.value in (pynvml.NVML_ERROR_DRIVER_NOT_LOADED, pynvml.NVML_ERROR_GPU_NOT_FOUND):
+        except self._nvml.NVMLError as error:
+            if error.value in (self._nvml.NVML_ERROR_DRIVER_NOT_LOADED, self._nvml.NVML_ERROR_GPU_NOT_FOUND):
                 return  # a driver without a card: perhaps it will be plugged in
             raise SourceError(notice("gpus.nvidia_fails", why=str(error))) from None
         if self._handles:
@@ -147,17 +141,15 @@ class Nvml:
 
     def _gpu(self, id_: str, own: set[int]) -> Gpu | None:
         """One GPU; None, and the library is started anew soon, if it is gone."""
-        import pynvml
-
         handle = self._handles[id_]
         try:
-            memory = _optional(lambda: pynvml.nvmlDeviceGetMemoryInfo(handle))
+            memory = self._ask("nvmlDeviceGetMemoryInfo", handle)
             others, ours = self._shares(id_, handle, own)
-            milliwatts = _optional(lambda: pynvml.nvmlDeviceGetPowerUsage(handle))
-            celsius = _optional(lambda: pynvml.nvmlDeviceGetTemperature(handle, pynvml.NVML_TEMPERATURE_GPU))
+            milliwatts = self._ask("nvmlDeviceGetPowerUsage", handle)
+            celsius = self._ask("nvmlDeviceGetTemperature", handle, self._nvml.NVML_TEMPERATURE_GPU)
             gpu = Gpu(
                 id=id_,
-                name=_optional(lambda: pynvml.nvmlDeviceGetName(handle)) or "NVIDIA GPU",
+                name=self._ask("nvmlDeviceGetName", handle) or "NVIDIA GPU",
                 memory_bytes=None if memory is None else int(memory.total),
                 memory_free_bytes=None if memory is None else int(memory.free),
                 others=others,
@@ -165,7 +157,7 @@ class Nvml:
                 celsius=None if celsius is None else float(celsius),
                 watts=None if milliwatts is None else milliwatts / 1000,
             )
-        except pynvml.NVMLError:  # lost: `_optional` passes nothing else
+        except self._nvml.NVMLError:  # lost: `_ask` passes nothing else
             del self._handles[id_]
             self._due = min(self._due, self._now() + REOPEN_S)
             return None
@@ -176,9 +168,7 @@ class Nvml:
 
         Where the card does not tell the processes' shares: all is the others', unless Hearth is on it too.
         """
-        import pynvml
-
-        rates = _optional(lambda: pynvml.nvmlDeviceGetUtilizationRates(handle))
+        rates = self._ask("nvmlDeviceGetUtilizationRates", handle)
         if rates is None:
             return None, None
         busy = rates.gpu / 100
@@ -186,12 +176,12 @@ class Nvml:
             return 0.0, 0.0
         since = self._seen.get(id_, time.time_ns() // 1000 - SAMPLES_US)
         try:
-            samples = pynvml.nvmlDeviceGetProcessUtilization(handle, since)
-        except pynvml.NVMLError as error:
-            if error.value == pynvml.NVML_ERROR_GPU_IS_LOST:
+            samples = self._nvml.nvmlDeviceGetProcessUtilization(handle, since)
+        except self._nvml.NVMLError as error:
+            if error.value == self._nvml.NVML_ERROR_GPU_IS_LOST:
                 raise
             # not supported, or no sample is newer
-            running = _optional(lambda: pynvml.nvmlDeviceGetComputeRunningProcesses(handle))
+            running = self._ask("nvmlDeviceGetComputeRunningProcesses", handle)
             if running is None or any(process.pid in own for process in running):
                 return None, None
             return busy, 0.0
@@ -200,20 +190,17 @@ class Nvml:
         ours = min(1.0, sum({s.pid: s.smUtil for s in samples if s.pid in own}.values()) / 100)
         return max(0.0, busy - ours), ours
 
+    def _ask(self, function: str, *arguments: Any) -> Any:
+        """The answer, or None if this card or driver has none.
 
-def _optional(ask: Callable[[], T]) -> T | None:
-    """The answer, or None if this card or driver has none.
-
-    Raises:
-        NVMLError: the GPU is gone.
-    """
-    import pynvml
-
-    try:
-        return ask()
-    except pynvml.NVMLError as error:
-        if error.value in (pynvml.NVML_ERROR_GPU_IS_LOST, pynvml.NVML_ERROR_UNINITIALIZED):
-            raise
-        return None
-    except UnicodeDecodeError:
-        return None
+        Raises:
+            NVMLError: the GPU is gone.
+        """
+        try:
+            return getattr(self._nvml, function)(*arguments)
+        except self._nvml.NVMLError as error:
+            if error.value in (self._nvml.NVML_ERROR_GPU_IS_LOST, self._nvml.NVML_ERROR_UNINITIALIZED):
+                raise
+            return None
+        except UnicodeDecodeError:
+            return None
