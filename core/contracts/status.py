@@ -10,6 +10,7 @@ MOST_RULES = 100
 """Rules and warnings in a status."""
 RECENT_YIELDS = 50
 """Single measurements told in a status."""
+Resource = Literal["cpu", "gpu", "network"]
 State = Literal["contributing", "waiting", "yielding", "paused", "limited", "preparing", "leaving", "attention"]
 Pid = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
@@ -48,16 +49,20 @@ class YieldStatus(msgspec.Struct, frozen=True):
 
 
 class RuleStatus(msgspec.Struct, frozen=True):
-    """One row of "Why am I (not) running?" (`core.policy.inputs.Verdict`)."""
+    """One row of "Why am I (not) running?"."""
 
     rule: Text
+    """Short name: "battery", "heat_cpu"."""
     live: Notice
-    """Its live value, as a phrase."""
+    """Its live value, as a phrase: "On mains, 80% charged"."""
     wants: Notice
-    """What the settings ask for, as a phrase."""
-    stops: list[Literal["cpu", "gpu", "network"]] = []
+    """What the settings ask for, as a phrase: "Stops on battery"."""
+    stops: tuple[Resource, ...] = ()
+    """Empty: all is well with it."""
     until: Sentences = ()
+    """What ends it, if it stops something."""
     until_time: Time | None = None
+    """Unix time at which it ends by itself, if it does."""
     unknown: bool = False
     """Nothing measures it."""
 

@@ -6,12 +6,10 @@ from typing import Literal
 
 from core.contracts.control import PAUSE_S, START_NOW_S
 from core.contracts.notices import Notice, Sentences
-from core.contracts.status import State
+from core.contracts.status import RuleStatus, State
 
 Phase = Literal["absent", "starting", "training", "stopping", "stopped", "leaving"]
 """Of the compute process: none, not ready yet, at work, told to stop, alive without work, saving and ending."""
-
-Resource = Literal["cpu", "gpu", "network"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,24 +99,9 @@ class Machine:
     """The compute process can put experts on graphics processors."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Verdict:
-    """What one rule says: a row of "Why am I (not) running?"."""
+class Verdict(RuleStatus, frozen=True):
+    """What one rule says, and what follows from it."""
 
-    rule: str
-    """Short name: "battery", "heat_cpu"; its title is the notice "battery.title"."""
-    live: Notice
-    """Its live value as a phrase: "On mains, 80% charged"."""
-    wants: Notice
-    """What the settings ask for, as a phrase: "Stops on battery"."""
-    stops: frozenset[Resource] = frozenset()
-    """Empty: all is well with it."""
-    until: Sentences = ()
-    """What ends it, if it stops something."""
-    until_time: float | None = None
-    """Unix time at which it ends by itself, if it does."""
-    unknown: bool = False
-    """Its reading is unknown."""
     state: State = "limited"
     """What the PC is in, if this rule decides."""
     reason: Sentences = ()

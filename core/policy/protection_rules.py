@@ -1,17 +1,19 @@
 """The rules that protect the PC, the purse and the screen: heat, memory, disk, energy, the network, the GPU's own."""
 
-import dataclasses
 import math
 import time
 
+from msgspec.structs import replace
+
 from core.contracts.notices import Notice, Sentences, notice
+from core.contracts.status import Resource
 from core.policy.hysteresis import DISK_BAND, MEMORY_BAND, number
-from core.policy.inputs import Resource, Verdict
+from core.policy.inputs import Verdict
 from core.policy.rule_input import COMPUTE, GPU, Case, hours_rule, live_value, programs_rule
 from core.policy.signals.reading import Gpu, Reading
 
-NETWORK: frozenset[Resource] = frozenset({"network"})
-CPU: frozenset[Resource] = frozenset({"cpu"})
+NETWORK: tuple[Resource, ...] = ("network",)
+CPU: tuple[Resource, ...] = ("cpu",)
 
 
 def _heat(rule: str, celsius: Reading[float], watts: Reading[float], target: int, limit: int, stop: bool) -> Verdict:
@@ -25,14 +27,14 @@ def _heat(rule: str, celsius: Reading[float], watts: Reading[float], target: int
         limit: watts to stay below; 0: none.
         stop: resting is not enough.
     """
-    resource: frozenset[Resource] = CPU if rule == "heat_cpu" else GPU
+    resource: tuple[Resource, ...] = CPU if rule == "heat_cpu" else GPU
     live, unknown = live_value(celsius, _figures("live", number(celsius, -50, 200), number(watts, 0, 1e5)))
     wants = _figures("wants", target or None, limit or None)
     row = Verdict(rule, live, wants or notice("heat.wants_none"), unknown=unknown)
     if not stop or wants is None:
         return row
     reason = notice(f"{rule}.reason") if unknown else notice(f"{rule}.reason_now", now=live)
-    return dataclasses.replace(row, stops=resource, until=(notice("heat.until"),), reason=(reason,))
+    return replace(row, stops=resource, until=(notice("heat.until"),), reason=(reason,))
 
 
 def _figures(what: str, celsius: float | None, watts: float | None) -> Notice | None:
@@ -50,12 +52,12 @@ def heat_cpu(case: Case) -> Verdict:
     if told is not None and row.unknown:
         wants = notice("heat_cpu.wants_system" if settings.cpu_celsius else "heat.wants_none")
         live = notice("heat_cpu.system_hot" if told else "heat_cpu.system_fine")
-        row = dataclasses.replace(row, live=live, wants=wants, unknown=False)
+        row = replace(row, live=live, wants=wants, unknown=False)
     if not case.stops("hot"):
         return row
     until, moment = case.gone("hot", notice("heat.until"))
     reason = notice("heat_cpu.pc_hot" if told else "heat_cpu.pc_gone")
-    return dataclasses.replace(row, stops=COMPUTE, until=until, until_time=moment, reason=(reason,))
+    return replace(row, stops=COMPUTE, until=until, until_time=moment, reason=(reason,))
 
 
 def _free(case: Case, rule: str, reading: Reading[int], limit_mb: int, band: float) -> Verdict:
@@ -69,7 +71,7 @@ def _free(case: Case, rule: str, reading: Reading[int], limit_mb: int, band: flo
     reason = notice(f"{rule}.gone")
     if moment is None and not unknown:
         reason = notice(f"{rule}.reason", free=free or 0)
-    return dataclasses.replace(row, stops=COMPUTE, until=until, until_time=moment, reason=(reason,))
+    return replace(row, stops=COMPUTE, until=until, until_time=moment, reason=(reason,))
 
 
 def memory(case: Case) -> Verdict:
@@ -97,7 +99,7 @@ def own_disk(case: Case) -> Verdict:
     if not case.usage.disk_full:
         return row
     reason, until = notice("own_disk.reason", most=most), notice("own_disk.until")
-    return dataclasses.replace(row, stops=COMPUTE, until=(until,), reason=(reason,))
+    return replace(row, stops=COMPUTE, until=(until,), reason=(reason,))
 
 
 def energy(case: Case) -> Verdict:
@@ -108,7 +110,7 @@ def energy(case: Case) -> Verdict:
         return row
     until, end = _next_month(case.now)
     reason = notice("energy.reason", most=budget)
-    return dataclasses.replace(row, stops=COMPUTE, until=until, until_time=end, reason=(reason,))
+    return replace(row, stops=COMPUTE, until=until, until_time=end, reason=(reason,))
 
 
 def network_hours(case: Case) -> Verdict:
@@ -126,7 +128,7 @@ def metered(case: Case) -> Verdict:
         return row
     until, moment = case.gone("metered", notice("metered.until"))
     reason = notice("metered.reason" if moment is None else "metered.gone")
-    return dataclasses.replace(row, stops=NETWORK, until=until, until_time=moment, reason=(reason,))
+    return replace(row, stops=NETWORK, until=until, until_time=moment, reason=(reason,))
 
 
 def quota(case: Case) -> Verdict:
@@ -137,7 +139,7 @@ def quota(case: Case) -> Verdict:
         return row
     until, end = _next_month(case.now)
     reason = notice("quota.reason", most=limit)
-    return dataclasses.replace(row, stops=NETWORK, until=until, until_time=end, reason=(reason,))
+    return replace(row, stops=NETWORK, until=until, until_time=end, reason=(reason,))
 
 
 def gpu_choice(case: Case) -> Verdict:
@@ -145,7 +147,7 @@ def gpu_choice(case: Case) -> Verdict:
     if not case.wishes.gpu_paused:
         return row
     reason, until = notice("gpu_choice.reason"), notice("gpu_choice.until")
-    return dataclasses.replace(row, live=notice("choice.paused"), stops=GPU, until=(until,), reason=(reason,))
+    return replace(row, live=notice("choice.paused"), stops=GPU, until=(until,), reason=(reason,))
 
 
 def gpu_user(case: Case) -> Verdict:
@@ -162,7 +164,7 @@ def gpu_user(case: Case) -> Verdict:
     idle, threshold = case.idle_s, case.settings.idle_threshold_s
     start = None if idle is None else case.now + threshold - idle
     reason, until = notice("gpu_user.reason"), notice("gpu_user.until", threshold=threshold)
-    return dataclasses.replace(row, stops=GPU, until=(until,), until_time=start, reason=(reason,))
+    return replace(row, stops=GPU, until=(until,), until_time=start, reason=(reason,))
 
 
 def gpu_programs(case: Case) -> Verdict:
@@ -196,7 +198,7 @@ def gpu_busy(case: Case) -> Verdict:
         return row
     until, moment = case.gone("gpu_busy", notice("gpu_busy.until"))
     reason = notice("gpu_busy.reason" if moment is None else "gpu_busy.gone")
-    return dataclasses.replace(row, stops=GPU, until=until, until_time=moment, reason=(reason,))
+    return replace(row, stops=GPU, until=until, until_time=moment, reason=(reason,))
 
 
 def gpu(case: Case) -> Verdict:
@@ -213,7 +215,7 @@ def gpu(case: Case) -> Verdict:
         reason, until = notice("gpu.all_off"), notice("gpu.until_on")
     else:
         reason, until = notice("gpu.failed"), notice("gpu.until_retry", at=again)
-    return dataclasses.replace(row, stops=GPU, until=(until,), until_time=again, reason=(reason,))
+    return replace(row, stops=GPU, until=(until,), until_time=again, reason=(reason,))
 
 
 def _gpus_found(case: Case, gpus: tuple[Gpu, ...]) -> Notice:

@@ -2,15 +2,18 @@
 
 import dataclasses
 
+from msgspec.structs import replace
+
 from core.contracts import schedule
 from core.contracts.notices import Notice, Sentences, notice, plain
 from core.contracts.settings import Settings
+from core.contracts.status import Resource
 from core.policy.hysteresis import Held, counts, names, number, running
-from core.policy.inputs import Compute, Machine, Resource, Usage, Verdict, Wishes
+from core.policy.inputs import Compute, Machine, Usage, Verdict, Wishes
 from core.policy.signals.reading import Reading, Signals
 
-COMPUTE: frozenset[Resource] = frozenset({"cpu", "gpu"})
-GPU: frozenset[Resource] = frozenset({"gpu"})
+COMPUTE: tuple[Resource, ...] = ("cpu", "gpu")
+GPU: tuple[Resource, ...] = ("gpu",)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,7 +87,7 @@ def live_value(reading: Reading[object], live: Notice | None) -> tuple[Notice, b
     return reading.source if isinstance(reading.source, Notice) else notice("rule.unknown"), True
 
 
-def hours_rule(case: Case, rule: str, text: str, stops: frozenset[Resource]) -> Verdict:
+def hours_rule(case: Case, rule: str, text: str, stops: tuple[Resource, ...]) -> Verdict:
     """Times of the week outside of which something stops.
 
     Args:
@@ -104,10 +107,10 @@ def hours_rule(case: Case, rule: str, text: str, stops: frozenset[Resource]) -> 
         return row
     until = notice("hours.never") if change is None else notice("hours.starts_at", at=change)
     reason = notice(f"{rule}.outside")
-    return dataclasses.replace(row, stops=stops, reason=(reason,), until=(until,), until_time=change)
+    return replace(row, stops=stops, reason=(reason,), until=(until,), until_time=change)
 
 
-def programs_rule(case: Case, rule: str, chosen: tuple[str, ...], stops: frozenset[Resource]) -> Verdict:
+def programs_rule(case: Case, rule: str, chosen: tuple[str, ...], stops: tuple[Resource, ...]) -> Verdict:
     """Programs while which something stops.
 
     Args:
@@ -128,4 +131,4 @@ def programs_rule(case: Case, rule: str, chosen: tuple[str, ...], stops: frozens
     reason = notice(f"{rule}.reason", program=runs) if runs else notice(f"{rule}.gone")
     end = notice("programs.until", program=runs) if runs else notice("programs.until_known")
     until, moment = case.gone(rule, end)
-    return dataclasses.replace(row, stops=stops, until=until, until_time=moment, state="yielding", reason=(reason,))
+    return replace(row, stops=stops, until=until, until_time=moment, state="yielding", reason=(reason,))

@@ -4,8 +4,9 @@ A signal that is unknown stops nothing, but for the idle time, where the user ch
 thermometer or a known kind of network is the usual case. Such a rule says that it does not know.
 """
 
-import dataclasses
 from collections.abc import Callable
+
+from msgspec.structs import replace
 
 from core.contracts.notices import notice
 from core.policy import protection_rules as limits
@@ -23,20 +24,20 @@ and the clock; not what protects the PC (battery, heat, memory, disk), costs mon
 def choice(case: Case) -> Verdict:
     wishes = case.wishes
     row = Verdict("choice", notice("choice.none"), notice("choice.wants"))
-    stop = dataclasses.replace(row, stops=COMPUTE, state="paused")
+    stop = replace(row, stops=COMPUTE, state="paused")
     if wishes.quitting:
         live, reason, until = notice("choice.quitting"), notice("choice.saves"), notice("choice.saved")
-        return dataclasses.replace(stop, live=live, reason=(reason,), until=(until,), state="leaving")
+        return replace(stop, live=live, reason=(reason,), until=(until,), state="leaving")
     if wishes.paused and wishes.paused_until is None:
         live, reason, until = notice("choice.paused"), notice("choice.you_paused"), notice("choice.resume")
-        return dataclasses.replace(stop, live=live, reason=(reason,), until=(until,))
+        return replace(stop, live=live, reason=(reason,), until=(until,))
     if wishes.paused:
         end = wishes.paused_until
         live, reason = notice("choice.paused_until", end=end), notice("choice.you_paused_until", end=end)
         until = notice("choice.resume_at", end=end)
-        return dataclasses.replace(stop, live=live, reason=(reason,), until=(until,), until_time=end)
+        return replace(stop, live=live, reason=(reason,), until=(until,), until_time=end)
     if wishes.start_now_until is not None:
-        return dataclasses.replace(row, live=notice("choice.start_now", end=wishes.start_now_until))
+        return replace(row, live=notice("choice.start_now", end=wishes.start_now_until))
     return row
 
 
@@ -46,7 +47,7 @@ def role(case: Case) -> Verdict:
         return row
     reason, until = notice("role.keeps"), notice("role.until")
     live = notice("role.backbone")
-    return dataclasses.replace(row, live=live, stops=COMPUTE, until=(until,), state="contributing", reason=(reason,))
+    return replace(row, live=live, stops=COMPUTE, until=(until,), state="contributing", reason=(reason,))
 
 
 def battery(case: Case) -> Verdict:
@@ -67,7 +68,7 @@ def battery(case: Case) -> Verdict:
         reason = notice("battery.gone")
     else:
         reason = notice("battery.reason") if charge is None else notice("battery.reason_charge", charge=charge)
-    return dataclasses.replace(row, stops=COMPUTE, until=until, until_time=moment, reason=(reason,))
+    return replace(row, stops=COMPUTE, until=until, until_time=moment, reason=(reason,))
 
 
 def user(case: Case) -> Verdict:
@@ -81,22 +82,22 @@ def user(case: Case) -> Verdict:
     row = Verdict("user", live, wants, unknown=unknown and number(case.signals.idle_s) is None)
     if not settings.idle_only and case.nobody:
         return Verdict("user", notice("user.nobody"), notice("user.as_away"))
-    stop = dataclasses.replace(row, stops=COMPUTE, state="waiting")
+    stop = replace(row, stops=COMPUTE, state="waiting")
     if not settings.idle_only or (idle is None and settings.idle_unknown == "run"):
         return row
     if idle is None and case.signals.idle_s.source == UNKNOWN.source:  # the first answer is on its way
         reason, until = notice("user.measuring"), notice("user.known_soon")
-        return dataclasses.replace(stop, state="preparing", reason=(reason,), until=(until,))
+        return replace(stop, state="preparing", reason=(reason,), until=(until,))
     if idle is None:
         remedy = notice("user.remedy")
-        return dataclasses.replace(stop, state="attention", reason=case.idle_obstacle, until=(remedy,))
+        return replace(stop, state="attention", reason=case.idle_obstacle, until=(remedy,))
     if idle < settings.idle_threshold_s:
         start = case.now + settings.idle_threshold_s - idle
         reason, until = notice("user.used", idle=idle), notice("user.until", start=start)
-        return dataclasses.replace(stop, reason=(reason,), until=(until,), until_time=start)
+        return replace(stop, reason=(reason,), until=(until,), until_time=start)
     if case.stops("idle_unknown") and settings.idle_unknown == "wait":
         ends, moment = case.gone("idle_unknown", notice("user.known"))
-        return dataclasses.replace(stop, reason=(notice("user.lost"),), until=ends, until_time=moment)
+        return replace(stop, reason=(notice("user.lost"),), until=ends, until_time=moment)
     return row
 
 
@@ -126,7 +127,7 @@ def game(case: Case) -> Verdict:
     until, moment = case.gone("game", notice("game.until"))
     reason = notice("game.reason", what=live) if moment is None and front else notice("game.gone")
     stops = COMPUTE if settings.game_stops == "all" else GPU
-    return dataclasses.replace(row, stops=stops, until=until, until_time=moment, state="yielding", reason=(reason,))
+    return replace(row, stops=stops, until=until, until_time=moment, state="yielding", reason=(reason,))
 
 
 def cpu_busy(case: Case) -> Verdict:
@@ -142,7 +143,7 @@ def cpu_busy(case: Case) -> Verdict:
     reason = notice("cpu_busy.gone")
     if moment is None and others is not None:
         reason = notice("cpu_busy.reason", share=others)
-    return dataclasses.replace(row, stops=COMPUTE, until=until, until_time=moment, state="yielding", reason=(reason,))
+    return replace(row, stops=COMPUTE, until=until, until_time=moment, state="yielding", reason=(reason,))
 
 
 RULES: tuple[Callable[[Case], Verdict], ...] = (
@@ -167,7 +168,7 @@ def judge(case: Case) -> tuple[Verdict, ...]:
         return verdicts
     wants = notice("rule.lifted", end=end)
     return tuple(
-        dataclasses.replace(verdict, stops=frozenset(), until=(), until_time=None, wants=wants)
+        replace(verdict, stops=(), until=(), until_time=None, wants=wants)
         if verdict.rule in LIFTED and verdict.stops
         else verdict
         for verdict in verdicts

@@ -8,10 +8,10 @@ import psutil
 
 from core.contracts.notices import notice
 from core.contracts.settings import Settings, cores
-from core.contracts.status import RuleStatus
+from core.contracts.status import Resource, RuleStatus
 from core.policy.decide import Decision, decide
 from core.policy.hysteresis import Held, hold
-from core.policy.inputs import Machine, Resource, Usage, Wishes
+from core.policy.inputs import Machine, Usage, Wishes
 from core.policy.signals.reading import Signals
 from core.policy.signals.watch import Watch
 from core.store.small_files import Files
@@ -117,8 +117,7 @@ class Policy:
     def why(self) -> list[RuleStatus]:
         """Every rule of the last decision, for those who ask why this PC is or is not running."""
         return [
-            RuleStatus(one.rule, one.live, one.wants, sorted(one.stops), one.until, one.until_time, one.unknown)
-            for one in self.decision.rules
+            RuleStatus(*(getattr(one, name) for name in RuleStatus.__struct_fields__)) for one in self.decision.rules
         ]
 
     def close(self) -> None:

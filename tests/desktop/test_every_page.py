@@ -236,8 +236,7 @@ def rules() -> list[RuleStatus]:
     settings = Settings(idle_only=True, exclusive_programs=("blender",), compute_hours="mo-fr 18:00-08:00")
     decision = decide(Signals(), settings, Wishes(), Compute(), Usage(), Held(), time.time())
     return [
-        RuleStatus(one.rule, one.live, one.wants, sorted(one.stops), one.until, None, one.unknown)
-        for one in decision.rules
+        RuleStatus(one.rule, one.live, one.wants, one.stops, one.until, None, one.unknown) for one in decision.rules
     ]
 
 

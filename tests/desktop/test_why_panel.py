@@ -26,10 +26,10 @@ RULES = [
         "user",
         plain("Last input 2 min 50 s ago"),
         notice("user.wants", threshold=300),
-        ["cpu"],
+        ("cpu",),
         (plain("Starts in 2:10 if you stay away."),),
     ),
-    RuleStatus("game", notice("game.none"), plain("Stops the GPU"), ["gpu"]),
+    RuleStatus("game", notice("game.none"), plain("Stops the GPU"), ("gpu",)),
 ]
 
 

@@ -52,7 +52,7 @@ def test_a_metered_network_is_used_only_by_who_wants_that(tmp_path: Path, networ
             network_manager.changed(manager.MANAGER)
             off = careful.until(lambda status: not status.network, "the end of the network")
             row = next(rule for rule in off.why if rule.rule == "metered")
-            assert row.stops == ["network"] and row.live.code == "metered.yes"
+            assert row.stops == ("network",) and row.live.code == "metered.yes"
             assert codes(row.until) == ["metered.until"]
             wait_until(lambda: all(peer.peer != me for peer in network(anyway).peers), "one without the other")
             assert not network(careful).peers

@@ -71,7 +71,7 @@ def test_a_month_whose_traffic_is_used_moves_no_more(internet: Internet, tmp_pat
     assert 0.8 * QUOTA < USED + moved < QUOTA + BEYOND
     row = next(rule for rule in status(b).why if rule.rule == "quota")
     assert row.live.code == "quota.live" and row.wants == notice("quota.wants", most=2_000_000)
-    assert row.stops == ["network"] and row.until == (notice("month.until", end=row.until_time),)
+    assert row.stops == ("network",) and row.until == (notice("month.until", end=row.until_time),)
     end = time.localtime(row.until_time)
     assert (end.tm_mday, end.tm_hour, end.tm_min) == (1, 0, 0) and end.tm_mon != time.localtime().tm_mon
     a.until_path(b, None, 20)

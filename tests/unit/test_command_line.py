@@ -101,7 +101,7 @@ def test_resume_says_what_comes_of_it(said: Any) -> None:
         resume=[{}],
     )
     assert text == "Resumed. Now starting: It loads.\n"
-    gpu = State("contributing", (plain("It trains."),), why=(RuleStatus("gpu_choice", plain(""), plain(""), ["gpu"]),))
+    gpu = State("contributing", (plain("It trains."),), why=(RuleStatus("gpu_choice", plain(""), plain(""), ("gpu",)),))
     _, text = said("resume", status=[gpu, State("contributing", (plain("It trains."),))], resume=[{}])
     assert text.startswith("Resumed. Now contributing")
 

@@ -271,7 +271,7 @@ def test_the_gpu_gives_way_to_other_programs_that_use_it() -> None:
         assert decision.cpu and decision.gpu == (second < 3)
     assert decision.device == "cpu"
     (rule,) = (rule for rule in decision.rules if rule.rule == "gpu_busy")
-    assert rule.live == notice("gpu_busy.live", shares=[0.6, 0.9]) and rule.stops == {"gpu"}
+    assert rule.live == notice("gpu_busy.live", shares=[0.6, 0.9]) and rule.stops == ("gpu",)
     assert rule.wants == notice("cpu_busy.wants", limit=0.25)
     for load, chosen in ((cards(0.2, 0.9), Settings()), (cards(None, 0.9), Settings())):
         assert not hold(load, chosen, Held(), NOW + 9).on("gpu_busy")
@@ -361,7 +361,7 @@ def test_who_pauses_the_gpu_only_goes_on_with_the_processor() -> None:
     assert (decision.state, decision.cpu, decision.gpu, decision.device) == ("contributing", True, False, "cpu")
     assert notice("gpu_choice.reason") in decision.reason
     row = next(rule for rule in decision.rules if rule.rule == "gpu_choice")
-    assert row.live == notice("choice.paused") and row.stops == {"gpu"} and codes(row.until) == ["gpu_choice.until"]
+    assert row.live == notice("choice.paused") and row.stops == ("gpu",) and codes(row.until) == ["gpu_choice.until"]
     assert choose(signals(400.0, gpus=GPUS), chosen, uses_gpus=True).gpu
     assert codes(choose(signals(400.0), chosen, paused).reason) == ["run.training"], "none is used here"
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from core.contracts import schedule
 from core.contracts.notices import english
 from core.contracts.settings import Settings
-from core.contracts.status import State
+from core.contracts.status import Resource, State
 from core.policy.decide import Decision, decide
 from core.policy.hysteresis import CONDITIONS, Held, hold
-from core.policy.inputs import Compute, Machine, Phase, Resource, Usage, Wishes
+from core.policy.inputs import Compute, Machine, Phase, Usage, Wishes
 from core.policy.signals.reading import UNKNOWN, Front, Gpu, Power, Reading, Signals
 
 NOW = 1_800_000_000.0
@@ -183,7 +183,9 @@ def test_every_case_has_a_state_a_reason_and_an_end_and_obeys_the_user(
     decision = decide(signals, chosen, wishes, compute, usage, Held(), NOW, machine)
     check_words(decision)
     forbids = forbidden(signals, chosen, wishes, usage, machine, compute.failed)
-    assert {rule.rule: rule.stops for rule in decision.rules if rule.stops} == forbids  # nor does one stop for nothing
+    assert {
+        rule.rule: frozenset(rule.stops) for rule in decision.rules if rule.stops
+    } == forbids  # nor does one stop for nothing
     stopped = frozenset[str]().union(*forbids.values())
     assert (decision.cpu, decision.network) == ("cpu" not in stopped, "network" not in stopped)
     usable = {one.id for one in signals.gpus.value or ()} - {*chosen.gpus_off, *compute.failed}
@@ -211,7 +213,7 @@ def test_what_is_held_forbids_more_never_less(past: list[tuple[Signals, float]],
     decision = decide(past[-1][0], chosen, Wishes(), Compute("absent"), Usage(), held, NOW, machine)
     check_words(decision)
     forbids = forbidden(past[-1][0], chosen, Wishes(), Usage(), machine)
-    stops = {rule.rule: rule.stops for rule in decision.rules}
+    stops = {rule.rule: frozenset(rule.stops) for rule in decision.rules}
     assert all(stops[rule] >= resources for rule, resources in forbids.items())
     if held.on("cpu_busy") and chosen.busy_cpu_percent:
         assert not decision.cpu

@@ -24,7 +24,7 @@ def printed(*rules: RuleStatus) -> str:
 
 
 def rule(name: str, *stops: Any) -> RuleStatus:
-    return RuleStatus(name, plain("now"), plain("wanted"), list(stops), (plain("Soon."),) if stops else ())
+    return RuleStatus(name, plain("now"), plain("wanted"), stops, (plain("Soon."),) if stops else ())
 
 
 @pytest.mark.parametrize(
