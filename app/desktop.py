@@ -175,6 +175,7 @@ class Desktop(QObject):
         self.window.close_requested.connect(self._close_window)
         QShortcut(QKeySequence("Ctrl+Q"), self.window).activated.connect(actions.quit)
         client.connected.connect(self._connected)
+        client.shown.connect(self._shown)
         client.status.connect(self._status)
         client.curve.connect(self._point)
         client.bye.connect(self._bye)
@@ -184,7 +185,7 @@ class Desktop(QObject):
         actions.pause_gpu.connect(lambda: client.pause_gpu(self._refused))
         actions.resume.connect(lambda: client.resume(self._refused))
         actions.start_now.connect(lambda: client.start_now(self._refused))
-        actions.show_run.connect(self._show_run)
+        actions.show_run.connect(client.show_run)
         actions.retry.connect(self.supervisor.retry)
         actions.quit.connect(self._quit)
         self.screensaver = IdleStart(self.folder, client, self)
@@ -219,49 +220,40 @@ class Desktop(QObject):
 
     def _connected(self, snapshot: Snapshot) -> None:
         logger.info("connected to the worker, pid %s", self.client.pid)
-        self._curve = list(snapshot.curve)
         self.settings_page.set_values(snapshot.settings)
         self.window.set_connected(True, "")
-        self._status(snapshot.status)
-        self._show_curve()
+        self._shown(snapshot)
         self.client.log_lines(LOG_LINES, self.log_page.fill)
 
+    def _shown(self, snapshot: Snapshot) -> None:
+        self._curve = list(snapshot.curve)
+        self._status(snapshot.status)
+        self.window.update_curve(self._curve)
+
     def _status(self, status: Status) -> None:
-        before, self._last = self._last, status
-        if before is not None and before.run_id != status.run_id:
-            self._show_curve()
+        self._last = status
         if self.supervisor.report.phase is Phase.LEAVING:
             status = msgspec.structs.replace(
                 status, state="leaving", reason=(plain(tr(LEAVING)),), until=(plain(tr(LEAVING_ENDS)),), start_now=False
             )
-        self._drop_lost_work(status.runs[0].step if status.runs else status.step)
+        self._drop_lost_work(status.step)
         self.window.update_status(status)
         self.tray.show_state(status.state, told(status.reason), Pausable.of(status))
         reasons = [told(status.reason)] if status.state == "attention" else []
         self.notifier.trouble([*reasons, *map(told, status.attention)])
 
-    def _show_run(self, run: str) -> None:
-        self.client.show_run(None if self._is_first(run) else run)
-
-    def _is_first(self, run: str) -> bool:
-        return self._last is None or not self._last.runs or self._last.runs[0].id == run
-
-    def _show_curve(self) -> None:
-        """The worker tells the curve of its first run."""
-        self.window.update_curve(self._curve if self._last is None or self._is_first(self._last.run_id) else [])
-
     def _drop_lost_work(self, step: int) -> None:
         """Compute may have gone on from an older checkpoint: what the curve shows after that is gone."""
         if self._curve and self._curve[-1].step > step:
             self._curve = [point for point in self._curve if point.step <= step]
-            self._show_curve()
+            self.window.update_curve(self._curve)
 
     def _point(self, point: CurvePoint) -> None:
         self._curve.append(point)
         if len(self._curve) > CURVE_POINTS:
             half = CURVE_POINTS // 2
             self._curve[:half] = self._curve[:half:2]
-        self._show_curve()
+        self.window.update_curve(self._curve)
 
     def _bye(self, bye: Bye) -> None:
         logger.info("the worker says goodbye: %s", bye.reason)

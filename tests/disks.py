@@ -11,7 +11,6 @@ from core.store.run_files import RunFiles
 from core.swarm.hosted import HostedExperts
 from core.worker.compute.owner import Owner
 from core.worker.compute.supervisor import ComputeSupervisor
-from core.worker.compute.yields import Yields
 
 ROOMY = 1 << 40
 GRID = Grid("digits", 2, (4, 4))
@@ -42,7 +41,7 @@ def supervisor(
     hosted = files.hosted
     assert isinstance(hosted, HostedExperts)
     who = owner or Owner()
-    return ComputeSupervisor(who, Calls(), run, folder, hosted, files, Progress(), Yields(), threads=1)
+    return ComputeSupervisor(who, Calls(), run, folder, hosted, files, Progress(), threads=1)
 
 
 async def fill(files: RunFiles, left: int = 0) -> None:

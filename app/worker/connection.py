@@ -100,6 +100,8 @@ class Connection(QObject):
     """
 
     connected = Signal(object)
+    shown = Signal(object)
+    """The `Snapshot` of another run, of which events come from now on."""
     disconnected = Signal(object)
     """A `Notice` of the reason."""
     status = Signal(object)
@@ -124,7 +126,7 @@ class Connection(QObject):
         self.pid: int | None = None
         """Of the worker that was last dialled."""
         self._run: str | None = None
-        """Id of the run that is shown; None: the first one of the worker's."""
+        """Id of the run that is shown; None: no connection has told yet which is the first one."""
         self._token = self._challenge = ""
         self._dialling = False
         self._welcomed = False
@@ -221,13 +223,12 @@ class Connection(QObject):
             self.request("stop", wire.StopParams(number))
 
     def show_run(self, run: str | None) -> None:
-        """From now on statuses, grids and answers of the model are those of this run.
+        """From now on events, grids and answers of the model are those of this run, as soon as `shown` has come.
 
         Args:
             run: its id; None: the first one of the worker's.
         """
-        self._run = run
-        self._ask_status(note)
+        self.request("subscribe", wire.StatusParams(run), wire.Snapshot, self._subscribed)
 
     # the connection
 
@@ -280,13 +281,26 @@ class Connection(QObject):
         if not hmac.compare_digest(welcome.proof.encode(), wire.proof(self._token, self._challenge).encode()):
             raise ProtocolError(STRANGER)
         self._welcomed = True
-        self.request("subscribe", result=wire.Snapshot, done=self._subscribed, failed=lambda error: None)
+        self._begin(self._run)
+
+    def _begin(self, run: str | None) -> None:
+        """Show the run of last time, if it has not been left since."""
+
+        def failed(error: HearthError) -> None:
+            if run is not None and self._dialling:
+                self._begin(None)
+
+        self.request("subscribe", wire.StatusParams(run), wire.Snapshot, self._subscribed, failed)
 
     def _subscribed(self, snapshot: wire.Snapshot) -> None:
+        self._run = snapshot.status.run_id
+        if self.is_connected:
+            self.shown.emit(snapshot)
+            return
         self._hello_timer.stop()
         self._dialling, self.is_connected = False, True
         self._silence_timer.start()
-        self.connected.emit(msgspec.structs.replace(snapshot, status=snapshot.status))
+        self.connected.emit(snapshot)
 
     def _take_event(self, name: str, data: Any) -> None:
         if not self.is_connected:
@@ -304,13 +318,10 @@ class Connection(QObject):
         signal.emit(data)
 
     def _take_status(self, status: Status) -> None:
-        """Statuses that come by themselves are those of the first run."""
-        if self._run is not None and self._run not in [run.id for run in status.runs]:
-            self._run = None  # it was left
-        if self._run is None or self._run == status.run_id:
+        if status.run_id == self._run:
             self.status.emit(status)
-        else:
-            self._ask_status(note)
+        else:  # the one that was shown has been left
+            self.show_run(status.run_id)
 
     def _finish(self, number: int, raw: msgspec.Raw | None = None, error: HearthError | None = None) -> None:
         asked = self._asked.pop(number, None)
@@ -342,8 +353,7 @@ class Connection(QObject):
         self._watch()
 
     def _ask_status(self, failed: Failed) -> None:
-        asked = wire.StatusParams(self._run) if self._run is not None else None
-        self.request("status", asked, Status, self.status.emit, failed)
+        self.request("status", wire.StatusParams(self._run), Status, self.status.emit, failed)
 
     def _check_silence(self) -> None:
         if time.monotonic() - self._heard >= SILENCE_S:

@@ -2,7 +2,7 @@
 
 Loopback TCP, one JSON document a line, UTF-8. The client's first line is a `Hello`; the worker answers with a
 `Welcome` or an `ErrorInfo` line and closes. After that the client sends `Request` lines and gets one `Reply` for
-each, in any order, and, once it called `subscribe`, `Event` lines in between.
+each, in any order, and, once it called `subscribe`, `Event` lines in between; to call it again chooses another run.
 """
 
 import hmac
@@ -123,9 +123,10 @@ class WeightParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class StatusParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`status` -> Status."""
+    """`status` -> Status; `subscribe` -> Snapshot, and from then on events of that run."""
 
     run: RunName | None = None
+    """None: the first one. Who listens to a run that is left, hears of the first one, too."""
 
 
 class Bye(msgspec.Struct, frozen=True):
@@ -250,7 +251,7 @@ class BenchmarkParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """`subscribe` -> all a client needs to draw its first picture."""
+    """`subscribe` -> all a client needs to draw its first picture of a run."""
 
     status: Status
     settings: dict[str, Any]

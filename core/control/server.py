@@ -157,7 +157,6 @@ class _Session:
     def __init__(self, worker: Peer, token: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._worker, self._token, self._reader, self._writer = worker, token, reader, writer
         self._slots = asyncio.Semaphore(REQUESTS)
-        self._subscribed = False
         self._streams: dict[int, asyncio.Task[None]] = {}
         """Requests that send until they are done, by id; nobody else would end them."""
 
@@ -178,8 +177,7 @@ class _Session:
         except* (ProtocolError, ValueError) as group:  # ValueError: a line over the limit
             log.warning("A client of the control socket was cut off: %s", group.exceptions[0])
         finally:
-            if self._subscribed:
-                self._worker.unlisten(self._push)
+            self._worker.unlisten(self._push)
             if hello.client != "cli":
                 self._worker.windows.went(hello.pid)
 
@@ -209,9 +207,6 @@ class _Session:
     async def _answer(self, request: wire.Request, arrived: float) -> None:
         try:
             self._send(wire.Reply(request.id, await self._call(request, arrived)))
-            if request.method == "subscribe" and not self._subscribed:
-                self._subscribed = True
-                self._worker.listen(self._push)
         except HearthError as error:
             self._send(wire.Reply(request.id, error=wire.ErrorInfo(error.code, error.notice)))
         finally:
@@ -221,7 +216,7 @@ class _Session:
         worker = self._worker
         methods: dict[str, tuple[type[msgspec.Struct], Callable[[Any], Any]]] = {
             "status": (wire.StatusParams, lambda params: worker.status(params.run)),
-            "subscribe": (_NoParams, lambda _: worker.snapshot()),
+            "subscribe": (wire.StatusParams, lambda params: worker.listen(self._push, params.run)),
             "pause": (wire.PauseParams, lambda params: worker.pause(params.seconds, arrived)),
             "pause_gpu": (_NoParams, lambda _: worker.pause_gpu(arrived)),
             "resume": (_NoParams, lambda _: worker.resume()),

@@ -276,7 +276,7 @@ class RpcNode:
         now = time.monotonic()
         if not self.bans.strike(peer, points, now):
             return False
-        for callback in self.on_banned:
+        for callback in list(self.on_banned):
             callback(peer, self.bans.banned(peer, now))
         return True
 

@@ -1,4 +1,4 @@
-"""How several runs share the time by weight: a controller that looks at what each has used, without a clock of its own.
+"""How several runs share a PC by weight: its memory, and its time by a controller that looks at what each has used.
 
 A share of the time bounds what a process may use, but not what it uses: one spends more of its time beside its kernels
 than another, or waits for a busy processor. So each run has a virtual time, as in fair queueing (Demers et al., 1989):
@@ -67,3 +67,16 @@ def follow(sharing: Sharing, runs: Mapping[str, Used]) -> Sharing:
     last = min((lead for id, lead in leads.items() if stalled[id] < STALLED), default=0.0)
     leads = {id: min(LEAD_S, max(0.0, leads.get(id, last) - last)) for id in stalled}
     return Sharing({id: used.seconds for id, used in runs.items()}, leads, stalled)
+
+
+def split(whole: int, least: int, weights: Mapping[str, int]) -> dict[str, int]:
+    """What each run may have of `whole`, no more than that in all.
+
+    Args:
+        whole: such as the bytes of memory for all of them; less than nothing: so much is too much.
+        least: what each gets before the rest is shared by weight, as far as there is enough for all.
+        weights: by id.
+    """
+    least = min(least, whole // len(weights))
+    rest = whole - least * len(weights)
+    return {id: least + rest * weight // sum(weights.values()) for id, weight in weights.items()}

@@ -73,7 +73,10 @@ class Members:
         self._believed: dict[str, float] = {}
         self._lost: set[str] = set()
         self._greeting: asyncio.Task[None] | None = None
-        node.on_disconnected.append(lambda peer: self._lost.add(peer_text(peer)))
+
+    def disconnected(self, peer: PeerId) -> None:
+        """The connection to a peer broke: it is greeted at the next look."""
+        self._lost.add(peer_text(peer))
 
     async def introduce(self, member: Member) -> None:
         """Tell the others that this peer is there, and how much it can and does host.

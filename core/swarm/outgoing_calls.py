@@ -64,7 +64,6 @@ class OutgoingCalls:
         self._returning = ReturningPeers(node, directory)
         self.answered: Counter[str] = Counter()
         """Answered calls to others' experts, by uid."""
-        node.on_banned.append(self._banned)
         calls.register_carrier(ASK, self._ask)
         calls.register(LOCATE, self._locate)
         calls.register(SUFFIXES, self._find)
@@ -114,7 +113,8 @@ class OutgoingCalls:
             found = await self._directory.active_suffixes(asked.layer, asked.prefixes)
         return [list(suffixes) for suffixes in found]
 
-    def _banned(self, peer: PeerId, seconds: float) -> None:
+    def banned(self, peer: PeerId, seconds: float) -> None:
+        """Tell compute that a peer is not to be asked for so long."""
         if self._bans is not None:
             self._bans.put_nowait(Banned(peer_text(peer), seconds))
 

@@ -1,7 +1,7 @@
 """Which runs this PC has joined, kept in the data folder: ids and weights, and in each run's folder its manifest."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -37,32 +37,57 @@ class Joined(msgspec.Struct, frozen=True):
     runs: Annotated[tuple[JoinedRun, ...], msgspec.Meta(max_length=MOST)] = ()
 
 
-def read(folder: Path, files: Files, first: Manifest, notes: list[Notice]) -> list[tuple[Manifest, int]]:
-    """The runs and their weights, the first one first. One whose manifest cannot be read is left out, and kept.
+class Kept:
+    """The list for the next start: also of runs that are not trained now, as their manifest is missing or another run
+    was asked for by hand."""
+
+    def __init__(self, files: Files, by_hand: str | None) -> None:
+        """Read it.
+
+        Args:
+            files: the small files of the data folder.
+            by_hand: id of a run that was asked for at this start only; None: there is none.
+        """
+        self._files, self._by_hand = files, by_hand
+        self.weights = {one.id: one.weight for one in files.read(FILE, Joined, notice("file.loss_runs")).runs}
+        """By run id, in the order in which they were joined."""
+
+    def join(self, run_id: str, weight: int) -> None:
+        """Note a run soon; one that is noted gets another weight."""
+        self.weights[run_id] = weight
+        self._save()
+
+    def leave(self, run_id: str) -> None:
+        """Note it no more."""
+        self.weights.pop(run_id, None)
+        self._save()
+
+    def weigh(self, run_id: str, weight: int) -> None:
+        """Note its weight, unless it is here for this time only."""
+        if run_id in self.weights or run_id != self._by_hand:
+            self.join(run_id, weight)
+
+    def _save(self) -> None:
+        content = Joined(runs=tuple(JoinedRun(*one) for one in self.weights.items()))
+        self._files.save(FILE, content, notice("file.loss_runs_unsaved"))
+
+
+def manifests_of(folder: Path, weights: Mapping[str, int], notes: list[Notice]) -> list[tuple[Manifest, int]]:
+    """The manifests of runs, with their weights. One that cannot be read is left out.
 
     Args:
         folder: the data folder.
-        files: its small files.
-        first: the run of the settings.
+        weights: by run id.
         notes: for the user; one is added for each that is left out.
     """
-    joined = files.read(FILE, Joined, notice("file.loss_runs"))
-    weights = {one.id: one.weight for one in joined.runs}
-    found = [(first, weights.pop(first.run_id, 1))]
+    found = []
     for run_id, weight in weights.items():
-        path = folder / RUNS / run_id / MANIFEST_FILE
         try:
-            found.append((manifests.load(str(path)), weight))
+            found.append((manifests.load(str(folder / RUNS / run_id / MANIFEST_FILE)), weight))
         except ManifestError as error:
             notes.append(error.notice)
             log.warning("%s", error)
     return found
-
-
-def save(files: Files, runs: Iterable[tuple[str, int]]) -> None:
-    """Note ids and weights soon."""
-    content = Joined(runs=tuple(JoinedRun(run_id, weight) for run_id, weight in runs))
-    files.save(FILE, content, notice("file.loss_runs_unsaved"))
 
 
 def keep_manifest(folder: Path, manifest: Manifest) -> None:

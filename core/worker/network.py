@@ -143,9 +143,7 @@ class Network:
         self._save()
         await self._stack.aclose()
 
-    def swarm(
-        self, manifest: Manifest, compute: ComputeSupervisor, files: RunFiles, room: StateRoom, memory_bytes: int
-    ) -> Swarm:
+    def swarm(self, manifest: Manifest, compute: ComputeSupervisor, files: RunFiles, room: StateRoom) -> Swarm:
         """Make a run's place among peers; it is there until `leave`. See `Swarm`."""
         made = Swarm(
             self.node,
@@ -155,7 +153,6 @@ class Network:
             files,
             room,
             self._options.roles,
-            memory_bytes,
             named=lambda: bool(self._bootstrap),
             on_lan=self._options.on_lan,
         )
@@ -169,7 +166,6 @@ class Network:
         """Nobody is asked for a run any more, and nobody is answered."""
         del self._swarms[run_id]
         self._names = {name: one for name, one in self._names.items() if one != run_id}
-        self.node.unregister(run_id)
 
     def _meet(self, peer: PeerId) -> None:
         """The first peer that connects, such as one of the local network, is joined through at once."""

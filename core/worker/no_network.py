@@ -23,9 +23,7 @@ class NoNetwork:
     async def __aexit__(self, *_: object) -> None:
         pass
 
-    def swarm(
-        self, manifest: Manifest, compute: ComputeSupervisor, files: RunFiles, room: StateRoom, memory_bytes: int
-    ) -> LoneSwarm:
+    def swarm(self, manifest: Manifest, compute: ComputeSupervisor, files: RunFiles, room: StateRoom) -> LoneSwarm:
         """A run without others; the policy keeps its memory."""
         return LoneSwarm(compute, room)
 

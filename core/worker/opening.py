@@ -15,7 +15,7 @@ from core.contracts.settings import Settings
 from core.net.endpoint import ANYWHERE, kept
 from core.store import data_folder, settings_file
 from core.store.small_files import Files
-from core.worker import joined_runs
+from core.worker.joined_runs import Kept, manifests_of
 from core.worker.network import PORTS_FILE, Network, NetworkOptions, Ports
 from core.worker.no_network import NoNetwork
 
@@ -53,8 +53,9 @@ def chosen_run(settings: Settings, notes: list[Notice]) -> Manifest:
 
 def runs(
     folder: Path, files: Files, settings: Settings, by_hand: str | None, notes: list[Notice]
-) -> list[tuple[Manifest, int]]:
-    """The runs of this PC and their weights, the one that is shown first; what an older Hearth left of them is theirs.
+) -> tuple[list[tuple[Manifest, int]], Kept]:
+    """The runs of this PC and their weights, the one that is shown first, and the list in which they are kept; what an
+    older Hearth left of them is theirs.
 
     Args:
         folder: the data folder.
@@ -67,12 +68,12 @@ def runs(
         ManifestError: `by_hand` is none.
         DataFolderError: as `take_over`.
     """
-    if by_hand:
-        found = [(manifests.load(by_hand), 1)]
-    else:
-        found = joined_runs.read(folder, files, chosen_run(settings, notes), notes)
+    first = manifests.load(by_hand) if by_hand else chosen_run(settings, notes)
+    kept = Kept(files, first.run_id if by_hand else None)
+    others = {} if by_hand else {run_id: weight for run_id, weight in kept.weights.items() if run_id != first.run_id}
+    found = [(first, kept.weights.get(first.run_id, 1)), *manifests_of(folder, others, notes)]
     take_over(folder, [manifest for manifest, _ in found])
-    return found
+    return found, kept
 
 
 def take_over(folder: Path, joined: Collection[Manifest]) -> None:

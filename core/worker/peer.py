@@ -16,7 +16,6 @@ from core.community.ledger import Ledger
 from core.contracts import manifest as manifests
 from core.contracts.control import Bye, Snapshot
 from core.contracts.errors import HearthError
-from core.contracts.ledger import Yield
 from core.contracts.notices import Notice, english
 from core.contracts.status import BenchmarkStatus, CurvePoint, LogLine, RunStatus, Status
 from core.logs import Ring
@@ -73,26 +72,25 @@ class Peer:
         self._notes: list[Notice] = []
         self.settings = opening.read_settings(folder, self._notes)
         self._files = Files(folder)
-        chosen = opening.runs(folder, self._files, self.settings, run, self._notes)
+        chosen, kept = opening.runs(folder, self._files, self.settings, run, self._notes)
         self.ledger = Ledger(folder)
         self.windows = Windows()
         self._changing = asyncio.Lock()
         self._ring = ring
-        self._listeners: list[Listener] = []
+        self._listeners: dict[Listener, str] = {}
+        """Each with the id of the run that it is told of."""
         self._changed = asyncio.Event()
         self._fault: HearthError | None = None
         self._told: Decision | None = None
         """The decision that was published last."""
         self._published = 0.0
         self._loop = asyncio.get_running_loop()
-        self._yields = Yields(self.ledger.earlier.yields, self.ledger.earlier.yield_count, self._yielded)
+        self._yields = Yields(self.ledger.earlier.yields, self.ledger.earlier.yield_count, self.ledger.yielded)
         self.network = opening.network(
             folder, self._files, self.settings, network, join, [one for one, _ in chosen], self._notes
         )
         self._quota = Quota(folder, self.settings.checkpoints_disk_mb << 20)
-        self.runs = Runs(self._resources(network), self._yields)
-        for manifest, weight in chosen:
-            self.runs.add(manifest, weight)
+        self.runs = Runs(self._resources(network), chosen, kept)
         self.policy = self._made_policy(computes=network is None or bool(network.roles & {"host", "train"}))
         self._energy = Energy(self.ledger, self._pids)
         self._benchmark = Benchmark()
@@ -100,9 +98,10 @@ class Peer:
         self._caps = Caps(
             self._quota,
             Traffic(self.ledger, self.runs.first.id),
-            lambda: [*self.runs],
+            self.runs,
             self.network,
             self.windows.memory,
+            self.settings.experts_memory_mb << 20 or psutil.virtual_memory().available // 4,
         )
         self._report = Report(
             folder, self.runs, self.policy, self.windows, self._energy, self._devices, self._yields, self._told_here
@@ -130,7 +129,7 @@ class Peer:
             ledger=self.ledger,
             network=self.network,
             quota=self._quota,
-            memory_bytes=self.settings.experts_memory_mb << 20 or psutil.virtual_memory().available // 4,
+            yields=self._yields,
             threads=self.settings.threads,
             memory_grace_s=self.settings.memory_grace_s,
             trains=network is None or "train" in network.roles,
@@ -196,10 +195,6 @@ class Peer:
     def _told_here(self) -> list[Notice]:
         """What is wrong with the data folder, or with what was decided for all runs."""
         return [*self._notes, *self._files.notes.values(), *self.ledger.notes, *self._caps.notes]
-
-    def snapshot(self) -> Snapshot:
-        """What a client that begins to listen has to know."""
-        return Snapshot(self.status(), dataclasses.asdict(self.settings), self.runs.first.compute.progress.curve)
 
     def benchmark(self, again: bool, name: str | None = None) -> BenchmarkStatus:
         """How fast this PC is, as measured last.
@@ -280,6 +275,8 @@ class Peer:
     async def leave_run(self, name: str) -> RunStatus:
         """Train a run no more. See `Runs.leave`."""
         run = await self.runs.leave(name)
+        for listener in [listener for listener, shown in self._listeners.items() if shown == run.id]:
+            self._listeners[listener] = self.runs.first.id
         self._changed.set()
         return run.status()
 
@@ -289,13 +286,25 @@ class Peer:
         self._changed.set()
         return run.status()
 
-    def listen(self, listener: Listener) -> None:
-        """Call `listener` with each event from now on."""
-        self._listeners.append(listener)
+    def listen(self, listener: Listener, name: str | None = None) -> Snapshot:
+        """Call `listener` with each event from now on; what it has to know before that.
+
+        Args:
+            listener: one that listens already hears of another run now.
+            name: of the run that it is told of; None: the first.
+
+        Raises:
+            RunError: there is no such run.
+        """
+        run = self.runs.named(name)
+        self._listeners[listener] = run.id
+        return Snapshot(
+            self._report.status(run, self.settings), dataclasses.asdict(self.settings), run.compute.progress.curve
+        )
 
     def unlisten(self, listener: Listener) -> None:
         """Call it no more."""
-        self._listeners.remove(listener)
+        self._listeners.pop(listener, None)
 
     # inside
 
@@ -339,20 +348,18 @@ class Peer:
         self.policy.usage = self._caps.measure(usage)
 
     def _evaluated(self, run_id: str, point: CurvePoint) -> None:
-        if run_id == self.runs.first.id:
-            self._tell("curve", point)
-
-    def _yielded(self, measured: Yield) -> None:
-        self.ledger.yielded(self.runs.first.id, measured)
+        self._tell("curve", point, run_id)
 
     def _publish(self, now: float) -> None:
         self._published = now
-        if self._listeners:
-            self._tell("status", self.status())
+        for run_id in {*self._listeners.values()}:
+            self._tell("status", self.status(run_id), run_id)
 
-    def _tell(self, event: Told, data: Any) -> None:
-        for listener in list(self._listeners):
-            listener(event, data)
+    def _tell(self, event: Told, data: Any, run_id: str | None = None) -> None:
+        """Tell all listeners, or those of one run."""
+        for listener, shown in [*self._listeners.items()]:
+            if run_id in (None, shown):
+                listener(event, data)
 
     def _from_any_thread(self, call: Callable[..., object], *arguments: Any) -> None:
         with contextlib.suppress(RuntimeError):  # the loop has ended

@@ -52,8 +52,8 @@ class Resources(NamedTuple):
     ledger: Ledger
     network: Network | NoNetwork
     quota: Quota
-    memory_bytes: int
-    """For experts, as the user wants it."""
+    yields: Yields
+    """Where it is noted how fast compute stopped."""
     threads: int
     memory_grace_s: float
     trains: bool
@@ -68,13 +68,12 @@ class Run:
     """From `begin` to `end`, inside the network's own lifetime, it has its place there. `work` returns when it was told
     to leave."""
 
-    def __init__(self, manifest: Manifest, given: Resources, yields: Yields, weight: int = 1) -> None:
+    def __init__(self, manifest: Manifest, given: Resources, weight: int = 1) -> None:
         """Read its figures and compose it; nothing is begun.
 
         Args:
             manifest: what is trained.
             given: what it has of the PC.
-            yields: where it is noted how fast compute stopped.
             weight: of the time that this PC computes, it gets its share of all runs' weights.
 
         Raises:
@@ -104,13 +103,12 @@ class Run:
             self.hosted,
             files,
             progress,
-            yields,
             threads=given.threads,
             memory_grace_s=given.memory_grace_s,
             trains=given.trains,
             shuffle=given.network.shuffle,
         )
-        self.swarm = given.network.swarm(manifest, self.compute, files, self.room, given.memory_bytes)
+        self.swarm = given.network.swarm(manifest, self.compute, files, self.room)
         self.memory = Memory(self.compute, self.swarm)
         self._hosting: tuple[str, bool, Measured | None] = ("", False, None)
         """What hosting was told last: the state, whether compute is at work, and how fast this PC is."""
@@ -255,6 +253,9 @@ class _Owner(Owner):
 
     def evaluated(self, point: CurvePoint) -> None:
         self._given.evaluated(self._run.id, point)
+
+    def yielded(self, cause: float, noticed: float, told: float, stopped: float) -> None:
+        self._given.yields.add(self._run.id, cause, noticed, told, stopped)
 
     def worked(self, device: str, work: Work) -> None:
         run = self._run

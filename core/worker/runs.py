@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from core.contracts import manifest as manifests
 from core.contracts.errors import RunError
@@ -10,7 +10,6 @@ from core.contracts.manifest import Manifest
 from core.contracts.notices import notice
 from core.policy.inputs import Compute, Phase
 from core.worker import joined_runs, opening
-from core.worker.compute.yields import Yields
 from core.worker.run import Resources, Run
 
 log = logging.getLogger(__name__)
@@ -22,19 +21,25 @@ BUSIEST: tuple[Phase, ...] = ("training", "stopping", "starting", "stopped", "le
 class Runs:
     """In the order in which they were joined; there is always one."""
 
-    def __init__(self, given: Resources, yields: Yields) -> None:
+    def __init__(self, given: Resources, chosen: Iterable[tuple[Manifest, int]], kept: joined_runs.Kept) -> None:
         """
         Args:
             given: what each run has of the PC.
-            yields: where it is noted how fast compute stopped.
+            chosen: the first ones and their weights.
+            kept: the list for the next start.
+
+        Raises:
+            DataFolderError: the folder of a run cannot be made.
         """
-        self._given, self._yields = given, yields
+        self._given, self._kept = given, kept
         self._runs: dict[str, Run] = {}
         self._works: dict[str, asyncio.Task[None]] = {}
         """What each run does until it is left."""
         self._group: asyncio.TaskGroup | None = None
         self._changing = asyncio.Lock()
         self._quitting = asyncio.Event()
+        for manifest, weight in chosen:
+            self._add(manifest, weight)
 
     def __iter__(self) -> Iterator[Run]:
         return iter([*self._runs.values()])
@@ -42,13 +47,8 @@ class Runs:
     def __len__(self) -> int:
         return len(self._runs)
 
-    def add(self, manifest: Manifest, weight: int) -> Run:
-        """Make a run one of this PC's.
-
-        Raises:
-            DataFolderError: its folder cannot be made.
-        """
-        run = self._runs[manifest.run_id] = Run(manifest, self._given, self._yields, weight)
+    def _add(self, manifest: Manifest, weight: int) -> Run:
+        run = self._runs[manifest.run_id] = Run(manifest, self._given, weight)
         return run
 
     async def __aenter__(self) -> "Runs":
@@ -115,13 +115,14 @@ class Runs:
         async with self._changing:
             if manifest.run_id in {run.id for run in self}:
                 raise RunError(notice("run.joined_already", run=manifest.run_id))
-            if len(self) >= joined_runs.MOST or self._group is None or self._quitting.is_set():
+            many = len({*self._runs, *self._kept.weights}) >= joined_runs.MOST
+            if many or self._group is None or self._quitting.is_set():
                 raise RunError(notice("run.too_many", most=joined_runs.MOST))
             opening.take_over(self._given.folder, [manifest])
             joined_runs.keep_manifest(self._given.folder, manifest)
-            run = self.add(manifest, weight)
+            run = self._add(manifest, weight)
             await run.begin()
-            self._save()
+            self._kept.join(run.id, weight)
             self._start(run, self._group)
         log.info("Joined the run %s.", run.id)
         return run
@@ -148,7 +149,7 @@ class Runs:
             await run.end()
             self._given.network.leave(run.id)
             self._given.quota.leave(run.files)
-            self._save()
+            self._kept.leave(run.id)
         log.info("Left the run %s.", run.id)
         return run
 
@@ -164,11 +165,8 @@ class Runs:
         """
         run = self.named(name)
         run.weight = weight
-        self._save()
+        self._kept.weigh(run.id, weight)
         return run
-
-    def _save(self) -> None:
-        joined_runs.save(self._given.files, [(run.id, run.weight) for run in self])
 
     def _start(self, run: Run, group: asyncio.TaskGroup) -> None:
         self._works[run.id] = group.create_task(run.work(), name=f"run {run.id}")
@@ -216,6 +214,7 @@ class Runs:
             run.compute.want(training, cause)
 
     def want_device(self, device: str, memory_share: float, cause: float) -> None:
-        """Compute on a device; the runs share its memory alike. See `Accelerator.want`."""
+        """Compute on a device; the runs share its memory by weight. See `Accelerator.want`."""
+        whole = sum(run.weight for run in self)
         for run in self:
-            run.compute.accelerator.want(device, memory_share / len(self), cause)
+            run.compute.accelerator.want(device, memory_share * run.weight / whole, cause)

@@ -51,7 +51,6 @@ class Swarm:
         files: RunFiles,
         room: StateRoom,
         roles: frozenset[str],
-        memory_bytes: int,
         *,
         named: Callable[[], bool],
         on_lan: bool,
@@ -66,23 +65,22 @@ class Swarm:
             files: the run's files on this disk.
             room: for states of experts there.
             roles: what this PC is there for: "host", "train".
-            memory_bytes: for experts, as the user wants it.
             named: whether peers are known by name, and not just looked for in the local network.
             on_lan: whether they are looked for there.
         """
         grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
         self._dht, self._compute, self._room = dht, compute, room
-        self._wanted_bytes, trains = memory_bytes, "train" in roles
+        trains = "train" in roles
         self._hosts, self._frozen = "host" in roles, False
-        self._look = asyncio.Event()
+        self._announcing = Recurring("announcing", self._announce, lambda: TEND_S)
         compute.incoming.register(node, manifest.run_id)
         self.directory = DHTDirectory(dht, node, grid, manifest.run_id)
-        members = Members(node, dht, self.directory)
-        self._copies = Copies(manifest.run_id, files, compute.hosted, members, node, dht, trains)
+        self._node, self._members = node, Members(node, dht, self.directory)
+        self._copies = Copies(manifest.run_id, files, compute.hosted, self._members, node, dht, trains)
         self._shards = ShardExchange(manifest, files, node, dht)
         self._trunk = TrunkFollower(self._copies, compute, trains)
         self.hosting = Hosting(
-            members,
+            self._members,
             self._copies,
             compute.hosted,
             compute,
@@ -90,29 +88,31 @@ class Swarm:
             hosts=self._hosts,
             named=named,
             on_lan=on_lan,
-            changed=self._look.set,
+            changed=self._announcing.wake.set,
         )
-        self.hosting.memory_bytes = memory_bytes
         self._outgoing = OutgoingCalls(node, self.directory, grid, compute.calls)
         self._exchanging = Recurring("exchange", self._exchange, lambda: TEND_S if dht.contacts() else ALONE_S)
         self._stack = contextlib.AsyncExitStack()
-        self._announcing: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> "Swarm":
-        """Begin to look for experts and to host some."""
+        """Begin to look for experts and to host some. What others may ask of the run, and what it is told of them, ends
+        with it."""
         async with contextlib.AsyncExitStack() as stack:
+            stack.callback(self._node.unregister, self.directory.run_id)
+            self._node.on_disconnected.append(self._members.disconnected)
+            stack.callback(self._node.on_disconnected.remove, self._members.disconnected)
+            self._node.on_banned.append(self._outgoing.banned)
+            stack.callback(self._node.on_banned.remove, self._outgoing.banned)
             await stack.enter_async_context(self.directory)
             await stack.enter_async_context(self._copies)
             await stack.enter_async_context(self.hosting)
             self._stack = stack.pop_all()
-        self._announcing = asyncio.create_task(self._announce(), name="announce")
+        self._announcing.start()
         self._exchanging.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._announcing:
-            self._announcing.cancel()
-            await asyncio.gather(self._announcing, return_exceptions=True)
+        await self._announcing.stop()
         await self._exchanging.stop()
         await self._stack.aclose()
 
@@ -141,20 +141,20 @@ class Swarm:
     def look(self) -> None:
         """Compute has begun or stopped: what is hosted here changes, and the others are told now."""
         self.hosting.look()
-        self._look.set()
+        self._announcing.wake.set()
 
     def lonely(self) -> bool:
         """Whether nobody is known who could host experts: compute begins with all of them."""
         return self.hosting.lonely()
 
-    def fit(self, count: int, gpu_bytes: float) -> None:
+    def fit(self, count: int, most_bytes: float) -> None:
         """Host no more experts than that.
 
         Args:
             count: experts for which there is memory.
-            gpu_bytes: of the graphics processor on which they are.
+            most_bytes: what they may take at most.
         """
-        self.hosting.memory_bytes = int(min(self._wanted_bytes, count * self._compute.hosted.expert_bytes, gpu_bytes))
+        self.hosting.memory_bytes = int(min(count * self._compute.hosted.expert_bytes, most_bytes))
 
     async def settle(self) -> None:
         """Before a new process trains: let go what the disk has no room for; hosting takes on what there is."""
@@ -189,23 +189,19 @@ class Swarm:
     @property
     def notes(self) -> list[Notice]:
         """What the user is told of what fails here again and again."""
-        return [*self.hosting.planning.notes, *self._copies.caring.notes, *self._exchanging.notes]
+        recurring = self.hosting.planning, self._copies.caring, self._announcing, self._exchanging
+        return [note for one in recurring for note in one.notes]
 
     # inside
 
     async def _announce(self) -> None:
         """What is not hosted any more, such as all experts while the user is back, is withdrawn at once."""
-        while True:
-            if not self._frozen:
-                hosted = self.hosting.hosted()
-                gone = self.directory.announced - hosted.keys()
-                self.directory.host_here(hosted)
-                with contextlib.suppress(HearthError):  # the records expire by themselves as well
-                    await self.directory.withdraw(gone)
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(TEND_S):
-                    await self._look.wait()
-            self._look.clear()
+        if not self._frozen:
+            hosted = self.hosting.hosted()
+            gone = self.directory.announced - hosted.keys()
+            self.directory.host_here(hosted)
+            with contextlib.suppress(HearthError):  # the records expire by themselves as well
+                await self.directory.withdraw(gone)
 
     async def _exchange(self) -> None:
         """Get what compute needs and others have."""
@@ -256,12 +252,12 @@ class LoneSwarm:
         """There are no others."""
         return {}
 
-    def fit(self, count: int, gpu_bytes: float) -> None:
+    def fit(self, count: int, most_bytes: float) -> None:
         """Park the least needed experts until the rest fits, and take them back later.
 
         Args:
             count: experts for which there is memory.
-            gpu_bytes: what has no room there is computed by the processor.
+            most_bytes: none are hosted for others, and what has no room on a graphics processor is computed beside it.
         """
         idle = self._moving is None or self._moving.done()
         if self._compute.phase not in ("stopped", "training") or not idle:

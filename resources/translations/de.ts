@@ -2950,6 +2950,10 @@
   <context>
     <name>worker</name>
     <message>
+      <source>announcing.fails</source>
+      <translation>{times:count}-mal hintereinander konnte anderen Peers nicht mitgeteilt werden, was dieser PC beherbergt ({error}). Er trainiert weiter; bitte melde es.</translation>
+    </message>
+    <message>
       <source>app.does_not_answer</source>
       <translation>Hearth ist für diesen Datenordner schon offen, antwortet aber nicht. Beende es oder warte einen Moment.</translation>
     </message>

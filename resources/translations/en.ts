@@ -217,6 +217,10 @@
   <context>
     <name>worker</name>
     <message>
+      <source>announcing.fails</source>
+      <translation>What this PC hosts could not be told to other peers {times:count} times in a row ({error}). It trains on; please report it.</translation>
+    </message>
+    <message>
       <source>app.does_not_answer</source>
       <translation>Hearth is open already for this data folder, but does not answer. Quit it, or wait a moment.</translation>
     </message>

@@ -69,6 +69,7 @@ def make_status(**changes: Any) -> Status:
         changes["attention"] = [plain(one) if isinstance(one, str) else one for one in changes["attention"]]
     status = Status(
         version="0.1.0",
+        run_id="digits-2ac90b73",
         protocol=wire.PROTOCOL,
         state="contributing",
         reason=(plain("Training runs on 1 thread."),),

@@ -1,11 +1,19 @@
 """Several runs: the window says which one it shows, and asks for those of the one that the user chooses."""
 
+import dataclasses
+from pathlib import Path
+from typing import Any
+
 import msgspec
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.pages.home.home_page import HomePage
+from app.worker.client import WorkerClient
+from core.contracts import control as wire
+from core.contracts.notices import notice
+from core.contracts.settings import Settings
 from core.contracts.status import CurvePoint, RunStatus
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_desktop import Start, has_tray, start  # noqa: F401 - fixtures
@@ -34,6 +42,15 @@ FIRST = make_status(run_id=DIGITS.id, runs=[DIGITS, TEXT])
 SECOND = msgspec.structs.replace(FIRST, run="text", run_title=TEXT.title, run_id=TEXT.id, step=9, task="text")
 
 
+POINTS = {DIGITS.id: [CurvePoint(64, 2048, 1.0, 0.5)], TEXT.id: [CurvePoint(5, 160, 2.0, 0.2)] * 2}
+
+
+def subscribed(params: dict[str, Any]) -> wire.Snapshot:
+    """What a worker of both runs answers."""
+    status = SECOND if params.get("run") == TEXT.id else FIRST
+    return wire.Snapshot(status, dataclasses.asdict(Settings()), POINTS[status.run_id])
+
+
 def test_one_run_is_named_and_offers_no_choice(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:  # noqa: F811
     desktop = start()
     toy.tell("status", make_status(run_id=DIGITS.id, runs=[DIGITS]))
@@ -44,7 +61,7 @@ def test_one_run_is_named_and_offers_no_choice(qtbot: QtBot, start: Start, toy: 
 
 
 def test_the_run_that_is_chosen_is_the_one_that_is_shown(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:  # noqa: F811
-    toy.answers["status"] = lambda params: SECOND if params.get("run") == TEXT.id else FIRST
+    toy.answers["subscribe"] = subscribed
     desktop = start()
     chooser, home = desktop.window.footer.run, desktop.window.pages[0]
     assert isinstance(home, HomePage)
@@ -58,22 +75,47 @@ def test_the_run_that_is_chosen_is_the_one_that_is_shown(qtbot: QtBot, start: St
     QTest.keyClick(chooser.choice, Qt.Key.Key_Down)
     qtbot.waitUntil(lambda: desktop._last is not None and desktop._last.run_id == TEXT.id)
     assert chooser.choice.currentText() == "Python's reference"
-    assert home._points == [], "the curve is that of the first run"
-    asked = toy.methods().count("status")
-    toy.tell("status", FIRST)  # as it comes by itself, of the first run
-    qtbot.waitUntil(lambda: toy.methods().count("status") > asked)
-    assert desktop._last is not None and desktop._last.run_id == TEXT.id
+    assert home._points == POINTS[TEXT.id], "the curve is that of the first run"
+    toy.tell("curve", CurvePoint(9, 288, 1.5, 0.3))
+    qtbot.waitUntil(lambda: len(home._points) == 3)
     desktop.client.grid(0, lambda grid: None, lambda error: None)
     qtbot.waitUntil(lambda: ("grid", {"layer": 0, "run": TEXT.id}) in toy.asked)
 
 
 def test_a_run_that_was_left_gives_way_to_the_first(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:  # noqa: F811
-    toy.answers["status"] = lambda params: SECOND if params.get("run") == TEXT.id else FIRST
+    toy.answers["subscribe"] = subscribed
     desktop = start()
-    toy.tell("status", FIRST)
     qtbot.waitUntil(lambda: desktop._last is not None and len(desktop._last.runs) == 2)
     desktop.actions.show_run.emit(TEXT.id)
     qtbot.waitUntil(lambda: desktop._last is not None and desktop._last.run_id == TEXT.id)
-    toy.tell("status", msgspec.structs.replace(FIRST, runs=[DIGITS]))
+    alone = msgspec.structs.replace(FIRST, runs=[DIGITS])
+    toy.answers["subscribe"] = lambda params: wire.Snapshot(alone, {}, POINTS[DIGITS.id])
+    toy.tell("status", alone)
     qtbot.waitUntil(lambda: desktop._last is not None and desktop._last.run_id == DIGITS.id)
+    home = desktop.window.pages[0]
+    assert isinstance(home, HomePage) and home._points == POINTS[DIGITS.id]
     assert desktop.window.footer.run.choice.isHidden()
+
+
+def test_the_run_that_was_shown_is_shown_again_unless_it_was_left_meanwhile(
+    qtbot: QtBot, folder: Path, toy: ToyWorker
+) -> None:
+    toy.answers["subscribe"] = subscribed
+    client = WorkerClient(folder, "0.1.0")
+    with qtbot.waitSignal(client.connected):
+        client.dial()
+    with qtbot.waitSignal(client.shown):
+        client.show_run(TEXT.id)
+    with qtbot.waitSignal(client.disconnected):
+        toy.hang_up()
+    with qtbot.waitSignal(client.connected) as again:
+        client.dial()
+    assert again.args is not None and again.args[0].status.run_id == TEXT.id
+    left = wire.ErrorInfo("run", notice("run.not_joined", run=TEXT.id, known=[DIGITS.id]))
+    toy.answers["subscribe"] = lambda params: left if params.get("run") else subscribed(params)
+    with qtbot.waitSignal(client.disconnected):
+        toy.hang_up()
+    with qtbot.waitSignal(client.connected) as first:
+        client.dial()
+    assert first.args is not None and first.args[0].status.run_id == DIGITS.id
+    client.hang_up()

@@ -115,7 +115,7 @@ def test_the_text_grows_and_the_newest_bytes_experts_are_lit(qtbot: QtBot, talk:
     talk.demo.temperature.setValue(3)
     talk.demo.length.setValue(50)
     talk.begin(qtbot)
-    asked = {"prompt": "import os", "length": 50, "temperature": 0.3, "seed": None, "run": None}
+    asked = {"prompt": "import os", "length": 50, "temperature": 0.3, "seed": None, "run": "digits-2ac90b73"}
     assert talk.toy.asked[-1] == ("generate", asked)
     assert talk.demo.go.text() == "Stop"
     talk.say(", sy")

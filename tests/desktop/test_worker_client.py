@@ -85,7 +85,7 @@ def test_answers_reach_the_one_who_asked(qtbot: QtBot, client: WorkerClient, toy
     qtbot.waitUntil(lambda: toy.methods()[-1] == "pause" and bool(lines))
     assert answers == [make_prediction()]
     assert lines[0].text == "started"
-    assert toy.asked[1] == ("predict", {"width": 2, "height": 2, "pixels": "AP8A/w==", "run": None})
+    assert toy.asked[1] == ("predict", {"width": 2, "height": 2, "pixels": "AP8A/w==", "run": "digits-2ac90b73"})
     assert toy.asked[-1] == ("pause", {"seconds": 900.0})
 
 

@@ -33,7 +33,6 @@ class Network:
 
     def __init__(self) -> None:
         self.handlers: dict[str, Callable[..., Any]] = {}
-        self.on_banned: list[Callable[[PeerId, float], None]] = []
         self.asked: list[tuple[str, bytes, Parts]] = []
 
     def register(self, name: str, request: type, handler: Callable[..., Any], **_: Any) -> None:

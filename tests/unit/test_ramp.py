@@ -35,10 +35,10 @@ def test_the_first_start_is_no_coming_back() -> None:
 
 def test_the_promise_is_measured_over_the_last_yields() -> None:
     noted: list[Yield] = []
-    yields = Yields(note=noted.append)
+    yields = Yields(note=lambda run, measured: noted.append(measured))
     assert (yields.status().count, yields.status().last_ms, yields.status().p95_ms) == (0, None, None)
     for number in range(KEPT + 20):
-        yields.add(100.0, 100.01, 100.02, 100.0 + number / 1000)
+        yields.add("digits", 100.0, 100.01, 100.02, 100.0 + number / 1000)
     assert list(yields.recent) == noted[-KEPT:] and yields.status().count == len(noted) == KEPT + 20
     assert yields.status().last_ms == pytest.approx(219) and yields.status().p95_ms == pytest.approx(209)
     assert noted[-1].noticed_ms == pytest.approx(10) and noted[-1].told_ms == pytest.approx(20)

@@ -8,7 +8,7 @@ import asyncio
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from core.contracts.notices import Notice, english, notice
@@ -18,7 +18,8 @@ from core.policy.decide import Decision
 from core.policy.energy import CPU
 from core.policy.heat import FREE, Heat
 from core.policy.inputs import Usage
-from core.policy.limits.memory import Memory
+from core.policy.limits.memory import SHARE, Memory
+from core.policy.limits.memory_limit import BASE
 from core.policy.limits.stay_awake import Awake
 from core.policy.limits.traffic import Traffic, brake
 from core.policy.ramp import Ramp
@@ -82,18 +83,21 @@ class Caps:
         self,
         quota: Quota,
         traffic: Traffic,
-        runs: Callable[[], Collection[Run]],
+        runs: Iterable[Run],
         network: Network,
         others: Callable[[], int],
+        experts_bytes: int,
     ) -> None:
         """
         Args:
             quota: the space on the disk that the user allows.
             traffic: what counts bytes moved.
-            runs: those of this PC now.
+            runs: those of this PC, as they come and go.
             network: its place among its peers.
             others: bytes of memory that Hearth's processes beside compute take.
+            experts_bytes: what the experts of all runs may take, as the user wants it.
         """
+        self._experts_bytes = experts_bytes
         self._quota, self._traffic, self._runs, self._network, self._others = quota, traffic, runs, network, others
         self._awake = Awake()
         self._ramp = Ramp()
@@ -108,12 +112,12 @@ class Caps:
     @property
     def notes(self) -> list[Notice]:
         """For the user, about caps that cannot be kept, or cost something."""
-        return [note for run in self._runs() for note in (*run.memory.notes, *run.room.notes)]
+        return [note for run in self._runs for note in (*run.memory.notes, *run.room.notes)]
 
     def measure(self, usage: Usage) -> Usage:
         """`usage` with what is measured here, as it is now: to be decided by."""
         self._month = self._traffic.count(self._network.moved(), self._network.moved_by_method(), time.time())
-        runs = self._runs()
+        runs = [*self._runs]
         return dataclasses.replace(
             usage,
             network_bytes_month=self._month,
@@ -144,17 +148,20 @@ class Caps:
         self._network.limit(up, down)
 
     def _keep_memory(self, cap: int, signals: Signals, settings: Settings, now: float) -> None:
-        """What the windows and the worker leave of it belongs to all runs alike."""
+        """What the windows and the worker leave of it is for all runs together, by weight."""
         if now - self._memory_seen < CONTROL_S:
             return
-        runs, self._memory_seen = self._runs(), now
+        runs, self._memory_seen = [*self._runs], now
         self._memory_beside = self._others()
-        left = (cap - self._memory_beside) // max(1, len(runs))
+        left, whole = cap - self._memory_beside, sum(run.weight for run in runs)
+        lefts = sharing.split(left, BASE, {run.id: run.weight for run in runs})
         sizes = {gpu.id: gpu.memory_bytes for gpu in signals.gpus.value or () if gpu.memory_bytes}
         for run in runs:
+            part = run.weight / whole
             size = sizes.get(run.device)
-            gpu = size * settings.gpu_memory_percent / 100 / len(runs) if size else math.inf
-            run.memory.apply(left, cap, now, gpu)
+            gpu = size * settings.gpu_memory_percent / 100 * SHARE if size else math.inf
+            experts = min(gpu, self._experts_bytes) * part
+            run.memory.apply(lefts[run.id], cap, now, experts)
 
     def _keep_disk(self, cap: int, now: float) -> None:
         """Look at the files now and then, and at once when the user allows more or less; no slow disk holds this up."""
@@ -181,7 +188,7 @@ class Caps:
         """How much of the time may be computed: what the settings allow, as far as heat does, risen since a yield."""
         gradual = settings.idle_only and not decision.started
         self._ramp = ramp.follow(self._ramp, decision.train, gradual, now)
-        runs = {run.id: Used(run.weight, run.seconds, run.competes) for run in self._runs()}
+        runs = {run.id: Used(run.weight, run.seconds, run.competes) for run in self._runs}
         if now - self._controlled >= CONTROL_S:
             self._controlled = now
             self._control(decision, signals, settings, now)
@@ -190,11 +197,11 @@ class Caps:
         cool = min((found.share for found in heats), default=1.0)
         share = min(decision.cpu_share * self._ramp.share(now), cool)
         threads = decision.threads if settings.threads else 0
-        for run in self._runs():
+        for run in self._runs:
             run.allow(share * self._sharing.portion(run.id, runs), threads)
 
     def _control(self, decision: Decision, signals: Signals, settings: Settings, now: float) -> None:
-        working = any(run.at_work for run in self._runs())
+        working = any(run.at_work for run in self._runs)
         gpus = [gpu for gpu in signals.gpus.value or () if gpu.id not in settings.gpus_off]
         if decision.device != CPU:
             gpus = [gpu for gpu in gpus if gpu.id == decision.device]

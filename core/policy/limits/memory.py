@@ -45,8 +45,8 @@ class Compute(Protocol):
 class Swarm(Protocol):
     """What is asked of the run's place in the network."""
 
-    def fit(self, count: int, gpu_bytes: float) -> None:
-        """Keep to so many experts."""
+    def fit(self, count: int, most_bytes: float) -> None:
+        """Keep to so many experts, and to so many bytes for those that are hosted for others."""
 
 
 class Memory:
@@ -69,14 +69,14 @@ class Memory:
         """Bytes that the process takes."""
         self.notes: list[Notice] = []
 
-    def apply(self, left: int, cap: int, now: float, gpu: float = math.inf) -> None:
+    def apply(self, left: int, cap: int, now: float, experts: float = math.inf) -> None:
         """Keep to a limit from now on.
 
         Args:
             left: bytes that this process may take.
             cap: bytes that all of Hearth may take, for the sentence about it.
             now: time.monotonic().
-            gpu: bytes of the graphics processor that the experts are on.
+            experts: bytes that experts may take where they are, be it on a graphics processor.
         """
         self.used = _taken(self._compute.pid)
         if self._compute.exhausted > self._exhausted:
@@ -85,7 +85,7 @@ class Memory:
         self.bounds.keep(left, self.used)
         if size := self._hosted.expert_bytes:
             room = max(0, left - BASE) * SHARE
-            self._swarm.fit(int(min(room / size, self._most)), gpu * SHARE)
+            self._swarm.fit(int(min(room / size, self._most)), experts)
         self._watch(left, self.used, cap, now)
 
     def explain(self, code: int) -> Notice | None:

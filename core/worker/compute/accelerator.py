@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from core.contracts.notices import Notice, notice
 from core.contracts.pipe import Placed, Progress, SetDevice
-from core.worker.compute.yields import Yields, recent
+from core.worker.compute.owner import Owner
+from core.worker.compute.yields import recent
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +29,7 @@ class Failure(NamedTuple):
 class Accelerator:
     """What `ComputeSupervisor` knows of graphics processors. `wake` is called when there is something to send."""
 
-    def __init__(self, yields: Yields, wake: Callable[[], None]) -> None:
+    def __init__(self, owner: Owner, wake: Callable[[], None]) -> None:
         self.present = False
         """Whether compute has said that it can use any."""
         self.device = CPU
@@ -38,7 +39,7 @@ class Accelerator:
         self.left_behind = self.taken_bytes = 0
         """Experts for which it has no room, and what compute has taken of its memory."""
         self._failures: dict[str, Failure] = {}
-        self._yields, self._wake = yields, wake
+        self._owner, self._wake = owner, wake
         self._wanted = self._sent = (CPU, 1.0)
         self._moments = (0.0, 0.0)
         """When the user came back, or the like, and when that was noticed; time.monotonic()."""
@@ -114,8 +115,8 @@ class Accelerator:
         assert self._given_back is not None
         _, cause, noticed, told = self._given_back
         self._given_back = None
-        self._yields.add(cause, noticed, told, stopped)
-        log.info("The graphics processor was given back after %.0f ms.", self._yields.recent[-1].stop_ms)
+        self._owner.yielded(cause, noticed, told, stopped)
+        log.info("The graphics processor was given back after %.0f ms.", 1000 * max(0.0, stopped - cause))
 
     def _fail(self, device: str, why: Notice) -> None:
         self._failures[device] = Failure(time.time() + RETRY_S, why)

@@ -14,6 +14,16 @@ class Owner:
     def evaluated(self, point: CurvePoint) -> None:
         """There is a new point of the curve."""
 
+    def yielded(self, cause: float, noticed: float, told: float, stopped: float) -> None:
+        """The PC, or a graphics processor, was given back.
+
+        Args:
+            cause: what led to it, such as input; this and the next ones are moments of time.monotonic().
+            noticed: when that was known.
+            told: when compute was told to stop.
+            stopped: the end of the last kernel.
+        """
+
     def worked(self, device: str, work: Work) -> None:
         """A device has done more than was told last."""
 

@@ -27,7 +27,6 @@ from core.worker.compute.life import Command, Event, Life, News, Order
 from core.worker.compute.owner import Owner
 from core.worker.compute.questions import Questions
 from core.worker.compute.terms import Terms
-from core.worker.compute.yields import Yields
 
 log = logging.getLogger(__name__)
 compute_log = logging.getLogger("compute")
@@ -52,7 +51,6 @@ class ComputeSupervisor:
         hosted: HostedExperts,
         files: RunFiles,
         progress: Progress,
-        yields: Yields,
         *,
         threads: int = 0,
         memory_grace_s: float = 10.0,
@@ -68,7 +66,6 @@ class ComputeSupervisor:
             hosted: what knows which experts compute has.
             files: those of the run; what gives room for checkpoints.
             progress: the run's figures so far; kept up to date.
-            yields: keeps how long each stop took: from its cause to the end of the last kernel.
             threads: how many compute may use; 0: half of the cores.
             memory_grace_s: how long a process that is not needed stays.
             trains: whether compute has a Trainer; without one it serves other peers only.
@@ -78,7 +75,7 @@ class ComputeSupervisor:
         self.exhausted = 0
         """Processes that ended because they got no more memory."""
         self._owner, self._manifest, self._folder = owner, manifest, folder
-        self._files, self._yields, self._shuffle = files, yields, shuffle
+        self._files, self._shuffle = files, shuffle
         self._life = Life(grace_s=memory_grace_s)
         self._link: ComputeLink | None = None
         self._alarm: asyncio.TimerHandle | None = None
@@ -87,7 +84,7 @@ class ComputeSupervisor:
         self._error: BaseException | None = None
         self._fault: Notice | None = None
         self.figures = Figures(owner, calls, hosted, progress, lambda: self.at_work)
-        self.terms = Terms(owner, calls, self.figures, yields, lambda: self._life, threads)
+        self.terms = Terms(owner, calls, self.figures, lambda: self._life, threads)
         self.accelerator = self.terms.accelerator
         self.questions = Questions(calls, progress, self._asked)
         self.incoming = IncomingCalls(calls, lambda: self.at_work)
@@ -276,8 +273,8 @@ class ComputeSupervisor:
                 if self._link:
                     self._link.kill()
             case life.GivenBack(cause, noticed, told, stopped):
-                self._yields.add(cause, noticed, told, stopped)
-                log.info("Compute stopped after %.0f ms.", self._yields.recent[-1].stop_ms)
+                self._owner.yielded(cause, noticed, told, stopped)
+                log.info("Compute stopped after %.0f ms.", 1000 * max(0.0, stopped - cause))
             case life.Lost(given_up):
                 self.figures.save_error = notice("compute.unsaved_slow_disk" if given_up else "compute.unsaved")
             case life.Over(trouble, blamed):

@@ -9,7 +9,6 @@ from core.worker.compute.accelerator import Accelerator
 from core.worker.compute.figures import Figures
 from core.worker.compute.life import Life
 from core.worker.compute.owner import Owner
-from core.worker.compute.yields import Yields
 
 SHARE_STEP = 0.005
 """A smaller change of the share of time is not worth a message."""
@@ -23,22 +22,20 @@ class Terms:
         owner: Owner,
         calls: Calls,
         figures: Figures,
-        yields: Yields,
         life: Callable[[], Life],
         threads: int,
     ) -> None:
         """All of the time, on the processor.
 
         Args:
-            owner: who is told when compute is on another device.
+            owner: who is told when compute is on another device, or has left one.
             calls: to whichever process there is.
             figures: what know whether this PC is measured: the processor is, before anything else computes.
-            yields: keeps how long it took to give a graphics processor back.
             life: the process's, as it is now.
             threads: how many may be used; 0: half of the cores.
         """
         self.threads, self.share = threads, 1.0
-        self.accelerator = Accelerator(yields, self.tell)
+        self.accelerator = Accelerator(owner, self.tell)
         self._owner, self._calls, self._figures, self._life = owner, calls, figures, life
         self._threads_sent, self._share_sent = threads, 1.0
         self._to_measure = False

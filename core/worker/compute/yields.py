@@ -23,26 +23,29 @@ class Yields:
     """The last ones of this PC."""
 
     def __init__(
-        self, earlier: Iterable[Yield] = (), count: int = 0, note: Callable[[Yield], None] = lambda measured: None
+        self,
+        earlier: Iterable[Yield] = (),
+        count: int = 0,
+        note: Callable[[str, Yield], None] = lambda run, measured: None,
     ) -> None:
         """Go on counting.
 
         Args:
             earlier: the last ones so far, oldest first.
             count: how many there were ever.
-            note: is called with each new one.
+            note: is called with the run's id and each new one.
         """
         self.recent = deque(earlier, KEPT)
         """The oldest first."""
         self._count, self._note = count, note
 
-    def add(self, cause: float, noticed: float, told: float, stopped: float) -> None:
-        """Note one that has just ended; its moments are those of time.monotonic()."""
+    def add(self, run: str, cause: float, noticed: float, told: float, stopped: float) -> None:
+        """Note one of a run that has just ended; its moments are those of time.monotonic(). See `Owner.yielded`."""
         stop_ms, noticed_ms, told_ms = (1000 * max(0.0, moment - cause) for moment in (stopped, noticed, told))
         measured = Yield(time.time() - time.monotonic() + cause, stop_ms, noticed_ms, told_ms)
         self._count += 1
         self.recent.append(measured)
-        self._note(measured)
+        self._note(run, measured)
 
     def status(self) -> YieldStatus:
         """Number, last, and 95th percentile (nearest rank) of the last ones, ms."""
