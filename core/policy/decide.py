@@ -125,9 +125,11 @@ def _computing(case: Case, off: Verdict | None) -> Told:
         return "preparing", (notice("compute.loading"),), soon, None
     if compute.measuring:
         return "preparing", (notice("compute.measuring"),), soon, None
-    if not compute.reachable:
+    if compute.stuck or not compute.reachable:
         if off is not None:
             return "limited", (*off.reason, notice("run.none_here")), off.until, off.until_time
+        if compute.reachable:
+            return "preparing", (notice("run.stuck"),), (notice("run.goes_on"),), None
         return "preparing", (notice("run.unreachable"),), (notice("run.begins"),), None
     reason, until, moment = _contributing(case)
     if off is not None:

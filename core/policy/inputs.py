@@ -55,6 +55,8 @@ class Compute:
     """It was started to answer a question only."""
     reachable: bool = True
     """Every layer of the run has an expert, here or on a peer."""
+    stuck: bool = False
+    """Hosts of experts that it needs have not answered for long."""
     trains: bool = True
     """It trains itself, and does not only host experts."""
     measuring: bool = False

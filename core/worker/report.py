@@ -112,9 +112,10 @@ class Report:
 
     def _attention(self) -> list[Notice]:
         """What is wrong; notices of one run of several say of which."""
-        several = len(self._runs) > 1
+        if len(self._runs) == 1:
+            return self._notes() + self._runs.first.attention
         return self._notes() + [
-            notice("run.says", run=run.manifest.title, what=note) if several else note
+            notice("run.says", run=run.manifest.title, what=note)
             for run in self._runs
-            for note in run.attention
+            for note in (*run.attention, *([notice("run.stuck")] if run.compute.stuck else ()))
         ]

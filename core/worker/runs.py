@@ -201,6 +201,7 @@ class Runs:
             memory_free_time=max(ends, default=None),
             answering=any(compute.answering for compute in computes),
             reachable=any(compute.reachable for compute in computes),
+            stuck=all(compute.stuck or not compute.reachable for compute in computes),
             trains=one.trains,
             measuring=one.figures.measuring,
             device=one.accelerator.device,

@@ -4687,6 +4687,10 @@
       <translation>{why} Wähle in den Einstellungen einen Lauf; bis dahin trainiert dieser PC „{title}“.</translation>
     </message>
     <message>
+      <source>run.goes_on</source>
+      <translation>Geht von selbst weiter, sobald einer antwortet oder ein anderer PC diese Experten übernimmt.</translation>
+    </message>
+    <message>
       <source>run.joined_already</source>
       <translation>Dieser PC nimmt am Lauf {run} schon teil.</translation>
     </message>
@@ -4713,6 +4717,10 @@
     <message>
       <source>run.says</source>
       <translation>{run}: {what}</translation>
+    </message>
+    <message>
+      <source>run.stuck</source>
+      <translation>Seit einer Weile hat kein Host mancher Experten dieses Laufs geantwortet: Vielleicht ist er eingefroren, im Ruhezustand oder vom Netz getrennt.</translation>
     </message>
     <message>
       <source>run.through_peers</source>

@@ -1954,6 +1954,10 @@
       <translation>{why} Choose a run in Settings; until then this PC trains “{title}”.</translation>
     </message>
     <message>
+      <source>run.goes_on</source>
+      <translation>Goes on by itself as soon as one answers or another PC takes these experts over.</translation>
+    </message>
+    <message>
       <source>run.joined_already</source>
       <translation>This PC has joined the run {run} already.</translation>
     </message>
@@ -1980,6 +1984,10 @@
     <message>
       <source>run.says</source>
       <translation>{run}: {what}</translation>
+    </message>
+    <message>
+      <source>run.stuck</source>
+      <translation>No host of some of this run's experts has answered for a while: it may be frozen, asleep or cut off.</translation>
     </message>
     <message>
       <source>run.through_peers</source>

@@ -79,6 +79,24 @@ def test_no_step_is_blocked_over_two_seconds_when_hosts_die_and_freeze(tmp_path:
         trainer.until(lambda s: (s.accuracy or 0.0) > 0.9, "what was to be learnt", 90.0)
 
 
+def test_a_trainer_whose_only_host_is_frozen_says_what_it_waits_for(tmp_path: Path, backbone: list[str]) -> None:
+    with (
+        worker(tmp_path / "trainer", "--role", "train", *backbone) as trainer,
+        worker(tmp_path / "host", "--role", "host", *backbone) as host,
+    ):
+        assert steps(trainer, 5, "training through the host").state == "contributing"
+        send(host, signal.SIGSTOP)
+        try:
+            waits = trainer.until(lambda s: s.state != "contributing", "the news that nothing gets through")
+            assert waits.state == "preparing"
+            assert (codes(waits.reason), codes(waits.until)) == (["run.stuck"], ["run.goes_on"])
+            why = " ".join(hearth(trainer.folder, "why").stdout.split())
+            assert "No host" in why and "as soon as one answers" in why
+        finally:
+            send(host, signal.SIGCONT)
+        trainer.until(lambda s: s.state == "contributing" and s.samples_per_s > 0, "training again")
+
+
 def test_a_host_that_was_frozen_is_asked_again_as_soon_as_it_is_back(tmp_path: Path, backbone: list[str]) -> None:
     with (
         worker(tmp_path / "trainer", "--role", "train", *backbone) as trainer,

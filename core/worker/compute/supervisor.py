@@ -205,13 +205,15 @@ class ComputeSupervisor:
         return _unix(self._life.grace_end)
 
     @property
+    def stuck(self) -> bool:
+        """Whether no batch has got through for long: the hosts of some layer do not answer, as if they were frozen."""
+        waited_s = self.figures.report.stuck_s * self.terms.share
+        return self._owner.networked() and waited_s > STUCK_S + 2 * self._manifest.training.patience_s
+
+    @property
     def reachable(self) -> bool:
-        """Whether every layer of the run has an expert, here or, as far as is known, on a peer that answers."""
-        if not self._owner.networked():
-            return True
-        if self.figures.report.stuck_s * self.terms.share > STUCK_S + 2 * self._manifest.training.patience_s:
-            return False
-        if self._owner.reachable():
+        """Whether every layer of the run has an expert, here or, as far as the network knows, on a peer."""
+        if not self._owner.networked() or self._owner.reachable():
             return True
         here = {expert.uid.split(".")[1] for expert in self.hosted.experts} if self.at_work else set()
         return len(here) == self._manifest.model.layers
