@@ -156,6 +156,33 @@ def test_a_new_worker_trains_as_many_experts_as_their_states_have_room(tmp_path:
         assert all(now[uid] >= version for uid, version in last.items())
 
 
+def test_two_runs_keep_to_the_space_together(tmp_path: Path, run: str) -> None:
+    folder, other = allowed(tmp_path / "data", 128), tmp_path / "other.json"
+    other.write_bytes(Path(run).read_bytes().replace(b'"wide"', b'"broad"'))
+    ids = [manifest.load(str(path)).run_id for path in (run, other)]
+    with worker(folder, "--run", run, program=PROGRAM) as running, watched(folder) as watch:
+        assert hearth(folder, "run", "join", str(other)).returncode == 0
+
+        def saved() -> list[int]:
+            """Versions of the states of each run, added up."""
+            return [
+                sum(file.version for file in newest_states(folder / "runs" / one / "checkpoints").values())
+                for one in ids
+            ]
+
+        wait_until(lambda: min(saved()) > 0, "states of both")
+        before = saved()
+        wait_until(lambda: all(now > then for now, then in zip(saved(), before, strict=True)), "newer ones of both")
+        assert watch.most <= 128 * MB + PAGE and not rule(running.status())[1]
+        assert not any("not saved" in str(text) for text in running.status().attention)
+        running.call("set_settings", {"changes": {"checkpoints_disk_mb": 64}})
+        running.until(lambda status: rule(status)[1], "no more room")
+        wait_until(lambda: all(one.phase == "absent" for one in running.status().runs), "the end of both")
+        last = saved()
+        running.call("set_settings", {"changes": {"checkpoints_disk_mb": 256}})
+        wait_until(lambda: all(now > then for now, then in zip(saved(), last, strict=True)), "training again")
+
+
 def copied(folder: Path) -> tuple[set[str], set[str]]:
     """Names of the copies that are kept, and whose states they are."""
     names, parts = set(), set()

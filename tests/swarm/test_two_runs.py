@@ -1,32 +1,55 @@
 """Two runs: of one name in one network, and side by side on one PC. Real worker processes."""
 
 import json
-from contextlib import ExitStack
+import resource
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import psutil
+import pytest
 
 from core.contracts import manifest
+from core.contracts.control import Snapshot
 from core.contracts.errors import RunError
+from core.contracts.ledger import Totals
 from core.contracts.network_status import DhtRecord, NetworkStatus
-from core.contracts.status import RunStatus
+from core.contracts.status import RunStatus, Status
+from core.control.client import ControlClient
+from core.store import shards
+from tests.swarm.test_full_disk import TINY, limit
 from tests.workers import DIGITS, HERE, RunningWorker, hearth, wait_until, worker
 
 
-def small_text(folder: Path, width: int) -> str:
-    """The path of a manifest that calls itself `text`, of a model that is trained in no time."""
+def small_text(folder: Path, width: int, text: bytes = b"") -> str:
+    """The path of a manifest that calls itself `text`, of a model that is trained in no time.
+
+    Args:
+        folder: where it comes.
+        width: of the model: two of them make two runs.
+        text: what is trained on; else Python's reference.
+    """
     document = json.loads(files("resources").joinpath("runs", "text.json").read_bytes())
     document["model"] |= {"width": width, "hidden": 2 * width, "layers": 1, "grid": [2, 2], "heads": 2, "sequence": 32}
     document["training"] |= {"batch": 4, "in_flight": 2}
+    if text:
+        document["shards"] = msgspec.to_builtins(shards.cut(text))
     path = folder / f"text-{width}.json"
     path.write_text(json.dumps(document))
     return str(path)
 
 
 def test_two_runs_of_one_name_never_meet(tmp_path: Path) -> None:
-    paths = [small_text(tmp_path, width) for width in (32, 48)]
+    """Each pair has a text that only its first PC begins with; what they count tells of no other run, either."""
+    texts = {width: b"".join(b"%d says %d. " % (width, number) for number in range(8000)) for width in (32, 48)}
+    paths = [small_text(tmp_path, width, text) for width, text in texts.items()]
     ids = [manifest.load(path).run_id for path in paths]
+    for name, path, text in zip(("first", "third"), paths, texts.values(), strict=True):
+        give(tmp_path / name, path, text)
     with ExitStack() as stack:
         first = stack.enter_context(worker(tmp_path / "first", "--run", paths[0], "--listen", HERE))
         known = hearth(first.folder, "address").stdout.strip()
@@ -36,16 +59,31 @@ def test_two_runs_of_one_name_never_meet(tmp_path: Path) -> None:
 
         pairs = [[first, another("second", paths[0])], [another("third", paths[1]), another("fourth", paths[1])]]
         peers = {pc.folder: network(pc).peer for pair in pairs for pc in pair}
-        for pair, run_id in zip(pairs, ids, strict=True):
+        for pair, path, run_id in zip(pairs, paths, ids, strict=True):
             for pc in pair:
                 is_complete(pc, run_id, {peers[one.folder] for one in pair})
+            here = {shard.sha256 for shard in manifest.load(path).shards}
+            for pc in pair:
+                assert {file.name for file in pc.folder.glob("runs/*/data/*")} == here
+                for sha256 in here:
+                    assert told(pc, f"{run_id}.data.{sha256}") <= {peers[one.folder] for one in pair}
         sizes = [{path.stat().st_size for pc in pair for path in parts(pc)} for pair in pairs]
         assert all(sizes) and not sizes[0] & sizes[1], "a part of one run is among those of the other"
-        for pair in pairs:
+        for pair, run_id in zip(pairs, ids, strict=True):
             for pc in pair:
-                assert [path.name for path in pc.folder.glob("runs/*")] == [pc.status().run_id]
+                assert [path.name for path in pc.folder.glob("runs/*")] == [run_id]
+                assert pc.ask("totals", {}, Totals).all.runs.keys() == {run_id}
                 assert all(peer.faults == 0 for peer in network(pc).peers)
                 assert not [*pc.folder.glob("runs/*/*/*.bad")]
+
+
+def give(folder: Path, path: str, text: bytes) -> None:
+    """Let a PC have the text of a run from the beginning."""
+    run = manifest.load(path)
+    at = 0
+    for shard in run.shards:
+        shards.accept(folder / "runs" / run.run_id, shard, text[at : at + shard.size])
+        at += shard.size
 
 
 def is_complete(running: RunningWorker, run_id: str, pair: set[str]) -> None:
@@ -83,6 +121,108 @@ def runs(running: RunningWorker) -> dict[str, RunStatus]:
 
 def are_training(running: RunningWorker) -> bool:
     return all(run.phase == "training" for run in runs(running).values())
+
+
+@contextmanager
+def two_runs(folder: Path) -> Iterator[tuple[RunningWorker, str]]:
+    """A PC that trains the digits and a text, and the id of the latter."""
+    path = small_text(folder, 32)
+    with worker(folder / "data") as running:
+        joined = hearth(running.folder, "run", "join", path)
+        assert joined.returncode == 0, joined.stderr
+        wait_until(lambda: len(computes(running)) == 2 and are_training(running), "two processes that train")
+        yield running, manifest.load(path).run_id
+
+
+def of_run(running: RunningWorker, run: str) -> Status:
+    return running.ask("status", {"run": run}, Status)
+
+
+def next_curve(client: ControlClient, run: str) -> str:
+    """Subscribe to a run and wait for a point of its curve; the run of which the last status before it told."""
+    seen: list[Any] = []
+
+    def has_point() -> bool:
+        client.call("log", {"lines": 1}, list[Any], each=seen.append)
+        return any(isinstance(data, list) for data in seen)
+
+    assert client.call("subscribe", {"run": run}, Snapshot).status.run_id == run
+    wait_until(has_point, "a point of the curve")
+    statuses = [data for data in seen if isinstance(data, dict) and "run_id" in data]
+    assert {status["run_id"] for status in statuses} <= {run}
+    (point, *_) = [data for data in seen if isinstance(data, list)]
+    return str(point)
+
+
+def test_who_subscribes_to_a_run_hears_of_that_one(tmp_path: Path) -> None:
+    with two_runs(tmp_path) as (running, text), ControlClient(running.folder) as client:
+        for run in (text, DIGITS):
+            point = next_curve(client, run)
+            curve = running.ask("subscribe", {"run": run}, Snapshot).curve
+            assert point in [str(msgspec.to_builtins(one)) for one in curve], "a point of another run's curve"
+        with pytest.raises(RunError):
+            client.call("subscribe", {"run": "nobody"}, Snapshot)
+        client.call("subscribe", {"run": text}, Snapshot)
+        assert hearth(running.folder, "run", "leave", text).returncode == 0
+        heard: list[Any] = []
+
+        def hears_of_the_first() -> bool:
+            client.call("log", {"lines": 1}, list[Any], each=heard.append)
+            return any(isinstance(data, dict) and data.get("run_id") == DIGITS for data in heard)
+
+        wait_until(hears_of_the_first, "news of the run that is left")
+
+
+def test_each_yield_is_counted_for_its_own_run(tmp_path: Path) -> None:
+    with two_runs(tmp_path) as (running, text):
+        running.call("pause")
+        wait_until(lambda: running.status().yields.count >= 2, "two yields")
+        assert {run: amounts.yields for run, amounts in running.ask("totals", {}, Totals).all.runs.items()} == {
+            DIGITS: 1,
+            text: 1,
+        }
+
+
+def test_what_was_joined_stays_so_beside_a_run_for_once(tmp_path: Path) -> None:
+    with two_runs(tmp_path) as (running, text):
+        assert hearth(running.folder, "run", "weight", text, "2").returncode == 0
+    other = small_text(tmp_path, 48)
+    with worker(tmp_path / "data", "--run", small_text(tmp_path, 64)) as once:
+        assert hearth(once.folder, "run", "join", other).returncode == 0
+        assert hearth(once.folder, "run", "weight", once.status().run_id, "5").returncode == 0
+    with worker(tmp_path / "data") as again:
+        weights = {run.id: run.weight for run in again.status().runs}
+        assert weights == {DIGITS: 1, text: 2, manifest.load(other).run_id: 1}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems cannot set another process's limits")
+def test_a_full_disk_costs_neither_run_anything(tmp_path: Path) -> None:
+    with two_runs(tmp_path) as (running, text):
+        ids = (DIGITS, text)
+        wait_until(lambda: all(of_run(running, run).samples_per_s for run in ids), "samples of both")
+        limit(running, TINY)
+        running.call("pause")  # saves
+        titles = {run.title for run in running.status().runs}
+
+        def unsaved() -> set[Any]:
+            """Titles of the runs of which it is said that they were not saved."""
+            said = running.status().attention
+            assert all("Free some space" in str(note) for note in said if "was not saved" in str(note))
+            return {note.args.get("run") for note in said if "was not saved" in str(note)}
+
+        wait_until(lambda: unsaved() == titles, "a sentence about each")
+        running.call("resume")
+        before = [of_run(running, run).step for run in ids]
+        wait_until(
+            lambda: all(of_run(running, run).step > step for run, step in zip(ids, before, strict=True)),
+            "more training of both",
+        )
+        limit(running, resource.RLIM_INFINITY)
+        running.call("pause")
+        for run, step in zip(ids, before, strict=True):
+            wait_until(lambda: of_run(running, run).checkpoint_step == of_run(running, run).step, "a checkpoint")  # noqa: B023
+            assert of_run(running, run).step > step
+        running.until(lambda status: not status.attention, "the end of the trouble")
 
 
 def test_a_pc_joins_and_leaves_runs_and_gives_both_back_at_once(tmp_path: Path) -> None:
