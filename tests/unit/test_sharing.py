@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.policy.sharing import LEAD_S, Sharing, Used, follow
+from core.policy.sharing import LEAD_S, Sharing, Used, follow, split
 
 
 def kernel_seconds(weights: dict[str, int], worth: dict[str, float], looks: int) -> dict[str, float]:
@@ -57,3 +57,24 @@ def test_a_lead_is_made_up_for_only_so_far() -> None:
         runs = {"slow": Used(1, 0.01 * second, True), "b": Used(1, float(second), True)}
         sharing = follow(sharing, runs)
     assert sharing.leads["b"] == LEAD_S and sharing.portion("b", runs) == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("whole", "least", "shares"),
+    [
+        (1000, 300, {"a": 600, "b": 400}),
+        (600, 300, {"a": 300, "b": 300}),
+        (400, 300, {"a": 200, "b": 200}),
+        (-100, 300, {"a": -50, "b": -50}),
+        (1000, 0, {"a": 750, "b": 250}),
+    ],
+)
+def test_each_gets_what_it_needs_and_the_rest_is_shared_by_weight(
+    whole: int, least: int, shares: dict[str, int]
+) -> None:
+    assert split(whole, least, {"a": 3, "b": 1}) == shares
+
+
+def test_what_is_shared_is_never_more_than_there_is() -> None:
+    for whole in range(-7, 50):
+        assert sum(split(whole, 5, {"a": 3, "b": 2, "c": 7}).values()) <= whole
