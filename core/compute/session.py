@@ -103,9 +103,9 @@ class Session:
         self._residents = Residents(manifest, _first_experts(configure), store)
         self._backends = self._residents.backends
         self._threads = configure.threads
-        self._kernel_gate = KernelGate(pipe.look)
+        self._kernel_gate = KernelGate(self._look)
         self._set_threads()
-        self._runtime = Runtime(self._backends, self._kernel_gate, suspecting(calls))
+        self._runtime = Runtime(self._backends, self._kernel_gate, suspecting(calls), told_of_arrivals=True)
         self._serving = Serving(calls, self._runtime, self._kernel_gate)
         self._trains, self._networked = configure.trains, configure.networked
         grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
@@ -156,7 +156,7 @@ class Session:
     async def run(self) -> None:
         """Go on from the newest checkpoint, and serve until Quit."""
         notes = self._saving.restore()
-        self._pipe.when_heard(self._runtime.serve_next)  # a turn of the loop takes longer than a tiny expert
+        self._pipe.when_heard(self._runtime.serve_arrived)
         if sys.platform != "win32":  # a shutdown of the computer tells every process
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._quit.set)
         if ANNOUNCED is not None:  # at once: the loop would come to it after a kernel or two
@@ -244,6 +244,11 @@ class Session:
         self._serving.leave()
         self._saving.want()
         return self._runtime.last_kernel_end
+
+    def _look(self) -> None:
+        """Before each kernel: only what was announced is worth a call of the system."""
+        if self._kernel_gate.is_held:
+            self._pipe.look()
 
     def _give_way(self) -> None:
         self._kernel_gate.close()

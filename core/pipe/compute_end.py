@@ -181,7 +181,8 @@ class Pipe:
 
     def _serve_one(self, frame: Frame) -> None:
         self._room.release()
-        self._serve(frame)
+        self._inbox.append(frame)
+        self._serve_inbox()
 
     def _serve(self, frame: Frame) -> None:
         try:

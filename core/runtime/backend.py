@@ -165,7 +165,6 @@ class ExpertBackend(Movable):
         """Samples whose gradients have been applied."""
         return self._expert.adam.samples if self._expert else 0
 
-    @torch.no_grad()
     def forward(self, inputs: Tensor) -> Tensor:
         """Outputs of [n, ...] samples; changes nothing."""
         x = self.device.put(inputs)

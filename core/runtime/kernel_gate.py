@@ -26,7 +26,7 @@ class KernelGate:
         self.poll = poll
         self.duty = DutyCycle()
         """It rests as this says, also while it is open."""
-        self._held = self._resting = False
+        self.is_held = self._resting = False
         self._rested: list[Callable[[], None]] = []
         self.load = Load()
         self.device: Device = CPU
@@ -45,16 +45,16 @@ class KernelGate:
         """Whether a training kernel may start now. To be called from the loop's thread."""
         if self.is_open:
             self.poll()
-        return self.is_open and not self._held and not self._rest()
+        return self.is_open and not self.is_held and not self._rest()
 
     def hold(self) -> None:
         """Let no kernel start until `release`: a word that matters is on its way. A signal's handler may call it."""
-        self._held = True
+        self.is_held = True
 
     def release(self) -> None:
         """The word is here. To be called from the loop's thread after `hold`."""
-        if self._held:
-            self._held = False
+        if self.is_held:
+            self.is_held = False
             self._wake()
 
     def _rest(self) -> bool:

@@ -61,6 +61,8 @@ class Runtime:
         backends: Mapping[Uid, ExpertBackend],
         kernel_gate: KernelGate,
         suspect: Misconduct = lambda caller, what: None,
+        *,
+        told_of_arrivals: bool = False,
     ) -> None:
         """Serve these experts, and those that are added.
 
@@ -68,8 +70,9 @@ class Runtime:
             backends: the experts, by name.
             kernel_gate: says when kernels may run, and where.
             suspect: called with a caller of another process that sent what no honest one sends, and what that was.
+            told_of_arrivals: whether `serve_arrived` is called after each submission of another process's calls.
         """
-        self._kernel_gate = kernel_gate
+        self._kernel_gate, self._told_of_arrivals = kernel_gate, told_of_arrivals
         self._pools: dict[tuple[Uid, Direction], TaskPool] = {}
         self._inference: list[tuple[tuple[float, int], int, TaskPool]] = []
         self._training: list[tuple[tuple[float, int], int, TaskPool]] = []
@@ -170,7 +173,8 @@ class Runtime:
                 if pool.put(Task(request, index, piece, cost, self._turns.arrive(caller, cost))):
                     self._queue(pool)
         request.finish()
-        self._wake.set()
+        if not (caller and self._told_of_arrivals):
+            self._wake.set()
         return request
 
     def delay(self, caller: str, calls: Sequence[Call], direction: Direction) -> float:
@@ -208,6 +212,13 @@ class Runtime:
                 await asyncio.sleep(0)
             else:
                 await self._idle()
+
+    def serve_arrived(self) -> None:
+        """Serve at once what has just been submitted, and the rest in its turn: a turn of the loop takes longer than a
+        tiny expert. To be called from the loop."""
+        due = len(self._pending)
+        if self.serve_next() and (self._inference or self._training or self._begun or len(self._pending) > due):
+            self._wake.set()
 
     def serve_next(self) -> bool:
         """Make a pass or a step, or a slice of one; whether any was due. To be called from the loop, not from a

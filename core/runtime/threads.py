@@ -53,6 +53,9 @@ class ThreadTeam:
 
     def run(self, jobs: Sequence[Callable[[], T]]) -> list[T]:
         """What the jobs return, in their order; the first error if one fails, once none runs any more."""
+        if len(jobs) == 1:
+            with torch.no_grad():
+                return [jobs[0]()]
         results: dict[int, T] = {}
         waiting = iter(enumerate(jobs))
 
