@@ -7,8 +7,8 @@ import asyncio
 import contextlib
 import errno
 import socket
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Awaitable, Coroutine, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import iroh
 
@@ -70,6 +70,18 @@ def _mapped() -> Iterator[None]:
         raise _broken(error) from error
 
 
+async def _finished(work: Coroutine[Any, Any, None], news: Awaitable[object]) -> None:
+    """The end of `work`, which waits for `news`."""
+    try:
+        while True:
+            await news
+            news = work.send(None)
+    except StopIteration:
+        pass
+    finally:
+        work.close()
+
+
 class SendStream:
     """The sending end of a one-way stream."""
 
@@ -86,6 +98,18 @@ class SendStream:
             await self._stream.write_all(data)  # type: ignore[arg-type]  # a view spares a copy
         except iroh.IrohError as error:
             raise _broken(error) from error
+
+    def begin(self, data: bytes) -> Coroutine[Any, Any, None] | None:
+        """Send `data` at once, without a task; if the window has no room, what is to be awaited before anything else.
+
+        Raises:
+            PeerUnreachable: as `write`.
+        """
+        writing = self.write(data)
+        try:
+            return _finished(writing, writing.send(None))
+        except StopIteration:
+            return None
 
     async def first(self) -> None:
         """Send this stream's data before that of others."""

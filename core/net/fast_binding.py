@@ -2,6 +2,7 @@
 
 - Byte strings are copied at once, not one by one (4 MB/s).
 - What is done at once is not waited for: a write that fits into the window takes no turn of the event loop.
+- Who waits for the transport goes on in the callback that brings its news, not one turn of the loop later.
 - The transport's thread, which says when something can be read, keeps its Python state: to make a new one each time
   costs a call of the system for its memory and another to give it back.
 
@@ -16,7 +17,8 @@ import itertools
 import logging
 import struct
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextvars import Context
 from typing import Any
 
 import iroh.iroh_ffi
@@ -85,38 +87,63 @@ def _call(errors: Any, function: Callable[..., Any], *args: Any) -> Any:
 
 
 class _Poll:
-    """A future of the transport that is asked whether it is done."""
+    """A future of the transport that is asked whether it is done. Awaited, it has what a task wants of a future."""
 
-    __slots__ = ("code", "future", "loop", "thread")
+    _asyncio_future_blocking = False
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
-        self.future: asyncio.Future[int] = self.loop.create_future()
         self.thread: int | None = threading.get_ident()
         """Which is asking at this moment."""
         self.code: int | None = None
-        """The answer, if it came at once."""
+        """The answer."""
+        self._cancelled = False
+        self._waiting: tuple[Callable[[_Poll], object], Context] | None = None
+
+    def __await__(self) -> Generator["_Poll", None, int]:
+        if self.code is None:
+            self._asyncio_future_blocking = True
+            yield self
+        assert self.code is not None
+        return self.code
+
+    def get_loop(self) -> asyncio.AbstractEventLoop:
+        return self.loop
+
+    def add_done_callback(self, wake: Callable[["_Poll"], object], *, context: Context) -> None:
+        self._waiting = wake, context
+
+    def tell(self) -> None:
+        """Have who waits go on; to be called from the loop."""
+        if self._waiting is not None:
+            (wake, context), self._waiting = self._waiting, None
+            context.run(wake, self)
+
+    def cancel(self, msg: object = None) -> bool:
+        if self._waiting is not None:
+            self._cancelled = True
+            self.loop.call_soon(self.tell)
+        return self._cancelled
+
+    def result(self) -> None:
+        if self._cancelled:
+            raise asyncio.CancelledError
 
 
 @iroh_ffi._UNIFFI_RUST_FUTURE_CONTINUATION_CALLBACK  # type: ignore[untyped-decorator]
 def _news(number: int, code: int) -> None:
     """Called by the transport once for each poll: in it, or later from any thread."""
     poll = _polls.pop(number)
+    poll.code = code
     if poll.thread == threading.get_ident():
-        poll.code = code
         return
     if not hasattr(_thread, "kept"):
         _thread.kept = True
         ctypes.pythonapi.PyGILState_Ensure()  # never released: this thread's state outlives the call
     try:
-        poll.loop.call_soon_threadsafe(_tell, poll.future, code)
+        poll.loop.call_soon_threadsafe(poll.tell)
     except RuntimeError:
         pass  # the loop has ended, nobody waits any more
-
-
-def _tell(future: asyncio.Future[int], code: int) -> None:
-    if not future.done():
-        future.set_result(code)
 
 
 async def _call_async(
@@ -134,7 +161,7 @@ async def _call_async(
             _polls[number] = poll
             ffi_poll(rust_future, _news, number)
             poll.thread = None
-            code = await poll.future if poll.code is None else poll.code
+            code = await poll
         return lift(_call(errors, ffi_complete, rust_future))
     finally:
         ffi_free(rust_future)
