@@ -70,23 +70,13 @@ def _mapped() -> Iterator[None]:
         raise _broken(error) from error
 
 
-async def _finished(work: Coroutine[Any, Any, None], news: Awaitable[object]) -> None:
-    """The end of `work`, which waits for `news`."""
-    try:
-        while True:
-            await news
-            news = work.send(None)
-    except StopIteration:
-        pass
-    finally:
-        work.close()
-
-
 class SendStream:
     """The sending end of a one-way stream."""
 
     def __init__(self, stream: iroh.SendStream) -> None:
         self._stream = stream
+        self._begun: tuple[Coroutine[Any, Any, None], Awaitable[object]] | None = None
+        """A write that waits for room, and the news it waits for."""
 
     async def write(self, data: bytes | memoryview) -> None:
         """Send all of `data`; waits while the peer does not read.
@@ -99,17 +89,36 @@ class SendStream:
         except iroh.IrohError as error:
             raise _broken(error) from error
 
-    def begin(self, data: bytes) -> Coroutine[Any, Any, None] | None:
-        """Send `data` at once, without a task; if the window has no room, what is to be awaited before anything else.
+    def begin(self, data: bytes) -> bool:
+        """Send `data` at once, without a task; False: not all of it yet, and `rest` comes before all else.
 
         Raises:
             PeerUnreachable: as `write`.
         """
         writing = self.write(data)
         try:
-            return _finished(writing, writing.send(None))
+            self._begun = writing, writing.send(None)
         except StopIteration:
-            return None
+            return True
+        return False
+
+    async def rest(self) -> None:
+        """Send the rest of what was begun, if there is any.
+
+        Raises:
+            PeerUnreachable: as `write`.
+        """
+        if self._begun is None:
+            return
+        (writing, news), self._begun = self._begun, None
+        try:
+            while True:
+                await news
+                news = writing.send(None)
+        except StopIteration:
+            pass
+        finally:
+            writing.close()
 
     async def first(self) -> None:
         """Send this stream's data before that of others."""

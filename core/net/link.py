@@ -122,8 +122,6 @@ class Link:
         self._queued = 0
         self._idle: SendStream | None = None
         """What the writer would send by, while it has nothing to send."""
-        self._begun: Coroutine[Any, Any, None] | None = None
-        """A frame of which the stream has not taken all."""
         self._wake = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
@@ -161,8 +159,7 @@ class Link:
         is_alone = len(self.waiting) + len(self.serving) <= 1
         if self._idle is not None and is_alone and not self._shaper.upload.rate:
             with contextlib.suppress(PeerUnreachable):  # the writer meets it too
-                self._begun = self._idle.begin(frame)
-                if self._begun is not None:
+                if not self._idle.begin(frame):
                     self._idle = None
                     self._wake.set()
                 return
@@ -224,10 +221,9 @@ class Link:
             await self._wake.wait()
             self._idle = None
             self._wake.clear()
-            if (begun := self._begun) is not None:
-                self._begun, self._writing_since = None, time.monotonic()
-                await begun
-                self._writing_since = None
+            self._writing_since = time.monotonic()
+            await stream.rest()
+            self._writing_since = None
             while self._first or self._queue:
                 data = self._take()
                 if self._shaper.upload.rate:
@@ -400,8 +396,6 @@ class Link:
             return
         self.closed_because = f"The connection to peer {self.peer.hex()[:8]} ended: {reason}."
         self.connection.close(reason)
-        if self._begun is not None:
-            self._begun.close()
         for future in self.waiting.values():
             if not future.done():
                 future.set_exception(PeerUnreachable(self.closed_because))

@@ -7,10 +7,12 @@ the other end goes, all that waits for it fails.
 
 import asyncio
 import contextlib
+import inspect
 import itertools
 import logging
 import math
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from functools import partial
 from typing import Any, NoReturn, Protocol, TypeVar
 
 import msgspec
@@ -20,7 +22,7 @@ from core.contracts.pipe import Carrier, Described, Method, Stream, Tell
 from core.pipe import frames
 from core.pipe.faults import UNKNOWN, decode_error, encode_error, late, unknown
 from core.pipe.frames import Data, Frame, Kind, Payload
-from core.pipe.unanswered import Unanswered, Waiting
+from core.pipe.unanswered import Reply, Unanswered, Waiting
 
 log = logging.getLogger(__name__)
 
@@ -182,7 +184,8 @@ class Calls:
             try:
                 result = handle(request, frame.payload, call)
                 if asyncio.iscoroutine(result) or isinstance(result, asyncio.Future):
-                    call.when_cancelled(asyncio.ensure_future(self._finish(call, result, done)).cancel)
+                    task = asyncio.ensure_future(self._finish(call, result, done))
+                    call.when_cancelled(partial(_cancel, task, result))
                 else:
                     done(call, result)
             except Exception as error:
@@ -301,8 +304,7 @@ class Calls:
         reply: Callable[[memoryview, Payload], A],
     ) -> "asyncio.Future[A]":
         """What `reply` makes of the answer to a call."""
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[A] = loop.create_future()
+        answer = Reply[A](lambda: self._give_up(link, number))
 
         def arrived(kind: Kind, body: memoryview, data: Payload) -> None:
             if kind == Kind.FAULT:
@@ -314,9 +316,8 @@ class Calls:
             if not answer.done():
                 answer.set_exception(error)
 
-        waiting = Waiting(arrived, fail, deadline, deadline - loop.time())
+        waiting = Waiting(arrived, fail, deadline, deadline - answer.get_loop().time())
         link, number = self._send(method, request, payload, deadline, waiting)
-        answer.add_done_callback(lambda _: self._give_up(link, number))
         return answer
 
     def _send(
@@ -370,3 +371,9 @@ class Calls:
                     self._waiting.arrived(frame)
         except UNKNOWN as error:
             raise unknown(error) from error
+
+
+def _cancel(task: asyncio.Task[None], work: Awaitable[Any]) -> None:
+    task.cancel()
+    if asyncio.iscoroutine(work) and inspect.getcoroutinestate(work) == inspect.CORO_CREATED:
+        work.close()  # the task has not begun, and will never await it

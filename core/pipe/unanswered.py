@@ -3,11 +3,68 @@
 import asyncio
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from contextvars import Context, copy_context
+from typing import Any, NamedTuple, TypeVar
 
 from core.contracts.errors import HearthError
 from core.pipe.faults import late
 from core.pipe.frames import Frame, Kind, Payload
+
+A = TypeVar("A")
+
+
+class Reply(asyncio.Future[A]):
+    """The answer to a call. Who waits for it goes on as soon as it is here, not one turn of the loop later, unless it
+    comes while another task runs."""
+
+    def __init__(self, given_up: Callable[[], object]) -> None:
+        """Nothing is here yet.
+
+        Args:
+            given_up: called when nobody waits any more.
+        """
+        super().__init__()
+        self._given_up = given_up
+        self._then: list[tuple[Callable[[Any], object], Context | None]] = []
+
+    def add_done_callback(self, fn: Callable[[Any], object], *, context: Context | None = None) -> None:
+        """See `asyncio.Future`."""
+        if self.done():
+            super().add_done_callback(fn, context=context)
+        else:
+            self._then.append((fn, context))
+
+    def remove_done_callback(self, fn: Callable[[Any], object], /) -> int:
+        """See `asyncio.Future`."""
+        before = len(self._then)
+        self._then = [then for then in self._then if then[0] != fn]
+        return before - len(self._then)
+
+    def set_result(self, result: A, /) -> None:
+        """See `asyncio.Future`."""
+        super().set_result(result)
+        at_once = asyncio.current_task() is None
+        for fn, context in self._then:
+            if at_once:
+                (context or copy_context()).run(fn, self)
+            else:
+                super().add_done_callback(fn, context=context)
+
+    def set_exception(self, exception: type | BaseException, /) -> None:
+        """See `asyncio.Future`."""
+        super().set_exception(exception)
+        self._end()
+
+    def cancel(self, msg: Any = None) -> bool:
+        """See `asyncio.Future`."""
+        if cancelled := super().cancel(msg):
+            self._end()
+        return cancelled
+
+    def _end(self) -> None:
+        self.get_loop().call_soon(self._given_up)
+        for fn, context in self._then:
+            super().add_done_callback(fn, context=context)
 
 
 class Waiting(NamedTuple):

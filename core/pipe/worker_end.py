@@ -42,6 +42,19 @@ def cause_of_death(code: int) -> Notice:
     return notice("compute.ended_unexpectedly", exit=code)
 
 
+class _Output(asyncio.Protocol):
+    """What a compute process writes, a turn of the loop before its transport would pass it on."""
+
+    def __init__(self, link: "ComputeLink", transports: asyncio.BaseProtocol) -> None:
+        self._link, self._transports = link, transports
+
+    def data_received(self, data: bytes) -> None:
+        self._link.pipe_data_received(1, data)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._transports.connection_lost(error)
+
+
 class ComputeLink(asyncio.SubprocessProtocol):
     """One compute process. Use `start`, wait for what `ended` says, and always `close` it."""
 
@@ -133,6 +146,8 @@ class ComputeLink(asyncio.SubprocessProtocol):
         self._transport = cast(asyncio.SubprocessTransport, transport)
         self._stdin = cast(asyncio.WriteTransport, self._transport.get_pipe_transport(0))
         self.pid = self._transport.get_pid()
+        output = cast(asyncio.Transport, self._transport.get_pipe_transport(1))
+        output.set_protocol(_Output(self, output.get_protocol()))
         self._calls.attach(self)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
