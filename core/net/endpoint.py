@@ -73,10 +73,11 @@ def _mapped() -> Iterator[None]:
 class SendStream:
     """The sending end of a one-way stream."""
 
+    _begun: tuple[Coroutine[Any, Any, None], Awaitable[object]] | None = None
+    """A write that waits for room, and the news it waits for."""
+
     def __init__(self, stream: iroh.SendStream) -> None:
         self._stream = stream
-        self._begun: tuple[Coroutine[Any, Any, None], Awaitable[object]] | None = None
-        """A write that waits for room, and the news it waits for."""
 
     async def write(self, data: bytes | memoryview) -> None:
         """Send all of `data`; waits while the peer does not read.

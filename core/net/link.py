@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import time
 from collections.abc import Callable, Coroutine, Sequence
@@ -113,7 +114,8 @@ class Link:
         self._owner = owner
         # what goes through a relay is sent by the link with the relay
         self._shaper = Shaper() if connection.relay else owner.shaper
-        self._next_id = 0
+        self.new_id = itertools.count(1).__next__
+        """The number of our next call on this link."""
         self._asked_at = 0.0
         self._rounds = 0
         self._queue: list[bytes] = []
@@ -141,23 +143,16 @@ class Link:
 
     # --- sending
 
-    def new_id(self) -> int:
-        """The number of our next call on this link."""
-        self._next_id += 1
-        return self._next_id
-
     @property
     def roomy(self) -> bool:
         """Whether a small frame can be queued without waiting."""
         return self._queued <= limits.OUTGOING
 
     def post(self, header: Header, payload: Payload | Parts = b"") -> None:
-        """Queue a small frame; the writer sends all that are queued at once. One that is alone goes without it: a turn
-        of the loop takes as long as all else here."""
+        """Queue a small frame; the writer sends all that are queued at once. One that is alone need not wait for it."""
         data = _encode(header)
         frame = b"".join((PREFIX.pack(len(data), size_of(payload)), data, *parts_of(payload)))
-        is_alone = len(self.waiting) + len(self.serving) <= 1
-        if self._idle is not None and is_alone and not self._shaper.upload.rate:
+        if self._idle and len(self.waiting) + len(self.serving) <= 1 and not self._shaper.upload.rate:
             with contextlib.suppress(PeerUnreachable):  # the writer meets it too
                 if not self._idle.begin(frame):
                     self._idle = None
@@ -217,11 +212,10 @@ class Link:
         stream = await self.connection.open()
         await stream.first()
         while True:
-            self._idle = None if self.connection.tunnelled else stream
+            self._idle = None if self.connection.relay else stream
             await self._wake.wait()
-            self._idle = None
             self._wake.clear()
-            self._writing_since = time.monotonic()
+            self._idle, self._writing_since = None, time.monotonic()
             await stream.rest()
             self._writing_since = None
             while self._first or self._queue:
@@ -295,27 +289,24 @@ class Link:
             header = _decode(data[PREFIX.size : begin])
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise Violation(f"a header that is not in the contract: {error}") from error
+        release, rest = nothing, data[begin + size :]
         if len(data) >= begin + size:
-            payload = data[begin : begin + size]
+            parts: Parts = (data[begin : begin + size],)
             try:
                 self._owner.admit(self, header, 0)
-                pause = self._owner.deliver(self, header, (payload,), nothing)
             except Refusal:
-                pause = 0.0
-            if pause > 0:
-                await asyncio.sleep(min(pause, limits.THROTTLE_S))
-            return data[begin + size :]
-        self._owner.admit(self, header, size)
-        release = await self._owner.reserve(self.peer, size)
-        try:
-            parts = await self._payload(stream, memoryview(data)[begin:], size)
-        except BaseException:
-            release()
-            raise
-        pause = self._owner.deliver(self, header, parts, release)
-        if pause > 0:
+                return rest
+        else:
+            self._owner.admit(self, header, size)
+            release = await self._owner.reserve(self.peer, size)
+            try:
+                parts = await self._payload(stream, memoryview(data)[begin:], size)
+            except BaseException:
+                release()
+                raise
+        if (pause := self._owner.deliver(self, header, parts, release)) > 0:
             await asyncio.sleep(min(pause, limits.THROTTLE_S))
-        return b""
+        return rest
 
     async def _payload(self, stream: ReceiveStream, begun: memoryview, size: int) -> Parts:
         parts: list[Payload] = [begun] if begun else []
