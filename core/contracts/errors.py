@@ -9,8 +9,11 @@ class HearthError(Exception):
     `code` travels over the control socket, `exit_code` is the command line's.
     """
 
-    code = "error"
-    exit_code = 1
+    code, exit_code = "error", 1
+
+    def __init_subclass__(cls, code: str = "", exit_code: int = 0) -> None:
+        """A kind of error; one that names no codes has those of its base."""
+        cls.code, cls.exit_code = code or cls.code, exit_code or cls.exit_code
 
     @property
     def notice(self) -> Notice:
@@ -18,163 +21,100 @@ class HearthError(Exception):
         return said if isinstance(said, Notice) else plain(str(said))
 
 
-class SettingsError(HearthError):
+class SettingsError(HearthError, code="settings", exit_code=2):
     """A setting has no such name, or a value that is out of its range."""
 
-    code = "settings"
-    exit_code = 2
 
-
-class ManifestError(HearthError):
+class ManifestError(HearthError, code="manifest", exit_code=2):
     """A run's manifest is unknown, unreadable or holds impossible values."""
 
-    code = "manifest"
-    exit_code = 2
 
-
-class NotRunning(HearthError):
+class NotRunning(HearthError, code="not_running", exit_code=3):
     """No worker serves this data folder."""
-
-    code = "not_running"
-    exit_code = 3
 
 
 class NoAnswer(NotRunning):
     """The worker that serves this data folder hangs."""
 
 
-class AlreadyRunning(HearthError):
+class AlreadyRunning(HearthError, code="already_running", exit_code=4):
     """Another instance owns this data folder."""
 
-    code = "already_running"
-    exit_code = 4
 
-
-class DataFolderError(HearthError):
+class DataFolderError(HearthError, code="data_folder", exit_code=5):
     """The data folder cannot be created, read or written."""
 
-    code = "data_folder"
-    exit_code = 5
 
-
-class PortInUse(HearthError):
+class PortInUse(HearthError, code="port_in_use", exit_code=6):
     """The control port of the settings, or the port for peers, belongs to another program."""
 
-    code = "port_in_use"
-    exit_code = 6
 
-
-class ProtocolError(HearthError):
+class ProtocolError(HearthError, code="protocol", exit_code=7):
     """The other side of a socket or pipe sent something that is not in the contract."""
 
-    code = "protocol"
-    exit_code = 7
 
-
-class PictureError(HearthError):
+class PictureError(HearthError, code="picture", exit_code=8):
     """A picture could not be read, or holds nothing to recognise."""
 
-    code = "picture"
-    exit_code = 8
 
-
-class ComputeError(HearthError):
+class ComputeError(HearthError, code="compute", exit_code=9):
     """The compute process could not answer."""
 
-    code = "compute"
-    exit_code = 9
 
-
-class CheckpointError(HearthError):
+class CheckpointError(HearthError, code="checkpoint", exit_code=10):
     """A checkpoint is damaged or could not be written."""
 
-    code = "checkpoint"
-    exit_code = 10
 
-
-class IdentityError(HearthError):
+class IdentityError(HearthError, code="identity", exit_code=11):
     """The key of the data folder cannot be used, or a peer's name or recovery words are not valid."""
 
-    code = "identity"
-    exit_code = 11
 
-
-class NetworkError(HearthError):
+class NetworkError(HearthError, code="network", exit_code=12):
     """The network could not do what was asked."""
 
-    code = "network"
-    exit_code = 12
 
-
-class PeerUnreachable(NetworkError):
+class PeerUnreachable(NetworkError, code="unreachable", exit_code=13):
     """There is no connection to the peer and none could be made, or it broke during the call."""
 
-    code = "unreachable"
-    exit_code = 13
 
-
-class CallTimeout(NetworkError):
+class CallTimeout(NetworkError, code="timeout", exit_code=14):
     """The peer did not answer within the deadline."""
 
-    code = "timeout"
-    exit_code = 14
 
-
-class CallRefused(NetworkError):
+class CallRefused(NetworkError, code="refused", exit_code=15):
     """The peer, or this PC itself, declined the call: too busy, over a limit, unknown method or wrong types."""
 
-    code = "refused"
-    exit_code = 15
 
-
-class RemoteFault(NetworkError):
+class RemoteFault(NetworkError, code="remote", exit_code=16):
     """The peer tried and failed; `fault` is the code of its error."""
-
-    code = "remote"
-    exit_code = 16
 
     def __init__(self, fault: str, message: str | Notice = "") -> None:
         super().__init__(message or fault)
         self.fault = fault
 
 
-class RecordError(NetworkError):
+class RecordError(NetworkError, code="record", exit_code=17):
     """A record of the DHT is malformed, forged, too large or of another time; `verdict` says which."""
-
-    code = "record"
-    exit_code = 17
 
     def __init__(self, verdict: int, message: str | Notice) -> None:
         super().__init__(message)
         self.verdict = verdict
 
 
-class DataError(HearthError):
+class DataError(HearthError, code="data", exit_code=18):
     """A part of a run's data is missing here, or is not what its hash says."""
 
-    code = "data"
-    exit_code = 18
 
-
-class QuestionError(HearthError):
+class QuestionError(HearthError, code="question", exit_code=19):
     """The run's model is not one that answers such a question, or the question itself cannot be answered."""
 
-    code = "question"
-    exit_code = 19
 
-
-class RunError(HearthError):
+class RunError(HearthError, code="run", exit_code=21):
     """This PC has not joined such a run, or it cannot be left."""
 
-    code = "run"
-    exit_code = 21
 
-
-class DeviceError(HearthError):
+class DeviceError(HearthError, code="device", exit_code=20):
     """A graphics processor cannot be used, or not any more."""
-
-    code = "device"
-    exit_code = 20
 
 
 def _with_subclasses(error: type[HearthError]) -> list[type[HearthError]]:

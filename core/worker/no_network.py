@@ -1,8 +1,9 @@
 """A PC that works alone, in place of one among its peers (`core.worker.network.Network`)."""
 
+from typing import NoReturn
+
 from core.contracts.errors import NetworkError
 from core.contracts.manifest import Manifest
-from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStatus
 from core.contracts.notices import notice
 from core.store.run_files import RunFiles
 from core.store.small_files import Files
@@ -36,6 +37,9 @@ class NoNetwork:
     def limit(self, upload: float, download: float) -> None:
         """There is nothing to limit."""
 
+    def keep_ports(self, files: Files) -> None:
+        """There are none."""
+
     def moved(self) -> tuple[int, int]:
         """Nothing."""
         return (0, 0)
@@ -44,23 +48,12 @@ class NoNetwork:
         """Nothing."""
         return {}
 
-    def keep_ports(self, files: Files) -> None:
-        """There are none."""
+    def status(self, *_: object) -> NoReturn:
+        """Nothing is known of others, as with the next two.
 
-    def status(self, first: int = 0, count: int = PEERS_PAGE) -> NetworkStatus:
-        """Raises:
-        NetworkError: always.
+        Raises:
+            NetworkError: always.
         """
         raise NetworkError(notice("network.alone"))
 
-    async def dht_get(self, key: str) -> list[DhtRecord]:
-        """Raises:
-        NetworkError: always.
-        """
-        raise NetworkError(notice("network.alone"))
-
-    def dht_stats(self) -> DhtStatus:
-        """Raises:
-        NetworkError: always.
-        """
-        raise NetworkError(notice("network.alone"))
+    dht_get = dht_stats = status

@@ -118,6 +118,7 @@ class Peer:
             self.runs,
             networked=self.network.has_peers,
             computes=computes,
+            changed=self._changed.set,
             notice=lambda: self._from_any_thread(self._noticed),
             pids=self._pids,
         )
@@ -213,26 +214,6 @@ class Peer:
         return list(self._ring.lines)[-lines:]
 
     # what clients command
-
-    def pause(self, seconds: float | None, cause: float) -> None:
-        """Stop until resumed or for `seconds`; `cause` is the time.monotonic() of the request."""
-        self.policy.pause(seconds, cause)
-        self._changed.set()
-
-    def pause_gpu(self, cause: float) -> None:
-        """Leave the graphics processors until resumed; `cause` as in `pause`."""
-        self.policy.pause_gpu(cause)
-        self._changed.set()
-
-    def resume(self) -> None:
-        """End every pause."""
-        self.policy.resume()
-        self._changed.set()
-
-    def start_now(self, seconds: float) -> None:
-        """Compute for `seconds` although the user is not away."""
-        self.policy.start_now(seconds)
-        self._changed.set()
 
     def quit(self, fault: HearthError | None = None) -> None:
         """Save and end; for a `fault`, which `run` then raises, or because somebody asked for it."""

@@ -28,6 +28,7 @@ class Policy:
         settings: the first ones.
         runs: what is told to compute or to stop.
         networked, computes: as in `Machine`.
+        changed: called when the user wished for something else.
         notice: called from any thread when a signal changed so that `decide` cannot wait.
         pids: of Hearth's own processes.
     """
@@ -40,10 +41,11 @@ class Policy:
         *,
         networked: bool,
         computes: bool,
+        changed: Callable[[], None],
         notice: Callable[[], None],
         pids: Callable[[], Collection[int]],
     ) -> None:
-        self._files = files
+        self._files, self._changed = files, changed
         self.settings = settings
         self.usage = Usage()
         """What Hearth itself has used; kept by those who measure it."""
@@ -126,6 +128,7 @@ class Policy:
     def _wish(self, wishes: Wishes, cause: float) -> None:
         self.wishes = wishes
         self.decide(cause)
+        self._changed()
         self._files.notes.pop(WISHES_FILE, None)  # the user has chosen anew
         self._files.save(WISHES_FILE, wishes, notice("file.loss_choice"))
 
