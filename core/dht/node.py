@@ -1,7 +1,6 @@
 """A peer of the DHT: store, find, remove, and the upkeep of its table and records."""
 
 import asyncio
-import logging
 import random
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,7 +11,7 @@ from kademlia.network import Server
 from kademlia.node import Node
 
 from core.contracts.dht import NAMED
-from core.contracts.errors import HearthError, IdentityError, RecordError
+from core.contracts.errors import IdentityError, RecordError
 from core.contracts.net import PeerAddress
 from core.contracts.network_status import DhtStatus
 from core.dht import store as state
@@ -25,9 +24,8 @@ from core.dht.routing import Contact, K
 from core.dht.store import KEY_SUBKEYS, RecordStore
 from core.identity import Identity, PeerId, parse_peer, peer_text
 from core.net.limits import Newest
+from core.net.recurring import Recurring
 from core.net.rpc import RpcNode
-
-log = logging.getLogger(__name__)
 
 RESPONSIBLE_S = 30.0
 """Peers found near a key are used again for so long: every second announcement needs no search."""
@@ -72,18 +70,16 @@ class DHTNode(Server):  # type: ignore[misc]
         self._responsible = Newest[bytes, tuple[float, list[Contact]]](RESPONSIBLE_KEYS)
         self._readings = Readings()
         self._bootstrap: list[PeerId] = []
-        self._upkeep: asyncio.Task[None] | None = None
+        self._upkeep = Recurring("dht upkeep", self.upkeep, lambda: UPKEEP_S * random.uniform(0.8, 1.2))
 
     async def __aenter__(self) -> "DHTNode":
-        self._upkeep = asyncio.create_task(self._keep_up(), name="dht upkeep")
+        self._upkeep.start()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        assert self._upkeep is not None
-        self._upkeep.cancel()
-        await asyncio.gather(self._upkeep, return_exceptions=True)
+        await self._upkeep.stop()
         await self.protocol.close()
 
     async def bootstrap(self, peers: Sequence[PeerId]) -> int:
@@ -296,14 +292,6 @@ class DHTNode(Server):  # type: ignore[misc]
         return found
 
     # Upkeep
-
-    async def _keep_up(self) -> None:
-        while True:
-            await asyncio.sleep(UPKEEP_S * random.uniform(0.8, 1.2))
-            try:
-                await self.upkeep()
-            except HearthError as error:
-                log.warning("The upkeep of the network's records failed: %s", error)
 
     async def upkeep(self) -> None:
         """One round: drop what expired, check some contacts, refresh a bucket, publish one's own again."""

@@ -7,7 +7,6 @@ failed look-up, and is then left out for `NEGATIVE_S`.
 
 import asyncio
 import contextlib
-import logging
 import math
 import random
 import re
@@ -22,12 +21,12 @@ from core.contracts.errors import HearthError
 from core.contracts.net import PeerAddress
 from core.dht.node import DHTNode
 from core.dht.records import Record, own_subkey
-from core.experts.directory import LOCAL, MIRROR_LIMIT, HostState
+from core.experts.directory import MIRROR_LIMIT, HostState
 from core.experts.grid import MAX_SIDE, Coords, Grid, Uid
-from core.identity import PeerId, peer_text
+from core.identity import PeerId
+from core.net.limits import Newest
+from core.net.recurring import Recurring
 from core.net.rpc import RpcNode
-
-log = logging.getLogger(__name__)
 
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,3}", re.ASCII)
 
@@ -60,7 +59,6 @@ class HostInfo(NamedTuple):
     peer: PeerId
     load: float
     version: int
-    addresses: PeerAddress
     rtt_ms: float | None
     """None: not connected yet."""
     expires: float
@@ -76,7 +74,7 @@ class Hosts(NamedTuple):
 
 
 class DHTDirectory:
-    """`Directory` for one run. Use as `async with DHTDirectory(...) as directory`."""
+    """Who hosts what of one run. Use as `async with DHTDirectory(...) as directory`."""
 
     def __init__(self, dht: DHTNode, rpc: RpcNode, grid: Grid, run_id: str, mirror_limit: int = MIRROR_LIMIT) -> None:
         """Begin empty.
@@ -95,25 +93,24 @@ class DHTDirectory:
         """Withdrawn experts whose tombstones are on their way."""
         self._mirrors: dict[int, tuple[Coords, ...]] = {}
         self._remote: dict[int, dict[Coords, float]] = {}
-        self._prefixes: dict[tuple[int, Coords], tuple[float, dict[int, float]]] = {}
-        self._hosts: dict[Uid, tuple[float, tuple[HostInfo, ...]]] = {}
-        self._absent: dict[Uid, float] = {}
-        self._announced_at: dict[PeerId, float] = {}
-        self._announcing = asyncio.Event()
-        self._loops: list[asyncio.Task[None]] = []
+        self._prefixes = Newest[tuple[int, Coords], tuple[float, dict[int, float]]](CACHED)
+        self._hosts = Newest[Uid, tuple[float, list[HostInfo]]](CACHED)
+        self._absent = Newest[Uid, float](CACHED)
+        self._announced_at = Newest[PeerId, float](CACHED)
+        self._announcing = Recurring("announcing", self.announce, lambda: ANNOUNCE_S * random.uniform(0.9, 1.0))
+        self._reading = Recurring("reading the grid", self.refresh, self._rest_s)
 
     async def __aenter__(self) -> "DHTDirectory":
-        self._loops = [asyncio.create_task(self._announce_always(), name="announce")]
+        self._announcing.start()
         if self._small:
-            self._loops.append(asyncio.create_task(self._refresh_always(), name="mirror"))
+            self._reading.start()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for loop in self._loops:
-            loop.cancel()
-        await asyncio.gather(*self._loops, return_exceptions=True)
+        await self._announcing.stop()
+        await self._reading.stop()
         with contextlib.suppress(HearthError, TimeoutError):
             async with asyncio.timeout(WITHDRAW_S):
                 await self.withdraw([*self._local, *self._unsaid], leaving=True)
@@ -123,7 +120,7 @@ class DHTDirectory:
     def host_here(self, experts: Mapping[Uid, HostState]) -> None:
         """These experts, and their state, are hosted here; new ones are announced at once. Others stay as they are."""
         if experts.keys() - self._local.keys():
-            self._announcing.set()
+            self._announcing.wake.set()
         self._local.update(experts)
         self._unsaid -= experts.keys()
         self._forget_mirrors()
@@ -167,17 +164,6 @@ class DHTDirectory:
                 entries.setdefault(key, {})[suffix] = b""
         return await self._dht.store_many(entries, EXPIRY_S)
 
-    async def _announce_always(self) -> None:
-        while True:
-            self._announcing.clear()
-            try:
-                await self.announce()
-            except HearthError as error:
-                log.warning("The local experts could not be announced: %s", error)
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(ANNOUNCE_S * random.uniform(0.9, 1.0)):
-                    await self._announcing.wait()
-
     # The view of the grid
 
     def mirror(self, layer: int) -> Sequence[Coords] | None:
@@ -200,10 +186,18 @@ class DHTDirectory:
                 self._mirrors[layer] = cells
 
     async def refresh(self) -> None:
-        """Read the whole grid's suffixes, one dimension after the other."""
+        """Read the whole grid anew."""
+        try:
+            found = await self._read_grid()
+            if self._dht.contacts():  # cut off from all others, what is known stays until it expires
+                self._remote = found
+        finally:
+            self._forget_mirrors()  # what has expired goes in any case
+
+    async def _read_grid(self) -> dict[int, dict[Coords, float]]:
+        """All suffixes, one dimension after the other."""
         found: dict[int, dict[Coords, float]] = {}
-        prefixes = [(layer, ()) for layer in range(self.grid.layers)]
-        open_prefixes: list[tuple[int, Coords]] = list(prefixes)
+        open_prefixes: list[tuple[int, Coords]] = [(layer, ()) for layer in range(self.grid.layers)]
         for depth in range(len(self.grid.shape)):
             if not open_prefixes:
                 break
@@ -217,19 +211,11 @@ class DHTDirectory:
                         found.setdefault(layer, {})[(*coords, u)] = expires
                     else:
                         open_prefixes.append((layer, (*coords, u)))
-        if self._dht.contacts():  # cut off from all others, what is known stays until it expires
-            self._remote = found
-        self._forget_mirrors()
+        return found
 
-    async def _refresh_always(self) -> None:
-        while True:
-            try:
-                await self.refresh()
-            except HearthError as error:
-                log.warning("The grid could not be read: %s", error)
-                self._forget_mirrors()  # what has expired goes all the same
-            known = all(self.mirror(layer) for layer in range(self.grid.layers))
-            await asyncio.sleep((REFRESH_S if known else EMPTY_S) * random.uniform(0.8, 1.0))
+    def _rest_s(self) -> float:
+        known = all(self.mirror(layer) for layer in range(self.grid.layers))
+        return (REFRESH_S if known else EMPTY_S) * random.uniform(0.8, 1.0)
 
     def _valid(self, suffixes: Mapping[str, float], depth: int) -> dict[int, float]:
         """The suffixes that are coordinates of this grid; anybody may publish others."""
@@ -246,9 +232,7 @@ class DHTDirectory:
             for name, found in (await self._dht.find_suffixes(names)).items():
                 suffixes = self._valid(found, len(names[name]))
                 until = now + (POSITIVE_S if suffixes else NEGATIVE_S)
-                self._prefixes.pop((layer, names[name]), None)
                 self._prefixes[layer, names[name]] = (until, suffixes)
-            _bound(self._prefixes)
         return [self._known_suffixes(layer, prefix) for prefix in prefixes]
 
     def _known_suffixes(self, layer: int, prefix: Coords) -> Sequence[int]:
@@ -262,34 +246,20 @@ class DHTDirectory:
 
     # Hosts
 
-    async def hosts(self, uids: Sequence[Uid]) -> Mapping[Uid, Sequence[str]]:
-        """The hosts of each uid as text, best first, this process as LOCAL; a uid without a host is absent."""
-        infos = await self.host_infos(uids)
-        own = {uid: [LOCAL] for uid in uids if uid in self._local}
-        found = {uid: [*own.get(uid, []), *(peer_text(info.peer) for info in infos.get(uid, ()))] for uid in uids}
-        return {uid: names for uid, names in found.items() if names}
-
-    async def host(self, uid: Uid) -> HostInfo | None:
-        """The best other peer that hosts an expert."""
-        infos = (await self.host_infos([uid])).get(uid)
-        return infos[0] if infos else None
-
-    async def host_infos(self, uids: Sequence[Uid]) -> dict[Uid, Sequence[HostInfo]]:
+    async def hosts(self, uids: Sequence[Uid]) -> dict[Uid, Sequence[HostInfo]]:
         """The other peers that host each expert, best first: least load in steps of a tenth, then round trip."""
         now = time.monotonic()
-        unknown = [uid for uid in dict.fromkeys(uids) if self._hosts.get(uid, (0.0, ()))[0] <= now]
+        unknown = [uid for uid in dict.fromkeys(uids) if self._hosts.get(uid, (0.0, []))[0] <= now]
         unknown = [uid for uid in unknown if not self._is_absent(uid)]
         if unknown:
             records = await self._dht.get_many(map(self._key, unknown))
             for uid in unknown:
                 self._remember(uid, records[self._key(uid)])
-            _bound(self._hosts)
-            _bound(self._absent)
         clock = self._dht.clock.now()
         rtts = {peer: link.connection.path().rtt_ms for peer, link in self._rpc.pool.links.items()}
         found: dict[Uid, Sequence[HostInfo]] = {}
         for uid in uids:
-            _, infos = self._hosts.get(uid, (0.0, ()))
+            _, infos = self._hosts.get(uid, (0.0, []))
             alive = [info._replace(rtt_ms=rtts.get(info.peer)) for info in infos if info.expires > clock]
             if alive:
                 found[uid] = sorted(alive, key=_quality)
@@ -320,16 +290,15 @@ class DHTDirectory:
 
     def not_hosted(self, uid: Uid, peer: PeerId) -> None:
         """The peer says that it does not host the expert, or cannot be reached: it is not named again for a while."""
-        until, infos = self._hosts.get(uid, (0.0, ()))
-        rest = tuple(info for info in infos if info.peer != peer)
+        until, infos = self._hosts.get(uid, (0.0, []))
+        rest = [info for info in infos if info.peer != peer]
         self._hosts[uid] = (max(until, time.monotonic() + NEGATIVE_S), rest)
         if not rest:
             self._miss(uid)
 
     def _remember(self, uid: Uid, records: Mapping[str, Record]) -> None:
         infos = self._parse(records)
-        self._hosts.pop(uid, None)
-        self._hosts[uid] = (time.monotonic() + POSITIVE_S, tuple(infos))
+        self._hosts[uid] = (time.monotonic() + POSITIVE_S, infos)
         if not infos and uid not in self._local:
             self._miss(uid)
 
@@ -342,10 +311,8 @@ class DHTDirectory:
                 host = msgspec.msgpack.decode(record.value, type=_HostRecord)
                 if host.address.peer == record.peer and math.isfinite(host.load):
                     self._rpc.learn(host.address)
-                    made = max(record.sequence / 1000, self._announced_at.pop(record.peer, 0.0))
-                    self._announced_at[record.peer] = made
-                    infos.append(HostInfo(record.peer, host.load, host.version, host.address, None, record.expires))
-        _bound(self._announced_at)
+                    self._announced_at[record.peer] = max(record.sequence / 1000, self.announced_at(record.peer))
+                    infos.append(HostInfo(record.peer, host.load, host.version, None, record.expires))
         return infos
 
     def _left(self, records: Mapping[str, Record]) -> list[PeerId]:
@@ -354,7 +321,6 @@ class DHTDirectory:
 
     def _miss(self, uid: Uid) -> None:
         """Nobody hosts the expert although it was announced, or was believed to be."""
-        self._absent.pop(uid, None)
         self._absent[uid] = time.monotonic() + NEGATIVE_S
         self._forget_mirrors()
 
@@ -376,8 +342,3 @@ class DHTDirectory:
 
 def _quality(info: HostInfo) -> tuple[float, float]:
     return (round(info.load, 1), info.rtt_ms if info.rtt_ms is not None else 1000.0)
-
-
-def _bound(cache: dict) -> None:  # type: ignore[type-arg]
-    while len(cache) > CACHED:
-        cache.pop(next(iter(cache)))

@@ -19,6 +19,7 @@ from core.experts.directory import HostState
 from core.experts.grid import Uid
 from core.identity import PeerId, parse_peer, peer_text
 from core.net.limits import Newest
+from core.net.recurring import Recurring
 from core.net.rpc import Context
 from core.swarm import placement
 from core.swarm.hosted import HostedExperts
@@ -26,7 +27,6 @@ from core.swarm.leavers import Leaving
 from core.swarm.members import Members
 from core.swarm.outlook import Outlook
 from core.swarm.placement import Member, Plan, View
-from core.swarm.recurring import Recurring
 from core.swarm.replication import Copies, Copy
 
 log = logging.getLogger(__name__)

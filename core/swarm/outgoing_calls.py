@@ -102,7 +102,7 @@ class OutgoingCalls:
     async def _locate(self, uids: list[str]) -> list[list[Place]]:
         wanted = [Uid.parse(uid) for uid in uids]
         async with _in_time():
-            infos = await self._directory.host_infos(wanted)
+            infos = await self._directory.hosts(wanted)
         return [
             [Place(peer_text(info.peer), info.load, info.version, info.rtt_ms) for info in infos.get(uid, ())]
             for uid in wanted

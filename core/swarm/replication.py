@@ -23,13 +23,13 @@ from core.dht.records import own_subkey
 from core.experts.grid import Uid
 from core.identity import PeerId, parse_peer, peer_text
 from core.net.limits import Newest, TokenBucket
+from core.net.recurring import Recurring
 from core.net.rpc import Context, RpcNode
 from core.store.checkpoint_files import newest_states
 from core.store.run_files import KEEPERS, RunFiles
 from core.swarm.fetching import CHUNK_S, READ_FILE, fetch_file
 from core.swarm.hosted import HostedExperts
 from core.swarm.members import Hosted
-from core.swarm.recurring import Recurring
 
 log = logging.getLogger(__name__)
 

@@ -13,13 +13,13 @@ from core.contracts.notices import Notice
 from core.dht.node import DHTNode
 from core.experts.dht_directory import DHTDirectory, HostInfo
 from core.experts.grid import Coords, Grid, Uid
+from core.net.recurring import Recurring
 from core.net.rpc import RpcNode
 from core.store.run_files import RunFiles
 from core.swarm.hosting import Hosting
 from core.swarm.members import Members
 from core.swarm.outgoing_calls import OutgoingCalls
 from core.swarm.placement import least_needed
-from core.swarm.recurring import Recurring
 from core.swarm.replication import Copies
 from core.swarm.shard_exchange import ShardExchange
 from core.swarm.state_room import StateRoom

@@ -89,7 +89,7 @@ class Peer:
     async def find(self, side: int, uids: Sequence[str]) -> tuple[float, int]:
         directory = DHTDirectory(self.dht, self.node, Grid(RUN, 1, (side, side)), RUN)
         began = time.perf_counter()
-        found = await directory.host_infos([Uid.parse(uid) for uid in uids])
+        found = await directory.hosts([Uid.parse(uid) for uid in uids])
         return time.perf_counter() - began, len(found)
 
 

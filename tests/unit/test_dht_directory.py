@@ -11,9 +11,9 @@ import pytest
 from core.dht.records import own_subkey
 from core.experts import dht_directory
 from core.experts.dht_directory import DHTDirectory
-from core.experts.directory import LOCAL, HostState
+from core.experts.directory import HostState
 from core.experts.grid import Coords, Grid, Uid
-from core.identity import peer_text
+from core.identity import PeerId
 from tests.dht_peers import Peer, peer, peers, until
 
 GRID = Grid("digits", 2, (4, 8))
@@ -37,14 +37,19 @@ async def trio() -> AsyncIterator[list[Peer]]:
         yield made
 
 
+async def hosts_of(uid: Uid, at: DHTDirectory) -> list[PeerId]:
+    return [info.peer for info in (await at.hosts([uid])).get(uid, ())]
+
+
 async def test_announced_experts_are_in_every_mirror(trio: list[Peer]) -> None:
     async with directory(trio[0], *UIDS), directory(trio[1]) as other:
         await other.refresh()
         assert other.mirror(0) == ((0, 3), (2, 1)) and other.mirror(1) == ((3, 7),)
-        assert await other.hosts([*UIDS, GRID.uid(0, (1, 1))]) == {uid: [peer_text(trio[0].id)] for uid in UIDS}
-        info = await other.host(UIDS[0])
-        assert info is not None
-        assert (info.peer, info.load, info.version, info.addresses) == (trio[0].id, 0.0, 7, trio[0].rpc.address())
+        found = await other.hosts([*UIDS, GRID.uid(0, (1, 1))])
+        assert found.keys() == set(UIDS)
+        [info] = found[UIDS[0]]
+        assert (info.peer, info.load, info.version) == (trio[0].id, 0.0, 7)
+        assert other._rpc.pool.book[info.peer].addresses == trio[0].rpc.address().addresses
         assert info.rtt_ms is not None and 0 < info.expires - time.time() <= 60
 
 
@@ -60,11 +65,11 @@ async def test_the_mirror_is_the_same_object_until_it_changes(trio: list[Peer]) 
         assert other.mirror(0) == ((0, 3), (2, 1))
 
 
-async def test_local_experts_are_known_at_once_and_come_first(trio: list[Peer]) -> None:
+async def test_local_experts_are_known_at_once(trio: list[Peer]) -> None:
     async with directory(trio[0], UIDS[0]), directory(trio[1]) as other:
         other.host_here({UIDS[0]: HostState(), UIDS[2]: HostState()})
         assert (3, 7) in (other.mirror(1) or ())
-        assert (await other.hosts([UIDS[0]]))[UIDS[0]] == [LOCAL, peer_text(trio[0].id)]
+        assert await hosts_of(UIDS[0], other) == [trio[0].id], "others are named all the same"
 
 
 async def test_what_is_taken_over_is_announced_before_the_next_round(
@@ -93,7 +98,7 @@ async def test_a_leaving_host_is_gone_at_once(trio: list[Peer]) -> None:
             assert len(other.mirror(0) or ()) == 2
         await other.refresh()
         assert (other.mirror(0), other.mirror(1)) == (((2, 1),), ())
-        assert await other.host(UIDS[0]) is None
+        assert not await hosts_of(UIDS[0], other)
 
 
 async def test_what_was_being_withdrawn_at_the_end_is_withdrawn(trio: list[Peer]) -> None:
@@ -124,11 +129,11 @@ async def test_a_dead_host_expires_from_mirror_and_hosts(trio: list[Peer], monke
         other = await stack.enter_async_context(directory(trio[0]))
         assert await made.announce() > 0  # and never again: it leaves without a word
         await other.refresh()
-        assert other.mirror(0) == ((0, 3),) and await other.host(UIDS[0])
+        assert other.mirror(0) == ((0, 3),) and await hosts_of(UIDS[0], other)
 
         async def gone() -> bool:
             await other.refresh()
-            return other.mirror(0) == () and await other.host(UIDS[0]) is None
+            return other.mirror(0) == () and not await hosts_of(UIDS[0], other)
 
         await until(gone, "the dead host's expiry", 10)
 
@@ -159,9 +164,9 @@ async def test_large_grids_are_looked_up_by_prefix_and_remembered(trio: list[Pee
 async def test_hosts_come_by_load_then_round_trip(trio: list[Peer]) -> None:
     a, b, reader = trio
     async with directory(a, UIDS[0], load=0.9), directory(b, UIDS[0], load=0.1), directory(reader) as other:
-        assert (await other.hosts([UIDS[0]]))[UIDS[0]] == [peer_text(b.id), peer_text(a.id)]
+        assert await hosts_of(UIDS[0], other) == [b.id, a.id]
         other.not_hosted(UIDS[0], b.id)
-        assert (await other.hosts([UIDS[0]]))[UIDS[0]] == [peer_text(a.id)]
+        assert await hosts_of(UIDS[0], other) == [a.id]
 
 
 async def test_an_announced_expert_that_nobody_hosts_costs_one_look_up(trio: list[Peer]) -> None:
@@ -217,4 +222,4 @@ async def test_tasks_end_with_the_directory(trio: list[Peer]) -> None:
     async with directory(trio[0], *UIDS):
         pass
     names = {task.get_name() for task in asyncio.all_tasks() - before}
-    assert not names & {"announce", "mirror"}
+    assert not names & {"announcing", "reading the grid"}

@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 
 from core.contracts.errors import NetworkError
-from core.swarm import recurring
-from core.swarm.recurring import TOLD, Recurring
+from core.net import recurring
+from core.net.recurring import TOLD, Recurring
 
 
 async def times(count: int, step: Callable[[int], Awaitable[None]]) -> tuple[Recurring, list[float]]:
