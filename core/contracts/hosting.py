@@ -20,7 +20,7 @@ Uids = Annotated[tuple[PartName, ...], msgspec.Meta(max_length=MAX_NAMED)]
 Experts = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 
 
-class MemberRecord(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+class Member(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """A peer of the run, as it describes itself."""
 
     capacity: Experts

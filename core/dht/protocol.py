@@ -68,7 +68,7 @@ class DHTProtocol(KademliaProtocol):  # type: ignore[misc]
         self.storage = storage
         self.clock = clock
         self.serving = True
-        self.router = NearestRoutingTable(contact, self._check)
+        self.router = NearestRoutingTable(contact, self._meet_soon)
         self._failed = Newest[PeerId, float](FAILED_PEERS)
         self._meeting: set[PeerId] = set()
         self._background = Background()
@@ -257,13 +257,14 @@ class DHTProtocol(KademliaProtocol):  # type: ignore[misc]
 
     def _heard(self, peer: PeerId, serving: bool) -> None:
         """A peer has called. It enters the table only after it has answered a ping."""
-        if not serving or peer == self.source_node.peer:
-            return
         contact = Contact(PeerAddress(peer))
-        if contact in self.router or peer in self._meeting or len(self._meeting) >= MEETING:
-            return
-        self._meeting.add(peer)
-        self._start(self._meet(contact), "dht ping")
+        if serving and peer != self.source_node.peer and contact not in self.router:
+            self._meet_soon(contact)
+
+    def _meet_soon(self, contact: Contact) -> None:
+        if contact.peer not in self._meeting and len(self._meeting) < MEETING:
+            self._meeting.add(contact.peer)
+            self._start(self._meet(contact), "dht ping")
 
     async def _meet(self, contact: Contact) -> None:
         try:
@@ -273,27 +274,15 @@ class DHTProtocol(KademliaProtocol):  # type: ignore[misc]
 
     def welcome_if_new(self, node: Contact) -> None:
         """Enter a peer that answered into the table, and hand it the records that it should hold."""
-        if not node.address.addresses and node not in self.router:
-            self._learn_addresses(node)
+        if node in self.router:
             return
-        new = node not in self.router
-        if new:
+        if not node.address.addresses:  # they are asked for before it is named to others
+            self._meet_soon(node)
+        else:
             self.router.add_contact(node)
             self._hand_over.begin(node)
-
-    def _learn_addresses(self, node: Contact) -> None:
-        """Of a peer of which only the key is known, the addresses are asked before it is named to others."""
-        if node.peer not in self._meeting and len(self._meeting) < MEETING:
-            self._meeting.add(node.peer)
-            self._start(self._meet(node), "dht ping")
 
     def get_refresh_ids_older(self, age_s: float) -> list[bytes]:
         """A random id of each bucket in which nothing was looked up for so long."""
         buckets = self.router.lonely(age_s)
         return [random.randrange(bucket.range[0], bucket.range[1]).to_bytes(DIGEST, "big") for bucket in buckets]
-
-    def _check(self, oldest: Contact) -> None:
-        """A bucket is full: ping its oldest contact, which makes room if it is gone."""
-        if oldest.peer not in self._meeting and len(self._meeting) < MEETING:
-            self._meeting.add(oldest.peer)
-            self._start(self._meet(oldest), "dht ping")

@@ -1,15 +1,13 @@
 """The records this peer keeps for the network: bounded by key, by publisher and in all; gone when they expire."""
 
-import base64
 import contextlib
 import heapq
-import json
 import os
 import time
 from bisect import bisect_right
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 
@@ -197,19 +195,15 @@ class _State(msgspec.Struct, forbid_unknown_fields=True):
     contacts: Annotated[
         list[tuple[str, Annotated[list[str], msgspec.Meta(max_length=8)]]], msgspec.Meta(max_length=4096)
     ]
-    records: Annotated[list[str], msgspec.Meta(max_length=MAX_RECORDS)]
+    records: Annotated[list[bytes], msgspec.Meta(max_length=MAX_RECORDS)]
 
 
 def save_state(path: Path, contacts: list[Contact], records: list[Record]) -> None:
     """Write contacts and records as JSON, atomically."""
-    state: dict[str, Any] = {
-        "version": STATE_VERSION,
-        "contacts": contacts,
-        "records": [base64.b64encode(record.raw).decode() for record in records[:MAX_RECORDS]],
-    }
+    state = _State(STATE_VERSION, contacts, [record.raw for record in records[:MAX_RECORDS]])
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     try:
-        partial.write_text(json.dumps(state), "utf8")
+        partial.write_bytes(msgspec.json.encode(state))
         partial.replace(path)
     finally:
         with contextlib.suppress(OSError):
@@ -224,15 +218,14 @@ def load_state(path: Path, now: float) -> tuple[list[Contact], list[Record]]:
         state = msgspec.json.decode(path.read_bytes(), type=_State)
         if state.version != STATE_VERSION:
             raise ValueError(f"its version is {state.version}")
-        raws = [base64.b64decode(text, validate=True) for text in state.records]
     except FileNotFoundError:
         return [], []
-    except (OSError, ValueError, RecursionError):  # msgspec's and base64's errors are ValueErrors
+    except (OSError, ValueError, RecursionError):  # msgspec's errors are ValueErrors
         with contextlib.suppress(OSError):
             path.replace(path.with_name(f"{path.name}.bad-{time.strftime('%Y%m%d-%H%M%S')}"))
         return [], []
     records = []
-    for raw in raws:
+    for raw in state.records:
         with contextlib.suppress(RecordError):
             record = parse(raw)
             if timely(record, now) is Verdict.STORED and genuine(record):

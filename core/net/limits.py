@@ -109,10 +109,12 @@ class Newest(dict[K, V]):
 
 @dataclass
 class TokenBucket:
-    """A rate limit: `rate` tokens a second, at most `burst` saved up. It may go into debt by one request."""
+    """A rate limit: `rate` tokens a second, at most `burst` saved up, and no more than `debt` owed."""
 
     rate: float
     burst: float
+    debt: float | None = None
+    """None: as much as `burst`."""
     tokens: float = math.inf
     at: float = 0.0
 
@@ -120,7 +122,7 @@ class TokenBucket:
         """Take `amount` tokens, even if that makes a debt. Returns the seconds until the debt is paid, or 0."""
         self.tokens = min(self.burst, self.tokens + max(0.0, now - self.at) * self.rate)
         self.at = now
-        self.tokens = max(self.tokens - amount, -self.burst)
+        self.tokens = max(self.tokens - amount, -(self.burst if self.debt is None else self.debt))
         return max(0.0, -self.tokens / self.rate)
 
     def allows(self, amount: float, now: float) -> bool:

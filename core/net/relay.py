@@ -8,6 +8,7 @@ one set of limits serve this too: the answer to a piece is the permission to sen
 
 import asyncio
 import logging
+import math
 import time
 from dataclasses import dataclass, field
 
@@ -18,6 +19,7 @@ from core.contracts.net import Peer
 from core.identity import PeerId
 from core.net import limits
 from core.net.background import Background
+from core.net.limits import TokenBucket
 from core.net.link import Payload
 from core.net.rpc import Context, RpcNode
 
@@ -74,16 +76,9 @@ class Done(msgspec.Struct, frozen=True):
     """Yes."""
 
 
-class Pace:
-    """Spreads bytes evenly over time at a rate: each amount waits until those before it have had their time."""
-
-    def __init__(self, rate: float) -> None:
-        self.rate, self._free_at = rate, 0.0
-
-    def wait_s(self, size: int, now: float) -> float:
-        """Seconds until `size` bytes may go; a second's worth may go at once after a pause."""
-        self._free_at = max(self._free_at, now - 1.0) + size / self.rate
-        return max(0.0, self._free_at - now)
+def pace(rate: float) -> TokenBucket:
+    """Spreads bytes evenly over time; a second's worth may go at once after a pause."""
+    return TokenBucket(rate, rate, math.inf)
 
 
 @dataclass
@@ -95,7 +90,7 @@ class _Pipe:
 
 @dataclass
 class _Client:
-    pace: Pace
+    pace: TokenBucket
     pipes: set[PipeId] = field(default_factory=set)
 
 
@@ -107,7 +102,7 @@ class Relay:
         self._node = node
         self.pipes: dict[PipeId, _Pipe] = {}
         self._clients: dict[PeerId, _Client] = {}
-        self._all = Pace(bytes_per_s)
+        self._all = pace(bytes_per_s)
         self.bytes = 0
         """Passed on so far."""
         self._background = Background()
@@ -126,7 +121,7 @@ class Relay:
             raise CallRefused("This relay has no pipe left. Ask another, or try again later.")
         if request.pipe in self.pipes or target not in self._node.pool.links or target == context.peer:
             raise CallRefused("This relay is not connected to that peer. Ask another.")
-        client = self._clients.setdefault(context.peer, _Client(Pace(CLIENT_BYTES_PER_S)))
+        client = self._clients.setdefault(context.peer, _Client(pace(CLIENT_BYTES_PER_S)))
         self.pipes[request.pipe] = _Pipe(context.peer, target, now)  # counted before the first wait
         client.pipes.add(request.pipe)
         try:
@@ -140,8 +135,8 @@ class Relay:
         pipe = self._pipe(request.pipe, context.peer)
         now = pipe.used = time.monotonic()
         self.bytes += len(payload)
-        pace = self._clients[pipe.opener].pace
-        await asyncio.sleep(max(pace.wait_s(len(payload), now), self._all.wait_s(len(payload), now)))
+        waits = [bucket.spend(len(payload), now) for bucket in (self._clients[pipe.opener].pace, self._all)]
+        await asyncio.sleep(max(waits))
         other = pipe.target if context.peer == pipe.opener else pipe.opener
         try:
             await self._node.call(other, "relay.take", request, Done, payload, deadline_s=PASS_S)

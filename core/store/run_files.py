@@ -59,10 +59,6 @@ class RunFiles:
 
     # what compute writes
 
-    async def grant(self, needed: int, wanted: int, superseded: bool) -> int:
-        """How many bytes compute may write of its checkpoint now: see `Quota.grant`."""
-        return await self.quota.grant(self, needed, wanted, superseded)
-
     def saved(self, files: Sequence[PartFile]) -> None:
         """Compute has made a checkpoint of these."""
         self.quota.saved(self, files)

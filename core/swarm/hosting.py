@@ -11,7 +11,7 @@ from typing import Protocol
 
 from core.contracts.errors import CallRefused, ComputeError, HearthError, NetworkError
 from core.contracts.files import PartFile
-from core.contracts.hosting import Given, Handover, HandoverReply, Hello, HelloReply
+from core.contracts.hosting import Given, Handover, HandoverReply, Hello, HelloReply, Member
 from core.contracts.net import of_run
 from core.contracts.pipe import Progress
 from core.experts.dht_directory import EXPIRY_S
@@ -26,7 +26,7 @@ from core.swarm.hosted import HostedExperts
 from core.swarm.leavers import Leaving
 from core.swarm.members import Members
 from core.swarm.outlook import Outlook
-from core.swarm.placement import Member, Plan, View
+from core.swarm.placement import Plan, View
 from core.swarm.replication import Copies, Copy
 
 log = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from core.contracts.errors import CallRefused, NetworkError, RemoteFault
-from core.contracts.hosting import MAX_NAMED, Hello, HelloReply, MemberRecord
+from core.contracts.hosting import MAX_NAMED, Hello, HelloReply, Member
 from core.contracts.net import of_run
 from core.dht.node import DHTNode
 from core.dht.records import own_subkey
@@ -23,7 +23,7 @@ from core.experts.dht_directory import EXPIRY_S, DHTDirectory
 from core.experts.grid import Uid
 from core.identity import PeerId, parse_peer, peer_text
 from core.net.rpc import RpcNode
-from core.swarm.placement import Member, rank
+from core.swarm.placement import rank
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +86,7 @@ class Members:
         """
         at, told = self._told
         if member != told or time.monotonic() - at > INTRODUCE_S:
-            record = {own_subkey(self.node.peer): msgspec.msgpack.encode(MemberRecord(*member))}
+            record = {own_subkey(self.node.peer): msgspec.msgpack.encode(member)}
             await self.dht.store_many({self._key: record}, EXPIRY_S)
             self._told = (time.monotonic(), member)
 
@@ -106,9 +106,8 @@ class Members:
         for subkey, record in (await self.dht.get(self._key)).items():
             with contextlib.suppress(msgspec.MsgspecError):
                 if subkey == own_subkey(record.peer):
-                    told = msgspec.msgpack.decode(record.value, type=MemberRecord)
-                    new = (record.sequence, record.expires, Member(told.capacity, told.hosted))
-                    read[subkey] = max(new, self._read.get(subkey, new))
+                    new = (record.sequence, record.expires, msgspec.msgpack.decode(record.value, type=Member))
+                    read[subkey] = max(new, self._read.get(subkey, new), key=lambda told: told[:2])
         order = sorted(read, key=lambda peer: (peer not in self._read, rank(self._key, peer)))
         self._read = read = {peer: read[peer] for peer in order[:MAX_MEMBERS]}
         self.known = {peer: m for peer, (_, expires, m) in read.items() if not self._is_dead(peer, expires)}

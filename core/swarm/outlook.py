@@ -4,13 +4,14 @@ import random
 import time
 from collections.abc import Iterable, Mapping, Sequence
 
+from core.contracts.hosting import Member
 from core.experts.dht_directory import DHTDirectory
 from core.experts.directory import MIRROR_LIMIT
 from core.experts.grid import Uid
 from core.identity import PeerId, peer_text
 from core.swarm.leavers import Leaving
 from core.swarm.members import Members
-from core.swarm.placement import Member, View
+from core.swarm.placement import View
 from core.swarm.replication import Copies, Copy
 
 GRACE_S = 5.0

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
-from core.contracts.hosting import MOVES
+from core.contracts.hosting import MOVES, Member
 from core.contracts.status import ExpertStatus
 from core.experts.grid import Uid
 
@@ -19,14 +19,6 @@ CLAIMS = 256
 TURN_S = 10.0
 """A cell that its first candidate leaves vacant for so long is the next one's as well, then that of the next two, then
 of four: records of a thousand peers that are none keep an orphan from being adopted for less than two minutes."""
-
-
-class Member(NamedTuple):
-    """A peer of the run, as it describes itself."""
-
-    capacity: int
-    """Experts it can host; 0: it only keeps copies."""
-    hosted: int
 
 
 class View(NamedTuple):

@@ -102,9 +102,9 @@ async def test_what_was_never_finished_goes_then_older_checkpoints_and_never_the
     files, kept = files_of(tmp_path), newest_states(checkpoints(tmp_path))
     space = files.quota
     await fill(files)
-    await files.grant(64 * KB, working(files) + 60 * KB, True)
+    await files.quota.grant(files, 64 * KB, working(files) + 60 * KB, True)
     assert not stray.exists() and len(manifests(checkpoints(tmp_path))) == 3
-    await files.grant(64 * KB, working(files) + 60 * KB, True)
+    await files.quota.grant(files, 64 * KB, working(files) + 60 * KB, True)
     assert len(manifests(checkpoints(tmp_path))) == 3  # that was enough
     files.saved([])
     space.cap_bytes = 0
@@ -154,7 +154,7 @@ async def test_files_of_a_save_that_goes_on_stay(tmp_path: Path, monkeypatch: py
     files = files_of(tmp_path, cap_bytes=0)
     space = files.quota
     files.hosted.computes = True
-    await files.grant(64 * KB, 64 * KB, True)
+    await files.quota.grant(files, 64 * KB, 64 * KB, True)
     await space.look()
     assert written.exists()
 
@@ -165,16 +165,16 @@ async def test_compute_gets_what_is_left_and_one_file_at_least_in_the_place_of_a
     space = files.quota
     await fill(files, left=100 * KB)
     free = 100 * KB + working(files)
-    assert await files.grant(64 * KB, 10**9, False) == free
+    assert await files.quota.grant(files, 64 * KB, 10**9, False) == free
     with pytest.raises(CheckpointError, match="no room"):  # that is compute's now
         async with space.hold(tmp_path / "file", 64 * KB):
             pass
     files.saved([])
     async with space.hold(tmp_path / "file", 64 * KB):
-        assert await files.grant(64 * KB, 10**9, True) == free - 64 * KB
+        assert await files.quota.grant(files, 64 * KB, 10**9, True) == free - 64 * KB
     space.cap_bytes = HEADROOM
-    assert await files.grant(64 * KB, 10**9, False) == 0
-    assert await files.grant(64 * KB, 10**9, True) == 64 * KB
+    assert await files.quota.grant(files, 64 * KB, 10**9, False) == 0
+    assert await files.quota.grant(files, 64 * KB, 10**9, True) == 64 * KB
 
 
 async def test_a_checkpoint_is_saved_in_stages_where_there_is_no_room_for_two(
@@ -193,7 +193,7 @@ async def test_a_checkpoint_is_saved_in_stages_where_there_is_no_room_for_two(
     async def room(needed: int, wanted: int, superseded: bool) -> int:
         nonlocal most
         most = max(most, used(tmp_path))
-        return await files.grant(needed, wanted, superseded)
+        return await files.quota.grant(files, needed, wanted, superseded)
 
     for step in (11, 12):
         parts = {name: Part({"w": torch.full((16 * KB,), float(step))}, step) for name in names}
@@ -268,16 +268,18 @@ async def test_all_runs_of_a_pc_share_one_space(tmp_path: Path) -> None:
         pass
 
     free = 100 * KB + working(digits) + working(other)
-    assert await digits.grant(64 * KB, 64 * KB, False) == 64 * KB
-    assert await other.grant(64 * KB, free, False) == free - 64 * KB, "what one was granted is not the other's"
+    assert await digits.quota.grant(digits, 64 * KB, 64 * KB, False) == 64 * KB
+    assert await other.quota.grant(other, 64 * KB, free, False) == free - 64 * KB, (
+        "what one was granted is not the other's"
+    )
     digits.saved([])
-    assert await other.grant(64 * KB, free, False) == free
+    assert await other.quota.grant(other, 64 * KB, free, False) == free
 
 
 async def test_a_run_that_was_left_keeps_its_newest_states(tmp_path: Path) -> None:
     await save(tmp_path, 1, 2)
     files = files_of(tmp_path)
-    await files.grant(64 * KB, 1 << 20, False)
+    await files.quota.grant(files, 64 * KB, 1 << 20, False)
     files.quota.leave(files)
     files.quota.cap_bytes = 0
     await files.quota.look()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.contracts.errors import CallRefused
-from core.contracts.hosting import Handover, HandoverReply, Hello, HelloReply
+from core.contracts.hosting import Handover, HandoverReply, Hello, HelloReply, Member
 from core.contracts.net import of_run
 from core.contracts.pipe import Measured
 from core.contracts.status import ExpertStatus
@@ -23,7 +23,6 @@ from core.swarm import hosting
 from core.swarm.hosted import HostedExperts
 from core.swarm.hosting import Hosting
 from core.swarm.members import Members
-from core.swarm.placement import Member
 from core.swarm.replication import Copies
 from core.worker.compute.figures import Figures
 from core.worker.compute.owner import Owner

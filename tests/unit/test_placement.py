@@ -5,10 +5,10 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.contracts.hosting import MOVES
+from core.contracts.hosting import MOVES, Member
 from core.experts.grid import Grid, Uid
 from core.swarm import placement
-from core.swarm.placement import Member, Plan, View, plan
+from core.swarm.placement import Plan, View, plan
 
 GRID = Grid("digits", 2, (4, 4))
 CELLS = list(GRID.uids())

@@ -10,7 +10,7 @@ from core.contracts.notices import notice
 from core.identity import Identity, PeerId
 from core.net.limits import SEALED
 from core.net.nat import NOT_CERTAIN, as_public, is_address, judge, may_punch, nat_kind
-from core.net.relay import CLIENT_BYTES_PER_S, WINDOW, Pace
+from core.net.relay import CLIENT_BYTES_PER_S, WINDOW, pace
 from core.net.relayed import Pipe, RelayEnds
 from core.net.rpc import RpcNode
 from core.net.secure import SecureStream, secure
@@ -95,9 +95,9 @@ def test_nobody_has_a_peer_dial_into_its_own_network(address: str, asker: str, r
 
 
 def test_a_relay_gives_each_client_its_rate_and_no_more() -> None:
-    pace, now, sent = Pace(CLIENT_BYTES_PER_S), 100.0, 0
+    bucket, now, sent = pace(CLIENT_BYTES_PER_S), 100.0, 0
     for _ in range(200):
-        now += pace.wait_s(65536, now)
+        now += bucket.spend(65536, now)
         sent += 65536
     assert sent / (now - 100.0) == pytest.approx(CLIENT_BYTES_PER_S, rel=0.15)  # a second's worth went at once
 

@@ -380,7 +380,7 @@ class ComputeSupervisor:
 
     async def _give_space(self, question: AskSpace) -> int:
         try:
-            return await self._files.grant(question.needed, question.wanted, question.superseded)
+            return await self._files.quota.grant(self._files, question.needed, question.wanted, question.superseded)
         except OSError as error:  # one file at a time, until it can be told again
             log.warning("What the files take is not known: %s", error)
             return question.needed
