@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from core.contracts.errors import ComputeError
+from core.contracts.notices import notice
 from core.experts.directory import Directory
 from core.experts.gating import Gate, add_up
 from core.experts.grid import Coords
@@ -56,7 +57,7 @@ class BeamSearch:
         if cells is None:
             cells = await self._search(heads)
         if not cells:
-            raise ComputeError(f"Layer {self._layer} has no active expert. Wait until a host of one is reachable.")
+            raise ComputeError(notice("network.no_expert", layer=self._layer))
         if cells is not self._cells:
             self._cells, self._columns = cells, self._gate.columns(torch.tensor(cells))
         scores = add_up(heads, self._columns)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import iroh
 
 from core.contracts.errors import NetworkError, PeerUnreachable, PortInUse
+from core.contracts.notices import notice
 from core.identity import PeerId
 from core.net import fast_binding, heap, limits
 
@@ -287,13 +288,9 @@ class Endpoint:
                 failure = error
         for address in listen:
             if _is_taken(address):
-                raise PortInUse(
-                    f"{address} is in use by another program. Choose another port, or 0 for a free one."
-                ) from failure
-        raise NetworkError(
-            f"The network address {', '.join(listen)} cannot be used: {failure and failure.message()}. "
-            "Choose an address of this PC: 0.0.0.0 is all of them."
-        ) from failure
+                raise PortInUse(notice("network.port_in_use", address=address)) from failure
+        why = failure.message() if failure else ""
+        raise NetworkError(notice("network.address_unusable", addresses=", ".join(listen), why=why)) from failure
 
     @property
     def sockets(self) -> list[str]:

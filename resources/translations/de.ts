@@ -4360,6 +4360,10 @@
       <translation>symmetrisch</translation>
     </message>
     <message>
+      <source>network.address_unusable</source>
+      <translation>Die Netzadresse {addresses} ist nicht zu gebrauchen: {why:phrase}. Wähle eine Adresse dieses PCs: 0.0.0.0 steht für alle.</translation>
+    </message>
+    <message>
       <source>network.alone</source>
       <translation>Dieser Worker ist allein: so steht es in den Einstellungen, oder er wurde ohne --join, --listen, --bootstrap oder --role gestartet.</translation>
     </message>
@@ -4376,8 +4380,16 @@
       <translation>{text} ist keine Netzwerkadresse: Gib eine in Ziffern mit einem Port an, etwa 203.0.113.7:4401.</translation>
     </message>
     <message>
+      <source>network.no_expert</source>
+      <translation>Schicht {layer} hat keinen aktiven Experten. Warte, bis ein PC erreichbar ist, der einen hat.</translation>
+    </message>
+    <message>
       <source>network.no_role</source>
       <translation>Es gibt keine Rolle {names}. Rollen: {roles}.</translation>
+    </message>
+    <message>
+      <source>network.port_in_use</source>
+      <translation>{address} wird von einem anderen Programm benutzt. Wähle einen anderen Port, oder 0 für einen freien.</translation>
     </message>
     <message>
       <source>network.works_alone</source>

@@ -1627,6 +1627,10 @@
       <translation>symmetric</translation>
     </message>
     <message>
+      <source>network.address_unusable</source>
+      <translation>The network address {addresses} cannot be used: {why:phrase}. Choose an address of this PC: 0.0.0.0 is all of them.</translation>
+    </message>
+    <message>
       <source>network.alone</source>
       <translation>This worker is alone: the settings say so, or it was started without --join, --listen, --bootstrap or --role.</translation>
     </message>
@@ -1643,8 +1647,16 @@
       <translation>{text} is no network address: give a numeric one and a port, such as 203.0.113.7:4401.</translation>
     </message>
     <message>
+      <source>network.no_expert</source>
+      <translation>Layer {layer} has no active expert. Wait until a host of one is reachable.</translation>
+    </message>
+    <message>
       <source>network.no_role</source>
       <translation>There is no role {names}. Roles: {roles}.</translation>
+    </message>
+    <message>
+      <source>network.port_in_use</source>
+      <translation>{address} is in use by another program. Choose another port, or 0 for a free one.</translation>
     </message>
     <message>
       <source>network.works_alone</source>
