@@ -1,6 +1,11 @@
 """The one exception root. Every message says what happened and what to do about it."""
 
+import msgspec
+
 from core.contracts.notices import Notice, plain
+
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises for bytes that are not what they should be."""
 
 
 class HearthError(Exception):

@@ -98,7 +98,7 @@ class DHTProtocol(KademliaProtocol):  # type: ignore[misc]
         except (CallRefused, RemoteFault) as error:  # it lives, and is busy
             log.debug("%s refused %s: %s", contact, name, error)
             return None
-        except (HearthError, msgspec.MsgspecError) as error:
+        except HearthError as error:
             log.debug("%s did not answer %s: %s", contact, name, error)
             self.handle_call_response((False, None), contact)
             return None

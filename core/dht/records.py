@@ -5,14 +5,16 @@ signature of exactly these. Because key and expiry are signed, a record cannot b
 its time.
 """
 
+import contextlib
 import hashlib
+from collections.abc import Iterator, Mapping
 from enum import IntEnum
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import msgspec
 
 from core.contracts.dht import DIGEST, MAX_KEY, MAX_RECORD, MAX_VALUE
-from core.contracts.errors import RecordError
+from core.contracts.errors import UNREADABLE, RecordError
 from core.identity import Identity, PeerId, peer_text, verify
 
 VERSION = 1
@@ -23,6 +25,7 @@ MAX_LIFE_S = 3600.0
 SKEW_S = 60.0
 """How far another peer's clock may be ahead."""
 SIGNATURE = 64
+T = TypeVar("T")
 
 
 class Verdict(IntEnum):
@@ -115,7 +118,7 @@ def parse(raw: bytes, realm: str = REALM) -> Record:
     body = raw[:-SIGNATURE]
     try:
         found = _decoder.decode(body)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except UNREADABLE as error:
         raise RecordError(Verdict.MALFORMED, f"This is no record: {error}.") from error
     if found.version != VERSION or found.realm != realm or _encoder.encode(found) != body:
         raise RecordError(Verdict.MALFORMED, "The record is of another network or version, or not in canonical form.")
@@ -146,6 +149,14 @@ def genuine(record: Record) -> bool:
 def own_subkey(peer: PeerId) -> str:
     """The subkey that only this peer may write: used where several hosts publish under one key."""
     return peer_text(peer)
+
+
+def told(records: Mapping[str, Record], kind: type[T]) -> Iterator[tuple[Record, T]]:
+    """What living peers tell of themselves, each under its own subkey; what is not of the kind is passed over."""
+    for record in records.values():
+        if record.subkey == own_subkey(record.peer) and not record.dead:
+            with contextlib.suppress(*UNREADABLE):
+                yield record, msgspec.msgpack.decode(record.value, type=kind)
 
 
 def _names_peer(subkey: str) -> bool:

@@ -20,7 +20,7 @@ import msgspec
 from core.contracts.errors import HearthError
 from core.contracts.net import PeerAddress
 from core.dht.node import DHTNode
-from core.dht.records import Record, own_subkey
+from core.dht.records import Record, own_subkey, told
 from core.experts.directory import MIRROR_LIMIT, HostState
 from core.experts.grid import MAX_SIDE, Coords, Grid, Uid
 from core.identity import PeerId
@@ -304,15 +304,11 @@ class DHTDirectory:
 
     def _parse(self, records: Mapping[str, Record]) -> list[HostInfo]:
         infos = []
-        for record in records.values():
-            if record.dead or record.subkey != own_subkey(record.peer) or record.peer == self._rpc.peer:
-                continue
-            with contextlib.suppress(msgspec.MsgspecError):
-                host = msgspec.msgpack.decode(record.value, type=_HostRecord)
-                if host.address.peer == record.peer and math.isfinite(host.load):
-                    self._rpc.learn(host.address)
-                    self._announced_at[record.peer] = max(record.sequence / 1000, self.announced_at(record.peer))
-                    infos.append(HostInfo(record.peer, host.load, host.version, None, record.expires))
+        for record, host in told(records, _HostRecord):
+            if host.address.peer == record.peer != self._rpc.peer and math.isfinite(host.load):
+                self._rpc.learn(host.address)
+                self._announced_at[record.peer] = max(record.sequence / 1000, self.announced_at(record.peer))
+                infos.append(HostInfo(record.peer, host.load, host.version, None, record.expires))
         return infos
 
     def _left(self, records: Mapping[str, Record]) -> list[PeerId]:

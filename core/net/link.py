@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from core.contracts.errors import CallRefused, PeerUnreachable
+from core.contracts.errors import UNREADABLE, CallRefused, PeerUnreachable
 from core.contracts.net import PREFIX, Answer, Call, Cancel, Header, Ping, Pong
 from core.identity import PeerId
 from core.net import limits
@@ -287,7 +287,7 @@ class Link:
         self._frame_deadlines.pop(stream, None)
         try:
             header = _decode(data[PREFIX.size : begin])
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        except UNREADABLE as error:
             raise Violation(f"a header that is not in the contract: {error}") from error
         release, rest = nothing, data[begin + size :]
         if len(data) >= begin + size:

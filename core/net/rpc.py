@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from core.contracts.errors import CallRefused, CallTimeout, HearthError, NetworkError, RemoteFault
+from core.contracts.errors import UNREADABLE, CallRefused, CallTimeout, HearthError, NetworkError, RemoteFault
 from core.contracts.net import REFUSALS, TIMED_OUT, Answer, Call, Cancel, Fault, Header, PeerAddress, Ping, Pong
 from core.identity import Identity, PeerId
 from core.net import limits
@@ -166,7 +166,7 @@ class RpcNode:
         body, parts = await self.call_undecoded(peer, name, _encode(request), payload, deadline_s=deadline_s)
         try:
             return self._decoder(reply)(body), joined(parts)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        except UNREADABLE as error:
             self._meter(name).errors += 1
             self.strike(peer, 2.0)
             text = f"Peer {peer.hex()[:8]} answered {name} with wrong types: {error}. Its version may differ."

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from core.contracts.errors import CallRefused, HearthError, PeerUnreachable, RemoteFault
+from core.contracts.errors import UNREADABLE, CallRefused, HearthError, PeerUnreachable, RemoteFault
 from core.contracts.net import INTERNAL, TIMED_OUT, Answer, Call, Fault
 from core.identity import PeerId
 from core.net import limits
@@ -197,7 +197,7 @@ class Service:
             if size_of(parts) > method.max_payload:  # a small one came with its header
                 raise msgspec.ValidationError(f"the payload is over {method.max_payload} bytes")
             return bytes(call.body) if method.decode is None else method.decode(call.body)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        except UNREADABLE as error:
             method.meter.refused += 1
             link.post(Fault(call.id, "bad_request", f"{call.method}: {error}"[:500]))
             self._node.strike(link.peer, 2.0)

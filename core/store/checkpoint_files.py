@@ -9,10 +9,10 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from core.contracts.errors import CheckpointError
+from core.contracts.errors import UNREADABLE, CheckpointError
 from core.contracts.files import Natural, PartFile, Sha256, Size
 from core.contracts.notices import notice
-from core.store.part_header import UNREADABLE, describe
+from core.store.part_header import describe
 from core.store.writing import PARTIAL
 
 CHECKPOINTS, BLOBS = "checkpoints", "blobs"

@@ -11,7 +11,7 @@ from typing import Annotated
 import msgspec
 import platformdirs
 
-from core.contracts.errors import DataFolderError
+from core.contracts.errors import UNREADABLE, DataFolderError
 from core.contracts.manifest import Manifest
 from core.contracts.notices import notice
 from core.store.settings_file import write_atomically
@@ -95,5 +95,5 @@ def _layout(folder: Path) -> int:
     """Version of the layout, as far as it can be read; a mark that is damaged is made anew."""
     try:
         return msgspec.json.decode((folder / LAYOUT_FILE).read_bytes(), type=Layout).version
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+    except (OSError, *UNREADABLE):
         return 1

@@ -6,14 +6,12 @@ from pathlib import Path
 
 import msgspec
 
-from core.contracts.errors import CheckpointError
+from core.contracts.errors import UNREADABLE, CheckpointError
 from core.contracts.files import Natural, PartFile
 from core.contracts.notices import notice
 
 MAX_HEADER = 1 << 20
 """Bytes of a safetensors header; 1,000 tensors take 100 KB."""
-UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What msgspec raises for bytes that are not what they should be."""
 
 
 class Metadata(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from core.contracts.errors import DataFolderError, SettingsError
+from core.contracts.errors import UNREADABLE, DataFolderError, SettingsError
 from core.contracts.notices import Notice, notice
 from core.contracts.settings import Settings, convert
 from core.store.writing import write_whole
@@ -60,7 +60,7 @@ def load(folder: Path) -> tuple[Settings, Notice | None]:
         return settings, _keep_wrong(path, settings, wrong) if wrong else None
     except FileNotFoundError:
         return Settings(), None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, SettingsError, OSError) as error:
+    except (*UNREADABLE, SettingsError, OSError) as error:
         try:
             kept = notice("file.kept", name=path.replace(aside(path)).name)
         except OSError:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from core.contracts.errors import DataFolderError
+from core.contracts.errors import UNREADABLE, DataFolderError
 from core.contracts.notices import Notice, notice
 from core.store.settings_file import aside, write_atomically
 
@@ -46,7 +46,7 @@ class Files:
             return msgspec.json.decode(path.read_bytes(), type=kind)
         except FileNotFoundError:
             return kind()
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
+        except (*UNREADABLE, OSError) as error:
             kept = notice("file.left")
             with contextlib.suppress(OSError):
                 kept = notice("file.kept", name=path.replace(aside(path)).name)

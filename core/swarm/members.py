@@ -5,7 +5,6 @@ who know it, and it is handed nothing.
 """
 
 import asyncio
-import contextlib
 import logging
 import random
 import time
@@ -18,7 +17,7 @@ from core.contracts.errors import CallRefused, NetworkError, RemoteFault
 from core.contracts.hosting import MAX_NAMED, Hello, HelloReply, Member
 from core.contracts.net import of_run
 from core.dht.node import DHTNode
-from core.dht.records import own_subkey
+from core.dht.records import own_subkey, told
 from core.experts.dht_directory import EXPIRY_S, DHTDirectory
 from core.experts.grid import Uid
 from core.identity import PeerId, parse_peer, peer_text
@@ -84,8 +83,8 @@ class Members:
         Raises:
             NetworkError: the record could not be stored.
         """
-        at, told = self._told
-        if member != told or time.monotonic() - at > INTRODUCE_S:
+        at, said = self._told
+        if member != said or time.monotonic() - at > INTRODUCE_S:
             record = {own_subkey(self.node.peer): msgspec.msgpack.encode(member)}
             await self.dht.store_many({self._key: record}, EXPIRY_S)
             self._told = (time.monotonic(), member)
@@ -103,11 +102,9 @@ class Members:
             mine: what is true of this peer.
         """
         read: dict[str, tuple[int, float, Member]] = {}
-        for subkey, record in (await self.dht.get(self._key)).items():
-            with contextlib.suppress(msgspec.MsgspecError):
-                if subkey == own_subkey(record.peer):
-                    new = (record.sequence, record.expires, msgspec.msgpack.decode(record.value, type=Member))
-                    read[subkey] = max(new, self._read.get(subkey, new), key=lambda told: told[:2])
+        for record, member in told(await self.dht.get(self._key), Member):
+            new = (record.sequence, record.expires, member)
+            read[record.subkey] = max(new, self._read.get(record.subkey, new), key=lambda told: told[:2])
         order = sorted(read, key=lambda peer: (peer not in self._read, rank(self._key, peer)))
         self._read = read = {peer: read[peer] for peer in order[:MAX_MEMBERS]}
         self.known = {peer: m for peer, (_, expires, m) in read.items() if not self._is_dead(peer, expires)}

@@ -19,7 +19,7 @@ from core.contracts.files import TRUNK, PartFile
 from core.contracts.hosting import FileKept, FileRead, KeepFile, ReadFile
 from core.contracts.net import of_run
 from core.dht.node import DHTNode
-from core.dht.records import own_subkey
+from core.dht.records import own_subkey, told
 from core.experts.grid import Uid
 from core.identity import PeerId, parse_peer, peer_text
 from core.net.limits import Newest, TokenBucket
@@ -183,13 +183,9 @@ class Copies:
         records = await self._dht.get_many(map(self._key, wanted))
         found: dict[str, list[Copy]] = {}
         for part in wanted:
-            for subkey, record in records[self._key(part)].items():
-                with contextlib.suppress(msgspec.MsgspecError):
-                    mine = record.peer == self._node.peer
-                    if subkey == own_subkey(record.peer) and not mine and not self._node.distrusts(record.peer):
-                        file = msgspec.msgpack.decode(record.value, type=PartFile)
-                        if file.part == part:
-                            found.setdefault(part, []).append(Copy(record.peer, file))
+            for record, file in told(records[self._key(part)], PartFile):
+                if record.peer != self._node.peer and file.part == part and not self._node.distrusts(record.peer):
+                    found.setdefault(part, []).append(Copy(record.peer, file))
         for copies in found.values():
             copies.sort(key=lambda copy: copy.file.version, reverse=True)
         return found

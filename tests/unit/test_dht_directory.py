@@ -37,6 +37,10 @@ async def trio() -> AsyncIterator[list[Peer]]:
         yield made
 
 
+NO_TEXT = msgspec.msgpack.encode([0.0, 0, {"peer": b"p" * 32, "addresses": ["x"]}]).replace(b"\xa1x", b"\xa1\xff")
+"""An address that is not UTF-8."""
+
+
 async def hosts_of(uid: Uid, at: DHTDirectory) -> list[PeerId]:
     return [info.peer for info in (await at.hosts([uid])).get(uid, ())]
 
@@ -187,7 +191,8 @@ async def test_an_announced_expert_that_nobody_hosts_costs_one_look_up(trio: lis
 
 
 @pytest.mark.parametrize("value", [b"", b"\xff", msgspec.msgpack.encode([float("nan"), 0, {"peer": b"p" * 32}]),
-                                   msgspec.msgpack.encode([0.0, -1, {"peer": b"p" * 32}]), b"\x91" * 500])  # fmt: skip
+                                   msgspec.msgpack.encode([0.0, -1, {"peer": b"p" * 32}]), b"\x91" * 500,
+                                   NO_TEXT])  # fmt: skip
 async def test_nonsense_in_a_leaf_names_no_host(trio: list[Peer], value: bytes) -> None:
     liar, _, reader = trio
     await liar.dht.store(str(UIDS[0]), value, 60, subkey=own_subkey(liar.id))
