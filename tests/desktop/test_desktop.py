@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import shiboken6
 from PySide6.QtWidgets import QSystemTrayIcon
 from pytestqt.qtbot import QtBot
 
@@ -47,7 +48,7 @@ def start(qtbot: QtBot, folder: Path, toy: ToyWorker, has_tray: list[bool]) -> I
             instance.release()
             desktop.window.may_close = True
             desktop.window.close()
-            desktop.window.deleteLater()
+            shiboken6.delete(desktop.window)  # now, or the next change of the theme styles its 1,500 widgets as well
             if (worker := desktop.supervisor.process) is not None:  # a busy machine let the toy answer too late
                 worker.kill()
                 worker.wait()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import shiboken6
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
@@ -42,7 +43,7 @@ def desktop(qtbot: QtBot, folder: Path, toy: ToyWorker, monkeypatch: pytest.Monk
     instance.release()
     desktop.window.may_close = True
     desktop.window.close()
-    desktop.window.deleteLater()
+    shiboken6.delete(desktop.window)
     theme().set_mode("system")
 
 
