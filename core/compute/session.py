@@ -15,12 +15,11 @@ from pathlib import Path
 import psutil
 import torch
 
-from core.compute import prediction
 from core.compute.benchmark import Benchmark
 from core.compute.device_placement import Placing
-from core.compute.generation import Generation
 from core.compute.hosting import Residents
 from core.compute.peer_directory import Hosts, PeerDirectory
+from core.compute.questions import Questions
 from core.compute.saving import Saving
 from core.compute.serving import Serving, suspecting
 from core.contracts.errors import CheckpointError, DeviceError
@@ -33,7 +32,6 @@ from core.contracts.pipe import (
     HOST,
     MEASURE,
     MEASURED,
-    PREDICT,
     PROGRESS,
     QUIT,
     SHARE,
@@ -125,7 +123,7 @@ class Session:
         self._benchmark = Benchmark(Path(configure.folder), manifest, self._kernel_gate)
         self._to_measure = asyncio.Event()
         self._measured = asyncio.Event()
-        self._generation = Generation(calls, self._trainer)
+        self._questions = Questions(calls, self._trainer)
         self._manifest = manifest
         self._saving = Saving(calls, pipe.saving, store, self._residents, self._trainer, self._tell_progress)
         self._placing = Placing(self._kernel_gate, self._residents, self._trainer, self._work, self._moved)
@@ -145,7 +143,6 @@ class Session:
         calls.listen(QUIT, lambda _: self._quit.set())
         calls.register(STOP, lambda _: self._stop())
         calls.register(DEVICE, self._placing.go)
-        calls.register(PREDICT, lambda picture: prediction.read_picture(self._trainer, picture))
         calls.register(HOST, self._host)
         calls.register(UNHOST, self._unhost)
         # What gives something back takes effect when it is read: no further kernel starts there.
@@ -182,7 +179,7 @@ class Session:
                 running = [group.create_task(task, name=name) for name, task in tasks.items()]
                 await self._quit.wait()
                 self._kernel_gate.close()
-                self._generation.stop()
+                self._questions.stop()
                 await self._saving.save()
                 for task in running:
                     task.cancel()

@@ -115,9 +115,14 @@ class Generate(Message, frozen=True):
 
     prompt: bytes
     length: int
-    """Bytes."""
+    """Bytes to add."""
     temperature: float
+    """By which the scores are divided before the draw; 0 takes the likeliest byte."""
     seed: int
+    """Of the draws; the same one gives the same text while the network stays as it is."""
+
+
+Question = Predict | Generate
 
 
 # compute -> worker
@@ -232,19 +237,17 @@ class Predicted(Message, frozen=True):
     """Of each class."""
     seen: list[float]
     """What the model saw, row by row: float32 [8, 8]."""
+
+
+class Answered(Message, frozen=True):
+    """What one pass through the network gave."""
+
+    answer: Predicted | bytes
+    """Of a text, its next byte."""
     experts: list[Answer]
+    """Each expert's part, by layer, best first."""
     step: int
     ms: float
-
-
-class Generated(Message, frozen=True):
-    """The next byte of a text."""
-
-    data: bytes
-    experts: list[Answer]
-    """Who took part in this byte."""
-    ms: float
-    step: int
 
 
 class AskSpace(Message, frozen=True):
@@ -298,10 +301,8 @@ DEVICE = Method("device", SetDevice, Placed, urgent=True)
 such call meanwhile."""
 MEASURE = Tell("measure", NOTHING)
 """Measure this PC anew, as soon as it may compute."""
-PREDICT = Method("predict", Predict, Predicted)
-"""Also while stopped."""
-GENERATE = Stream("generate", Generate, Generated)
-"""Byte by byte, also while stopped."""
+QUESTION = Stream[Question, Answered]("question", Question, Answered)  # type: ignore[arg-type]
+"""Answered also while stopped; a text byte by byte."""
 HOST = Method("host", dict[str, str | None], dict[str, str])
 """Host these experts from now on: each uid with the path of the checkpoint file to go on from, or None for the newest
 one of the run's own folder, or, if that has none, a new expert. The answer names those that could not be taken on, and

@@ -3,35 +3,25 @@
 import asyncio
 import time
 from collections.abc import AsyncGenerator
-from typing import Any, NamedTuple
 
 from torch import Tensor
 
 from core.contracts.control import Answer
 from core.contracts.errors import ComputeError
 from core.contracts.notices import notice
+from core.contracts.pipe import Answered, Question
 from core.experts.layer import Passed
 from core.training.trainer import Trainer
 
 PATIENCE_S, RETRY_S = 5.0, 0.25
 
 
-class Piece(NamedTuple):
-    """What one pass through the network gave."""
-
-    answer: Any
-    """As the run's task decodes it (`core.training.tasks`)."""
-    experts: list[Answer]
-    """Each expert's part, by layer, best first."""
-    ms: float
-
-
-async def ask(trainer: Trainer, question: Any) -> AsyncGenerator[Piece, None]:
+async def ask(trainer: Trainer, question: Question) -> AsyncGenerator[Answered, None]:
     """Answer a question, also while the gate is closed; others get their turn between any two kernels.
 
     Args:
         trainer: of the network that is asked.
-        question: of the type that the run's task takes.
+        question: of the kind that the run's task takes.
 
     Raises:
         ComputeError: no expert answered.
@@ -41,7 +31,7 @@ async def ask(trainer: Trainer, question: Any) -> AsyncGenerator[Piece, None]:
     while (inputs := exchange.inputs) is not None:
         start = time.monotonic()
         outputs, experts = await _asked(trainer, inputs)
-        yield Piece(exchange.decode(outputs), experts, (time.monotonic() - start) * 1000)
+        yield Answered(exchange.decode(outputs), experts, trainer.step, (time.monotonic() - start) * 1000)
 
 
 async def _asked(trainer: Trainer, inputs: Tensor) -> tuple[Tensor, list[Answer]]:

@@ -89,7 +89,7 @@ class Trainer(Movable):
         model, training = manifest.model, manifest.training
         self._training = training
         self._stream = open_stream(manifest) if stream is None else stream
-        self.task: Task[Any, Any] = task_of(manifest.task.name)
+        self.task: Task[Any] = task_of(manifest.task.name)
         self._network = build(manifest, self._stream.ends)
         self._trunk = strategy_of(self._network, manifest, calls)
         grid = Grid(manifest.run, model.layers, model.grid)
@@ -358,7 +358,7 @@ def _bytes(tape: list[tuple[Tensor, Passed]]) -> int:
 
 
 def _loss_product(
-    task: Task[Any, Any], head: nn.Module, h: Tensor, labels: Tensor, alive: Tensor
+    task: Task[Any], head: nn.Module, h: Tensor, labels: Tensor, alive: Tensor
 ) -> tuple[float, Tensor, tuple[Tensor, ...]]:
     """Mean loss over the rows that are alive, and the gradients of its sum by `h` and the head's parameters."""
     with torch.enable_grad():

@@ -237,8 +237,9 @@ class Run:
         start, count, step = time.monotonic(), 0, 0
         async with contextlib.aclosing(self.compute.questions.generate(question)) as told:
             async for piece in told:
-                count, step = count + len(piece.data), piece.step
-                each(decoder.decode(piece.data), piece.experts, piece.ms)
+                assert isinstance(piece.answer, bytes)
+                count, step = count + len(piece.answer), piece.step
+                each(decoder.decode(piece.answer), piece.experts, piece.ms)
         return Continued(count, time.monotonic() - start, step, seed, self.compute.progress.bits)
 
 

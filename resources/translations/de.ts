@@ -4539,12 +4539,8 @@
       <translation>{why} Versuch es gleich noch einmal.</translation>
     </message>
     <message>
-      <source>question.failed_picture</source>
-      <translation>Das Modell konnte dieses Bild nicht lesen ({kind}: {why}). Versuch ein anderes.</translation>
-    </message>
-    <message>
-      <source>question.failed_text</source>
-      <translation>Das Modell konnte diesen Text nicht fortsetzen ({kind}: {why}). Versuch einen anderen.</translation>
+      <source>question.failed</source>
+      <translation>Das Modell konnte darauf nicht antworten ({kind}: {why}). Versuch etwas anderes.</translation>
     </message>
     <message>
       <source>question.no_expert</source>
@@ -4577,10 +4573,6 @@
     <message>
       <source>question.too_many</source>
       <translation>Zu viele Fragen warten auf eine Antwort. Versuch es gleich noch einmal.</translation>
-    </message>
-    <message>
-      <source>question.too_many_texts</source>
-      <translation>Es werden schon {most} Texte geschrieben. Versuch es gleich noch einmal.</translation>
     </message>
     <message>
       <source>quota.live</source>

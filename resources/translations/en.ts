@@ -1806,12 +1806,8 @@
       <translation>{why} Try again in a moment.</translation>
     </message>
     <message>
-      <source>question.failed_picture</source>
-      <translation>The model could not read this picture ({kind}: {why}). Try another.</translation>
-    </message>
-    <message>
-      <source>question.failed_text</source>
-      <translation>The model could not continue this text ({kind}: {why}). Try another.</translation>
+      <source>question.failed</source>
+      <translation>The model could not answer this ({kind}: {why}). Try something else.</translation>
     </message>
     <message>
       <source>question.no_expert</source>
@@ -1844,10 +1840,6 @@
     <message>
       <source>question.too_many</source>
       <translation>Too many questions are waiting for an answer. Try again in a moment.</translation>
-    </message>
-    <message>
-      <source>question.too_many_texts</source>
-      <translation>{most} texts are being written already. Try again in a moment.</translation>
     </message>
     <message>
       <source>quota.live</source>

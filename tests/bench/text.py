@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from core.contracts import manifest as manifests
+from core.contracts.pipe import Generate
 from core.contracts.status import CurvePoint
 from core.experts.directory import LOCAL, LocalDirectory
 from core.runtime.backend import all_experts
@@ -19,7 +20,6 @@ from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
 from core.training.asking import ask
 from core.training.data.stream import open_stream
-from core.training.tasks.text import Prompt
 from core.training.trainer import Trainer
 
 TRAINED, QUICK = 2_200_000, 200_000
@@ -82,7 +82,8 @@ async def _measure(trained: int, folder: Path) -> dict[str, object]:
         evaluated(await trainer.evaluate())
         kernel_gate.close()
         start = time.perf_counter()
-        text = bytes([step.answer async for step in ask(trainer, Prompt(PROMPT, 200, 0.7, seed=1))])
+        question = Generate(PROMPT, 200, 0.7, seed=1)
+        text = b"".join([step.answer async for step in ask(trainer, question) if isinstance(step.answer, bytes)])
         writing = time.perf_counter() - start
     finally:
         for task in tasks:

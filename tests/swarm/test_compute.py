@@ -25,8 +25,8 @@ from core.contracts.pipe import (
     FAILED,
     MEASURE,
     MEASURED,
-    PREDICT,
     PROGRESS,
+    QUESTION,
     QUIT,
     SAVED,
     SHARE,
@@ -34,10 +34,12 @@ from core.contracts.pipe import (
     STOP,
     THREADS,
     TRAIN,
+    Answered,
     Configure,
     Failed,
     Measured,
     Predict,
+    Predicted,
     Progress,
     Ready,
     Saved,
@@ -72,6 +74,11 @@ sys.exit(main(["compute"]))
 def saves_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Which checkpoint is the newest is up to the test."""
     monkeypatch.setattr(link, "command", lambda: [sys.executable, "-c", SAVES_WHEN_ASKED])
+
+
+def read_of(answer: Answered) -> Predicted:
+    assert isinstance(answer.answer, Predicted)
+    return answer.answer
 
 
 class Compute:
@@ -111,6 +118,10 @@ class Compute:
         said = len(self.said)
         self.calls.tell(tell, message)
         return await self.next(answer, said)
+
+    async def read(self, picture: Predict) -> Answered:
+        async with contextlib.aclosing(self.calls.stream(QUESTION, picture, DEADLINE_S)) as answers:
+            return await anext(answers)
 
     async def stop(self) -> float:
         return await asyncio.wait_for(self.calls.call(STOP, None), DEADLINE_S)
@@ -166,7 +177,7 @@ async def test_products_in_bf16_are_almost_the_same_and_fp32_is_exact(tmp_path: 
     for number, products in enumerate(("fp32", "fp32", "bf16")):
         async with started(tmp_path / str(number), products=products) as compute:
             await compute.ready
-            answers.append(torch.tensor((await compute.calls.call(PREDICT, PICTURE)).probabilities))
+            answers.append(torch.tensor(read_of(await compute.read(PICTURE)).probabilities))
     exact, again, rounded = answers
     assert torch.equal(exact, again)
     assert torch.allclose(exact, rounded, rtol=0.02)
@@ -245,10 +256,11 @@ async def test_a_life(tmp_path: Path) -> None:
         still = await compute.tell(THREADS, 2, Progress)
         assert still.step == saved.step
 
-        answer = await compute.calls.call(PREDICT, PICTURE)
+        answer = await compute.read(PICTURE)
         assert answer.step == saved.step and len(answer.experts) == 8
-        assert len(answer.probabilities) == 10 and abs(sum(answer.probabilities) - 1) < 1e-5
-        assert len(answer.seen) == 64 and max(answer.seen) == 1.0
+        read = read_of(answer)
+        assert len(read.probabilities) == 10 and abs(sum(read.probabilities) - 1) < 1e-5
+        assert len(read.seen) == 64 and max(read.seen) == 1.0
 
         went_on = await train(compute, int(saved.step) + 50)
         assert went_on.step > saved.step
@@ -262,7 +274,7 @@ async def test_after_a_kill_it_goes_on_where_it_was_saved(tmp_path: Path) -> Non
         await train(compute, 200)
         await compute.stop()
         saved = await compute.next(Saved)
-        told = await compute.calls.call(PREDICT, PICTURE)
+        told = await compute.read(PICTURE)
         compute.calls.tell(TRAIN, None)
         while (await compute.next(Progress, len(compute.said))).step == saved.step:
             pass
@@ -274,8 +286,8 @@ async def test_after_a_kill_it_goes_on_where_it_was_saved(tmp_path: Path) -> Non
     async with started(tmp_path) as compute:
         ready = await compute.ready
         assert (ready.step, ready.notes) == (saved.step, ())
-        after = await compute.calls.call(PREDICT, PICTURE)
-        assert (after.probabilities, after.seen) == (told.probabilities, told.seen)
+        after = await compute.read(PICTURE)
+        assert after.answer == told.answer
         await compute.tell(QUIT, None, Saved)
         assert await compute.end() == 0
     # Saved again without a batch in between: weights, moments and counters are the same to the bit.
@@ -318,12 +330,12 @@ async def test_an_impossible_picture_is_refused(tmp_path: Path) -> None:
         for picture, error in (
             (Predict(16, 16, bytes(256)), PictureError),
             (Predict(0, 16, b""), PictureError),
-            (Predict(16, 16, b""), ProtocolError),
-            (Predict(2, 2, bytes(16)), ProtocolError),
+            (Predict(16, 16, b""), PictureError),
+            (Predict(2, 2, bytes(16)), ComputeError),
         ):
             with pytest.raises(error, match=r"\w"):
-                await compute.calls.call(PREDICT, picture)
-        assert (await compute.calls.call(PREDICT, PICTURE)).probabilities
+                await compute.read(picture)
+        assert read_of(await compute.read(PICTURE)).probabilities
 
 
 async def test_an_unknown_model_is_told_and_ends_it(tmp_path: Path) -> None:
@@ -398,8 +410,8 @@ async def test_a_picture_that_breaks_the_model_does_not_end_training(
     )
     async with started(tmp_path) as compute:
         await train(compute, 5)
-        with pytest.raises(PictureError, match="ZeroDivisionError"):
-            await compute.calls.call(PREDICT, PICTURE)
+        with pytest.raises(ComputeError, match="ZeroDivisionError"):
+            await compute.read(PICTURE)
         await compute.stop()
 
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from core.contracts.errors import ComputeError
-from core.training.asking import Piece, ask
-from core.training.tasks.text import Prompt
+from core.contracts.pipe import Answered, Generate
+from core.training.asking import ask
 from tests.unit.text_run import SMALL, Setup, text_run
 
 
@@ -19,14 +19,18 @@ def setup(tmp_path: Path) -> Setup:
 
 async def written(
     setup: Setup, prompt: bytes, length: int = 20, temperature: float = 0.7, seed: int = 1
-) -> list[Piece]:
-    return [byte async for byte in ask(setup.trainer, Prompt(prompt, length, temperature, seed))]
+) -> list[Answered]:
+    return [byte async for byte in ask(setup.trainer, Generate(prompt, length, temperature, seed))]
+
+
+def text_of(answers: list[Answered]) -> bytes:
+    return b"".join(step.answer for step in answers if isinstance(step.answer, bytes))
 
 
 async def test_the_seed_says_what_is_drawn_and_experts_of_every_layer_are_told(setup: Setup) -> None:
     async with setup.running():
         first, again, other = [await written(setup, b"The for statement", seed=seed) for seed in (1, 1, 2)]
-    texts = [bytes(step.answer for step in text) for text in (first, again, other)]
+    texts = [text_of(answers) for answers in (first, again, other)]
     assert texts[0] == texts[1] != texts[2]
     assert len(texts[0]) == 20
     for step in first:
@@ -41,7 +45,7 @@ async def test_without_temperature_each_byte_is_the_likeliest_after_those_before
     """Also when the text has become longer than what the model sees at once."""
     async with setup.running():
         text = b"for x in range"
-        added = bytes(step.answer for step in await written(setup, text, 10, temperature=0.0))
+        added = text_of(await written(setup, text, 10, temperature=0.0))
         for byte in added:
             outputs, _ = await setup.trainer.infer(torch.tensor([list(text[-16:])]))
             assert int(outputs[0, -1].argmax()) == byte
@@ -72,7 +76,7 @@ async def test_without_experts_it_says_so(setup: Setup) -> None:
 
 async def test_a_text_that_nobody_reads_on_is_left(setup: Setup) -> None:
     async with setup.running():
-        stream = ask(setup.trainer, Prompt(b"import", 10_000, 0.7, 1))
+        stream = ask(setup.trainer, Generate(b"import", 10_000, 0.7, 1))
         async with asyncio.timeout(60):
             await anext(stream)
             await stream.aclose()

@@ -17,12 +17,13 @@ from torch.nn import functional
 from core.contracts import manifest as manifests
 from core.contracts.errors import CheckpointError, ComputeError, ManifestError, PictureError
 from core.contracts.manifest import Manifest
+from core.contracts.pipe import Answered, Predict, Predicted
 from core.contracts.status import CurvePoint
 from core.experts.directory import LOCAL, LocalDirectory
 from core.runtime.backend import all_experts
 from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
-from core.training.asking import Piece, ask
+from core.training.asking import ask
 from core.training.data import digits as handwritten
 from core.training.trainer import Trainer
 from tests.bench.throughput import PlainLoop
@@ -68,10 +69,13 @@ class Setup:
                 await asyncio.sleep(0.01)
 
 
-async def read(setup: Setup, image: Tensor) -> Piece:
+async def read(setup: Setup, image: Tensor) -> tuple[Predicted, Answered]:
     """What the network reads in a picture."""
-    [piece] = [piece async for piece in ask(setup.trainer, image)]
-    return piece
+    height, width = image.shape
+    question = Predict(height, width, bytes(image.flatten().tolist()))
+    [told] = [answer async for answer in ask(setup.trainer, question)]
+    assert isinstance(told.answer, Predicted)
+    return told.answer, told
 
 
 def picture(digit: Tensor) -> Tensor:
@@ -94,7 +98,7 @@ async def test_digits_are_read_with_95_per_cent_and_pictures_of_them_nearly_so(s
         held_out = handwritten.read()[1]
         right = 0
         for x, label in zip(held_out.inputs[:60], held_out.labels[:60].tolist(), strict=True):
-            right += int((await read(setup, picture(x))).answer.probabilities.argmax()) == label
+            right += int(torch.tensor((await read(setup, picture(x)))[0].probabilities).argmax()) == label
         assert right >= 51
 
 
@@ -125,16 +129,17 @@ async def test_training_stops_with_the_switch_and_prediction_does_not() -> None:
         experts = [backend.version for backend in setup.backends.values()]
         seen_picture = picture(handwritten.read()[1].inputs[0])
         for _ in range(5):
-            (probabilities, seen), answers, _ = await read(setup, seen_picture)
+            seen, told = await read(setup, seen_picture)
         assert setup.trainer.step == step
         assert [backend.version for backend in setup.backends.values()] == experts
         assert setup.runtime.last_kernel_end == end
         setup.kernel_gate.open()
         await setup.until(lambda: setup.trainer.step > step + 10)
 
-    assert probabilities.shape == (10,)
-    assert float(probabilities.sum()) == pytest.approx(1.0, abs=1e-5)
-    assert seen.shape == (8, 8)
+    answers = told.experts
+    assert len(seen.probabilities) == 10
+    assert sum(seen.probabilities) == pytest.approx(1.0, abs=1e-5)
+    assert len(seen.seen) == 8 * 8
     assert [answer.layer for answer in answers] == [0] * 4 + [1] * 4
     assert len({answer.uid for answer in answers}) == 8
     assert all(answer.answered and answer.ms > 0 for answer in answers)
@@ -180,8 +185,8 @@ async def test_training_goes_on_without_the_experts_that_vanish() -> None:
         gradients = [setup.backends[uid].samples + setup.backends[uid].pending for uid in gone]
         await setup.until(lambda: setup.trainer.step >= step + 20)
         assert [setup.backends[uid].samples + setup.backends[uid].pending for uid in gone] == gradients
-        _, answers, _ = await read(setup, picture(handwritten.read()[1].inputs[0]))
-    assert all(answer.uid.split(".")[2] == "0" for answer in answers)
+        _, told = await read(setup, picture(handwritten.read()[1].inputs[0]))
+    assert all(answer.uid.split(".")[2] == "0" for answer in told.experts)
 
 
 async def test_a_run_goes_on_where_it_was() -> None:
@@ -233,7 +238,7 @@ from core.runtime.runtime import Runtime
 from core.runtime.kernel_gate import KernelGate
 from core.training.asking import ask
 from core.training.data.stream import open_stream
-from core.training.tasks.text import Prompt
+from core.contracts.pipe import Generate
 from core.training.trainer import Trainer
 from tests.unit.text_run import text_run
 
@@ -251,7 +256,7 @@ async def main():
             await asyncio.sleep(0.01)
     await trainer.evaluate()
     if sys.argv[1] == "text":
-        assert len([step async for step in ask(trainer, Prompt(b"x", 2, 0.7, 1))]) == 2
+        assert len([step async for step in ask(trainer, Generate(b"x", 2, 0.7, 1))]) == 2
     for task in tasks:
         task.cancel()
 

@@ -1,7 +1,5 @@
 """Telling what a picture shows: pictures turned into what the model of `digits` sees."""
 
-from typing import NamedTuple
-
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -9,6 +7,7 @@ from torch.nn import functional
 from core.contracts.errors import PictureError
 from core.contracts.kinds import Ends
 from core.contracts.notices import notice
+from core.contracts.pipe import Predict, Predicted
 from core.training.data.digits import SIDE
 from core.training.tasks.task import Exchange, Task
 
@@ -24,28 +23,22 @@ THIN, USUAL, FAT = 0.25, 0.305, 0.36
 """Share of ink in the box: every class of `load_digits` has about the usual one, as its strokes were normalised."""
 
 
-class Reading(NamedTuple):
-    """What the network reads in a picture."""
+class Pictures(Task[Predict]):
+    """A question is a picture; there is one answer."""
 
-    probabilities: Tensor
-    """[classes]."""
-    seen: Tensor
-    """[8, 8], 0 to 1: what the network saw."""
-
-
-class Pictures(Task[Tensor, Reading]):
-    """A question is a picture, uint8 [height, width], 0 = paper, 255 = ink; there is one answer."""
-
-    def encode(self, question: Tensor, ends: Ends) -> "Look":
+    def encode(self, question: Predict, ends: Ends) -> "Look":
         """As any task.
 
         Raises:
             PictureError: the picture holds no ink.
         """
-        return Look(picture_to_input(question))
+        if not question.pixels:
+            raise PictureError(notice("question.empty_picture"))
+        pixels = torch.frombuffer(bytearray(question.pixels), dtype=torch.uint8)
+        return Look(picture_to_input(pixels.view(question.height, question.width)))
 
 
-class Look(Exchange[Reading]):
+class Look(Exchange):
     """One picture, read at once."""
 
     def __init__(self, seen: Tensor) -> None:
@@ -57,9 +50,9 @@ class Look(Exchange[Reading]):
         self._seen = seen
         self.inputs: Tensor | None = seen.unsqueeze(0)
 
-    def decode(self, outputs: Tensor) -> Reading:
+    def decode(self, outputs: Tensor) -> Predicted:
         self.inputs = None
-        return Reading(outputs[0].softmax(0), self._seen.view(SIDE, SIDE))
+        return Predicted(outputs[0].softmax(0).tolist(), self._seen.tolist())
 
 
 def picture_to_input(picture: Tensor) -> Tensor:

@@ -5,25 +5,25 @@ declared by the same name in `core.contracts.kinds`.
 """
 
 from abc import ABC, abstractmethod
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from torch import Tensor
 from torch.nn import functional
 
 from core.contracts.kinds import TASKS, Ends
+from core.contracts.pipe import Predicted
 
 Q = TypeVar("Q")
-A = TypeVar("A")
 
 
-class Exchange(ABC, Generic[A]):
+class Exchange(ABC):
     """One question and its answers, one for each pass through the network."""
 
     inputs: Tensor | None
     """What goes through the network next, [1, ...]; None: everything is answered."""
 
     @abstractmethod
-    def decode(self, outputs: Tensor) -> A:
+    def decode(self, outputs: Tensor) -> Predicted | bytes:
         """What people get for the last inputs; then `inputs` are the next ones.
 
         Args:
@@ -31,11 +31,11 @@ class Exchange(ABC, Generic[A]):
         """
 
 
-class Task(ABC, Generic[Q, A]):
+class Task(ABC, Generic[Q]):
     """What a model is for. The judge is that of classes: cross-entropy, and whether the best one is right."""
 
     @abstractmethod
-    def encode(self, question: Q, ends: Ends) -> Exchange[A]:
+    def encode(self, question: Q, ends: Ends) -> Exchange:
         """Begin to answer what somebody gave.
 
         Args:
@@ -65,11 +65,11 @@ class Task(ABC, Generic[Q, A]):
         return outputs.argmax(-1).flatten() == labels.flatten()
 
 
-def task_of(name: str) -> Task[Q, A]:
+def task_of(name: str) -> Task[Any]:
     """The task of that name.
 
     Raises:
         ManifestError: there is none.
     """
-    task: Task[Q, A] = TASKS.module(__package__, name).TASK
+    task: Task[Any] = TASKS.module(__package__, name).TASK
     return task

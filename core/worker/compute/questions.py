@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from core.contracts.control import Prediction, PredictParams
 from core.contracts.errors import CallTimeout, ComputeError, PictureError
 from core.contracts.notices import Notice, notice
-from core.contracts.pipe import GENERATE, PREDICT, Generate, Generated, Predict
+from core.contracts.pipe import QUESTION, Answered, Generate, Predict, Predicted
 from core.pipe.calls import Calls
 from core.store.progress import Progress
 
@@ -61,19 +61,23 @@ class Questions:
                 notice("question.odd_pixels", pixels=len(picture.pixels), width=picture.width, height=picture.height)
             )
         deadline = time.monotonic() + ANSWER_S
-        async with self._asking():
-            question = Predict(picture.height, picture.width, picture.pixels)
-            told = await self._calls.call(PREDICT, question, deadline)
-        accuracy = self._progress.accuracy
-        return Prediction(told.probabilities, told.seen, told.experts, told.step, accuracy, told.ms)
+        question = Predict(picture.height, picture.width, picture.pixels)
+        async with (
+            self._asking(),
+            contextlib.aclosing(self._calls.stream(QUESTION, question, deadline - time.monotonic())) as answers,
+        ):
+            told = await anext(answers)
+        read = told.answer
+        assert isinstance(read, Predicted)
+        return Prediction(read.probabilities, read.seen, told.experts, told.step, self._progress.accuracy, told.ms)
 
-    async def generate(self, text: Generate) -> AsyncGenerator[Generated, None]:
+    async def generate(self, text: Generate) -> AsyncGenerator[Answered, None]:
         """The bytes of a text as they come. To be closed if nobody reads on.
 
         Raises:
             ComputeError: no byte within `ANSWER_S`, too many questions, or compute died or is to end.
         """
-        async with self._asking(), contextlib.aclosing(self._calls.stream(GENERATE, text, ANSWER_S)) as pieces:
+        async with self._asking(), contextlib.aclosing(self._calls.stream(QUESTION, text, ANSWER_S)) as pieces:
             async for piece in pieces:
                 yield piece
 
