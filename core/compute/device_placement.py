@@ -1,12 +1,11 @@
 """Where experts and trunk are: on the processor, or on the graphics processor that the worker names."""
 
 import asyncio
-import contextlib
 import logging
 import operator
-import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 
@@ -122,26 +121,6 @@ class Placing:
 
 
 async def _in_a_thread_of_its_own(call: Callable[[], Device]) -> Device:
-    """What a call returns; a driver that hangs must not keep this process from ending, as a pool's threads would."""
-    loop = asyncio.get_running_loop()
-    answer: asyncio.Future[Device] = loop.create_future()
-
-    def settle(device: Device | None, error: Exception | None) -> None:
-        if answer.done():
-            return
-        if device is not None:
-            answer.set_result(device)
-        elif error is not None:
-            answer.set_exception(error)
-
-    def work() -> None:
-        device, trouble = None, None
-        try:
-            device = call()
-        except Exception as error:
-            trouble = error
-        with contextlib.suppress(RuntimeError):  # the loop has ended
-            loop.call_soon_threadsafe(settle, device, trouble)
-
-    threading.Thread(target=work, name="device", daemon=True).start()
-    return await answer
+    """What a call returns. Nobody waits for this thread at the end of the process, as for those of the loop's pool: a
+    driver that hangs keeps it."""
+    return await asyncio.get_running_loop().run_in_executor(ThreadPoolExecutor(1, "device"), call)

@@ -41,7 +41,7 @@ class Residents:
     def _new(self, uid: Uid) -> ExpertBackend:
         return ExpertBackend(uid, self._manifest.model, self._manifest.training)
 
-    async def host(self, experts: Mapping[str, str | None], runtime: Runtime) -> dict[str, str]:
+    async def host(self, experts: Mapping[str, str | None], runtime: Runtime) -> dict[str, Notice]:
         """Take experts on, each between two kernels, so that training does not stall.
 
         Args:
@@ -51,13 +51,13 @@ class Residents:
         Returns:
             What failed, and why.
         """
-        failed: dict[str, str] = {}
+        failed: dict[str, Notice] = {}
         async with self._one_by_one:
             for text, path in experts.items():
                 try:
                     await self._host(Uid.parse(text), path, runtime)
                 except HearthError as error:
-                    failed[text] = str(error)
+                    failed[text] = error.notice
         return failed
 
     async def _host(self, uid: Uid, path: str | None, runtime: Runtime) -> None:
@@ -92,7 +92,7 @@ class Residents:
 
     async def unhost(
         self, uids: Iterable[str], runtime: Runtime, save: Callable[[], Awaitable[Notice | None]]
-    ) -> dict[str, str]:
+    ) -> dict[str, Notice]:
         """Let experts go once their calls are served and their state is saved; all stay if that fails.
 
         Args:
@@ -116,7 +116,7 @@ class Residents:
             if error is not None:
                 for uid, backend in gone.items():
                     self._enter(uid, backend, runtime)
-                return dict.fromkeys(map(str, gone), str(error))
+                return dict.fromkeys(map(str, gone), error)
         gone.clear()
         give_memory_back()
         return {}

@@ -13,7 +13,18 @@ from typing import Generic, NamedTuple, TypeVar
 from core.compute.peers import Asking, RemoteHost
 from core.contracts.errors import HearthError, ProtocolError
 from core.contracts.manifest import Training
-from core.contracts.remote_experts import FOLLOW, LOCATE, SUFFIXES, Banned, Cells, Place, Prefixes, Stirred
+from core.contracts.remote_experts import (
+    FOLLOW,
+    LOCATE,
+    MISSING,
+    SUFFIXES,
+    Banned,
+    Cells,
+    Missing,
+    Place,
+    Prefixes,
+    Stirred,
+)
 from core.experts.calls import ExpertHost
 from core.experts.directory import LOCAL, MIRROR_LIMIT, LocalDirectory
 from core.experts.grid import Coords, Grid, Uid
@@ -100,6 +111,7 @@ class PeerDirectory:
 
     def missing(self, peer: str, uids: Sequence[Uid]) -> None:
         """See `Watcher`. The worker, which is told as well, does not name the peer for these experts for a while."""
+        self._calls.tell(MISSING, Missing(peer, list(map(str, uids))))
         for uid in uids:
             if known := self._known.get(uid):
                 self._known[uid] = known._replace(places=[place for place in known.places if place.peer != peer])

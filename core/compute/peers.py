@@ -14,7 +14,7 @@ from torch import Tensor
 from core.contracts.errors import CallTimeout, HearthError, ProtocolError, RemoteFault
 from core.contracts.expert_calls import MAX_BYTES, MAX_CALLS, Codec, Direction, ExpertReply, ExpertRequest, encoded_size
 from core.contracts.manifest import Training
-from core.contracts.remote_experts import ASK, ASKED, MISSING, SUSPECT, ExpertCall, Missing, Suspect
+from core.contracts.remote_experts import ASK, ASKED, SUSPECT, ExpertCall, Suspect
 from core.experts import codec
 from core.experts.calls import Call, Output
 from core.experts.grid import Uid
@@ -78,7 +78,7 @@ class Asking:
             body, data = await self._calls.exchange(ASK, call, payload, deadline)
             reply = _decode_reply(body)
         except UNKNOWN as error:
-            self._calls.tell(SUSPECT, Suspect(peer, NONSENSE, f"Its answer has wrong types: {error}."))
+            self.suspect(peer, NONSENSE, f"Its answer has wrong types: {error}.")
             raise RemoteFault("bad_reply", f"Peer {peer[:8]} answered with wrong types: {error}.") from error
         finally:
             self._requests, self._bytes = self._requests - 1, self._bytes - size
@@ -89,10 +89,6 @@ class Asking:
     def suspect(self, peer: str, points: float, why: str) -> None:
         """Tell the worker, which keeps the list of bans, of a fault of a peer."""
         self._calls.tell(SUSPECT, Suspect(peer, points, why))
-
-    def missing(self, peer: str, uids: Sequence[str]) -> None:
-        """Tell the worker's directory that a peer does not host these experts, or that they fail."""
-        self._calls.tell(MISSING, Missing(peer, list(uids)))
 
     def tell_answered(self) -> None:
         """Tell how many calls were answered since the last time."""
@@ -213,7 +209,6 @@ class RemoteHost:
     def _miss(self, calls: Sequence[Call], answered: Sequence[bool]) -> None:
         missing = [call.uid for call, is_answered in zip(calls, answered, strict=True) if not is_answered]
         if missing:
-            self._asking.missing(self.peer, list(map(str, missing)))
             self._watcher.missing(self.peer, missing)
 
     def _encode(self, tensors: Iterable[Tensor | None]) -> list[Data]:

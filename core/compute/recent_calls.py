@@ -14,10 +14,8 @@ DONE_BYTES, DONE_BYTES_PEER = 32 * MIB, 8 * MIB
 """Of answers to backward passes."""
 DONE_S = 300.0
 """How long it is known that a backward pass was applied, longer than its answer is held."""
-DONE_PEER = 8192
-"""Backward passes of one peer that are known: beyond what it can have asked for within its deadlines."""
-PEERS = 256
-"""Peers of whom anything is remembered; the longest unheard go first."""
+DONE, DONE_PEER = 1 << 20, 8192
+"""Backward passes that are known, in all and of one peer: beyond what it can have asked for within its deadlines."""
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -33,8 +31,10 @@ class Memory(Generic[K, V]):
     """Values by peer and key, bounded in seconds, in bytes for each peer, and in bytes for all: a peer that fills it
     pushes out its own values first."""
 
-    def __init__(self, all_bytes: int, peer_bytes: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._all_bytes, self._peer_bytes, self._clock = all_bytes, peer_bytes, clock
+    def __init__(
+        self, all_bytes: int, peer_bytes: int, kept_s: float = KEPT_S, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._all_bytes, self._peer_bytes, self._kept_s, self._clock = all_bytes, peer_bytes, kept_s, clock
         self._peers: dict[str, OrderedDict[K, _Item[V]]] = {}
         self._sizes: dict[str, int] = {}
         self.bytes = 0
@@ -46,7 +46,7 @@ class Memory(Generic[K, V]):
         items = self._peers.setdefault(peer, OrderedDict())
         self.pop(peer, key)
         self._peers[peer] = items
-        items[key] = _Item(value, size, self._clock() + KEPT_S)
+        items[key] = _Item(value, size, self._clock() + self._kept_s)
         self._sizes[peer] = self._sizes.get(peer, 0) + size
         self.bytes += size
         while self._sizes[peer] > self._peer_bytes:
@@ -84,25 +84,3 @@ class Memory(Generic[K, V]):
         self._sizes[peer] -= size
         if not self._peers[peer]:
             del self._peers[peer], self._sizes[peer]
-
-
-class Done(Generic[K]):
-    """Keys of what was done, by peer, bounded in number and seconds."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._peers: OrderedDict[str, OrderedDict[K, float]] = OrderedDict()
-
-    def add(self, peer: str, key: K) -> None:
-        keys = self._peers.setdefault(peer, OrderedDict())
-        self._peers.move_to_end(peer)
-        keys[key] = now = self._clock()
-        while len(keys) > DONE_PEER or next(iter(keys.values())) < now - DONE_S:
-            keys.popitem(last=False)
-        while len(self._peers) > PEERS:
-            self._peers.popitem(last=False)
-
-    def __contains__(self, peer_and_key: tuple[str, K]) -> bool:
-        peer, key = peer_and_key
-        keys = self._peers.get(peer)
-        return keys is not None and keys.get(key, -DONE_S) > self._clock() - DONE_S

@@ -11,7 +11,16 @@ import msgspec
 from torch import Tensor
 
 from core.compute.peers import whole
-from core.compute.recent_calls import DONE_BYTES, DONE_BYTES_PEER, KEPT_BYTES, KEPT_BYTES_PEER, Done, Memory
+from core.compute.recent_calls import (
+    DONE,
+    DONE_BYTES,
+    DONE_BYTES_PEER,
+    DONE_PEER,
+    DONE_S,
+    KEPT_BYTES,
+    KEPT_BYTES_PEER,
+    Memory,
+)
 from core.contracts.errors import CallRefused, HearthError, ProtocolError, RemoteFault
 from core.contracts.expert_calls import Codec, Direction, ExpertReply, ExpertRequest, encoded_size, payload_size
 from core.contracts.remote_experts import SERVE, SUSPECT, ExpertCall, Suspect
@@ -82,7 +91,7 @@ class Serving:
         self._visits: set[_Visit] = set()
         self._inputs: Memory[Key, Inputs] = Memory(KEPT_BYTES, KEPT_BYTES_PEER)
         self._outcomes: Memory[Key, Tensor] = Memory(DONE_BYTES, DONE_BYTES_PEER)
-        self._done: Done[Key] = Done()
+        self._done: Memory[Key, bool] = Memory(DONE, DONE_PEER, DONE_S)
         self._under_way: dict[tuple[str, Key], list[Answers]] = {}
         """Backward passes that are not done yet, and who waits for them beside the first who asked."""
         calls.register_carrier(SERVE, self._serve)
@@ -144,6 +153,7 @@ class Serving:
         """Forget what is too old. To be called now and then."""
         self._inputs.tidy()
         self._outcomes.tidy()
+        self._done.tidy()
 
     def _forward(self, visit: _Visit) -> None:
         request, view, peer = visit.asked, visit.payload, visit.peer
@@ -173,7 +183,7 @@ class Serving:
         request, peer = visit.asked, visit.peer
         keys = [(request.passage, Uid.parse(text)) for text in request.uids]
         named = request.passage != 0
-        known = [named and ((peer, key) in self._under_way or (peer, key) in self._done) for key in keys]
+        known = [named and ((peer, key) in self._under_way or bool(self._done.get(peer, key))) for key in keys]
         calls = self._gradient_calls(visit, keys, known)
         if calls is None:
             visit.call.answer(_encode(ExpertReply((False,) * len(keys), forgotten=True)))
@@ -228,7 +238,7 @@ class Serving:
     def _applied(self, peer: str, key: Key, rows: Tensor | None) -> None:
         """A new backward pass came to its end; `rows` None: nothing was applied, and it may be asked for again."""
         if rows is not None and key[0]:
-            self._done.add(peer, key)
+            self._done.put(peer, key, True, 1)
             whole = rows.untyped_storage().nbytes() == rows.nbytes  # not a part of a larger pass
             self._outcomes.put(peer, key, rows if whole else rows.clone(), rows.nbytes)
         for answer in self._under_way.pop((peer, key), []):

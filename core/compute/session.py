@@ -276,13 +276,13 @@ class Session:
         size = expert_bytes(self._manifest.model)
         return Ready(processor(), trainer.step, trainer.samples, notes, size, can_use_gpus())
 
-    async def _host(self, experts: dict[str, str | None]) -> dict[str, str]:
+    async def _host(self, experts: dict[str, str | None]) -> dict[str, Notice]:
         failed = await self._residents.host(experts, self._runtime)
         self._set_threads()
         self._tell_progress()
         return failed
 
-    async def _unhost(self, uids: list[str]) -> dict[str, str]:
+    async def _unhost(self, uids: list[str]) -> dict[str, Notice]:
         failed = await self._residents.unhost(uids, self._runtime, self._saving.save)
         self._tell_progress()
         return failed
@@ -317,14 +317,15 @@ class Session:
         self._rates.append((time.monotonic(), trainer.samples, runtime.calls))
         (start, samples, calls), (end, samples_now, calls_now) = self._rates[0], self._rates[-1]
         seconds = max(end - start, REPORT_S / 2)
+        slowest_step_s, blocked_s = trainer.timing.longest_s()
         return Progress(
             step=trainer.step,
             samples=trainer.samples,
             samples_per_s=(samples_now - samples) / seconds,
             calls_per_s=(calls_now - calls) / seconds,
             in_flight=trainer.window.in_flight,
-            slowest_step_s=trainer.timing.slowest_s,
-            blocked_s=trainer.timing.blocked_s,
+            slowest_step_s=slowest_step_s,
+            blocked_s=blocked_s,
             lost=trainer.lost,
             threads=team.threads,
             loss=trainer.loss,

@@ -13,6 +13,7 @@ from core.contracts.errors import CallRefused, ComputeError, HearthError, Networ
 from core.contracts.files import PartFile
 from core.contracts.hosting import Given, Handover, HandoverReply, Hello, HelloReply, Member
 from core.contracts.net import of_run
+from core.contracts.notices import Notice
 from core.contracts.pipe import Progress
 from core.experts.dht_directory import EXPIRY_S
 from core.experts.directory import HostState
@@ -75,10 +76,10 @@ class Compute(Protocol):
     def figures(self) -> Figures:
         """What it has told."""
 
-    async def host(self, experts: Mapping[Uid, Path | None]) -> dict[str, str]:
+    async def host(self, experts: Mapping[Uid, Path | None]) -> dict[str, Notice]:
         """Have experts taken on, each from a file or its newest own state; what failed, and why (ComputeError)."""
 
-    async def unhost(self, uids: Collection[Uid]) -> dict[str, str]:
+    async def unhost(self, uids: Collection[Uid]) -> dict[str, Notice]:
         """Have experts saved and let go; what failed, and why (ComputeError)."""
 
     @property
@@ -285,7 +286,7 @@ class Hosting:
             log.error("Expert %s could not be taken on: %s", text, why)
             path = experts[Uid.parse(text)]
             if path is not None and self._compute.at_work:  # the next look tries the copy before it
-                self._copies.reject(path.stem, why)
+                self._copies.reject(path.stem, str(why))
         if self._compute.at_work:
             self._hosted.claim(uid for uid in experts if str(uid) not in failed)
             self._changed()

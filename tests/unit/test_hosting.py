@@ -10,6 +10,7 @@ import pytest
 from core.contracts.errors import CallRefused
 from core.contracts.hosting import Handover, HandoverReply, Hello, HelloReply, Member
 from core.contracts.net import of_run
+from core.contracts.notices import Notice
 from core.contracts.pipe import Measured
 from core.contracts.status import ExpertStatus
 from core.experts.dht_directory import DHTDirectory
@@ -46,12 +47,12 @@ class Compute:
         self.wanted = self.at_work = True
         self.saving = False
 
-    async def host(self, experts: Mapping[Uid, Path | None]) -> dict[str, str]:
+    async def host(self, experts: Mapping[Uid, Path | None]) -> dict[str, Notice]:
         here = {expert.uid for expert in self.hosted.experts} | set(map(str, experts))
         self.hosted.report([ExpertStatus(uid, 3, 0) for uid in here])
         return {}
 
-    async def unhost(self, uids: Collection[Uid]) -> dict[str, str]:
+    async def unhost(self, uids: Collection[Uid]) -> dict[str, Notice]:
         return {}
 
 

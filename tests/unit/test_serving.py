@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from core.compute.recent_calls import DONE_PEER, Done, Memory
+from core.compute.recent_calls import DONE, DONE_PEER, DONE_S, Memory
 from core.compute.serving import Serving, suspecting
 from core.contracts.errors import CallRefused, HearthError, RemoteFault
 from core.contracts.expert_calls import Codec, Direction, ExpertReply, ExpertRequest
@@ -257,7 +257,7 @@ async def test_other_codecs_are_served(encoding: Codec) -> None:
 
 def test_the_memory_is_bounded_by_bytes_and_time_and_a_peer_pushes_out_its_own() -> None:
     now = 0.0
-    memory: Memory[int, str] = Memory(100, 60, lambda: now)
+    memory: Memory[int, str] = Memory(100, 60, clock=lambda: now)
     for key in range(5):
         memory.put("a", key, f"a{key}", 20)
     memory.put("b", 0, "b0", 40)
@@ -275,10 +275,10 @@ def test_the_memory_is_bounded_by_bytes_and_time_and_a_peer_pushes_out_its_own()
 
 def test_what_was_done_is_known_for_a_while() -> None:
     now = 0.0
-    done: Done[int] = Done(lambda: now)
+    done: Memory[int, bool] = Memory(DONE, DONE_PEER, DONE_S, lambda: now)
     for key in range(DONE_PEER + 1):
-        done.add("a", key)
-    assert [("a", key) in done for key in (0, 1, DONE_PEER)] == [False, True, True]
-    assert ("b", 1) not in done
+        done.put("a", key, True, 1)
+    assert [done.get("a", key) for key in (0, 1, DONE_PEER)] == [None, True, True]
+    assert done.get("b", 1) is None
     now = 301.0
-    assert ("a", 1) not in done
+    assert done.get("a", 1) is None

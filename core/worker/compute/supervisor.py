@@ -122,7 +122,7 @@ class ComputeSupervisor:
         """Save and end; `run` returns then."""
         self._happened(News.LEAVE)
 
-    async def host(self, experts: Mapping[Uid, Path | None]) -> dict[str, str]:
+    async def host(self, experts: Mapping[Uid, Path | None]) -> dict[str, Notice]:
         """Have experts hosted, each from its newest own checkpoint or a newer file; what failed, and why.
 
         Raises:
@@ -131,7 +131,7 @@ class ComputeSupervisor:
         paths = {str(uid): None if path is None else str(path) for uid, path in experts.items()}
         return await self._order(pipe.HOST, paths)
 
-    async def unhost(self, uids: Collection[Uid]) -> dict[str, str]:
+    async def unhost(self, uids: Collection[Uid]) -> dict[str, Notice]:
         """Have experts saved and hosted no more; what failed, and why: those stay.
 
         Raises:
@@ -139,7 +139,7 @@ class ComputeSupervisor:
         """
         return await self._order(pipe.UNHOST, list(map(str, uids)))
 
-    async def _order(self, method: pipe.Method[Q, dict[str, str]], experts: Q) -> dict[str, str]:
+    async def _order(self, method: pipe.Method[Q, dict[str, Notice]], experts: Q) -> dict[str, Notice]:
         try:
             return await self.calls.call(method, experts, time.monotonic() + HOST_S)
         except CallTimeout:
