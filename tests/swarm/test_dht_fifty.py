@@ -87,8 +87,8 @@ def test_fifty_peers(swarm: tuple[list[Process], list[Any]]) -> None:
 
 
 def read_by_all(processes: list[Process], subkeys: list[str]) -> list[float]:
-    """Every peer reads the prefix, in full and compact, until it has all; on a busy machine some calls come too late, and
-    the upkeep makes up for them. Returns the seconds of each pair of reads."""
+    """Every peer reads the prefix, in full and compact, until it has all: on a busy machine some calls come too late,
+    and the upkeep makes up for them. Returns the seconds of each pair of reads."""
     took, deadline = list[float](), time.monotonic() + DEADLINE_S
     for process in processes:
         while True:
