@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from core.policy.rules import RULES
+from tests.unit.test_decide import GPUS, choose, signals
 from tests.workers import ROOT
 
 README = ROOT / "README.md"
@@ -46,6 +48,12 @@ def test_a_page_has_a_title_and_only_what_the_app_can_show(page: Path) -> None:
     assert lines[0].startswith("# ")
     assert not [line for line in lines if re.match(r"\s*<\w", line)], "HTML"
     assert max(len(line) for line in lines if not line.startswith("|")) <= 150
+
+
+def test_the_page_of_the_rules_lists_every_rule_in_its_order() -> None:
+    rows = re.findall(r"^\| [^|]+ \| `(\w+)` \|", (HELP / "when-it-computes.md").read_text("utf8"), re.MULTILINE)
+    assert rows == [rule.__name__ for rule in RULES]
+    assert rows == [verdict.rule for verdict in choose(signals(gpus=GPUS), uses_gpus=True).rules]
 
 
 def test_the_index_and_the_readme_lead_to_every_page() -> None:
