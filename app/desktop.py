@@ -227,8 +227,8 @@ class Desktop(QObject):
 
     def _shown(self, snapshot: Snapshot) -> None:
         self._curve = list(snapshot.curve)
-        self._status(snapshot.status)
         self.window.update_curve(self._curve)
+        self._status(snapshot.status)
 
     def _status(self, status: Status) -> None:
         self._last = status

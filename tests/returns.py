@@ -82,13 +82,21 @@ class Ledger:
             self.versions[expert.uid] = expert.updates
 
 
-def returns(running: RunningWorker, user: User, count: int, wait_s: float) -> Iterator[Return]:
-    """Have the user come back `count` times, at random moments of up to `wait_s` into the training."""
+def returns(running: RunningWorker, user: User, count: int, wait_s: float, runs: int = 1) -> Iterator[Return]:
+    """Have the user come back again and again.
+
+    Args:
+        running: the worker.
+        user: who comes back.
+        count: so many times.
+        wait_s: at random moments of up to so long into the training.
+        runs: of that PC, each of which yields.
+    """
     ledger = Ledger()
     user.touch()
     input_at = 0.0
     for _ in range(count):
-        status = running.until(_trains, "training while the user is away")
+        status = running.until(lambda status: _trains(status, runs), "training while the user is away")
         resumed = time.time() - input_at if input_at else 0.0
         ledger.check(status)
         compute = running.compute()
@@ -97,7 +105,7 @@ def returns(running: RunningWorker, user: User, count: int, wait_s: float) -> It
         yields = running.status().yields.count
         load = os.getloadavg()[0]
         input_at, sent, command = user.touch()
-        stopped = running.until(lambda status: status.yields.count > yields, "a measured stop")  # noqa: B023
+        stopped = running.until(lambda status: status.yields.count >= yields + runs, "measured stops")  # noqa: B023
         assert stopped.state in ("yielding", "waiting") and stopped.samples_per_s == 0
         end = input_at + (stopped.yields.last_ms or 0.0) / 1000
         wait_until(lambda: not _lives(compute), "the end of the compute process")  # noqa: B023
@@ -109,8 +117,9 @@ def returns(running: RunningWorker, user: User, count: int, wait_s: float) -> It
         yield Return(input_at, sent, gone, resumed, command, load)
 
 
-def _trains(status: Status) -> bool:
-    return status.state == "contributing" and status.samples_per_s > 0
+def _trains(status: Status, runs: int) -> bool:
+    fast = [run for run in status.runs if run.phase == "training" and run.samples_per_s > 0]
+    return status.state == "contributing" and len(fast) == runs
 
 
 def _lives(process: psutil.Process) -> bool:

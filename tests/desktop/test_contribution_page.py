@@ -317,6 +317,8 @@ def test_bars_of_any_kind_have_the_same_sum(tmp_path: Path, chosen: str, group: 
     assert len(found.parts) == (1 if group == "all" else 4)
     listed = shares(answers(tmp_path, "calls", chosen, now), "run", {})
     assert listed[0] == ("run8", 18) and len(listed) == 9
+    named = shares(answers(tmp_path, "calls", chosen, now), "run", {"run8": "A run of today"})
+    assert named[0] == ("A run of today", 18) and named[1:] == listed[1:]
 
 
 def test_a_range_has_as_many_days_as_it_says_where_clocks_were_set(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from app.pages.contribution.contribution_page import ContributionPage
 from app.pages.home.home_page import HomePage
 from app.worker.client import WorkerClient
 from core.contracts import control as wire
@@ -80,6 +81,21 @@ def test_the_run_that_is_chosen_is_the_one_that_is_shown(qtbot: QtBot, start: St
     qtbot.waitUntil(lambda: len(home._points) == 3)
     desktop.client.grid(0, lambda grid: None, lambda error: None)
     qtbot.waitUntil(lambda: ("grid", {"layer": 0, "run": TEXT.id}) in toy.asked)
+
+
+def test_contribution_names_the_runs_and_tells_two_of_one_title_apart(
+    qtbot: QtBot,
+    start: Start,  # noqa: F811
+    toy: ToyWorker,
+) -> None:
+    double = msgspec.structs.replace(TEXT, id="text-5678")
+    several = msgspec.structs.replace(FIRST, runs=[DIGITS, TEXT, double])
+    toy.answers["subscribe"] = lambda params: wire.Snapshot(several, {}, [])
+    desktop = start()
+    page = desktop.window.pages[2]
+    assert isinstance(page, ContributionPage)
+    qtbot.waitUntil(lambda: page._names.get(DIGITS.id) == DIGITS.title)
+    assert not {TEXT.id, double.id} & page._names.keys()
 
 
 def test_a_run_that_was_left_gives_way_to_the_first(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:  # noqa: F811

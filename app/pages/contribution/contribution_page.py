@@ -1,6 +1,7 @@
 """Contribution: what this PC did today, this week and ever, and its history as the worker's ledger tells it."""
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +14,7 @@ from PySide6.QtWidgets import QFileDialog, QGridLayout
 from app import theme as look
 from app.background import Saver
 from app.formats import clock
-from app.language import mark, told, tr
+from app.language import mark, told, tr, tr_run
 from app.pages.contribution import share_picture
 from app.pages.contribution.cards import ASKING, NOTHING_HERE, HistoryCard, SharesCard, TotalCard, WeekCard
 from app.pages.contribution.history import (
@@ -132,7 +133,9 @@ class ContributionPage(Page):
 
     def update_status(self, status: Status) -> None:
         self._status = status
-        names = {device.id: device.name for device in status.devices}
+        titles = Counter(run.title for run in status.runs)
+        names = {run.id: tr_run(run.title) for run in status.runs if titles[run.title] == 1}
+        names |= {device.id: device.name for device in status.devices}
         if names != self._names:
             self._names = names
             self._draw()

@@ -237,7 +237,7 @@ def bars(
         answers: in the order of its metrics.
         group: what bars are made of.
         chosen: the range.
-        names: of devices, by their id.
+        names: of devices and runs, by their id.
         ended: sessions, oldest first, to tell why nothing was done.
     """
     times = answers[0].by_run.times
@@ -246,7 +246,7 @@ def bars(
     for (_, name, tone), answer in zip(kind.metrics, answers, strict=True):
         series = answer.by_run if group in ("all", "run") else answer.by_device
         for key, values in series.values.items():
-            word = tr(name) if group == "all" else device_name(key, names) if group == "device" else key
+            word = tr(name) if group == "all" else device_name(key, names) if group == "device" else names.get(key, key)
             rows[word] = [one + other for one, other in zip(rows.get(word, [0.0] * len(values)), values, strict=True)]
             if group == "all" and tone:
                 tones[word] = tone
@@ -306,7 +306,7 @@ def shares(answers: Sequence[Answer], by: By, names: Mapping[str, str]) -> list[
     for answer in answers:
         series = answer.by_run if by == "run" else answer.by_device
         for key, values in series.values.items():
-            word = key if by == "run" else device_name(key, names)
+            word = names.get(key, key) if by == "run" else device_name(key, names)
             found[word] = found.get(word, 0.0) + sum(values)
     return sorted(((word, amount) for word, amount in found.items() if amount > 0), key=lambda one: -one[1])
 
