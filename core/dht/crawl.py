@@ -109,7 +109,6 @@ class PeerCrawl(NodeSpiderCrawl):  # type: ignore[misc]
         return len(best) == self._settled and all(contact.id in self._answered for contact in best)
 
     def _side_by_side(self) -> int:
-        """Calls that may be under way."""
         return int(self.alpha)
 
     def _take(self, contact: Contact, future: "asyncio.Future[Answer | None]") -> None:

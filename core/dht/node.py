@@ -175,7 +175,6 @@ class DHTNode(Server):  # type: ignore[misc]
         return await (self._tell_connected(records) if leaving else self._spread(records))
 
     async def _tell_connected(self, records: list[Record]) -> int:
-        """Store records at the replicas that are connected now."""
         digests = [key_digest(record.key) for record in records]
         self._keep_own_share(records, digests)
         stored = []
@@ -229,7 +228,6 @@ class DHTNode(Server):  # type: ignore[misc]
                 self.storage.put(record, now)
 
     def _mine(self, digest: bytes) -> bool:
-        """Whether this peer is among the replicas of a key, as far as it knows."""
         key = Node(digest)
         around = self._near(key, REPLICAS)
         distance = self.protocol.source_node.distance_to(key)
@@ -269,7 +267,6 @@ class DHTNode(Server):  # type: ignore[misc]
         return {name: newest(found, buried) for name, found in zip(names, read, strict=True)}
 
     def _raws(self, key: str, now: float) -> list[bytes]:
-        """The records under a key that are kept here."""
         return [record.raw for record in self.storage.of(key_digest(key), now)]
 
     async def find_suffixes(self, prefixes: Iterable[str]) -> dict[str, dict[str, float]]:

@@ -81,8 +81,6 @@ class BeamSearch:
 
 
 class _Search:
-    """Best-first search for one sample."""
-
     def __init__(self, scores: list[list[float]], k: int) -> None:
         self._scores = scores
         self._k = k

@@ -195,7 +195,6 @@ class DHTDirectory:
             self._forget_mirrors()  # what has expired goes in any case
 
     async def _read_grid(self) -> dict[int, dict[Coords, float]]:
-        """All suffixes, one dimension after the other."""
         found: dict[int, dict[Coords, float]] = {}
         open_prefixes: list[tuple[int, Coords]] = [(layer, ()) for layer in range(self.grid.layers)]
         for depth in range(len(self.grid.shape)):
@@ -332,7 +331,6 @@ class DHTDirectory:
         return self._prefix(uid.layer, uid.coords)[:-1]
 
     def _prefix_keys(self, uid: Uid) -> list[tuple[str, str]]:
-        """The prefix keys of an expert, each with its suffix under it."""
         return [(self._prefix(uid.layer, uid.coords[:end]), str(u)) for end, u in enumerate(uid.coords)]
 
 

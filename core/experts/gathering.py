@@ -173,7 +173,6 @@ class Gathering(Generic[T]):
             await spare()
 
     def _give_up_at(self, request: _Request) -> float:
-        """When to cut a request off."""
         if self._enough_at is None:
             return request.end_at
         return min(max(request.late_at, self._began + OTHERS * (self._enough_at - self._began)), request.end_at)
@@ -208,7 +207,6 @@ class Gathering(Generic[T]):
             self._all_well = False
 
     async def _cut_off(self, tasks: list[asyncio.Task[list[T | None]]]) -> None:
-        """Wait no longer for these."""
         now = asyncio.get_running_loop().time()
         for task in tasks:
             request = self._open.pop(task)

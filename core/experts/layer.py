@@ -186,8 +186,6 @@ class DMoELayer:
 
 
 class _Forward:
-    """One batch's calls and answers."""
-
     def __init__(self, layer: DMoELayer, x: Tensor, beam: Beam, inference: bool) -> None:
         self._layer, self._x, self._beam, self._inference = layer, x, beam, inference
         self._calls: list[Call] = []

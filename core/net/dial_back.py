@@ -183,7 +183,6 @@ class DialBacks:
         return [peer for peer, seen in found.items() if host_of(seen) not in near and as_public(seen, address)]
 
     async def _dial_for(self, request: DialFor, payload: Payload, context: Context) -> DialledBack:
-        """Dial a peer that another backbone peer names."""
         asker = seen_at(self._node, context.peer)
         if not self._backbone or asker is None:
             raise CallRefused("This peer dials for no other. Ask a backbone peer.")

@@ -231,7 +231,6 @@ class Pool:
             old.close("the peer has started anew")
 
     def _retire(self, link: Link) -> None:
-        """Use a link no more, but let the calls under way on it end."""
         link.retired = True
         link.used = time.monotonic()
         self._retired.add(link)

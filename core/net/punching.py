@@ -111,7 +111,6 @@ class Punching:
         return False
 
     async def _punch_for(self, request: Punch, payload: Payload, context: Context) -> Meeting:
-        """Arrange a meeting of two peers that are connected here."""
         ration(self._punches, context.peer)
         target = PeerId(request.target)
         theirs, ours = seen_at(self.node, target), seen_at(self.node, context.peer)

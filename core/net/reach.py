@@ -189,7 +189,6 @@ class Reach:
             self.state = msgspec.structs.replace(self.state, kind=kind, step=step, measured=time.time())
 
     async def _moved(self) -> None:
-        """After a change of network: mend, and measure again."""
         self._punched = None
         await self._roaming.probe()
         self._measure_now.set()

@@ -180,7 +180,6 @@ class Relay:
                 del self._clients[pipe.opener]
 
     def _tell(self, peer: PeerId, name: PipeId) -> None:
-        """Tell an end in the background that its pipe is gone."""
         if peer in self._node.pool.links:
             self._background.start(self._say(peer, name), "relay closes")
 

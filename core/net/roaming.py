@@ -53,7 +53,6 @@ class Roaming:
             self.mending[peer] = self.node.start(self._mend(peer), "reach: mend")
 
     def _wanted(self) -> set[PeerId]:
-        """Peers to stay connected with."""
         return {*self._bootstrap, *self.node.pool.kept}
 
     async def _mend(self, peer: PeerId) -> None:

@@ -69,8 +69,6 @@ class Node(Protocol):
 
 
 class _Quota:
-    """What one peer may still ask for."""
-
     def __init__(self) -> None:
         self.calls = TokenBucket(limits.CALLS_PER_S, limits.CALL_BURST)
         self.bytes = TokenBucket(limits.BYTES_PER_S, limits.BYTE_BURST)

@@ -148,13 +148,10 @@ class Shaper:
         if (wait := self.upload.spend(size)) > DEBT_S:
             await asyncio.sleep(wait - DEBT_S)
 
-    async def received(self, size: int, large: bool) -> float:
-        """Account for bytes that came, and wait before more are read. Returns the seconds that this took."""
-        wait = self.download.spend(size) - (0.0 if large else DEBT_S)
-        if wait <= 0:
-            return 0.0
-        await asyncio.sleep(wait)
-        return wait
+    async def received(self, size: int, large: bool) -> None:
+        """Account for bytes that came, and wait before more are read."""
+        if (wait := self.download.spend(size) - (0.0 if large else DEBT_S)) > 0:
+            await asyncio.sleep(wait)
 
     @property
     def window(self) -> int:

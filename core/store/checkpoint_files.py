@@ -46,8 +46,6 @@ class _Entry(msgspec.Struct, frozen=True):
 
 
 class _Manifest(msgspec.Struct, frozen=True):
-    """A checkpoint's manifest, `checkpoint-<number>.json`."""
-
     format: Literal[1]
     run: str
     step: Natural

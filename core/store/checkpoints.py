@@ -229,7 +229,6 @@ class CheckpointStore:
         return data
 
     def _readable(self, notes: list[Notice]) -> Iterator[Checkpoint]:
-        """The checkpoints whose manifests are good, newest first."""
         for path in manifests(self._folder):
             try:
                 checkpoint = read_manifest(path)

@@ -274,7 +274,6 @@ class Quota:
 
 
 def _needs(run: Run, states: Mapping[str, PartFile], files: Mapping[str, File]) -> Needs:
-    """What a run needs, by what is there of it."""
     folder = f"{run.folder}{os.sep}"
     experts = [on_disk(file.size) for part, file in states.items() if part != TRUNK]
     largest = max((f.size for path, f in files.items() if path.endswith(SUFFIX) and path.startswith(folder)), default=0)

@@ -100,7 +100,6 @@ class _Partial:
 
 
 async def _fetch_from(node: RpcNode, method: str, peer: PeerId, sha256: str, file: _Partial) -> None:
-    """Go on with a partial file until it has its size."""
     while file.offset < file.size:
         request = ReadFile(sha256, file.offset, min(CHUNK, file.size - file.offset))
         reply, data = await node.call(peer, method, request, FileRead, deadline_s=CHUNK_S)

@@ -248,7 +248,6 @@ class Hosting:
         return self._room(min(able, self._grid.layers * self._grid.cells))
 
     def _self(self) -> Member:
-        """What this PC can and does host."""
         return Member(self.capacity if self.hosts and self._compute.wanted else 0, len(self._hosted.claimed))
 
     # Acting
@@ -265,7 +264,6 @@ class Hosting:
             await self._look_for_newer()
 
     async def _claim(self, claims: Sequence[Uid]) -> None:
-        """Host what is still vacant, from its newest checkpoint."""
         versions, found = self._hosted.versions(), self._outlook.copies
         paths = await asyncio.gather(
             *(self._copies.newest(str(uid), found.get(uid, ()), versions.get(uid, 0)) for uid in claims)
@@ -278,7 +276,6 @@ class Hosting:
             log.info("Claimed %s, which nobody hosted.", _names(new))
 
     async def _host(self, experts: Mapping[Uid, Path | None]) -> None:
-        """Have compute host experts, and tell everybody."""
         if not experts:
             return
         failed = await self._compute.host(experts)

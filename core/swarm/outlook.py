@@ -106,7 +106,6 @@ class Outlook:
         return absent[:LOOKED_UP]
 
     def _newest_keepers(self, uid: Uid) -> set[str]:
-        """Who has the newest state of an expert."""
         held = {peer_text(copy.peer): copy.file.version for copy in self.copies.get(uid, ())}
         if own := self._copies.own(str(uid)):
             held[self._members.me] = own.version

@@ -157,12 +157,10 @@ def _by_need(view: View) -> list[Uid]:
 
 
 def _active(view: View) -> Counter[int]:
-    """Active experts by layer."""
     return Counter(uid.layer for uid in view.cells if uid not in view.vacant)
 
 
 def _least_missed(view: View, without: Set[Uid], count: int) -> list[Uid]:
-    """Experts of mine of the layers that have most active ones."""
     active = _active(view)
     return sorted(view.mine.keys() - without, key=lambda uid: (-active[uid.layer], rank(uid, "")))[:count]
 

@@ -365,7 +365,6 @@ class Copies:
         return giver == peer or await self._hosts(Uid.parse(part)) <= {peer}
 
     async def _hosts(self, uid: Uid) -> set[PeerId]:
-        """The living hosts of an expert, this peer included."""
         others = set(map(parse_peer, (await self._members.hosts([uid]))[uid].hosts))
         return others | {self._node.peer} if uid in self._hosted.claimed else others
 
