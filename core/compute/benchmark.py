@@ -27,7 +27,7 @@ from core.contracts.settings import cores
 from core.experts.grid import Uid
 from core.hardware import processor
 from core.runtime.backend import BACKWARD, ExpertBackend, useful_threads
-from core.runtime.device import CPU, Device, lacks_memory
+from core.runtime.device import CPU, Device
 from core.runtime.kernel_gate import KernelGate
 from core.runtime.load import FIRST_PACE
 from core.runtime.runtime import MIN_ROWS, PASS_S
@@ -189,24 +189,18 @@ class Benchmark:
             kernel(*arguments)
             device.synchronize()
 
-        try:
-            return _timed(threads, whole)
-        except RuntimeError as error:
-            if device is CPU or not lacks_memory(error):
-                raise
-        self._expert.give_up()
-        return _timed(threads, whole)
+        return self._expert.with_room(lambda: _timed(threads, whole))
 
 
 class _Moved(Exception):
     """Kernels are to run elsewhere from now on."""
 
 
-def _timed(threads: int, kernel: Callable[..., object], *arguments: Tensor) -> float:
+def _timed(threads: int, kernel: Callable[[], None]) -> float:
     """Seconds that a kernel takes on so many threads."""
     team.resize(threads)
     start = time.perf_counter()
-    kernel(*arguments)
+    kernel()
     return time.perf_counter() - start
 
 

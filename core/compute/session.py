@@ -57,7 +57,7 @@ from core.pipe.compute_end import Pipe
 from core.runtime.backend import check_memory, expert_bytes, useful_threads
 from core.runtime.device import CPU, can_use_gpus, fault_of, first_line
 from core.runtime.kernel_gate import KernelGate
-from core.runtime.out_of_memory import is_exhausted, lift_limit
+from core.runtime.out_of_memory import causes, is_exhausted, lift_limit
 from core.runtime.part_files import read
 from core.runtime.runtime import Runtime
 from core.runtime.threads import team
@@ -370,7 +370,4 @@ def _first_error() -> Iterator[None]:
     try:
         yield
     except BaseExceptionGroup as group:
-        error: BaseException = group
-        while isinstance(error, BaseExceptionGroup):
-            error = error.exceptions[0]
-        raise error from group
+        raise next(causes(group)) from group

@@ -12,6 +12,7 @@ from core.contracts.errors import ComputeError, DeviceError, ManifestError
 from core.contracts.kinds import EXPERTS
 from core.contracts.manifest import Manifest, Training
 from core.contracts.model import Model
+from core.contracts.notices import notice
 from core.experts.grid import Grid, Uid
 from core.experts.kinds import expert as experts
 from core.experts.kinds.expert import Expert
@@ -169,7 +170,7 @@ class ExpertBackend(Movable):
         """Outputs of [n, ...] samples; changes nothing."""
         x = self.device.put(inputs)
         pieces = team.cut(len(x), len(x) * self.work, ROWS)
-        return self.device.take(_joined(team.run([partial(self.module, x[piece]) for piece in pieces])))
+        return self.device.take(joined(team.run([partial(self.module, x[piece]) for piece in pieces])))
 
     def backward(self, inputs: Tensor, gradients: Tensor, weights: Tensor | None = None) -> Tensor:
         """Run the expert again with a graph (gradient checkpointing), gather gradients, step if there are enough.
@@ -199,7 +200,7 @@ class ExpertBackend(Movable):
             self._gather(product)
         except RuntimeError as error:
             if lacks_memory(error):
-                raise DeviceError(f"The memory of {self.device.label} was full in the middle of a sum.") from error
+                raise DeviceError(notice("device.full_in_a_sum", name=self.device.label)) from error
             raise
         self.pending += len(inputs)
         if self.pending >= self._training.target_samples:
@@ -220,7 +221,7 @@ class ExpertBackend(Movable):
         products = team.run(jobs)
         large = [item for product in products for item in product.large]
         return _Product(
-            self.device.take(_joined([product.by_inputs for product in products])),
+            self.device.take(joined([product.by_inputs for product in products])),
             [piece for product in products for piece in product.small],
             [
                 (n, _all([factors for known, factors in large if known == n]))
@@ -253,7 +254,7 @@ class ExpertBackend(Movable):
         count = self.pending
         try:
             if count:
-                self._begun = self._with_room(lambda: self._step(count))
+                self._begun = self.with_room(lambda: self._step(count))
         except BaseException:
             self.gathered = torch.zeros(0)
             raise
@@ -300,7 +301,7 @@ class ExpertBackend(Movable):
         if self._expert is None:
             self._begun = None  # first values, which nobody needs
         expert = self._end() if self._expert else self._blank()
-        self._with_room(lambda: expert.adam.adopt(state))
+        self.with_room(lambda: expert.adam.adopt(state))
         self._expert = expert
         if self.pending:
             self.pending, self.gathered = 0, torch.zeros(0)
@@ -332,10 +333,11 @@ def _product(module: Expert, parameters: Sequence[Tensor], inputs: Tensor, gradi
 
 
 def _all(parts: list[Factors]) -> Factors:
-    return Factors(_joined([part.left for part in parts]), _joined([part.right for part in parts]))
+    return Factors(joined([part.left for part in parts]), joined([part.right for part in parts]))
 
 
-def _joined(parts: list[Tensor]) -> Tensor:
+def joined(parts: list[Tensor]) -> Tensor:
+    """[n, ...] each, and at least one -> one of all rows."""
     return parts[0] if len(parts) == 1 else torch.cat(parts)
 
 
@@ -361,10 +363,7 @@ def check_memory(model: Model, held: int, memory_bytes: int) -> None:
     """
     needed = held * expert_bytes(model)
     if needed > memory_bytes:
-        raise ManifestError(
-            f"{held} experts of this run take {needed / 2**30:.1f} GB of memory, and this PC has "
-            f"{memory_bytes / 2**30:.1f} GB. Share them with other peers (--bootstrap), or take a smaller run."
-        )
+        raise ManifestError(notice("manifest.too_little_memory", held=held, needed=float(needed), memory=memory_bytes))
 
 
 def useful_threads(backends: Iterable[ExpertBackend], threads: int) -> int:

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from core.contracts.errors import DeviceError
 from core.contracts.notices import notice
+from core.runtime.out_of_memory import causes
 
 log = logging.getLogger(__name__)
 
@@ -173,16 +174,13 @@ def lacks_memory(error: BaseException) -> bool:
     )
 
 
-def fault_of(error: BaseException | None) -> BaseException | None:
+def fault_of(error: BaseException) -> BaseException | None:
     """What in an error, or in what caused it, says that a graphics processor failed, or cannot do what a pass needs."""
-    while error is not None:
-        if isinstance(error, BaseExceptionGroup):
-            return next(filter(None, map(fault_of, error.exceptions)), None)
-        if isinstance(error, DeviceError | torch.AcceleratorError):
-            return error
-        if isinstance(error, RuntimeError) and FAULTS.search(str(error)):
-            return error
-        error = error.__cause__
+    for one in causes(error):
+        if isinstance(one, DeviceError | torch.AcceleratorError):
+            return one
+        if isinstance(one, RuntimeError) and FAULTS.search(str(one)):
+            return one
     return None
 
 

@@ -54,7 +54,7 @@ class Movable(ABC):
             self.device = device
             origin.free()
 
-    def _with_room(self, work: Callable[[], T]) -> T:
+    def with_room(self, work: Callable[[], T]) -> T:
         """What `work` gives, on the processor if the device has no room for it. It must change nothing before it fails
         for that."""
         try:

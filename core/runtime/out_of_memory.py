@@ -3,22 +3,30 @@
 import contextlib
 import ctypes
 import sys
+from collections.abc import Iterator
 
 SAYS = ("can't allocate memory", "not enough memory", "cannot allocate memory")
 """What torch's allocator says; it has no error of its own for it."""
 
 
-def is_exhausted(error: BaseException | None) -> bool:
-    """Whether an error means that there is no memory left, or was caused by such a one."""
+def causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and what caused it; of a group, all of them."""
     while error is not None:
         if isinstance(error, BaseExceptionGroup):
-            return any(map(is_exhausted, error.exceptions))
-        if isinstance(error, MemoryError):
-            return True
-        if isinstance(error, RuntimeError | OSError) and any(words in str(error).lower() for words in SAYS):
-            return True
+            for one in error.exceptions:
+                yield from causes(one)
+            return
+        yield error
         error = error.__cause__
-    return False
+
+
+def is_exhausted(error: BaseException) -> bool:
+    """Whether an error means that there is no memory left, or was caused by such a one."""
+    return any(
+        isinstance(one, MemoryError)
+        or (isinstance(one, RuntimeError | OSError) and any(words in str(one).lower() for words in SAYS))
+        for one in causes(error)
+    )
 
 
 def give_memory_back() -> None:

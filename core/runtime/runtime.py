@@ -19,7 +19,7 @@ from core.contracts.errors import ComputeError
 from core.experts.calls import Call, Output
 from core.experts.grid import Uid
 from core.runtime.admission import Admission, Misconduct, is_worth_a_line
-from core.runtime.backend import ExpertBackend
+from core.runtime.backend import ExpertBackend, joined
 from core.runtime.device import CPU, Device, fault_of, lacks_memory
 from core.runtime.fair_queue import FairQueue
 from core.runtime.kernel_gate import KernelGate
@@ -31,7 +31,6 @@ from core.runtime.task_pool import (
     Task,
     TaskPool,
     gradients_of,
-    joined,
     pieces_of,
     problem_of,
 )

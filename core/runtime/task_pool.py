@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from core.experts.calls import Call
-from core.runtime.backend import BACKWARD, ExpertBackend
+from core.runtime.backend import BACKWARD, ExpertBackend, joined
 
 Direction = Literal["inference", "forward", "backward"]
 TASK_COST = 2_000_000
@@ -180,13 +180,6 @@ def pieces_of(call: Call, rows: int) -> list[Call]:
         call._replace(inputs=call.inputs[p], gradients=None if call.gradients is None else call.gradients[p])
         for p in parts
     ]
-
-
-def joined(parts: list[Tensor]) -> Tensor:
-    """[n, ...] each -> one of all rows."""
-    if len(parts) == 1:
-        return parts[0]
-    return torch.cat(parts) if parts else torch.zeros(0)
 
 
 def gradients_of(tasks: Sequence[Task]) -> Tensor:

@@ -313,19 +313,19 @@ class Trainer(Movable):
         self._go_on(partial(self._trunk.take_over, state))
 
     def _go_on(self, load: Callable[[], None]) -> None:
-        self._with_room(load)
+        self.with_room(load)
         self._judged = self.step
 
     async def _run(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
         """Run one training kernel, on the processor if the trunk's device has no room for it (a `Run`)."""
         await self._kernel_gate.wait()
         self.go_to(self._kernel_gate.device)
-        return self._kernel_gate.run_now(self._with_room, partial(kernel, *arguments))
+        return self._kernel_gate.run_now(self.with_room, partial(kernel, *arguments))
 
     async def _run_at_once(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
         """The same for inference, which does not wait and stays where the trunk is."""
         with torch.no_grad():
-            return self._with_room(partial(kernel, *arguments))
+            return self.with_room(partial(kernel, *arguments))
 
     def _carry(self, carry: Carry) -> None:
         """The trunk and its gates; what goes into each of their modules and comes out is in the processor's memory."""

@@ -3466,6 +3466,10 @@
       <translation>Die CPU ist für diesen Lauf schneller.</translation>
     </message>
     <message>
+      <source>device.full_in_a_sum</source>
+      <translation>Der Speicher von {name} war mitten in einer Summe voll.</translation>
+    </message>
+    <message>
       <source>device.not_found</source>
       <translation>PyTorch findet die GPU {id} nicht. Ist ihr Treiber zu alt?</translation>
     </message>
@@ -4238,6 +4242,10 @@
     <message>
       <source>manifest.too_large</source>
       <translation>Das Manifest {path} ist größer als {most} MB.</translation>
+    </message>
+    <message>
+      <source>manifest.too_little_memory</source>
+      <translation>{held} Experten dieses Laufs brauchen {needed:size} Arbeitsspeicher, und dieser PC hat {memory:size}. Teile sie mit anderen Peers (--bootstrap), oder nimm einen kleineren Lauf.</translation>
     </message>
     <message>
       <source>manifest.too_new</source>

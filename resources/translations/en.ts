@@ -733,6 +733,10 @@
       <translation>The CPU is faster for this run.</translation>
     </message>
     <message>
+      <source>device.full_in_a_sum</source>
+      <translation>The memory of {name} was full in the middle of a sum.</translation>
+    </message>
+    <message>
       <source>device.not_found</source>
       <translation>PyTorch does not find the GPU {id}. Is its driver too old?</translation>
     </message>
@@ -1505,6 +1509,10 @@
     <message>
       <source>manifest.too_large</source>
       <translation>The manifest {path} is larger than {most} MB.</translation>
+    </message>
+    <message>
+      <source>manifest.too_little_memory</source>
+      <translation>{held} experts of this run take {needed:size} of memory, and this PC has {memory:size}. Share them with other peers (--bootstrap), or take a smaller run.</translation>
     </message>
     <message>
       <source>manifest.too_new</source>
