@@ -184,6 +184,7 @@ async def test_where_memory_is_short_passes_are_smaller_and_no_update_is_lost(
         x, gradient = samples(64, seed)
         requests.append(setup.runtime.submit([Call(UID, x, gradient)], "backward"))
         here.backward(x, gradient)
+    setup.kernel_gate.load.paces.clear()  # on a busy machine the first pass took so long that the next would be smaller
     while setup.runtime.serve_next():
         pass
     assert all(request.answers.result()[0] is not None for request in requests)
