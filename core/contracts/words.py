@@ -75,15 +75,3 @@ def electricity(kwh: float, number: Number = rounded) -> str:
 def counted(count: int, one: str, many: str = "") -> str:
     """1 peer, 2,500 peers."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
-def listed(words: list[str], most: int = 4) -> str:
-    """Some words and how many more: "a, b and 3 more"."""
-    if len(words) <= most:
-        return ", ".join(words)
-    return f"{', '.join(words[: most - 1])} and {len(words) - most + 1} more"
-
-
-def sentence(text: str) -> str:
-    """A text that ends like a sentence."""
-    return text if text.endswith(".") else f"{text}."

@@ -79,7 +79,7 @@ def memory(case: Case) -> Verdict:
 
 
 def own_memory(case: Case) -> Verdict:
-    """It stops nothing: experts are parked, or compute ends and comes back smaller (`core.policy.limits.memory`)."""
+    """It stops nothing: experts are parked, or compute ends and comes back smaller (`core.worker.memory`)."""
     usage = case.usage
     live = notice("own_memory.live", used=usage.own_memory_bytes)
     if usage.memory_bound is not None:

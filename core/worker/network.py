@@ -19,6 +19,7 @@ from core.contracts.words import counted
 from core.dht.node import DHTNode
 from core.identity import Identity, PeerId, peer_text
 from core.net.addresses import address_text, check_socket, host_of, parse_address
+from core.net.background import Background
 from core.net.endpoint import ANYWHERE
 from core.net.lan import Lan
 from core.net.link import Link
@@ -108,7 +109,7 @@ class Network:
         self._names: dict[str, str] = {}
         """Run ids by the runs' names, for people who look into the DHT."""
         self._stack = contextlib.AsyncExitStack()
-        self._tasks: list[asyncio.Task[None]] = []
+        self._work = Background()
         self._look = asyncio.Event()
         self._forbidden = ""
 
@@ -130,16 +131,14 @@ class Network:
             await stack.enter_async_context(self.dht)
             self._stack = stack.pop_all()
         self.node.on_connected.append(self._meet)
-        self._tasks = [asyncio.create_task(self._tend(), name="network")]
+        self._work.start(self._tend(), "network")
         if self._options.on_lan:
-            self._tasks.append(asyncio.create_task(self._look_on_lan(), name="lan"))
+            self._work.start(self._look_on_lan(), "lan")
         log.info("This PC is peer %s.", address_text(self.node.address()))
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._work.close()
         self._save()
         await self._stack.aclose()
 

@@ -20,7 +20,6 @@ from core.contracts.notices import Notice, english
 from core.contracts.status import BenchmarkStatus, CurvePoint, LogLine, RunStatus, Status
 from core.logs import Ring
 from core.policy.decide import Decision
-from core.policy.limits.enforce import Caps
 from core.policy.limits.traffic import Traffic
 from core.store import settings_file
 from core.store.quota import Quota
@@ -29,6 +28,7 @@ from core.worker import opening
 from core.worker.compute.yields import Yields
 from core.worker.devices import Devices
 from core.worker.energy import Energy
+from core.worker.limits import Caps
 from core.worker.network import NetworkOptions
 from core.worker.policy import Policy
 from core.worker.report import VERSION, Report

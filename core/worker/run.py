@@ -22,7 +22,6 @@ from core.contracts.status import CurvePoint, GridStatus, RunStatus
 from core.experts.grid import Grid
 from core.pipe.calls import Calls
 from core.policy.decide import Decision
-from core.policy.limits.memory import Memory
 from core.store.data_folder import RUNS
 from core.store.progress import FILE, Progress
 from core.store.quota import Quota
@@ -34,6 +33,7 @@ from core.worker.compute.owner import Owner
 from core.worker.compute.supervisor import ComputeSupervisor
 from core.worker.compute.yields import Yields
 from core.worker.expert_grid import overview
+from core.worker.memory import Memory
 from core.worker.network import Network
 from core.worker.no_network import NoNetwork
 

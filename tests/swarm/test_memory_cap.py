@@ -17,16 +17,15 @@ from core.contracts import manifest
 from core.contracts.notices import Notice, plain
 from core.contracts.status import ExpertStatus
 from core.experts.grid import Uid
-from core.policy.limits import memory
 from core.policy.limits.cgroups import group_of
-from core.policy.limits.memory import Memory
 from core.policy.limits.system_limits import Bounds
 from core.store.checkpoint_files import newest_states
 from core.store.checkpoints import KEPT
 from core.swarm.placement import least_needed
 from core.swarm.state_room import StateRoom
-from core.worker import swarm
+from core.worker import memory, swarm
 from core.worker.compute.owner import Owner
+from core.worker.memory import Memory
 from core.worker.swarm import LoneSwarm
 from tests.disks import run_files, supervisor
 

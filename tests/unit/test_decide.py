@@ -7,7 +7,7 @@ import pytest
 
 from core.contracts.notices import Notice, english, notice, plain
 from core.contracts.settings import Settings
-from core.contracts.words import countdown, duration, listed, size
+from core.contracts.words import countdown, duration, size
 from core.policy.decide import Decision, decide
 from core.policy.hysteresis import Held, hold
 from core.policy.inputs import Compute, Machine, Phase, Usage, Wishes
@@ -478,4 +478,3 @@ def test_times_and_sizes_are_written_for_people() -> None:
     assert [countdown(130), countdown(3730), countdown(-3)] == ["2:10", "1:02:10", "0:00"]
     assert [duration(40), duration(24 * 60), duration(192 * 60)] == ["40 s", "24 min", "3 h 12 min"]
     assert [size(300 << 20), size(11.4 * 2**30)] == ["300 MB", "11.4 GB"]
-    assert [listed(["a", "b"]), listed(list("abcdef"))] == ["a, b", "a, b, c and 3 more"]

@@ -14,6 +14,7 @@ from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, notice
 from core.contracts.pipe import AskSpace, Configure
 from core.experts.grid import Uid
+from core.net.background import Background
 from core.pipe.calls import Calls
 from core.pipe.worker_end import ComputeLink, cause_of_death
 from core.policy.inputs import Phase
@@ -79,7 +80,7 @@ class ComputeSupervisor:
         self._life = Life(grace_s=memory_grace_s)
         self._link: ComputeLink | None = None
         self._alarm: asyncio.TimerHandle | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._work = Background()
         self._over = asyncio.Event()
         self._error: BaseException | None = None
         self._fault: Notice | None = None
@@ -230,9 +231,7 @@ class ComputeSupervisor:
         finally:
             if self._alarm:
                 self._alarm.cancel()
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await self._work.close()
 
     def _happened(self, event: Event) -> None:
         """Do what the table says, now and whenever it asks for."""
@@ -283,12 +282,9 @@ class ComputeSupervisor:
                 self._ended(trouble, blamed)
 
     def _begin(self, work: Any) -> None:
-        task = asyncio.get_running_loop().create_task(work, name="compute")
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
+        self._work.start(work, "compute").add_done_callback(self._done)
 
     def _done(self, task: "asyncio.Task[None]") -> None:
-        self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             self._error = error
             self._over.set()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from core.contracts.notices import notice
 from core.policy.signals.linux.bus import Object, OnBus
-from core.policy.signals.reading import Open, Power, SourceError, Stateless
+from core.policy.signals.reading import Power, SourceError, Stateless
 
 UPOWER = Object("UPower", "org.freedesktop.UPower", "/org/freedesktop/UPower", "org.freedesktop.UPower")
 DISPLAY = UPOWER.at("/org/freedesktop/UPower/devices/DisplayDevice", "org.freedesktop.UPower.Device")
@@ -108,7 +108,3 @@ def _text(path: Path) -> str:
             return file.read(FILE_BYTES).decode("ascii", "replace").strip()
     except OSError:
         return ""
-
-
-def power_supplies(folder: Path = SUPPLIES) -> Open[Power]:
-    return lambda wake: PowerSupplies(folder)

@@ -8,7 +8,7 @@ from core.policy.signals.linux.front import FrontSource, GameMode, LogindInhibit
 from core.policy.signals.linux.logind import LogindIdle, LogindLock
 from core.policy.signals.linux.mutter import Mutter
 from core.policy.signals.linux.network import NetworkManager
-from core.policy.signals.linux.power import UPower, power_supplies
+from core.policy.signals.linux.power import PowerSupplies, UPower
 from core.policy.signals.linux.screensaver import FREEDESKTOP, GNOME, saver
 from core.policy.signals.linux.seats import LogindSeats, Screens
 from core.policy.signals.linux.wayland_front import WaylandWindow
@@ -23,7 +23,7 @@ def sources() -> dict[str, list[Open[Any]]]:
         "locked": [saver(GNOME), saver(FREEDESKTOP), LogindLock],
         "front": [_front],
         "desktop": [LogindSeats, Screens],
-        "power": [UPower, power_supplies()],
+        "power": [UPower, lambda wake: PowerSupplies()],
         "metered": [NetworkManager],
     }
 

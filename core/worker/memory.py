@@ -8,15 +8,15 @@ itself (`core.policy.limits.system_limits`).
 import contextlib
 import logging
 import math
-from typing import Protocol
 
 import psutil
 
 from core.contracts.notices import Notice, notice
 from core.policy.limits.memory_limit import BASE
 from core.policy.limits.system_limits import Bounds
-from core.swarm.hosted import HostedExperts
 from core.swarm.placement import least_needed
+from core.worker.compute.supervisor import ComputeSupervisor
+from core.worker.swarm import LoneSwarm, Swarm
 
 log = logging.getLogger(__name__)
 
@@ -28,31 +28,10 @@ SMALLER = 0.7
 """Of the experts that compute held when it was over the cap, it comes back with so many."""
 
 
-class Compute(Protocol):
-    """What is asked of the supervisor of compute."""
-
-    hosted: HostedExperts
-    exhausted: int
-
-    @property
-    def pid(self) -> int | None:
-        """None: there is no process."""
-
-    def exceed(self, trouble: Notice) -> None:
-        """Have the process save and end, and start again later."""
-
-
-class Swarm(Protocol):
-    """What is asked of the run's place in the network."""
-
-    def fit(self, count: int, most_bytes: float) -> None:
-        """Keep to so many experts, and to so many bytes for those that are hosted for others."""
-
-
 class Memory:
     """Looks at what a run's compute process takes, and acts."""
 
-    def __init__(self, compute: Compute, swarm: Swarm, bounds: Bounds | None = None) -> None:
+    def __init__(self, compute: ComputeSupervisor, swarm: Swarm | LoneSwarm, bounds: Bounds | None = None) -> None:
         """
         Args:
             compute: the process.

@@ -8,8 +8,7 @@ import asyncio
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Iterable
-from typing import Protocol
+from collections.abc import Callable
 
 from core.contracts.notices import Notice, english, notice
 from core.contracts.settings import Settings
@@ -18,7 +17,6 @@ from core.policy.decide import Decision
 from core.policy.energy import CPU
 from core.policy.heat import FREE, Heat
 from core.policy.inputs import Usage
-from core.policy.limits.memory import SHARE, Memory
 from core.policy.limits.memory_limit import BASE
 from core.policy.limits.stay_awake import Awake
 from core.policy.limits.traffic import Traffic, brake
@@ -26,54 +24,15 @@ from core.policy.ramp import Ramp
 from core.policy.sharing import Sharing, Used
 from core.policy.signals.reading import UNKNOWN, Signals
 from core.store.quota import Quota
-from core.swarm.state_room import StateRoom
+from core.worker.memory import SHARE
+from core.worker.network import Network
+from core.worker.no_network import NoNetwork
+from core.worker.runs import Runs
 
 CONTROL_S = 1.0
 """Between two steps of the heat controllers, and two looks at the memory."""
 DISK_S, DISK_REST = 10.0, 500
 """Between two looks at the files on the disk, and in times of what the last one took."""
-
-
-class Network(Protocol):
-    """What is asked of the PC's place among its peers."""
-
-    def moved(self) -> tuple[int, int]:
-        """Bytes received and sent since the start."""
-
-    def moved_by_method(self) -> dict[str, tuple[int, int]]:
-        """The same in the calls that have ended."""
-
-    def allow(self, forbidden: str) -> None:
-        """Take part, or not and why not."""
-
-    def limit(self, upload: float, download: float) -> None:
-        """Move no more bytes a second; 0: no limit."""
-
-
-class Run(Protocol):
-    """What is asked of each run of this PC."""
-
-    id: str
-    memory: Memory
-    room: StateRoom
-    weight: int
-    seconds: float
-    """Of its kernels since the worker's start."""
-
-    @property
-    def device(self) -> str:
-        """On which its experts are."""
-
-    @property
-    def at_work(self) -> bool:
-        """Whether it computes now."""
-
-    @property
-    def competes(self) -> bool:
-        """Whether it would use its share of the time."""
-
-    def allow(self, share: float, threads: int) -> None:
-        """Compute for this share of the time, with so many threads; 0: half of the cores."""
 
 
 class Caps:
@@ -83,8 +42,8 @@ class Caps:
         self,
         quota: Quota,
         traffic: Traffic,
-        runs: Iterable[Run],
-        network: Network,
+        runs: Runs,
+        network: Network | NoNetwork,
         others: Callable[[], int],
         experts_bytes: int,
     ) -> None:
@@ -117,7 +76,7 @@ class Caps:
     def measure(self, usage: Usage) -> Usage:
         """`usage` with what is measured here, as it is now: to be decided by."""
         self._month = self._traffic.count(self._network.moved(), self._network.moved_by_method(), time.time())
-        runs = [*self._runs]
+        runs = self._runs
         return dataclasses.replace(
             usage,
             network_bytes_month=self._month,
@@ -151,7 +110,7 @@ class Caps:
         """What the windows and the worker leave of it is for all runs together, by weight."""
         if now - self._memory_seen < CONTROL_S:
             return
-        runs, self._memory_seen = [*self._runs], now
+        runs, self._memory_seen = self._runs, now
         self._memory_beside = self._others()
         left, whole = cap - self._memory_beside, sum(run.weight for run in runs)
         lefts = sharing.split(left, BASE, {run.id: run.weight for run in runs})
