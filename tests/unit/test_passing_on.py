@@ -14,6 +14,7 @@ from core.contracts.remote_experts import ASK, SERVE, ExpertCall
 from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid
 from core.identity import Identity, PeerId
+from core.net.endpoint import ReceiveStream, SendStream
 from core.net.link import Parts
 from core.net.rpc import Context, RpcNode
 from core.pipe.calls import Calls, Incoming
@@ -117,3 +118,39 @@ def test_a_payload_is_given_out_in_the_memory_in_which_it_was_read() -> None:
     [whole] = [done for chunk in read for done in from_compute.feed(chunk)]
     assert [part.obj for part in cast(list[memoryview], whole.payload)] == PIECES
     assert all(part.obj is piece for part, piece in zip(cast(list[memoryview], whole.payload), PIECES, strict=True))
+
+
+async def test_a_payload_is_copied_into_the_transport_and_out_of_it_and_nowhere_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Twice on the whole way, with the tests above: between pipe and transport it stays where it is, at either peer."""
+    written: list[Data] = []
+    read: list[Data] = []
+    write, read_exactly = SendStream.write, ReceiveStream.read_exactly
+
+    async def noted_write(stream: SendStream, data: bytes | memoryview) -> None:
+        written.append(data)
+        await write(stream, data)
+
+    async def noted_read(stream: ReceiveStream, size: int) -> bytes:
+        read.append(await read_exactly(stream, size))
+        return cast(bytes, read[-1])
+
+    monkeypatch.setattr(SendStream, "write", noted_write)
+    monkeypatch.setattr(ReceiveStream, "read_exactly", noted_read)
+    taken: list[Data] = []
+
+    def take(request: bytes, payload: Parts, context: Context) -> tuple[bytes, Payload]:
+        taken.extend(payload)
+        return b"\x90", b""
+
+    nodes = [RpcNode(Identity.generate(), listen=("127.0.0.1:0",)) for _ in range(2)]
+    async with nodes[0] as here, nodes[1] as there:
+        there.register("take", bytes, take, max_payload=1 << 20)
+        here.learn(there.address())
+        reply, _ = await here.call_undecoded(there.peer, "take", b"\x90", PIECES, deadline_s=10)
+    assert reply == b"\x90" and b"".join(taken) == b"".join(PIECES)
+    assert all(any(isinstance(d, memoryview) and d.obj is piece for d in written) for piece in PIECES), "a copy"
+    begun, *rest = taken
+    assert rest and isinstance(begun, memoryview), "came together with the header"
+    assert all(any(part is data for data in read) for part in rest), "a copy"
