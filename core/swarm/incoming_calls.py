@@ -66,12 +66,9 @@ class IncomingCalls:
         if not self._is_at_work():
             raise CallRefused("This peer does not compute now. Ask another one.")
         peer, size = context.peer, sum(map(len, payload))
-        for many, by_peer, all_most, peer_most in (
-            (self._requests, 1, IN_COMPUTE, IN_COMPUTE_PEER),
-            (self._bytes, size, BYTES, BYTES_PEER),
-        ):
-            if many.total() + by_peer > all_most or many[peer] + by_peer > peer_most:
-                raise CallRefused("This peer is busy with other requests. Ask another one.")
+        is_too_many = len(self._under_way) >= IN_COMPUTE or self._requests[peer] >= IN_COMPUTE_PEER
+        if is_too_many or self._bytes.total() + size > BYTES or self._bytes[peer] + size > BYTES_PEER:
+            raise CallRefused("This peer is busy with other requests. Ask another one.")
         call = ExpertCall(peer.hex(), direction, request)
         answer = self._calls.exchange(SERVE, call, payload, context.deadline)
         self._count(peer, 1, size)
