@@ -17,36 +17,45 @@ from core.runtime.out_of_memory import give_memory_back
 from core.runtime.part_files import Part, read, unpack
 from core.runtime.runtime import Runtime
 from core.store.checkpoints import CheckpointStore
+from core.training.trainer import Trainer
 
 
 class Residents:
     """Experts that are hosted here, from their first weights or newest checkpoint to the last one that is saved."""
 
-    def __init__(self, manifest: Manifest, uids: Iterable[str] | None, store: CheckpointStore) -> None:
-        """Begin with these, or with all of the run's grid.
+    def __init__(
+        self, manifest: Manifest, uids: Iterable[str] | None, store: CheckpointStore, runtime: Runtime
+    ) -> None:
+        """
+        Args:
+            manifest: the run's.
+            uids: the experts to begin with; None: all of the run's grid.
+            store: where they go on from.
+            runtime: where they are served.
 
         Raises:
             ManifestError: unknown kind of expert.
             ProtocolError: something that is no uid.
         """
-        self._manifest, self._store = manifest, store
+        self._manifest, self._store, self._runtime = manifest, store, runtime
         self._grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
         chosen = self._grid.uids() if uids is None else map(Uid.parse, uids)
-        self.backends = {uid: self._new(uid) for uid in chosen}
+        self.backends: dict[Uid, ExpertBackend] = {}
         self.leaving: dict[Uid, ExpertBackend] = {}
         """Hosted no more, but their newest state is still to be saved."""
-        self.directory = LocalDirectory(self.backends)
+        self.directory = LocalDirectory(())
+        for uid in chosen:
+            self._enter(uid, self._new(uid))
         self._one_by_one = asyncio.Lock()
 
     def _new(self, uid: Uid) -> ExpertBackend:
         return ExpertBackend(uid, self._manifest.model, self._manifest.training)
 
-    async def host(self, experts: Mapping[str, str | None], runtime: Runtime) -> dict[str, Notice]:
+    async def host(self, experts: Mapping[str, str | None]) -> dict[str, Notice]:
         """Take experts on, each between two kernels, so that training does not stall.
 
         Args:
             experts: by uid, the checkpoint file to go on from; None: the newest one of the run's folder.
-            runtime: where they are served.
 
         Returns:
             What failed, and why.
@@ -55,12 +64,12 @@ class Residents:
         async with self._one_by_one:
             for text, path in experts.items():
                 try:
-                    await self._host(Uid.parse(text), path, runtime)
+                    await self._host(Uid.parse(text), path)
                 except HearthError as error:
                     failed[text] = error.notice
         return failed
 
-    async def _host(self, uid: Uid, path: str | None, runtime: Runtime) -> None:
+    async def _host(self, uid: Uid, path: str | None) -> None:
         """Raises:
         CheckpointError: there is no such expert in the run's grid, or the file cannot be used; nothing has changed.
         """
@@ -69,12 +78,12 @@ class Residents:
         backend = self.backends.get(uid)
         if backend is None:
             backend = self._new(uid)
-            accept = partial(_load_state, backend)
+            accept = partial(load_part, backend)
             await asyncio.to_thread(self._store.restore, {str(uid): accept})
         if path is not None:
             await self._load(backend, Path(path))
         if uid not in self.backends:
-            self._enter(uid, backend, runtime)
+            self._enter(uid, backend)
         await asyncio.sleep(0)
 
     async def _load(self, backend: ExpertBackend, path: Path) -> None:
@@ -90,14 +99,11 @@ class Residents:
             raise CheckpointError(notice("checkpoint.mixed_versions"))
         backend.adopt(await asyncio.to_thread(backend.read_state, part.tensors))
 
-    async def unhost(
-        self, uids: Iterable[str], runtime: Runtime, save: Callable[[], Awaitable[Notice | None]]
-    ) -> dict[str, Notice]:
+    async def unhost(self, uids: Iterable[str], save: Callable[[], Awaitable[Notice | None]]) -> dict[str, Notice]:
         """Let experts go once their calls are served and their state is saved; all stay if that fails.
 
         Args:
             uids: the experts.
-            runtime: where they are served.
             save: saves all experts; returns what went wrong.
 
         Returns:
@@ -107,7 +113,7 @@ class Residents:
             gone = {uid: self.backends[uid] for uid in map(Uid.parse, uids) if uid in self.backends}
             for uid in gone:
                 self.directory.remove(uid)
-            await asyncio.gather(*map(runtime.remove, gone))
+            await asyncio.gather(*map(self._runtime.remove, gone))
             for uid in gone:
                 del self.backends[uid]
             self.leaving = gone
@@ -115,17 +121,18 @@ class Residents:
             self.leaving = {}
             if error is not None:
                 for uid, backend in gone.items():
-                    self._enter(uid, backend, runtime)
+                    self._enter(uid, backend)
                 return dict.fromkeys(map(str, gone), error)
         gone.clear()
         give_memory_back()
         return {}
 
-    def _enter(self, uid: Uid, backend: ExpertBackend, runtime: Runtime) -> None:
+    def _enter(self, uid: Uid, backend: ExpertBackend) -> None:
         self.backends[uid] = backend
-        runtime.add(backend)
+        self._runtime.add(backend)
         self.directory.add(uid)
 
 
-def _load_state(backend: ExpertBackend, data: bytes) -> None:
-    backend.load_state(unpack(data).tensors)
+def load_part(owner: ExpertBackend | Trainer, data: bytes) -> None:
+    """Have an expert or the trunk go on from its part of a checkpoint (CheckpointError: it cannot)."""
+    owner.load_state(unpack(data).tensors)

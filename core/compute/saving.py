@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable
 from functools import partial
 
-from core.compute.hosting import Residents
+from core.compute.hosting import Residents, load_part
 from core.contracts.errors import CallTimeout, CheckpointError
 from core.contracts.files import TRUNK
 from core.contracts.notices import Notice, notice
@@ -16,7 +16,7 @@ from core.pipe.calls import Calls
 from core.runtime.backend import ExpertBackend
 from core.runtime.device import CPU
 from core.runtime.kernel_gate import KernelGate
-from core.runtime.part_files import Part, unpack
+from core.runtime.part_files import Part
 from core.store.checkpoint_files import Checkpoint
 from core.store.checkpoints import CheckpointStore, State
 from core.training.trainer import Trainer
@@ -68,11 +68,7 @@ class Saving:
         """Go on from the newest checkpoint; what was wrong with it."""
         owners: dict[str, ExpertBackend | Trainer] = {str(uid): b for uid, b in self._residents.backends.items()}
         owners[TRUNK] = self._trainer
-
-        def accept(owner: ExpertBackend | Trainer, data: bytes) -> None:
-            owner.load_state(unpack(data).tensors)
-
-        restored = self._store.restore({name: partial(accept, owner) for name, owner in owners.items()})
+        restored = self._store.restore({name: partial(load_part, owner) for name, owner in owners.items()})
         if self._trainer.step:
             log.info("Going on at step %d.", self._trainer.step)
         return restored.notes

@@ -22,31 +22,11 @@ from core.compute.peer_directory import Hosts, PeerDirectory
 from core.compute.questions import Questions
 from core.compute.saving import Saving
 from core.compute.serving import Serving, suspecting
+from core.contracts import pipe
 from core.contracts.errors import CheckpointError, DeviceError
 from core.contracts.files import TRUNK
 from core.contracts.notices import Notice, notice
-from core.contracts.pipe import (
-    ANNOUNCED,
-    DEVICE,
-    EVALUATED,
-    HOST,
-    MEASURE,
-    MEASURED,
-    PROGRESS,
-    QUIT,
-    SHARE,
-    STOP,
-    TAKE_TRUNK,
-    THREADS,
-    TRAIN,
-    UNHOST,
-    Configure,
-    Measured,
-    Progress,
-    Ready,
-    SetDevice,
-    Work,
-)
+from core.contracts.pipe import Configure, Measured, Progress, Ready, SetDevice, Work
 from core.contracts.settings import cores
 from core.contracts.status import ExpertStatus
 from core.experts.directory import LOCAL
@@ -76,19 +56,19 @@ RATE_REPORTS = 10
 class Session:
     """One run, trained in one thread: that of the loop."""
 
-    def __init__(self, calls: Calls, pipe: Pipe, configure: Configure) -> None:
+    def __init__(self, calls: Calls, end: Pipe, configure: Configure) -> None:
         """Build everything.
 
         Args:
             calls: to the worker; its methods are served from here on.
-            pipe: what carries them.
+            end: this process's end of what carries them.
             configure: what to train.
 
         Raises:
             ManifestError: the run's model or data is unknown.
             DataError: a part of its data is missing.
         """
-        self._calls, self._pipe = calls, pipe
+        self._calls, self._end = calls, end
         self.ready: asyncio.Future[Ready] = asyncio.get_running_loop().create_future()
         """What this process can do, once all is loaded."""
         torch.set_num_interop_threads(1)
@@ -98,12 +78,12 @@ class Session:
         alone, folder = not configure.networked, Path(configure.folder)
         copies = folder / BLOBS if alone else None  # else the worker brings what is newest in the swarm
         store = CheckpointStore(folder / CHECKPOINTS, manifest.run, keeps_all=alone, copies=copies)
-        self._residents = Residents(manifest, _first_experts(configure), store)
+        self._kernel_gate = KernelGate(self._look)
+        self._runtime = Runtime({}, self._kernel_gate, suspecting(calls), told_of_arrivals=True)
+        self._residents = Residents(manifest, _first_experts(configure), store, self._runtime)
         self._backends = self._residents.backends
         self._threads = configure.threads
-        self._kernel_gate = KernelGate(self._look)
         self._set_threads()
-        self._runtime = Runtime(self._backends, self._kernel_gate, suspecting(calls), told_of_arrivals=True)
         self._serving = Serving(calls, self._runtime, self._kernel_gate)
         self._trains, self._networked = configure.trains, configure.networked
         grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
@@ -115,7 +95,7 @@ class Session:
             self._directory if alone else self._others,
             self._kernel_gate,
             open_stream(manifest, Path(configure.folder), configure.shuffle),
-            on_evaluated=lambda point: calls.tell(EVALUATED, point),
+            on_evaluated=lambda point: calls.tell(pipe.EVALUATED, point),
             suspect=lambda host, points, why: self._others.host(host).distrust(points, why),
             queue_s=lambda: self._others.queue_s,
             calls=None if alone else calls,
@@ -125,7 +105,7 @@ class Session:
         self._measured = asyncio.Event()
         self._questions = Questions(calls, self._trainer)
         self._manifest = manifest
-        self._saving = Saving(calls, pipe.saving, store, self._residents, self._trainer, self._tell_progress)
+        self._saving = Saving(calls, end.saving, store, self._residents, self._trainer, self._tell_progress)
         self._placing = Placing(self._kernel_gate, self._residents, self._trainer, self._work, self._moved)
         self._rates: deque[tuple[float, int, int]] = deque(maxlen=RATE_REPORTS)
         self._through = (0, 0.0)
@@ -135,29 +115,29 @@ class Session:
 
     def _register(self) -> None:
         calls = self._calls
-        calls.listen(TRAIN, lambda _: self._start())
-        calls.listen(THREADS, self._use_threads)
-        calls.listen(SHARE, self._kernel_gate.duty.set)
-        calls.listen(MEASURE, lambda _: self._to_measure.set())
-        calls.register(TAKE_TRUNK, self._take_trunk)
-        calls.listen(QUIT, lambda _: self._quit.set())
-        calls.register(STOP, lambda _: self._stop())
-        calls.register(DEVICE, self._placing.go)
-        calls.register(HOST, self._host)
-        calls.register(UNHOST, self._unhost)
+        calls.listen(pipe.TRAIN, lambda _: self._start())
+        calls.listen(pipe.THREADS, self._use_threads)
+        calls.listen(pipe.SHARE, self._kernel_gate.duty.set)
+        calls.listen(pipe.MEASURE, lambda _: self._to_measure.set())
+        calls.register(pipe.TAKE_TRUNK, self._take_trunk)
+        calls.listen(pipe.QUIT, lambda _: self._quit.set())
+        calls.register(pipe.STOP, lambda _: self._stop())
+        calls.register(pipe.DEVICE, self._placing.go)
+        calls.register(pipe.HOST, self._host)
+        calls.register(pipe.UNHOST, self._unhost)
         # What gives something back takes effect when it is read: no further kernel starts there.
-        calls.when_read(STOP, lambda _: self._give_way())
-        calls.when_read(QUIT, lambda _: self._give_way())
-        calls.when_read(DEVICE, self._leave_device)
+        calls.when_read(pipe.STOP, lambda _: self._give_way())
+        calls.when_read(pipe.QUIT, lambda _: self._give_way())
+        calls.when_read(pipe.DEVICE, self._leave_device)
 
     async def run(self) -> None:
         """Go on from the newest checkpoint, and serve until Quit."""
         notes = self._saving.restore()
-        self._pipe.when_heard(self._runtime.serve_arrived)
+        self._end.when_heard(self._runtime.serve_arrived)
         if sys.platform != "win32":  # a shutdown of the computer tells every process
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._quit.set)
-        if ANNOUNCED is not None:  # at once: the loop would come to it after a kernel or two
-            signal.signal(ANNOUNCED, lambda *_: self._kernel_gate.hold())
+        if pipe.ANNOUNCED is not None:  # at once: the loop would come to it after a kernel or two
+            signal.signal(pipe.ANNOUNCED, lambda *_: self._kernel_gate.hold())
         self._tell_progress()
         self._look_up_speed()
         self.ready.set_result(self._ready(notes))
@@ -227,7 +207,7 @@ class Session:
         benchmark, device = self._benchmark, self._kernel_gate.device.id
         devices = benchmark.by_device(self._allowed_threads())
         used = device if device in devices else next(iter(devices))
-        self._calls.tell(MEASURED, Measured(benchmark.speeds, devices, used, benchmark.time))
+        self._calls.tell(pipe.MEASURED, Measured(benchmark.speeds, devices, used, benchmark.time))
         self._measured.set()
 
     def _start(self) -> None:
@@ -245,7 +225,7 @@ class Session:
     def _look(self) -> None:
         """Before each kernel: only what was announced is worth a call of the system."""
         if self._kernel_gate.is_held:
-            self._pipe.look()
+            self._end.look()
 
     def _give_way(self) -> None:
         self._kernel_gate.close()
@@ -277,13 +257,13 @@ class Session:
         return Ready(processor(), trainer.step, trainer.samples, notes, size, can_use_gpus())
 
     async def _host(self, experts: dict[str, str | None]) -> dict[str, Notice]:
-        failed = await self._residents.host(experts, self._runtime)
+        failed = await self._residents.host(experts)
         self._set_threads()
         self._tell_progress()
         return failed
 
     async def _unhost(self, uids: list[str]) -> dict[str, Notice]:
-        failed = await self._residents.unhost(uids, self._runtime, self._saving.save)
+        failed = await self._residents.unhost(uids, self._saving.save)
         self._tell_progress()
         return failed
 
@@ -306,7 +286,7 @@ class Session:
             await asyncio.sleep(REPORT_S)
 
     def _tell_progress(self) -> None:
-        self._calls.tell(PROGRESS, self._progress())
+        self._calls.tell(pipe.PROGRESS, self._progress())
 
     def _progress(self) -> Progress:
         trainer, runtime, now = self._trainer, self._runtime, time.monotonic()

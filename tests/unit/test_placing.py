@@ -37,7 +37,7 @@ class Compute:
     def __init__(self, folder: Path) -> None:
         manifest = test_trainer.digits(batch=8, in_flight=2, evaluate_every=1000)
         self.setup = test_trainer.Setup(manifest)
-        residents = Residents(manifest, (), CheckpointStore(folder, manifest.run))
+        residents = Residents(manifest, (), CheckpointStore(folder, manifest.run), self.setup.runtime)
         residents.backends.update(self.setup.backends)
         self.kernel_gate, self.trainer = self.setup.kernel_gate, self.setup.trainer
         self.changes = 0
