@@ -1,6 +1,6 @@
 """What the user can ask for from more than one place: the window, a page, the tray, a keyboard shortcut.
 
-One object for the process; everybody emits on it and `app.__main__` connects it to the worker.
+One object for the process; everybody emits on it and `app.desktop` connects it to the worker.
 """
 
 from PySide6.QtCore import QObject, Signal

@@ -1,48 +1,55 @@
 """The colour roles in light and dark: the only place that holds a colour, beside what one does with colours."""
 
 import dataclasses
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from PySide6.QtGui import QColor
 
 Stops = tuple[tuple[float, str], ...]
 
 
-@dataclasses.dataclass(frozen=True)
-class Colors:
-    """The colour roles of one theme as #RRGGBB; `shade` is the shadow's and scrim's opacity."""
+ROLES = {
+    "canvas": ("#F6F4F1", "#141210"),
+    "sidebar": ("#EEEBE6", "#191614"),
+    "surface": ("#FFFFFF", "#1E1B18"),
+    "sunken": ("#F2EFEB", "#171412"),
+    "raised": ("#FFFFFF", "#2A2622"),
+    "border": ("#E3DED7", "#332E29"),
+    "line": ("#8C8379", "#857A6F"),
+    "text": ("#211D1A", "#F3EEE8"),
+    "text2": ("#5A524B", "#BDB3A9"),
+    "text3": ("#6F665E", "#9C9187"),
+    "ember": ("#AF420B", "#FF9A5C"),
+    "ember_fill": ("#C24A10", "#F0793A"),
+    "on_fill": ("#FFFFFF", "#1C0F06"),
+    "ember_muted": ("#D97B47", "#A5542A"),
+    "peer": ("#2A689B", "#7FB8E6"),
+    "ok": ("#1F7246", "#6CC795"),
+    "warn": ("#805400", "#E3B341"),
+    "bad": ("#B3261E", "#FF8A80"),
+    "pause": ("#5B51B5", "#ADA6F2"),
+    "ember_soft": ("#FBEBE0", "#3A2315"),
+    "peer_soft": ("#E6F0F8", "#17293A"),
+    "ok_soft": ("#E5F3EB", "#16301F"),
+    "warn_soft": ("#FAF0D8", "#33270C"),
+    "bad_soft": ("#FCE9E7", "#3D1A17"),
+    "pause_soft": ("#EDEBFA", "#27233F"),
+    "peer_a": ("#2A689B", "#7FB8E6"),
+    "peer_b": ("#1F7A78", "#5CC8C0"),
+    "peer_c": ("#98408C", "#E39AD6"),
+    "peer_rest": ("#5F6B77", "#AEB7C0"),
+    "on_peer": ("#FFFFFF", "#14100D"),  # the letter on the peers' colours
+    "tray_waiting": ("#3A3531", "#E8E2DB"),
+}
+"""Each role in light and in dark."""
 
-    canvas: str
-    sidebar: str
-    surface: str
-    sunken: str
-    raised: str
-    border: str
-    line: str
-    text: str
-    text2: str
-    text3: str
-    ember: str
-    ember_fill: str
-    on_fill: str
-    ember_muted: str
-    peer: str
-    ok: str
-    warn: str
-    bad: str
-    pause: str
-    ember_soft: str
-    peer_soft: str
-    ok_soft: str
-    warn_soft: str
-    bad_soft: str
-    pause_soft: str
-    peer_a: str
-    peer_b: str
-    peer_c: str
-    peer_rest: str
-    on_peer: str
-    """The letter on `peer_a` to `peer_rest`."""
-    tray_waiting: str
+
+class Colors(NamedTuple):
+    """The colours of one theme."""
+
+    of: Mapping[str, str]
+    """#RRGGBB by role."""
     heat: Stops
     """Colours of the heat ramp at their places from 0 to 1."""
     heat_end: float
@@ -50,81 +57,14 @@ class Colors:
 
 
 LIGHT = Colors(
-    canvas="#F6F4F1",
-    sidebar="#EEEBE6",
-    surface="#FFFFFF",
-    sunken="#F2EFEB",
-    raised="#FFFFFF",
-    border="#E3DED7",
-    line="#8C8379",
-    text="#211D1A",
-    text2="#5A524B",
-    text3="#6F665E",
-    ember="#AF420B",
-    ember_fill="#C24A10",
-    on_fill="#FFFFFF",
-    ember_muted="#D97B47",
-    peer="#2A689B",
-    ok="#1F7246",
-    warn="#805400",
-    bad="#B3261E",
-    pause="#5B51B5",
-    ember_soft="#FBEBE0",
-    peer_soft="#E6F0F8",
-    ok_soft="#E5F3EB",
-    warn_soft="#FAF0D8",
-    bad_soft="#FCE9E7",
-    pause_soft="#EDEBFA",
-    peer_a="#2A689B",
-    peer_b="#1F7A78",
-    peer_c="#98408C",
-    peer_rest="#5F6B77",
-    on_peer="#FFFFFF",
-    tray_waiting="#3A3531",
-    heat=((0.0, "#F6E7DA"), (0.3, "#F5BE92"), (0.6, "#E57B36"), (0.85, "#BC4A10"), (1.0, "#8A2F06")),
-    heat_end=1.0,
+    {role: light for role, (light, _) in ROLES.items()},
+    ((0.0, "#F6E7DA"), (0.3, "#F5BE92"), (0.6, "#E57B36"), (0.85, "#BC4A10"), (1.0, "#8A2F06")),
+    1.0,
 )
 DARK = Colors(
-    canvas="#141210",
-    sidebar="#191614",
-    surface="#1E1B18",
-    sunken="#171412",
-    raised="#2A2622",
-    border="#332E29",
-    line="#857A6F",
-    text="#F3EEE8",
-    text2="#BDB3A9",
-    text3="#9C9187",
-    ember="#FF9A5C",
-    ember_fill="#F0793A",
-    on_fill="#1C0F06",
-    ember_muted="#A5542A",
-    peer="#7FB8E6",
-    ok="#6CC795",
-    warn="#E3B341",
-    bad="#FF8A80",
-    pause="#ADA6F2",
-    ember_soft="#3A2315",
-    peer_soft="#17293A",
-    ok_soft="#16301F",
-    warn_soft="#33270C",
-    bad_soft="#3D1A17",
-    pause_soft="#27233F",
-    peer_a="#7FB8E6",
-    peer_b="#5CC8C0",
-    peer_c="#E39AD6",
-    peer_rest="#AEB7C0",
-    on_peer="#14100D",
-    tray_waiting="#E8E2DB",
-    heat=(
-        (0.0, "#2A211B"),
-        (0.25, "#5A2A15"),
-        (0.5, "#B4481A"),
-        (0.75, "#FF8A3D"),
-        (0.92, "#FFC37A"),
-        (1.0, "#FFF0D2"),
-    ),
-    heat_end=0.85,
+    {role: dark for role, (_, dark) in ROLES.items()},
+    ((0.0, "#2A211B"), (0.25, "#5A2A15"), (0.5, "#B4481A"), (0.75, "#FF8A3D"), (0.92, "#FFC37A"), (1.0, "#FFF0D2")),
+    0.85,
 )
 
 

@@ -9,6 +9,9 @@ from PySide6.QtGui import Qt
 from app import language
 from app.language import locale
 
+NONE = "\N{EN DASH}"
+"""In the place of a figure that is not known."""
+
 
 def tip(text: str) -> str:
     """A tooltip or message that says just this: in what looks like HTML Qt would load the pictures from anywhere."""

@@ -7,8 +7,8 @@ tells the state.
 from functools import lru_cache
 from importlib.resources import files
 
-from PySide6.QtCore import QByteArray, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QIcon, QPainter, QPainterPath, QPainterPathStroker, QPen, QPixmap
+from PySide6.QtCore import QByteArray, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QPaintDevice, QPainter, QPainterPath, QPainterPathStroker, QPen
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -36,6 +36,13 @@ def paint_icon(painter: QPainter, name: str, rect: QRectF, color: QColor) -> Non
         _renderer(name, color.name()).render(painter, rect)
 
 
+def smooth(device: QPaintDevice) -> QPainter:
+    """A painter that draws slanted and round edges smoothly."""
+    painter = QPainter(device)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    return painter
+
+
 def placed(widget: QWidget, rect: QRectF) -> QRectF:
     """A place of a widget that is counted from where its lines begin: from the right edge where one reads that way."""
     if widget.layoutDirection() is Qt.LayoutDirection.LeftToRight:
@@ -51,18 +58,13 @@ def hairline(painter: QPainter, rect: QRectF, color: QColor) -> QRectF:
     return rect.adjusted(width / 2, width / 2, -width / 2, -width / 2)
 
 
-def icon(name: str, tone: str, size: int = 18) -> QIcon:
-    """An icon for Qt's own controls; made anew when the theme changes."""
-    result = QIcon()
-    for ratio in (1, 2, 3):
-        pixmap = QPixmap(QSize(size, size) * ratio)
-        pixmap.setDevicePixelRatio(ratio)
-        pixmap.fill(Qt.GlobalColor.transparent)
-        painter = QPainter(pixmap)
-        paint_icon(painter, name, QRectF(0, 0, size, size), theme().color(tone))
-        painter.end()
-        result.addPixmap(pixmap)
-    return result
+def rounded(painter: QPainter, rect: QRectF, radius: float, fill: QColor, edge: QColor | None = None) -> None:
+    """Fill a rectangle with round corners, within a hairline if it has an edge."""
+    painter.setPen(Qt.PenStyle.NoPen)
+    if edge is not None:
+        rect = hairline(painter, rect, edge)
+    painter.setBrush(fill)
+    painter.drawRoundedRect(rect, radius, radius)
 
 
 def arch(rect: QRectF, foot: float = 0.14) -> QPainterPath:
@@ -192,8 +194,7 @@ class Icon(QWidget):
             self.update()
 
     def paintEvent(self, event: object) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = smooth(self)
         paint_icon(painter, self._name, QRectF(self.rect()), theme().color(self._tone))
 
 

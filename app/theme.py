@@ -5,7 +5,6 @@ the desktop's light or dark setting needs no work of theirs.
 """
 
 import contextlib
-import dataclasses
 import sys
 from collections.abc import Iterator
 from typing import Literal
@@ -119,8 +118,8 @@ class Theme(QObject):
         self._app.setStyleSheet(style_sheet(self))
 
     def color(self, role: str) -> QColor:
-        """The colour of a role of `Colors`."""
-        return QColor(getattr(self.colors, role))
+        """The colour of a role of `app.colors.ROLES`."""
+        return QColor(self.colors.of[role])
 
     def heat(self, value: float, whole: bool = False) -> QColor:
         """The heat ramp at `value`, 0 to 1; `whole`: to its white end, which the window does not use."""
@@ -162,7 +161,8 @@ class Theme(QObject):
         self.dark = self._mode == "dark" or (self._mode == "system" and hints.colorScheme() == Qt.ColorScheme.Dark)
         colors = DARK if self.dark else LIGHT
         if hints.accessibility().contrastPreference() == Qt.ContrastPreference.HighContrast:
-            colors = dataclasses.replace(colors, border=colors.line, text3=colors.text2)
+            strong = {"border": colors.of["line"], "text3": colors.of["text2"]}
+            colors = colors._replace(of={**colors.of, **strong})
         if (colors, self.scale) == self._shown:
             return  # to style all widgets anew takes a part of a second
         self.colors, self._shown = colors, (colors, self.scale)
@@ -189,26 +189,26 @@ def palette(colors: Colors) -> QPalette:
     """The roles as Qt's palette, for what Qt draws by itself."""
     result = QPalette()
     roles = {
-        QPalette.ColorRole.Window: colors.canvas,
-        QPalette.ColorRole.WindowText: colors.text,
-        QPalette.ColorRole.Base: colors.surface,
-        QPalette.ColorRole.AlternateBase: colors.sunken,
-        QPalette.ColorRole.Text: colors.text,
-        QPalette.ColorRole.PlaceholderText: colors.text3,
-        QPalette.ColorRole.Button: colors.raised,
-        QPalette.ColorRole.ButtonText: colors.text,
-        QPalette.ColorRole.ToolTipBase: colors.raised,
-        QPalette.ColorRole.ToolTipText: colors.text,
-        QPalette.ColorRole.Highlight: colors.ember_fill,
-        QPalette.ColorRole.HighlightedText: colors.on_fill,
-        QPalette.ColorRole.Accent: colors.ember_fill,
-        QPalette.ColorRole.Link: colors.ember,
-        QPalette.ColorRole.Mid: colors.border,
+        QPalette.ColorRole.Window: colors.of["canvas"],
+        QPalette.ColorRole.WindowText: colors.of["text"],
+        QPalette.ColorRole.Base: colors.of["surface"],
+        QPalette.ColorRole.AlternateBase: colors.of["sunken"],
+        QPalette.ColorRole.Text: colors.of["text"],
+        QPalette.ColorRole.PlaceholderText: colors.of["text3"],
+        QPalette.ColorRole.Button: colors.of["raised"],
+        QPalette.ColorRole.ButtonText: colors.of["text"],
+        QPalette.ColorRole.ToolTipBase: colors.of["raised"],
+        QPalette.ColorRole.ToolTipText: colors.of["text"],
+        QPalette.ColorRole.Highlight: colors.of["ember_fill"],
+        QPalette.ColorRole.HighlightedText: colors.of["on_fill"],
+        QPalette.ColorRole.Accent: colors.of["ember_fill"],
+        QPalette.ColorRole.Link: colors.of["ember"],
+        QPalette.ColorRole.Mid: colors.of["border"],
     }
     for role, color in roles.items():
         result.setColor(role, QColor(color))
     for role in (QPalette.ColorRole.WindowText, QPalette.ColorRole.Text, QPalette.ColorRole.ButtonText):
-        result.setColor(QPalette.ColorGroup.Disabled, role, QColor(colors.text3))
+        result.setColor(QPalette.ColorGroup.Disabled, role, QColor(colors.of["text3"]))
     return result
 
 
@@ -217,54 +217,55 @@ TONES = ("text", "text2", "text3", "ember", "peer", "ok", "warn", "bad", "pause"
 
 def style_sheet(look: Theme) -> str:
     """The application's style sheet: tones of labels, and Qt's own controls."""
-    c = look.colors
-    tones = "\n".join(f'QLabel[tone="{tone}"] {{ color: {getattr(c, tone)}; }}' for tone in TONES)
-    control = f"border: 1px solid {c.line}; border-radius: {RADIUS_CONTROL}px; background: {c.sunken}; color: {c.text};"
+    c = look.colors.of
+    tones = "\n".join(f'QLabel[tone="{tone}"] {{ color: {c[tone]}; }}' for tone in TONES)
+    frame = f"border: 1px solid {c['line']}; border-radius: {RADIUS_CONTROL}px;"
+    control = f"{frame} background: {c['sunken']}; color: {c['text']};"
     return f"""
 {tones}
 QLabel {{ background: transparent; }}
 QBalloonTip QLabel {{ color: black; }}
-QToolTip {{ background: {c.raised}; color: {c.text}; border: 1px solid {c.border}; padding: 4px 6px; }}
+QToolTip {{ background: {c["raised"]}; color: {c["text"]}; border: 1px solid {c["border"]}; padding: 4px 6px; }}
 QScrollArea, QScrollArea > QWidget > QWidget[canvas="true"] {{ background: transparent; border: none; }}
 QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox {{
     {control} min-height: {look.px(BUTTON_HEIGHT - 4)}px; padding: 0 8px;
-    selection-background-color: {c.ember_fill}; selection-color: {c.on_fill};
+    selection-background-color: {c["ember_fill"]}; selection-color: {c["on_fill"]};
 }}
 QComboBox[low="true"] {{ min-height: 22px; }}
-QLineEdit:disabled, QSpinBox:disabled, QComboBox:disabled {{ color: {c.text3}; border-color: {c.border}; }}
+QLineEdit:disabled, QSpinBox:disabled, QComboBox:disabled {{ color: {c["text3"]}; border-color: {c["border"]}; }}
 QSpinBox::up-button, QSpinBox::down-button, QComboBox::drop-down {{
     background: transparent; border: none; width: {ARROWS_WIDTH}px;
 }}
 QSpinBox::up-arrow, QSpinBox::down-arrow, QComboBox::down-arrow {{ image: none; }}
 QComboBox QAbstractItemView {{
-    background: {c.raised}; color: {c.text}; border: 1px solid {c.border};
-    selection-background-color: {c.ember_soft}; selection-color: {c.text};
+    background: {c["raised"]}; color: {c["text"]}; border: 1px solid {c["border"]};
+    selection-background-color: {c["ember_soft"]}; selection-color: {c["text"]};
 }}
 QPlainTextEdit, QTextEdit {{
-    background: {c.sunken}; color: {c.text}; border: 1px solid {c.border}; border-radius: {RADIUS_CONTROL}px;
-    selection-background-color: {c.ember_fill}; selection-color: {c.on_fill};
+    background: {c["sunken"]}; color: {c["text"]}; border: 1px solid {c["border"]}; border-radius: {RADIUS_CONTROL}px;
+    selection-background-color: {c["ember_fill"]}; selection-color: {c["on_fill"]};
 }}
 QTextBrowser[page="true"] {{
-    background: {c.surface}; border-color: {c.border}; border-radius: {RADIUS_CARD}px;
+    background: {c["surface"]}; border-color: {c["border"]}; border-radius: {RADIUS_CARD}px;
 }}
-QPlainTextEdit[readOnly="false"] {{ border-color: {c.line}; }}
-QTreeView[table="true"] {{ background: transparent; border: none; color: {c.text}; outline: none; }}
-QTreeView[table="true"]::item {{ padding: 5px 6px; border-bottom: 1px solid {c.border}; }}
-QTreeView[table="true"]::item:selected {{ background: {c.ember_soft}; color: {c.text}; }}
+QPlainTextEdit[readOnly="false"] {{ border-color: {c["line"]}; }}
+QTreeView[table="true"] {{ background: transparent; border: none; color: {c["text"]}; outline: none; }}
+QTreeView[table="true"]::item {{ padding: 5px 6px; border-bottom: 1px solid {c["border"]}; }}
+QTreeView[table="true"]::item:selected {{ background: {c["ember_soft"]}; color: {c["text"]}; }}
 QHeaderView {{ background: transparent; border: none; }}
 QHeaderView::section {{
-    background: transparent; color: {c.text2}; border: none; border-bottom: 1px solid {c.line}; padding: 4px 9px;
+    background: transparent; color: {c["text2"]}; border: none; border-bottom: 1px solid {c["line"]}; padding: 4px 9px;
 }}
-QMenu {{ background: {c.raised}; color: {c.text}; border: 1px solid {c.border}; padding: 6px; }}
+QMenu {{ background: {c["raised"]}; color: {c["text"]}; border: 1px solid {c["border"]}; padding: 6px; }}
 QMenu::item {{ padding: 8px 40px 8px 14px; border-radius: {RADIUS_CONTROL}px; }}
-QMenu::item:selected {{ background: {c.ember_soft}; color: {c.text}; }}
-QMenu::item:disabled {{ color: {c.text3}; }}
-QMenu::separator {{ height: 1px; background: {c.border}; margin: 6px 8px; }}
+QMenu::item:selected {{ background: {c["ember_soft"]}; color: {c["text"]}; }}
+QMenu::item:disabled {{ color: {c["text3"]}; }}
+QMenu::separator {{ height: 1px; background: {c["border"]}; margin: 6px 8px; }}
 QAbstractScrollArea::corner {{ background: transparent; border: none; }}
 QScrollBar:vertical {{ background: transparent; width: 8px; margin: 2px 1px; }}
 QScrollBar:horizontal {{ background: transparent; height: 8px; margin: 1px 2px; }}
-QScrollBar::handle {{ background: {c.line}; border-radius: 3px; min-height: 28px; min-width: 28px; }}
-QScrollBar::handle:hover {{ background: {c.text3}; }}
+QScrollBar::handle {{ background: {c["line"]}; border-radius: 3px; min-height: 28px; min-width: 28px; }}
+QScrollBar::handle:hover {{ background: {c["text3"]}; }}
 QScrollBar::add-line, QScrollBar::sub-line, QScrollBar::add-page, QScrollBar::sub-page {{
     background: transparent; border: none; width: 0; height: 0;
 }}

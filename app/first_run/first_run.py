@@ -8,17 +8,18 @@ from typing import Any
 
 from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QFont, QFontMetrics, QKeySequence, QPainter, QPaintEvent, QPen, QShortcut
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QScrollArea, QStackedWidget, QWidget
 
 from app import theme as look
 from app.first_run.speed import SpeedTest
 from app.first_run.step import Step
 from app.first_run.steps import AtLogin, BackUp, Consent, Lend, Welcome
-from app.icons import paint_icon, placed
+from app.icons import paint_icon, placed, smooth
 from app.language import mark, told, tr
 from app.theme import theme
 from app.tray.tray_icons import paint_app_icon
 from app.widgets.basics import Label
+from app.widgets.boxes import STRETCH, hbox, scrolling, vbox
 from app.widgets.buttons import Button
 from app.worker.client import WorkerClient
 from core.contracts.errors import HearthError
@@ -44,8 +45,7 @@ class StepList(QWidget):
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        colors, painter = theme(), QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        colors, painter = theme(), smooth(self)
         row, side = colors.px(ROW), colors.px(DOT)
         for number, title in enumerate(self._titles):
             top = number * row + (row - side) / 2
@@ -80,16 +80,8 @@ class _Side(QWidget):
         self.setFixedWidth(max(SIDE, widest + theme().px(DOT + 12) + 28 + 20))
         self.steps = StepList(titles)
         self.note = Label(tr(NOTHING_YET), "cap", "text3", wrap=True)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(28, 28, 20, 28)
-        mark = _Mark()
-        column.addWidget(mark)
-        column.addSpacing(look.S)
-        column.addWidget(Label("Hearth", "title"))
-        column.addSpacing(look.XL)
-        column.addWidget(self.steps)
-        column.addStretch(1)
-        column.addWidget(self.note)
+        parts = (_Mark(), look.S, Label("Hearth", "title"), look.XL, self.steps, STRETCH, self.note)
+        vbox(*parts, margins=(28, 28, 20, 28), within=self)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -134,12 +126,9 @@ class FirstRun(QWidget):
         self.stack = QStackedWidget()
         for step in self.steps:
             self.stack.addWidget(_scrolling(step))
-        self.decline = Button(tr("Not now"), "plain")
-        self.back = Button(tr("Back"), "plain")
-        self.next = Button(tr("Next"), "primary")
-        self.decline.clicked.connect(self.declined)
-        self.back.clicked.connect(self.go_back)
-        self.next.clicked.connect(self.go_on)
+        self.decline = Button(tr("Not now"), clicked=self.declined)
+        self.back = Button(tr("Back"), clicked=self.go_back)
+        self.next = Button(tr("Next"), "primary", clicked=self.go_on)
         self._build()
         for keys, slot in (("Alt+Right", self._key_on), ("Alt+Left", self.go_back)):
             shortcut = QShortcut(QKeySequence(keys), self)
@@ -148,22 +137,15 @@ class FirstRun(QWidget):
         self._show(0)
 
     def _build(self) -> None:
-        foot = QHBoxLayout()
-        foot.setContentsMargins(look.PAGE_MARGIN, look.M, look.PAGE_MARGIN, look.XL)
-        foot.setSpacing(look.S)
-        foot.addWidget(self.back)
-        foot.addStretch(1)
-        foot.addWidget(self.decline)
-        foot.addWidget(self.next)
-        column = QVBoxLayout()
-        column.setSpacing(0)
-        column.addWidget(self.stack, 1)
-        column.addLayout(foot)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
-        row.addWidget(self._side)
-        row.addLayout(column, 1)
+        foot = hbox(
+            self.back,
+            STRETCH,
+            self.decline,
+            self.next,
+            spacing=look.S,
+            margins=(look.PAGE_MARGIN, look.M, look.PAGE_MARGIN, look.XL),
+        )
+        hbox(self._side, (vbox((self.stack, 1), foot, spacing=0), 1), spacing=0, within=self)
 
     @property
     def current(self) -> Step:
@@ -244,16 +226,7 @@ class FirstRun(QWidget):
 
 def _scrolling(step: Step) -> QScrollArea:
     """A step that scrolls where the window is too small for it."""
-    area = QScrollArea()
-    area.setFrameShape(QFrame.Shape.NoFrame)
-    area.setWidgetResizable(True)
-    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-    canvas = QWidget()
-    canvas.setProperty("canvas", "true")
-    column = QVBoxLayout(canvas)
-    column.setContentsMargins(look.PAGE_MARGIN, 28, look.PAGE_MARGIN, look.S)
     step.setMaximumWidth(theme().px(760))
-    column.addWidget(step)
-    area.setWidget(canvas)
-    return area
+    canvas = QWidget()
+    vbox(step, margins=(look.PAGE_MARGIN, 28, look.PAGE_MARGIN, look.S), within=canvas)
+    return scrolling(canvas)

@@ -5,13 +5,13 @@ from typing import Any
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app import theme as look
 from app.first_run.step import Step
 from app.formats import number
 from app.language import at_most, mark, told, tr
-from app.widgets.basics import Bar, Card, Figure, Label
+from app.widgets.basics import Bar, Card, Figure, Figures, Label
+from app.widgets.boxes import STRETCH, add, hbox, vbox
 from app.widgets.buttons import Button
 from app.worker.client import WorkerClient
 from app.worker.supervision import Phase, Report
@@ -44,16 +44,14 @@ class SpeedTest(Step):
         self.bar = Bar(height=8)
         self.bar.setAccessibleName(tr("Progress of the speed test"))
         self.words = Label(tr(WAITING), "body", "text2", wrap=True)
-        self.start = Button(tr("Start the test"), "plain", "play")
-        self.start.clicked.connect(self.begin)
-        self.retry = Button(tr("Try again"), "plain", "refresh")
-        self.retry.clicked.connect(self.retry_asked)
-        self.figures = QWidget()
+        self.start = Button(tr("Start the test"), "plain", "play", clicked=self.begin)
+        self.retry = Button(tr("Try again"), "plain", "refresh", clicked=self.retry_asked)
         self.speed, self.threads, self.memory = (
             Figure(tr("One expert")),
             Figure(tr("Fastest with")),
             Figure(tr("Memory of an expert")),
         )
+        self.figures = Figures(self.speed, self.threads, self.memory)
         self._device = Label("", "body", "text2", wrap=True)
         self._timer = QTimer(self, interval=POLL_MS)
         self._timer.timeout.connect(self._poll)
@@ -63,25 +61,10 @@ class SpeedTest(Step):
         client.status.connect(self._take_status)
 
     def _build(self) -> None:
-        row = QHBoxLayout(self.figures)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(look.XL)
-        for figure in (self.speed, self.threads, self.memory):
-            row.addWidget(figure)
-        row.addStretch(1)
         card = Card(tr("Speed test"))
-        buttons = QHBoxLayout()
-        buttons.addWidget(self.start)
-        buttons.addWidget(self.retry)
-        buttons.addStretch(1)
-        column = QVBoxLayout()
-        column.setSpacing(look.M)
-        for widget in (self._device, self.figures, self.words, self.bar):
-            column.addWidget(widget)
-        column.addLayout(buttons)
-        card.body.addLayout(column)
-        self.body.addWidget(card)
-        self.body.addStretch(1)
+        buttons = hbox(self.start, self.retry, STRETCH)
+        add(card.body, vbox(self._device, self.figures, self.words, self.bar, buttons, spacing=look.M))
+        add(self.body, card, STRETCH)
         self.figures.hide()
         self._device.hide()
         self.retry.hide()

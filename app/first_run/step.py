@@ -1,10 +1,11 @@
 """The base of a step of the first run."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app import theme as look
 from app.widgets.basics import Label, Notice
+from app.widgets.boxes import vbox
 
 
 class Step(QWidget):
@@ -22,12 +23,9 @@ class Step(QWidget):
         self.heading.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.heading.setAccessibleName(f"{heading} {subtitle}")
         self.notice = Notice()
-        self.body = QVBoxLayout(self)
-        self.body.setContentsMargins(0, 0, 0, 0)
-        self.body.setSpacing(look.CARD_GAP)
-        texts = QVBoxLayout()
-        texts.setSpacing(look.S)
-        texts.addWidget(self.heading)
-        texts.addWidget(Label(subtitle, "body", "text2", wrap=True))
-        self.body.addLayout(texts)
-        self.body.addWidget(self.notice)
+        self.body = vbox(
+            vbox(self.heading, Label(subtitle, "body", "text2", wrap=True), spacing=look.S),
+            self.notice,
+            spacing=look.CARD_GAP,
+            within=self,
+        )

@@ -11,6 +11,7 @@ from app.language import told, tr, tr_setting
 from app.pages.settings.recovery_words import RecoveryWords
 from app.pages.settings.setting_row import LoginRow, Row, row_of
 from app.widgets.basics import Card, Facts, Label, Pair
+from app.widgets.boxes import STRETCH, add
 from core import consent
 from core.contracts import manifest as manifests
 from core.contracts.errors import ManifestError
@@ -28,7 +29,8 @@ class Welcome(Step):
             tr("One network, many PCs"),
             tr("Volunteers train one neural network together that is too large for any of their PCs."),
         )
-        self.body.addWidget(
+        add(
+            self.body,
             Facts(
                 tr("How it works"),
                 "ember",
@@ -45,17 +47,15 @@ class Welcome(Step):
                         tr("Ask the model at any time, and see who answered."),
                     ),
                 ],
-            )
-        )
-        self.body.addWidget(
+            ),
             Label(
                 tr("The next steps take about two minutes. Alt+Right and Alt+Left go on and back."),
                 "cap",
                 "text3",
                 wrap=True,
-            )
+            ),
+            STRETCH,
         )
-        self.body.addStretch(1)
 
 
 class Consent(Step):
@@ -123,16 +123,14 @@ class Consent(Step):
             ],
         )
         self.pair = Pair(does, leaves)
-        self.body.addWidget(self.pair)
-        self.body.addWidget(never)
+        add(self.body, self.pair, never)
         stored = Label(
             tr("Settings, logs and what is trained are stored on this PC, in {folder}.", folder=folder),
             "cap",
             "text3",
             wrap=True,
         )
-        self.body.addWidget(stored)
-        self.body.addStretch(1)
+        add(self.body, stored, STRETCH)
 
     def agree(self) -> None:
         """Keep the consent; whoever has chosen nothing yet lends only while away, as they were told.
@@ -227,8 +225,7 @@ class BackUp(Step):
         card = Card(tr("Recovery words"))
         self.words = RecoveryWords(folder)
         card.body.addWidget(self.words)
-        self.body.addWidget(card)
-        self.body.addStretch(1)
+        add(self.body, card, STRETCH)
 
 
 class AtLogin(Step):
@@ -245,8 +242,7 @@ class AtLogin(Step):
         self.row.divider.hide()
         self.row.leave_unmarked()
         card.body.addWidget(self.row)
-        self.body.addWidget(card)
-        self.body.addStretch(1)
+        add(self.body, card, STRETCH)
 
 
 def limits(values: dict[str, Any]) -> str:

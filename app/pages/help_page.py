@@ -129,16 +129,14 @@ class HelpPage(Page):
     """A page at a time; the first one lists the others."""
 
     def __init__(self) -> None:
-        super().__init__("help", tr("Help"), "help", tr("Help"), tr("How Hearth works and what you can do with it."))
-        self.contents = Button(tr("Contents"), "plain", "help")
-        self.back = Button(tr("Back"), "plain", "undo")
-        self.back.setEnabled(False)
+        super().__init__("help", tr("Help"), "help", tr("How Hearth works and what you can do with it."))
         self.browser = HelpBrowser()
+        self.contents = Button(tr("Contents"), "plain", "help", clicked=self.show_contents)
+        self.back = Button(tr("Back"), "plain", "undo", clicked=self.browser.backward)
+        self.back.setEnabled(False)
         for button in (self.back, self.contents):
             self.head.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         self.body.addWidget(self.browser, 1)
-        self.contents.clicked.connect(self.show_contents)
-        self.back.clicked.connect(self.browser.backward)
         self.browser.backwardAvailable.connect(self.back.setEnabled)
 
     def show_contents(self) -> None:

@@ -13,12 +13,7 @@ from PySide6.QtGui import QDesktopServices, QGuiApplication, QKeySequence, QShor
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFileDialog,
-    QFrame,
-    QHBoxLayout,
     QLineEdit,
-    QTreeView,
-    QVBoxLayout,
-    QWidget,
 )
 
 from app import problem_report
@@ -28,8 +23,10 @@ from app.formats import tip
 from app.language import mark, tr
 from app.theme import theme
 from app.widgets.basics import Label, Pair, Panel
+from app.widgets.boxes import STRETCH, add, hbox, holding, vbox
 from app.widgets.buttons import Button, Segmented, Switch
 from app.widgets.inputs import Choice
+from app.widgets.table import Rows
 from app.window.page import Page
 from core.contracts.status import LogLine, Status
 from core.logs import FILE as LOG_FILE
@@ -129,9 +126,7 @@ class LogPage(Page):
     """
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(
-            "log", tr("Log"), "log", tr("Log"), tr("What the worker, its compute process and this app have done.")
-        )
+        super().__init__("log", tr("Log"), "log", tr("What the worker, its compute process and this app have done."))
         self._data, self.folder = folder, folder / LOG_FILE.parent
         self._status: Status | None = None
         self.saver = Saver(self)
@@ -150,23 +145,24 @@ class LogPage(Page):
         self.text.setPlaceholderText(tr("Filter by text"))
         self.text.setAccessibleName(tr("Filter by text"))
         self.text.setClearButtonEnabled(True)
-        self._told = Label("", "cap", "text2", wrap=True)
-        self._told.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignBottom)
-        self.report = Button(tr("Save a report"), "plain", "download")
-        self.report.setToolTip(
-            tr("The log, your settings and the last state as one file to send, without keys and addresses.")
+        self._told = Label(
+            "", "cap", "text2", wrap=True, align=Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignBottom
         )
-        self.report.clicked.connect(self._ask_report)
-        self.head.addWidget(self._told, 1)
-        self.head.addWidget(self.report)
+        self.report = Button(
+            tr("Save a report"),
+            "plain",
+            "download",
+            tip=tr("The log, your settings and the last state as one file to send, without keys and addresses."),
+            clicked=self._ask_report,
+        )
+        add(self.head, (self._told, 1), self.report)
         self._told_timer = QTimer(self, singleShot=True)
         self._told_timer.timeout.connect(self._told.clear)
         self.follow = Switch(tr("Follow"))
         self.follow.setChecked(True)
         self.view = self._make_view()
         self.empty = Label("", "body", "text2")
-        self.body.addWidget(self._tools())
-        self.body.addWidget(self._frame(), 1)
+        add(self.body, self._tools(), (self._frame(), 1))
         self.level.chosen.connect(self._filter)
         self.part.currentIndexChanged.connect(self._filter)
         self.text.textChanged.connect(self._filter)
@@ -208,21 +204,11 @@ class LogPage(Page):
         QGuiApplication.clipboard().setText("\n".join(as_text(line) for line in lines))
         self._tell(tr("Copied %Ln line(s).", len(lines)), COPIED_MS)
 
-    def _make_view(self) -> QTreeView:
-        view = QTreeView()
-        view.setModel(self.model)
+    def _make_view(self) -> Rows:
+        view = Rows(self.model, tr("Log lines"))
         view.setFont(theme().mono())
-        view.setUniformRowHeights(True)  # a tree of one level: the only view whose cost does not grow with the rows
-        view.setRootIsDecorated(False)
-        view.setItemsExpandable(False)
         view.setHeaderHidden(True)
         view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        view.setFrameShape(QFrame.Shape.NoFrame)
-        view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        view.setAccessibleName(tr("Log lines"))
-        view.setAutoFillBackground(False)
-        view.viewport().setAutoFillBackground(False)
         view.verticalScrollBar().rangeChanged.connect(self._keep_end)
         view.verticalScrollBar().sliderReleased.connect(self._scrolled)
         view.verticalScrollBar().actionTriggered.connect(lambda: QTimer.singleShot(0, self, self._scrolled))
@@ -232,32 +218,22 @@ class LogPage(Page):
         return view
 
     def _tools(self) -> Pair:
-        filters, actions = QWidget(), QWidget()
-        row = QHBoxLayout(filters)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(look.S)
-        row.addWidget(self.level)
-        row.addWidget(self.part)
-        row.addWidget(self.text, 1)
-        row = QHBoxLayout(actions)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(look.S)
-        row.addWidget(Label(tr("Follow"), "body", "text2"))
-        row.addWidget(self.follow)
-        for word, icon, action in ((tr("Copy"), "copy", self.copy), (tr("Open folder"), "folder", self._open_folder)):
-            button = Button(word, "plain", icon)
-            button.clicked.connect(action)
-            row.addWidget(button)
-        button.setToolTip(tip(str(self.folder)))
-        row.addStretch(1)
-        return Pair(filters, actions, (1, 0))
+        copy = Button(tr("Copy"), "plain", "copy", clicked=self.copy)
+        where = tip(str(self.folder))
+        folder = Button(tr("Open folder"), "plain", "folder", clicked=self._open_folder, tip=where)
+        follow = Label(tr("Follow"), "body", "text2")
+        filters = hbox(self.level, self.part, (self.text, 1), spacing=look.S)
+        actions = hbox(follow, self.follow, copy, folder, STRETCH, spacing=look.S)
+        return Pair(holding(filters), holding(actions), (1, 0))
 
     def _frame(self) -> Panel:
         panel = Panel("surface")
-        column = QVBoxLayout(panel)
-        column.setContentsMargins(look.S, look.S, look.S, look.S)
-        column.addWidget(self.empty, 0, Qt.AlignmentFlag.AlignHCenter)
-        column.addWidget(self.view, 1)
+        vbox(
+            (self.empty, Qt.AlignmentFlag.AlignHCenter),
+            (self.view, 1),
+            margins=(look.S, look.S, look.S, look.S),
+            within=panel,
+        )
         return panel
 
     def _open_folder(self) -> None:

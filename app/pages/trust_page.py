@@ -1,29 +1,25 @@
 """Trust: what leaves this PC and to whom, byte for byte as the ledger counts it, and which program it is that runs."""
 
 import itertools
-import time
-from datetime import datetime
 from typing import NamedTuple
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout
 
 from app import program_files
 from app import theme as look
 from app.background import in_background
-from app.formats import clock, data_size
+from app.formats import NONE, data_size
 from app.icons import Icon
-from app.language import mark, told, tr
+from app.language import mark, tr
 from app.pages.contribution.history import day_name, device_name
 from app.program_files import Build, Library
 from app.theme import theme
-from app.widgets.basics import Card, Facts, Figure, Label, Notice, Pair, set_tone
+from app.widgets.basics import Card, Facts, Figure, Figures, Label, Pair, set_tone
+from app.widgets.boxes import STRETCH, add, grid_box, vbox
 from app.widgets.table import Column, Table, TableModel
-from app.widgets.while_seen import WhileSeen
-from app.window.page import Page
+from app.window.page import LookingPage
 from app.worker.client import WorkerClient
-from core.contracts.errors import HearthError
 from core.contracts.ledger import Amounts, Totals
 from core.contracts.status import Status
 
@@ -34,7 +30,6 @@ KIND = "network."
 ASKING = mark("Shown as soon as the worker has told its ledger.")
 NOTHING = mark("Nothing has left this PC yet.")
 READING = mark("Reading the program's files.")
-NONE = "\N{EN DASH}"
 ON_THE_LAN = mark(
     "In your local network this PC also announces its id, its run and its port, unless “Find peers on this network” is "
     "off. Nothing is sent to the makers of Hearth."
@@ -105,40 +100,34 @@ class TrafficCard(Card):
         super().__init__(tr("What leaves this PC, and to whom"))
         names = tr("Sent today"), tr("Received today"), tr("Sent ever"), tr("Received ever")
         self._figures = [Figure(name) for name in names]
-        figures = QHBoxLayout()
-        figures.setSpacing(look.XL)
-        for figure in self._figures:
-            figure.set(NONE)
-            figures.addWidget(figure)
-        figures.addStretch(1)
         self.words = Label(tr(ASKING), "body", "text2", wrap=True)
-        self._grid = QGridLayout()
-        self._grid.setHorizontalSpacing(look.L)
-        self._grid.setVerticalSpacing(look.S)
-        self._grid.setColumnStretch(1, 1)
+        self._grid = grid_box(look.L, look.S, stretch={1: 1})
         for column, title in enumerate(("", tr("What, and to whom"), tr("Sent"), tr("Received"))):
             self._grid.addWidget(self._text(title, "cap_strong", "text2", column > 1), 0, column)
         self.rows: dict[str, tuple[Label, Label]] = {}
         """What was sent and received, by kind."""
         for kind in KINDS:
             self._add(kind)
-        self.body.addLayout(figures)
-        self.body.addWidget(self.words)
-        self.body.addLayout(self._grid)
-        self.body.addWidget(Label(tr(ON_THE_LAN), "cap", "text2", wrap=True))
+        add(
+            self.body, Figures(*self._figures), self.words, self._grid, Label(tr(ON_THE_LAN), "cap", "text2", wrap=True)
+        )
 
     @staticmethod
     def _text(text: str, role: str, tone: str, right: bool = False) -> Label:
-        label = Label(text, role, tone, wrap=not right, tabular=right)
-        label.setAlignment(Qt.AlignmentFlag.AlignRight if right else Qt.AlignmentFlag.AlignLeft)
+        label = Label(
+            text,
+            role,
+            tone,
+            wrap=not right,
+            tabular=right,
+            align=Qt.AlignmentFlag.AlignRight if right else Qt.AlignmentFlag.AlignLeft,
+        )
         return label
 
     def _add(self, kind: str) -> None:
         shown, row = KINDS.get(kind, UNKNOWN), self._grid.rowCount()
         self._grid.addWidget(Icon(shown.icon, "text2", 18), row, 0, Qt.AlignmentFlag.AlignTop)
-        texts = QVBoxLayout()
-        texts.setSpacing(0)
-        texts.addWidget(Label(device_name(KIND + kind, {}), "strong", wrap=True))
+        texts = vbox(Label(device_name(KIND + kind, {}), "strong", wrap=True), spacing=0)
         about = tr("{what}. To: {whom}.", what=tr(shown.what), whom=tr(shown.whom))
         texts.addWidget(Label(about, "cap", "text2", wrap=True))
         self._grid.addLayout(texts, row, 1)
@@ -180,19 +169,14 @@ class BuildCard(Card):
     def __init__(self, version: str) -> None:
         super().__init__(tr("This program"))
         self._values: dict[str, Label] = {}
-        grid = QGridLayout()
-        grid.setHorizontalSpacing(look.L)
-        grid.setVerticalSpacing(look.S)
-        grid.setColumnStretch(1, 1)
+        grid = grid_box(look.L, look.S, stretch={1: 1})
         for row, (name, word) in enumerate({"app": tr("App"), "worker": tr("Worker"), "build": tr("Build")}.items()):
             value = self._values[name] = Label(NONE, "strong", selectable=True)
             grid.addWidget(Label(word, "body", "text2"), row, 0)
             grid.addWidget(value, row, 1)
         self._values["build"].setFont(theme().mono("body"))
         self._words = Label(tr(READING), "cap", "text2", wrap=True)
-        self.body.addLayout(grid)
-        self.body.addWidget(self._words)
-        self.body.addStretch(1)
+        add(self.body, grid, self._words, STRETCH)
         self.show_version("app", version)
 
     def show_version(self, of: str, version: str) -> None:
@@ -233,8 +217,7 @@ class LicencesCard(Card):
         self.table.set_widths((180, 110))
         self.table.setMinimumHeight(theme().px(190))
         self.words = Label(tr(READING), "body", "text2", wrap=True)
-        self.body.addWidget(self.words)
-        self.body.addWidget(self.table, 1)
+        add(self.body, self.words, (self.table, 1))
         self.table.hide()
 
     def show_libraries(self, libraries: list[Library]) -> None:
@@ -247,7 +230,7 @@ class LicencesCard(Card):
         self.words.setText(sentence)
 
 
-class TrustPage(Page):
+class TrustPage(LookingPage):
     """Asks the ledger while it is seen; the program's files are read once, beside the window's thread."""
 
     _read = Signal(object)
@@ -255,30 +238,27 @@ class TrustPage(Page):
 
     def __init__(self, client: WorkerClient) -> None:
         super().__init__(
+            client,
+            EVERY_MS,
             "trust",
             tr("Trust"),
             "shield",
-            tr("Trust"),
             tr("What leaves this PC, as it counts it itself, and what it is that runs here."),
         )
         self.listed = False
-        self._client = client
-        self.notice = Notice()
         self.traffic, self.build = TrafficCard(), BuildCard(client.version)
         self.licences = LicencesCard()
-        self.body.addWidget(self.notice)
-        self.body.addWidget(self.traffic)
-        self.body.addWidget(
+        add(
+            self.body,
+            self.traffic,
             Pair(
                 Facts(tr("What you can rely on"), "ok", [(icon, tr(short), tr(words)) for icon, short, words in FACTS]),
                 self.build,
                 (3, 2),
-            )
+            ),
+            (self.licences, 1),
         )
-        self.body.addWidget(self.licences, 1)
-        self._seen_at: float | None = None
         self._reading = False
-        self._timer = WhileSeen(self, EVERY_MS, self._look)
         self._read.connect(self._take_build)
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -290,29 +270,16 @@ class TrustPage(Page):
     def update_status(self, status: Status) -> None:
         self.build.show_version("worker", status.version)
 
-    def set_connected(self, connected: bool, sentence: str) -> None:
-        old = ""
-        if self._seen_at is not None:
-            old = tr("The figures are from {time}.", time=clock(datetime.fromtimestamp(self._seen_at)))
-        self.notice.set_text("" if connected else f"{sentence.rstrip('.')}. {old}".strip())
-        self.traffic.set_stale(not connected)
-        if connected and self.isVisible():
-            self._look()
+    def set_stale(self, stale: bool) -> None:
+        self.traffic.set_stale(stale)
 
-    def _look(self) -> None:
+    def look(self) -> None:
         if self._client.is_connected:
-            self._client.totals(self._take, self._failed)
+            self._client.totals(self._take, self.failed)
 
     def _take(self, totals: Totals) -> None:
-        self._seen_at = time.time()
-        self.notice.set_text("")
+        self.looked()
         self.traffic.show_totals(totals)
-
-    def _failed(self, error: HearthError) -> None:
-        if self._client.is_connected:
-            self.notice.set_text(
-                tr("{error} The page asks again in {seconds} s.", error=told(error.notice), seconds=EVERY_MS // 1000)
-            )
 
     def _take_build(self, read: Build | str) -> None:
         if isinstance(read, str):

@@ -2,12 +2,12 @@
 
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.language import mark, told, tr
-from app.pages.experts.grid_layer import EVERY_MS, Layer, was_called, was_updated
+from app.pages.experts.grid_layer import EVERY_MS, Layer
 from app.worker.client import WorkerClient
 from core import consent
 from core.contracts.control import Snapshot
@@ -142,10 +142,10 @@ class Feed(QObject):
         while len(self.layers) <= number:
             self.layers.append(Layer())
         layer = self.layers[number]
-        before, places = layer.cells, layer.places
+        places = layer.places
         layer.take(grid)
         if layer.places == places:  # else the cells are drawn elsewhere than they were
-            self._happened.append(_happened(number, layer, before))
+            self._happened.append(Happened(number, layer.called, layer.updated))
         self.layer_count, self.whole = grid.layers, grid.whole
         if number + 1 < min(grid.layers, PLANES):
             self.client.grid(number + 1, self._take, self._failed)
@@ -162,19 +162,3 @@ class Feed(QObject):
 
     def _alone(self, error: Exception) -> None:
         self.peers = None
-
-
-def _happened(number: int, layer: Layer, before: dict[int, CellStatus]) -> Happened:
-    drawn: Any = {place: at for at, place in enumerate(layer.places)} if layer.places else None
-    called, updated = set(), set()
-    for place, cell in layer.cells.items():
-        old = before.get(place)
-        if old is None or (place >= layer.count and drawn is None):  # a worker of another version may tell anything
-            continue
-        at = place if drawn is None else drawn[place]
-        if was_updated(old, cell):
-            called.add(at)
-            updated.add(at)
-        elif was_called(old, cell):
-            called.add(at)
-    return Happened(number, frozenset(called), frozenset(updated))

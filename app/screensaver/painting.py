@@ -6,6 +6,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPen, QPixmap, QPolygonF, QRadialGradient
 
 from app.colors import mix
+from app.icons import smooth
 from app.language import tr
 from app.pages.experts.grid_layer import Layer
 from app.screensaver.scene import FLATNESS, Plane
@@ -24,8 +25,7 @@ def ground(size: QSize, ratio: float, planes: Sequence[Plane], layers: Sequence[
     picture.setDevicePixelRatio(ratio)
     dark = mix(theme().color("canvas"), QColor(Qt.GlobalColor.black), DARKER)
     picture.fill(dark)
-    painter = QPainter(picture)
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter = smooth(picture)
     warm = mix(dark, theme().heat(HAZE, whole=True), 0.5)
     haze = QRadialGradient(QPointF(size.width() * 0.57, size.height() * 0.85), size.width() * 0.48)
     haze.setColorAt(0, warm)
@@ -99,8 +99,7 @@ def glow(color: QColor, heart: QColor, radius: float, ratio: float) -> QPixmap:
     spot = QPixmap(QSize(side, side) * ratio)
     spot.setDevicePixelRatio(ratio)
     spot.fill(Qt.GlobalColor.transparent)
-    painter = QPainter(spot)
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter = smooth(spot)
     fade = QRadialGradient(QPointF(side / 2, side / 2), side / 2)
     for at, shade, share in ((0.0, heart, 1.0), (0.16, heart, 0.95), (0.3, color, 0.42), (0.6, color, 0.12)):
         shade = QColor(shade)

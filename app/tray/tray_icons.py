@@ -6,7 +6,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QLinearGradient, QPainter, QPainterPath, QPen, QPixmap, QRadialGradient
 
 from app.colors import APP_ICON, DARK, LIGHT, TEMPLATE
-from app.icons import arch, drop, flame, triangle
+from app.icons import arch, drop, flame, smooth, triangle
 from app.theme import STATE_TONE
 from core.contracts.status import State
 
@@ -88,15 +88,14 @@ def tray_color(state: State, dark_panel: bool) -> QColor:
         return QColor(TEMPLATE)
     colors = DARK if dark_panel else LIGHT
     tone = STATE_TONE[state]
-    return QColor(colors.tray_waiting if tone == "text2" else getattr(colors, tone))
+    return QColor(colors.of["tray_waiting"] if tone == "text2" else colors.of[tone])
 
 
 def tray_pixmap(state: State, side: int, color: QColor) -> QPixmap:
     """One size of a tray icon, pixels; every straight edge lies between two pixels."""
     pixmap = QPixmap(QSize(side, side))
     pixmap.fill(Qt.GlobalColor.transparent)
-    painter = QPainter(pixmap)
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter = smooth(pixmap)
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(color)
     shape = SHAPES[state]

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPainterPath, QPen
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPainterPath, QPen
 
 from app.formats import number, short
 from app.language import tr
 from app.theme import theme
+from app.widgets.picking import beside
 from app.widgets.plot import Plot, ticks
 
 WIDTH = 0.82
@@ -64,9 +65,6 @@ class BarPlot(Plot):
         told: each bar has its amount above it, and there is no axis.
     """
 
-    chosen = Signal(str)
-    """Words about the bar under the mouse or the keyboard; "" for none."""
-
     def __init__(self, name: str, empty: str, told: bool = False) -> None:
         super().__init__(name, self._axis_words, empty)
         self._are_told = told
@@ -74,8 +72,6 @@ class BarPlot(Plot):
         self._write: Callable[[float], str] = str
         self._by, self._unit = 1.0, ""
         self._stale = False
-        self._at: int | None = None
-        self.setMouseTracking(True)
 
     def set_bars(
         self, name: str, bars: Bars, write: Callable[[float], str], scale: Callable[[float], tuple[float, str]]
@@ -90,8 +86,8 @@ class BarPlot(Plot):
         self._name, self.bars, self._write = name, bars, write
         self._by, self._unit = scale(max(bars.sums(), default=0.0))
         self.setAccessibleName(name)
-        if self._at is not None and self._at >= len(bars.labels):
-            self._at = None
+        if self.at is not None and self.at >= len(bars.labels):
+            self.at = None
         self._draw()
         self._tell()
 
@@ -233,11 +229,6 @@ class BarPlot(Plot):
 
     # choosing
 
-    @property
-    def at(self) -> int | None:
-        """The chosen bar."""
-        return self._at
-
     def _bar_at(self, x: float) -> int | None:
         at = round(x) if abs(x) < 1e6 else -1
         return at if 0 <= at < len(self.bars.labels) else None
@@ -246,40 +237,11 @@ class BarPlot(Plot):
         at = self._bar_at(x)
         return "" if at is None else self.words(at)
 
-    def _choose(self, at: int | None) -> None:
-        if at != self._at:
-            self._at = at
-            self._tell()
-            self._canvas.update()
+    def _under(self, place: QPointF) -> int | None:
+        return self._bar_at(self._x_of(place.toPoint()))
 
-    def _tell(self) -> None:
-        words = "" if self._at is None else self.words(self._at)
-        self.setAccessibleDescription(words or self.describe())
-        self.chosen.emit(words)
+    def _start(self) -> int | None:
+        return len(self.bars.labels) - 1 if self.bars.labels else None
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        self._choose(self._bar_at(self._x_of(event.position().toPoint())))
-        super().mouseMoveEvent(event)
-
-    def leaveEvent(self, event: QEvent) -> None:
-        self._choose(None)
-        super().leaveEvent(event)
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        if event.reason() != Qt.FocusReason.MouseFocusReason and self.bars.labels and self._at is None:
-            self._choose(len(self.bars.labels) - 1)
-        super().focusInEvent(event)
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        self._choose(None)
-        super().focusOutEvent(event)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        last = len(self.bars.labels) - 1
-        here = last if self._at is None else self._at
-        places = {Qt.Key.Key_Left: here - 1, Qt.Key.Key_Right: here + 1, Qt.Key.Key_Home: 0, Qt.Key.Key_End: last}
-        place = places.get(Qt.Key(event.key()))
-        if place is None or last < 0:
-            super().keyPressEvent(event)
-        else:
-            self._choose(min(last, max(0, place)))
+    def _beside(self, at: int, key: Qt.Key) -> int | None:
+        return beside(at, key, len(self.bars.labels), len(self.bars.labels))

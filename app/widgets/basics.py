@@ -5,18 +5,16 @@ from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QFrame,
-    QGridLayout,
-    QHBoxLayout,
     QLabel,
     QSizePolicy,
-    QVBoxLayout,
     QWidget,
 )
 
 from app import theme as look
-from app.formats import tip
-from app.icons import Icon, hairline, placed
+from app.formats import NONE, tip
+from app.icons import Icon, placed, rounded, smooth
 from app.theme import theme
+from app.widgets.boxes import STRETCH, add, grid_box, hbox, vbox
 from app.widgets.buttons import Button
 
 
@@ -36,6 +34,7 @@ class Label(QLabel):
         wrap: break lines.
         tabular: figures of one width, for those that change in columns.
         selectable: for values that one copies.
+        align: where it stands in a larger room.
     """
 
     def __init__(
@@ -47,12 +46,15 @@ class Label(QLabel):
         wrap: bool = False,
         tabular: bool = False,
         selectable: bool = False,
+        align: Qt.AlignmentFlag | None = None,
     ) -> None:
         super().__init__(text)
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setFont(theme().font(role, tabular))
         self.setProperty("tone", tone)
         self.setWordWrap(wrap)
+        if align is not None:
+            self.setAlignment(align)
         if selectable:
             self.setTextInteractionFlags(
                 Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
@@ -98,14 +100,8 @@ class Panel(QFrame):
         self.fill, self.border, self._radius = fill, border, radius
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(theme().color(self.fill))
-        rect = QRectF(self.rect())
-        if self.border:
-            rect = hairline(painter, rect, theme().color(self.border))
-        painter.drawRoundedRect(rect, self._radius, self._radius)
+        edge = theme().color(self.border) if self.border else None
+        rounded(smooth(self), QRectF(self.rect()), self._radius, theme().color(self.fill), edge)
 
 
 class Pair(QWidget):
@@ -174,22 +170,16 @@ class Card(Panel):
     def __init__(self, title: str, link: str = "") -> None:
         super().__init__()
         horizontal, vertical = look.CARD_PADDING
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(horizontal, vertical - look.XS, horizontal, vertical)
-        outer.setSpacing(look.XS)
+        outer = vbox(spacing=look.XS, margins=(horizontal, vertical - look.XS, horizontal, vertical), within=self)
         self.title, more = Label(title, "head"), QWidget()
-        self.head = QHBoxLayout(more)
-        self.head.setContentsMargins(0, 0, 0, 0)
-        self.head.setSpacing(look.S)
+        self.head = hbox(spacing=look.S, within=more)
         self.head.addStrut(theme().px(24))
         self.head.addStretch(1)
         if link:
-            button = Button(link, "link", icon="chevron-right", icon_after=True)
-            button.clicked.connect(self.link_clicked)
+            button = Button(link, "link", icon="chevron-right", icon_after=True, clicked=self.link_clicked)
             self.head.addWidget(button)
         outer.addWidget(Pair(self.title, more, (0, 1), early=False, spacing=look.S))
-        self.body = QVBoxLayout()
-        self.body.setSpacing(look.S)
+        self.body = vbox(spacing=look.S)
         outer.addLayout(self.body, 1)
         self.setAccessibleName(title)
 
@@ -224,19 +214,12 @@ class Facts(Card):
             facts: of each statement its icon, short form and explanation.
         """
         super().__init__(title)
-        grid = QGridLayout()
-        grid.setHorizontalSpacing(look.M)
-        grid.setVerticalSpacing(look.M)
-        grid.setColumnStretch(1, 1)
+        grid = grid_box(look.M, look.M, stretch={1: 1})
         for row, (icon, short, words) in enumerate(facts):
-            texts = QVBoxLayout()
-            texts.setSpacing(2)
-            texts.addWidget(Label(short, "strong", wrap=True))
-            texts.addWidget(Label(words, "body", "text2", wrap=True))
+            texts = vbox(Label(short, "strong", wrap=True), Label(words, "body", "text2", wrap=True), spacing=2)
             grid.addWidget(Icon(icon, tone, 20), row, 0, Qt.AlignmentFlag.AlignTop)
             grid.addLayout(texts, row, 1)
-        self.body.addLayout(grid)
-        self.body.addStretch(1)
+        add(self.body, grid, STRETCH)
 
 
 LEAST_SHARE, SLIVER = 0.001, 2.0
@@ -264,8 +247,7 @@ class Bar(QWidget):
             self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = smooth(self)
         painter.setPen(Qt.PenStyle.NoPen)
         radius = self.height() / 2
         painter.setBrush(theme().color("border"))
@@ -293,11 +275,7 @@ class Pill(Panel):
         self._icon = Icon(icon or "info", tone, 14)
         self._icon.setVisible(bool(icon))
         self._label = Label(text, "cap_strong", tone)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(8, 3, 8, 3)
-        row.setSpacing(look.XS)
-        row.addWidget(self._icon)
-        row.addWidget(self._label)
+        hbox(self._icon, self._label, spacing=look.XS, margins=(8, 3, 8, 3), within=self)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
 
     def set(self, text: str, tone: str, icon: str = "") -> None:
@@ -316,11 +294,13 @@ class Notice(Panel):
     def __init__(self, tone: str = "bad", icon: str = "alert") -> None:
         super().__init__(f"{tone}_soft", "", look.RADIUS_CONTROL)
         self._label = Label("", "body", "text", wrap=True)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(look.M, look.S, look.M, look.S)
-        row.setSpacing(look.S)
-        row.addWidget(Icon(icon, tone, 18), 0, Qt.AlignmentFlag.AlignTop)
-        row.addWidget(self._label, 1)
+        hbox(
+            (Icon(icon, tone, 18), Qt.AlignmentFlag.AlignTop),
+            (self._label, 1),
+            spacing=look.S,
+            margins=(look.M, look.S, look.M, look.S),
+            within=self,
+        )
         self.setVisible(False)
 
     def set_text(self, text: str) -> None:
@@ -329,25 +309,32 @@ class Notice(Panel):
         self.setVisible(bool(text))
 
 
+class Figures(QWidget):
+    """Small figures side by side.
+
+    Args:
+        figures: from where lines begin.
+        spacing: between them, pixels.
+    """
+
+    def __init__(self, *figures: "Figure", spacing: int = look.XL) -> None:
+        super().__init__()
+        hbox(*figures, STRETCH, spacing=spacing, within=self)
+
+
 class Figure(QWidget):
     """A small figure under its label; the unit stands behind it in grey."""
 
     def __init__(self, label: str) -> None:
         super().__init__()
         self._label = label
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(2)
         self._word = Label(label, "cap", "text2")
-        column.addWidget(self._word)
-        row = QHBoxLayout()
-        row.setSpacing(look.XS)
         self.value = Label("", "nums", tabular=True)
         self._unit = Label("", "cap", "text2")
-        row.addWidget(self.value, 0, Qt.AlignmentFlag.AlignBaseline)
-        row.addWidget(self._unit, 0, Qt.AlignmentFlag.AlignBaseline)
-        row.addStretch(1)
-        column.addLayout(row)
+        base = Qt.AlignmentFlag.AlignBaseline
+        row = hbox((self.value, base), (self._unit, base), STRETCH, spacing=look.XS)
+        vbox(self._word, row, spacing=2, within=self)
+        self.set(NONE)
 
     def set_label(self, label: str) -> None:
         self._label = label

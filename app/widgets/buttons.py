@@ -2,14 +2,16 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal, SignalInstance
 from PySide6.QtGui import QEnterEvent, QFont, QFontMetrics, QKeyEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QMenu, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QAbstractButton, QPushButton, QSizePolicy, QWidget
 
 from app import theme as look
 from app.colors import mix
-from app.icons import hairline, paint_icon, placed
+from app.icons import hairline, paint_icon, placed, rounded, smooth
 from app.theme import theme
+from app.widgets.boxes import hbox
+from app.widgets.menu import Menu
 
 
 class Button(QPushButton):
@@ -20,9 +22,22 @@ class Button(QPushButton):
         kind: "primary" (filled, at most one a page), "plain" (outlined) or "link".
         icon: a file of `resources/icons`, "" for none.
         icon_after: the icon follows the word.
+        clicked: called, or emitted, at a click.
+        name: accessible name where the word says too little.
+        tip: tooltip.
     """
 
-    def __init__(self, text: str, kind: str = "plain", icon: str = "", icon_after: bool = False) -> None:
+    def __init__(
+        self,
+        text: str,
+        kind: str = "plain",
+        icon: str = "",
+        icon_after: bool = False,
+        *,
+        clicked: Callable[[], object] | SignalInstance | None = None,
+        name: str = "",
+        tip: str = "",
+    ) -> None:
         super().__init__(text)
         self.kind, self._icon, self._icon_after = kind, icon, icon_after
         self.joined: Qt.Edge | None = None
@@ -31,7 +46,10 @@ class Button(QPushButton):
         self.setFont(theme().font("strong"))
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName(text)
+        self.setAccessibleName(name or text)
+        self.setToolTip(tip)
+        if clicked is not None:
+            self.clicked.connect(clicked)
 
     def set_kind(self, kind: str) -> None:
         if kind != self.kind:
@@ -113,8 +131,7 @@ class Button(QPushButton):
             painter.fillRect(placed(self, line), tone)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = smooth(self)
         self.paint_body(painter, QRectF(self.rect()))
         self.paint_label(painter, QRectF(self.rect()))
 
@@ -151,22 +168,14 @@ class SplitButton(QWidget):
 
     clicked = Signal()
 
-    def __init__(self, text: str, kind: str, icon: str, menu_name: str, make_menu: Callable[[], QMenu]) -> None:
+    def __init__(self, text: str, kind: str, icon: str, menu_name: str, make_menu: Callable[[], Menu]) -> None:
         super().__init__()
-        self.main = Button(text, kind, icon)
-        self.arrow = Button("", kind, "chevron-down")
+        self.main = Button(text, kind, icon, clicked=self.clicked)
+        self.arrow = Button("", kind, "chevron-down", name=menu_name, tip=menu_name, clicked=self.open_menu)
         self.main.joined, self.arrow.joined = Qt.Edge.RightEdge, Qt.Edge.LeftEdge
-        self.arrow.setAccessibleName(menu_name)
-        self.arrow.setToolTip(menu_name)
         self._make_menu = make_menu
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
-        row.addWidget(self.main)
-        row.addWidget(self.arrow)
+        hbox(self.main, self.arrow, spacing=0, within=self)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.main.clicked.connect(self.clicked)
-        self.arrow.clicked.connect(self.open_menu)
 
     def set_kind(self, kind: str) -> None:
         self.main.set_kind(kind)
@@ -174,13 +183,7 @@ class SplitButton(QWidget):
 
     def open_menu(self) -> None:
         """Show the menu under the button."""
-        menu = self._make_menu()
-        menu.setParent(self, menu.windowFlags())
-        menu.aboutToHide.connect(menu.deleteLater)
-        at = self.rect().bottomLeft()
-        if self.layoutDirection() is Qt.LayoutDirection.RightToLeft:
-            at.setX(self.width() - menu.sizeHint().width())
-        menu.popup(self.mapToGlobal(at) + QPointF(0, 6).toPoint())
+        self._make_menu().open_under(self)
 
 
 class Switch(QAbstractButton):
@@ -196,18 +199,11 @@ class Switch(QAbstractButton):
         self.setAccessibleName(name)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-
-    def sizeHint(self) -> QSize:
-        return QSize(theme().px(36), theme().px(24))
-
-    def minimumSizeHint(self) -> QSize:
-        return self.sizeHint()
+        self.setFixedSize(theme().px(36), theme().px(24))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         colors = theme()
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = smooth(self)
         height = colors.px(20)
         track = QRectF(0, (self.height() - height) / 2, self.width(), height)
         inset = 3.0
@@ -243,9 +239,7 @@ class Segmented(QWidget):
         self._value = next(iter(choices))
         self.setAccessibleName(name)
         self._buttons: dict[str, _Segment] = {}
-        row = QHBoxLayout(self)
-        row.setContentsMargins(3, 3, 3, 3)
-        row.setSpacing(0)
+        row = hbox(spacing=0, margins=(3, 3, 3, 3), within=self)
         for value, label in choices.items():
             button = _Segment(label, f"{name}: {label}", self._move)
             button.clicked.connect(lambda _=False, value=value: self._choose(value))
@@ -278,11 +272,14 @@ class Segmented(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         colors = theme()
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        rect = hairline(painter, QRectF(self.rect()), colors.color("border"))
-        painter.setBrush(colors.color("border" if not colors.dark else "raised"))
-        painter.drawRoundedRect(rect, look.RADIUS_CONTROL + 1, look.RADIUS_CONTROL + 1)
+        painter = smooth(self)
+        rounded(
+            painter,
+            QRectF(self.rect()),
+            look.RADIUS_CONTROL + 1,
+            colors.color("border" if not colors.dark else "raised"),
+            colors.color("border"),
+        )
 
 
 class _Segment(QAbstractButton):
@@ -313,12 +310,15 @@ class _Segment(QAbstractButton):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         colors = theme()
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = smooth(self)
         if self.isChecked():
-            rect = hairline(painter, QRectF(self.rect()), colors.color("line" if colors.dark else "border"))
-            painter.setBrush(colors.color("surface"))
-            painter.drawRoundedRect(rect, look.RADIUS_CONTROL - 2, look.RADIUS_CONTROL - 2)
+            rounded(
+                painter,
+                QRectF(self.rect()),
+                look.RADIUS_CONTROL - 2,
+                colors.color("surface"),
+                colors.color("line" if colors.dark else "border"),
+            )
         font = QFont(self.font())
         font.setWeight(QFont.Weight.DemiBold if self.isChecked() else QFont.Weight.Medium)
         painter.setFont(font)

@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QLinearGradient, QPainter, QPen, QPolygonF
-from PySide6.QtWidgets import QHBoxLayout
 
 from app.formats import number
 from app.language import tr
 from app.theme import theme
 from app.widgets.basics import Label
+from app.widgets.boxes import STRETCH, hbox
 from app.widgets.plot import Plot, ticks
 
 MAX_POINTS = 600
@@ -58,10 +58,7 @@ class CurvePlot(Plot):
         self._height = 1.0
         self._first = Label("", "cap", "text3")
         self._last = Label("", "cap", "text3", tabular=True)
-        self._foot = QHBoxLayout()
-        self._foot.addWidget(self._first)
-        self._foot.addStretch(1)
-        self._foot.addWidget(self._last)
+        self._foot = hbox(self._first, STRETCH, self._last)
         self._column.addLayout(self._foot)
 
     def set_points(self, points: Sequence[tuple[int, float]]) -> None:

@@ -8,16 +8,17 @@ import math
 from array import array
 from collections.abc import Callable, Collection
 
-from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QImage, QPainter, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QScrollArea, QSizePolicy, QWidget
 
 from app import theme as look
 from app.colors import mix
-from app.formats import number, tip
-from app.icons import hairline
+from app.formats import number
+from app.icons import hairline, smooth
 from app.language import tr
 from app.theme import theme
+from app.widgets.picking import Picking, beside
 
 SHADES = 64
 """Differences of heat that one can see; a smaller one is not worth drawing the cells anew."""
@@ -26,15 +27,12 @@ HOLLOW = -1
 LEAST, GAP = 9, 3
 
 
-class ExpertGrid(QWidget):
+class ExpertGrid(Picking):
     """One layer. Arrow keys or the mouse choose a cell.
 
     Args:
         layer: number of the layer, in the uids' second place.
     """
-
-    picked = Signal(str)
-    """Words about the cell under the mouse or the keyboard; "" for none."""
 
     def __init__(self, layer: int) -> None:
         super().__init__()
@@ -44,11 +42,9 @@ class ExpertGrid(QWidget):
         self._columns = 1
         self._own: Collection[int] = ()
         self._lit: frozenset[int] = frozenset()
-        self._at: int | None = None
         self._stale = False
         self._side = LEAST
         self._picture: QPixmap | None = None
-        self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(tr("Experts of layer {layer}", layer=layer))
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
@@ -74,7 +70,7 @@ class ExpertGrid(QWidget):
         shape = (columns, len(shades))
         if shape != (self._columns, len(self._shades)):
             self._columns = columns
-            self._at = None
+            self.at = None
             self.updateGeometry()
             self._picture = None
         self._words = words
@@ -85,10 +81,7 @@ class ExpertGrid(QWidget):
             for cell in lit ^ self._lit:
                 self.update(self._cell(cell).toAlignedRect().adjusted(-2, -2, 2, 2))
             self._lit = lit
-        if self._at is not None:
-            self._tell()
-        else:
-            self._describe()
+        self._retell()
 
     def set_side(self, side: int) -> None:
         """Draw cells of so many pixels."""
@@ -103,18 +96,15 @@ class ExpertGrid(QWidget):
             self._stale = stale
             self._draw_anew()
 
-    @property
-    def words(self) -> str:
-        """About the chosen cell; "" for none."""
-        return "" if self._at is None else self._words(self._at)
+    def words(self, at: int) -> str:
+        return self._words(at)
 
-    def _describe(self) -> None:
+    def describe(self) -> str:
         hosted = len(self._shades) - self._shades.count(HOLLOW)
         summary = tr("{hosted} of %Ln cell(s) have an expert.", len(self._shades), hosted=number(hosted))
         if self._own:
             summary = f"{summary} {tr('%Ln of them is (are) here.', len(self._own))}"
-        summary = f"{summary} {tr('Arrow keys tell each.')}"
-        self.setAccessibleDescription(self.words or summary)
+        return f"{summary} {tr('Arrow keys tell each.')}"
 
     def _draw_anew(self) -> None:
         self._picture = None
@@ -149,8 +139,8 @@ class ExpertGrid(QWidget):
         painter.drawPixmap(seen, self._picture, source)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         self._paint_lit(painter, seen)
-        if self._at is not None:
-            rect = self._cell(self._at).adjusted(1, 1, -1, -1)
+        if self.at is not None:
+            rect = self._cell(self.at).adjusted(1, 1, -1, -1)
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.setPen(QPen(theme().color("text"), 2))
             corner = rect.width() * look.CELL_RADIUS
@@ -215,8 +205,7 @@ class ExpertGrid(QWidget):
         pitch, side = self._pitch() * ratio, self._side * ratio
         tile = QPixmap(pitch, pitch)
         tile.fill(Qt.GlobalColor.transparent)
-        painter = QPainter(tile)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = smooth(tile)
         rect, corner = QRectF(0, 0, side, side), side * look.CELL_RADIUS
         if filled:
             painter.setPen(Qt.PenStyle.NoPen)
@@ -229,21 +218,11 @@ class ExpertGrid(QWidget):
 
     # choosing
 
-    def _pick(self, cell: int | None) -> None:
-        if cell != self._at:
-            for old in (self._at, cell):
-                if old is not None:
-                    self.update(self._cell(old).toAlignedRect().adjusted(-1, -1, 1, 1))
-            self._at = cell
-            self._tell()
-
-    def _tell(self) -> None:
-        self.setToolTip(tip(self.words))
-        self._describe()
-        self.picked.emit(self.words)
-
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        self._pick(self._under(event.position()))
+    def _pick(self, at: int | None) -> None:
+        for cell in (self.at, at):
+            if cell is not None:
+                self.update(self._cell(cell).toAlignedRect().adjusted(-1, -1, 1, 1))
+        super()._pick(at)
 
     def _under(self, place: QPointF) -> int | None:
         row, column = int(place.y() // self._pitch()), int(place.x() // self._pitch())
@@ -251,38 +230,14 @@ class ExpertGrid(QWidget):
         inside = 0 <= column < self._columns and 0 <= cell < len(self._shades)
         return cell if inside and self._cell(cell).contains(place) else None
 
-    def leaveEvent(self, event: QEvent) -> None:
-        self._pick(None)
-        super().leaveEvent(event)
+    def _start(self) -> int | None:
+        return 0 if self._shades else None
 
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        if self._at is None and event.reason() != Qt.FocusReason.MouseFocusReason and self._shades:
-            self._pick(0)
-        super().focusInEvent(event)
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        self._pick(None)
-        super().focusOutEvent(event)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        row, column = divmod(self._at or 0, self._columns)
-        places = {
-            Qt.Key.Key_Left: (row, column - 1),
-            Qt.Key.Key_Right: (row, column + 1),
-            Qt.Key.Key_Up: (row - 1, column),
-            Qt.Key.Key_Down: (row + 1, column),
-            Qt.Key.Key_Home: (row, 0),
-            Qt.Key.Key_End: (row, self._columns - 1),
-        }
-        place = places.get(Qt.Key(event.key()))
-        if place is None or not self._shades:
-            super().keyPressEvent(event)
-            return
-        row, column = place
-        cell = row * self._columns + column
-        if row >= 0 and 0 <= column < self._columns and cell < len(self._shades):
-            self._pick(cell)
-            self._show_chosen(cell)
+    def _beside(self, at: int, key: Qt.Key) -> int | None:
+        to = beside(at, key, self._columns, len(self._shades))
+        if to is not None:
+            self._show_chosen(to)
+        return to
 
     def _show_chosen(self, cell: int) -> None:
         """Scroll it into sight."""

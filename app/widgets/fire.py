@@ -5,15 +5,17 @@ import time
 from collections import deque
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPixmap, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSpacerItem, QVBoxLayout, QWidget
+from PySide6.QtGui import QColor, QPaintEvent, QPixmap, QResizeEvent
+from PySide6.QtWidgets import QSizePolicy, QSpacerItem, QWidget
 
 from app import theme as look
 from app.colors import mix
 from app.formats import number, rate
+from app.icons import smooth
 from app.language import tr
 from app.theme import theme
 from app.widgets.basics import Label, set_tone
+from app.widgets.boxes import add, hbox, vbox
 
 SECONDS = 60
 """The scale is the greatest rate of so many last seconds; there are at most as many columns."""
@@ -117,8 +119,7 @@ class Fire(QWidget):
         strip = QPixmap(QSize(pitch, pitch * ROWS) * ratio)
         strip.setDevicePixelRatio(ratio)
         strip.fill(Qt.GlobalColor.transparent)
-        painter = QPainter(strip)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = smooth(strip)
         painter.setPen(Qt.PenStyle.NoPen)
         side = pitch - GAP
         for row, color in enumerate(colors):
@@ -129,8 +130,7 @@ class Fire(QWidget):
         return strip
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = smooth(self)
         rest, lit = self._strips()
         pitch, heights = self._pitch(), self.heights()
         ratio = self.devicePixelRatioF()
@@ -158,22 +158,18 @@ class FirePanel(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(look.S)
+        column = vbox(spacing=look.S, within=self)
         self.fire = Fire()
         self._caption = Label(tr("Calls served"), "cap", "text2")
         self._rate = Label("", "cap_strong", tabular=True)
-        self._row = row = QHBoxLayout()
-        row.setSpacing(0)
+        self._row = row = hbox(spacing=0)
         self._before, self._behind = QSpacerItem(0, 0), QSpacerItem(0, 0)
         row.addItem(self._before)
         row.addWidget(self._caption)
         row.addItem(self._behind)
         row.addStretch(1)
         row.addWidget(self._rate)
-        column.addWidget(self.fire, 1)
-        column.addLayout(row)
+        add(column, (self.fire, 1), row)
 
     def set_stale(self, stale: bool) -> None:
         self.fire.set_stale(stale)

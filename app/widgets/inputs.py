@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QComboBox, QSlider, QSpinBox, QWidget
 
 from app import theme as look
 from app.formats import duration, number, seconds_of
-from app.icons import paint_icon, placed
+from app.icons import paint_icon, placed, smooth
 from app.language import locale
 from app.theme import theme
 from app.widgets.basics import Label
@@ -96,8 +96,9 @@ class Slider(QSlider):
 
     def __init__(self, name: str, least: int, most: int, value: int, words: Callable[[int], str]) -> None:
         super().__init__(Qt.Orientation.Horizontal)
-        self.figure = Label("", "strong", tabular=True)
-        self.figure.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.figure = Label(
+            "", "strong", tabular=True, align=Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        )
         self.figure.setMinimumWidth(self.figure.fontMetrics().horizontalAdvance(words(most)) + 4)
         self.setRange(least, most)
         self.setPageStep(max(1, (most - least) // 4))
@@ -112,8 +113,7 @@ class Slider(QSlider):
         event.ignore()  # the page scrolls
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter, colors = QPainter(self), theme()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter, colors = smooth(self), theme()
         painter.setPen(Qt.PenStyle.NoPen)
         radius, line, middle = colors.px(8), colors.px(4), self.height() / 2
         share = (self.value() - self.minimum()) / (self.maximum() - self.minimum())

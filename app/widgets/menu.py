@@ -1,12 +1,12 @@
 """A floating menu in the window's look: rounded, with remarks in grey at the right of the entries."""
 
-from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QGuiApplication, QPainter, QPainterPath, QPaintEvent, QRegion, QResizeEvent
-from PySide6.QtWidgets import QMenu
+from PySide6.QtCore import QPoint, QRectF, Qt
+from PySide6.QtGui import QGuiApplication, QPainterPath, QPaintEvent, QRegion, QResizeEvent
+from PySide6.QtWidgets import QMenu, QWidget
 
 from app import theme as look
 from app.colors import mix
-from app.icons import hairline
+from app.icons import rounded, smooth
 from app.theme import theme
 
 
@@ -22,6 +22,16 @@ class Menu(QMenu):
         if not self._masked:
             self.setAttribute(Qt.WidgetAttribute.WA_TranslucentBackground)
 
+    def open_under(self, widget: QWidget) -> None:
+        """Show it below a widget until something is chosen; where it would leave the window, their ends meet."""
+        self.setParent(widget, self.windowFlags())
+        self.aboutToHide.connect(self.deleteLater)
+        at, width, window = widget.rect().bottomLeft(), self.sizeHint().width(), widget.window()
+        beyond = widget.mapTo(window, at).x() + width > window.width()
+        if beyond or widget.layoutDirection() is Qt.LayoutDirection.RightToLeft:
+            at.setX(widget.width() - width)
+        self.popup(widget.mapToGlobal(at) + QPoint(0, 6))
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         if self._masked:
@@ -31,11 +41,8 @@ class Menu(QMenu):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         colors = theme()
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        rect = hairline(painter, QRectF(self.rect()), colors.color("border"))
-        painter.setBrush(colors.color("raised"))
-        painter.drawRoundedRect(rect, look.RADIUS_MENU, look.RADIUS_MENU)
+        painter = smooth(self)
+        rounded(painter, QRectF(self.rect()), look.RADIUS_MENU, colors.color("raised"), colors.color("border"))
         painter.setFont(self.font())
         for action in self.actions():
             row = self.actionGeometry(action)
@@ -44,9 +51,9 @@ class Menu(QMenu):
                 painter.fillRect(line, colors.color("border"))
                 continue
             if action is self.activeAction():
-                painter.setPen(Qt.PenStyle.NoPen)
-                painter.setBrush(mix(colors.color("raised"), colors.color("text"), 0.08))
-                painter.drawRoundedRect(row, look.RADIUS_CONTROL, look.RADIUS_CONTROL)
+                rounded(
+                    painter, QRectF(row), look.RADIUS_CONTROL, mix(colors.color("raised"), colors.color("text"), 0.08)
+                )
             word, _, remark = action.text().partition("\t")
             inner = row.adjusted(colors.px(14), 0, -colors.px(14), 0)
             painter.setPen(colors.color("text" if action.isEnabled() else "text3"))

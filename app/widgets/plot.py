@@ -7,11 +7,14 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QHelpEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QGridLayout, QSizePolicy, QToolTip, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QSizePolicy, QToolTip, QWidget
 
 from app.formats import tip
+from app.icons import smooth
 from app.theme import theme
 from app.widgets.basics import Label
+from app.widgets.boxes import vbox
+from app.widgets.picking import Picking
 
 AXIS_GAP = 8
 """Between the axis' figures and the plot, pixels."""
@@ -27,7 +30,7 @@ def ticks(top: float) -> list[float]:
     return [0.0]
 
 
-class Plot(QWidget):
+class Plot(Picking):
     """A plot with an axis at the left, a sentence while it is empty, and words for those who do not see it.
 
     Args:
@@ -46,16 +49,14 @@ class Plot(QWidget):
         self._area = QRectF()
         """Where it is drawn, on the canvas."""
         self._canvas = _Canvas(self)
-        self._empty = Label(empty, "cap", "text3", wrap=True)
-        self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(2)
+        self._empty = Label(empty, "cap", "text3", wrap=True, align=Qt.AlignmentFlag.AlignCenter)
+        self._column = vbox(spacing=2, within=self)
         area = QGridLayout()
         area.addWidget(self._canvas, 0, 0)
         area.addWidget(self._empty, 0, 0)
         self._column.addLayout(area, 1)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setMinimumSize(theme().px(160), theme().px(80))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setAccessibleName(name)
         self.setAccessibleDescription(empty)
@@ -64,19 +65,12 @@ class Plot(QWidget):
     def sizeHint(self) -> QSize:
         return QSize(theme().px(240), theme().px(110))
 
-    def minimumSizeHint(self) -> QSize:
-        return QSize(theme().px(160), theme().px(80))
-
     def set_empty(self, sentence: str) -> None:
         """The sentence while there is nothing to draw."""
         self._empty.setText(sentence)
         self.setAccessibleDescription(self.describe())
 
     # what a kind of plot has to say
-
-    def describe(self) -> str:
-        """The plot in words."""
-        raise NotImplementedError
 
     def paint(self, painter: QPainter) -> None:
         """Paint what is between the rules, by `place`."""
@@ -156,8 +150,7 @@ class _Canvas(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = smooth(self)
         painter.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # else "h 5.9"
         self._plot.lay_out()
         self._plot.paint_axis(painter)

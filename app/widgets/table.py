@@ -3,7 +3,15 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QSize, Qt, Signal
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    QAbstractTableModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    QSize,
+    Qt,
+    Signal,
+)
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTreeView
 
@@ -123,7 +131,29 @@ class TableModel(QAbstractTableModel, Generic[Row]):
         return next((number for number, row in enumerate(self.shown) if self.name(row) == name), None)
 
 
-class Table(QTreeView):
+class Rows(QTreeView):
+    """Any number of rows: a tree of one level is the only view whose cost does not grow with them.
+
+    Args:
+        model: of the rows.
+        name: accessible name.
+    """
+
+    def __init__(self, model: QAbstractItemModel, name: str) -> None:
+        super().__init__()
+        self.setModel(model)
+        self.setAccessibleName(name)
+        self.setUniformRowHeights(True)
+        self.setRootIsDecorated(False)
+        self.setItemsExpandable(False)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setAutoFillBackground(False)
+        self.viewport().setAutoFillBackground(False)
+
+
+class Table(Rows):
     """Shows a `TableModel`; a click on a head sorts. The chosen row stays chosen wherever it goes.
 
     Args:
@@ -132,26 +162,16 @@ class Table(QTreeView):
     """
 
     def __init__(self, model: TableModel[Any], name: str, stretched: int = 0) -> None:
-        super().__init__()
+        super().__init__(model, name)
         self._rows = model
         self._kept: str | None = None
         """Name of the chosen row while rows take other places."""
         model.replacing.connect(self._keep)
         model.replaced.connect(self._choose)
         self.setProperty("table", "true")
-        self.setModel(model)
-        self.setAccessibleName(name)
-        self.setUniformRowHeights(True)  # a tree of one level: the only view whose cost does not grow with the rows
-        self.setRootIsDecorated(False)
-        self.setItemsExpandable(False)
         self.setAllColumnsShowFocus(True)
         self.setSortingEnabled(True)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setAutoFillBackground(False)
-        self.viewport().setAutoFillBackground(False)
         self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         head = self.header()
         head.setStretchLastSection(False)

@@ -4,11 +4,12 @@ import itertools
 from collections.abc import Iterator
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QLayout, QScrollArea, QWidget
 from shiboken6 import isValid
 
 from app import theme as look
+from app.icons import smooth
 from app.theme import theme
 from app.window.page import Page
 
@@ -131,8 +132,7 @@ class FocusRing(QWidget):
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = smooth(self)
         painter.setPen(QPen(theme().color("ember"), 2))
         radius = look.RADIUS_CONTROL + REACH - 1
         painter.drawRoundedRect(self._ring, radius, radius)

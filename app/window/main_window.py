@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QPoint, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QKeySequence, QPainter, QPaintEvent, QResizeEvent, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app import formats
 from app import theme as look
@@ -14,6 +14,7 @@ from app.language import told, tr
 from app.theme import theme
 from app.tray.tray_icons import app_icon
 from app.widgets.basics import ElidedLabel, Label, Panel, set_tone
+from app.widgets.boxes import add, hbox, vbox
 from app.widgets.buttons import Button
 from app.window.focus_ring import FocusRing
 from app.window.page import Page
@@ -35,21 +36,13 @@ class Footer(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        row = QHBoxLayout(self)
-        row.setContentsMargins(look.PAGE_MARGIN, 0, look.PAGE_MARGIN, 0)
-        row.setSpacing(6)
+        row = hbox(spacing=6, margins=(look.PAGE_MARGIN, 0, look.PAGE_MARGIN, 0), within=self)
         self._icon = Icon("refresh", "text3", 14)
         self._link = ElidedLabel(tr("Connecting to the worker"), "cap_strong", "text2")
         self.run = RunChooser()
         self._yields = Label("", "cap_strong", "text2", tabular=True)
         self._version = Label("", "cap", "text3")
-        row.addWidget(self._icon)
-        row.addWidget(self._link)
-        row.addSpacing(10)
-        row.addWidget(self.run, 1)
-        row.addWidget(self._yields)
-        row.addSpacing(10)
-        row.addWidget(self._version)
+        add(row, self._icon, self._link, 10, (self.run, 1), self._yields, 10, self._version)
         self.setFixedHeight(theme().px(35))
 
     def set_connected(self, connected: bool, sentence: str) -> None:
@@ -80,16 +73,9 @@ class Note(Panel):
         self.setParent(window)
         self._label = Label("", "body", wrap=True)
         self._button = Button("", "link")
-        self.dismiss = Button("", "link", "close")
-        self.dismiss.setAccessibleName(tr("Dismiss"))
-        self.dismiss.setToolTip(tr("Dismiss"))
-        self._row = row = QHBoxLayout(self)
-        row.setContentsMargins(look.M, look.XS, look.XS, look.XS)
-        row.setSpacing(look.M)
-        row.addWidget(Icon("info", "text2", 18))
-        row.addWidget(self._label, 1)
-        row.addWidget(self._button)
-        row.addWidget(self.dismiss)
+        self.dismiss = Button("", "link", "close", name=tr("Dismiss"), tip=tr("Dismiss"))
+        parts = (Icon("info", "text2", 18), (self._label, 1), self._button, self.dismiss)
+        self._row = hbox(*parts, spacing=look.M, margins=(look.M, look.XS, look.XS, look.XS), within=self)
         self._timer = QTimer(self, singleShot=True, interval=NOTE_MS)
         self._timer.timeout.connect(self.hide)
         self._button.clicked.connect(self.hide)
@@ -166,17 +152,9 @@ class MainWindow(QWidget):
         self._show(0)
 
     def _build(self) -> None:
-        self._row = row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
-        row.addWidget(self.sidebar)
         self._content = QWidget()
-        column = QVBoxLayout(self._content)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self._stack, 1)
-        column.addWidget(self.footer)
-        row.addWidget(self._content, 1)
+        vbox((self._stack, 1), self.footer, spacing=0, within=self._content)
+        self._row = hbox(self.sidebar, (self._content, 1), spacing=0, within=self)
 
     def _shortcuts(self) -> None:
         for number in range(len(self.sidebar.buttons)):

@@ -89,7 +89,7 @@ class PauseButton(SplitButton):
         self.clicked.connect(lambda: actions.pause.emit(None))
         self.pausable = Pausable()
 
-    def _menu(self, actions: Actions) -> QMenu:
+    def _menu(self, actions: Actions) -> Menu:
         menu, pausable = Menu(), self.pausable
         if pausable.start_now:
             begin = menu.addAction(f"{tr('Start now')}\t{tr('for 1 hour')}")

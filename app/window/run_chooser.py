@@ -1,11 +1,12 @@
 """Which run the window shows: its name at the foot of the window, and a choice where this PC has joined several."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.language import tr, tr_run
 from app.theme import theme
 from app.widgets.basics import ElidedLabel
+from app.widgets.boxes import STRETCH, hbox
 from app.widgets.inputs import Choice
 from core.contracts.status import Status
 
@@ -24,11 +25,7 @@ class RunChooser(QWidget):
         self.choice.setFont(theme().font("cap"))
         self.choice.setProperty("low", "true")
         self.choice.hide()
-        self._row = row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(self.label, 1)
-        row.addWidget(self.choice)
-        row.addStretch(0)
+        self._row = hbox((self.label, 1), self.choice, STRETCH, within=self)
         self.choice.activated.connect(lambda place: self.chosen.emit(self.choice.itemData(place)))
 
     def update_status(self, status: Status) -> None:

@@ -2,16 +2,17 @@
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
 
 from app import theme as look
 from app.colors import mix
 from app.formats import tip
-from app.icons import hairline, paint_icon, paint_state, placed
+from app.icons import paint_icon, paint_state, placed, rounded, smooth
 from app.language import mark, tr
 from app.theme import STATE_TONE, theme
 from app.tray.tray_icons import paint_app_icon
 from app.widgets.basics import Divider
+from app.widgets.boxes import add, hbox, vbox
 from core.contracts.status import State
 
 WIDTH, RAIL_WIDTH = 212, 64
@@ -64,6 +65,7 @@ class PageButton(QAbstractButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
+        self.setMinimumSize(theme().px(36), theme().px(LEAST_HEIGHT))
 
     def sizeHint(self) -> QSize:
         bold = QFontMetrics(theme().font("head"))
@@ -71,9 +73,6 @@ class PageButton(QAbstractButton):
         return QSize(
             theme().px(54) + bold.horizontalAdvance(self.text()) + (count and count + COUNT_GAP), theme().px(36)
         )
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(theme().px(36), theme().px(LEAST_HEIGHT))
 
     def set_count(self, count: str, meaning: str) -> None:
         """Show a figure at the end of the row; `meaning` says it to those who do not see it."""
@@ -91,20 +90,18 @@ class PageButton(QAbstractButton):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         colors = theme()
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = smooth(self)
         rail = self.width() < colors.px(RAIL_WIDTH)
         if self.isChecked():
-            rect = hairline(painter, QRectF(self.rect()), colors.color("border"))
-            painter.setBrush(colors.color("raised"))
-            painter.drawRoundedRect(rect, look.RADIUS_CONTROL, look.RADIUS_CONTROL)
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(colors.color("ember"))
-            painter.drawRoundedRect(placed(self, QRectF(0, self.height() / 2 - 8, 3, 16)), 1.5, 1.5)
+            rounded(painter, QRectF(self.rect()), look.RADIUS_CONTROL, colors.color("raised"), colors.color("border"))
+            rounded(painter, placed(self, QRectF(0, self.height() / 2 - 8, 3, 16)), 1.5, colors.color("ember"))
         elif self.underMouse():
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(mix(colors.color("sidebar"), colors.color("text"), 0.05))
-            painter.drawRoundedRect(self.rect(), look.RADIUS_CONTROL, look.RADIUS_CONTROL)
+            rounded(
+                painter,
+                QRectF(self.rect()),
+                look.RADIUS_CONTROL,
+                mix(colors.color("sidebar"), colors.color("text"), 0.05),
+            )
         side = colors.px(20)
         left = (self.width() - side) / 2 if rail else 12.0
         tone = colors.color("ember" if self.isChecked() else "text2")
@@ -152,27 +149,18 @@ class StateChip(QAbstractButton):
             self.setToolTip(tip(f"{tr(STATE_WORD[state])}. {reason}"))
             self.update()
 
-    def sizeHint(self) -> QSize:
-        return QSize(theme().px(36), theme().px(CHIP_HEIGHT))
-
-    def minimumSizeHint(self) -> QSize:
-        return self.sizeHint()
-
     def paintEvent(self, event: QPaintEvent) -> None:
         if self._state is None:
             return
         colors = theme()
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = smooth(self)
         tone = colors.color(STATE_TONE[self._state])
         side = colors.px(20)
         top = (self.height() - side) / 2
         if self.width() < colors.px(RAIL_WIDTH):
             paint_state(painter, self._state, QRectF((self.width() - side) / 2, top, side, side), tone)
             return
-        rect = hairline(painter, QRectF(self.rect()), colors.color("border"))
-        painter.setBrush(colors.color("surface"))
-        painter.drawRoundedRect(rect, look.RADIUS_CARD - 2, look.RADIUS_CARD - 2)
+        rounded(painter, QRectF(self.rect()), look.RADIUS_CARD - 2, colors.color("surface"), colors.color("border"))
         paint_state(painter, self._state, placed(self, QRectF(12, top, side, side)), tone)
         left = 12 + side + 10
         width = self.width() - left - 8
@@ -201,20 +189,11 @@ class Sidebar(QWidget):
 
     def __init__(self, pages: list[tuple[str, str]]) -> None:
         super().__init__()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(12, 13, 12, 14)
-        column.setSpacing(2)
-        column.addWidget(_Mark())
-        column.addSpacing(14)
+        column = vbox(_Mark(), 14, spacing=2, margins=(12, 13, 12, 14), within=self)
         self.buttons: list[PageButton] = []
         for number, (title, icon) in enumerate(pages):
             if icon == "settings":
-                column.addSpacing(8)
-                divider = QHBoxLayout()
-                divider.setContentsMargins(10, 0, 10, 0)
-                divider.addWidget(Divider())
-                column.addLayout(divider)
-                column.addSpacing(8)
+                add(column, 8, hbox(Divider(), margins=(10, 0, 10, 0)), 8)
             button = PageButton(title, icon)
             button.clicked.connect(lambda _=False, number=number: self.chosen.emit(number))
             self.buttons.append(button)

@@ -3,16 +3,17 @@
 import random
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QFontMetrics, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QFontMetrics, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app import theme as look
 from app.actions import Actions
 from app.formats import number
-from app.icons import Icon, StateGlyph
+from app.icons import Icon, StateGlyph, smooth
 from app.language import phrase, told, tr
 from app.theme import theme
 from app.widgets.basics import Divider, Label, Notice, Panel, set_tone
+from app.widgets.boxes import STRETCH, grid_box, hbox, scrolling, vbox
 from app.widgets.buttons import Button
 from app.window.focus_ring import FocusRing
 from app.window.sheet import Sheet
@@ -57,15 +58,13 @@ class RuleRow(Panel):
     def __init__(self) -> None:
         super().__init__("surface", "", look.RADIUS_CONTROL)
         self._shown: tuple[RuleStatus, wire.Notice, bool] | None = None
-        grid = QGridLayout(self)
-        grid.setContentsMargins(look.M, 6, look.M, 6)
-        grid.setHorizontalSpacing(look.M)
-        grid.setVerticalSpacing(2)
+        grid = grid_box(look.M, 2, margins=(look.M, 6, look.M, 6), within=self)
         self._mark, self._icon = Icon("check", "ok", 16), Icon("info", "text2", 18)
         self._title = Label("", "strong", wrap=True)
         self._live = Label("", "body", wrap=True)
-        self._wants = Label("", "cap", "text2", wrap=True)
-        self._wants.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self._wants = Label(
+            "", "cap", "text2", wrap=True, align=Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        )
         self._until = Label("", "cap", "text2", wrap=True)
         for column, (widget, stretch) in enumerate(
             ((self._mark, 0), (self._icon, 0), (self._title, 9), (self._live, 11), (self._wants, 12))
@@ -115,13 +114,11 @@ class YieldDots(QWidget):
         super().__init__()
         self._yields = YieldStatus(0, None, None)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setMinimumSize(theme().px(120), theme().px(DOTS_HEIGHT))
         self.setAccessibleName(tr("How fast this PC came back to you, each time"))
 
     def sizeHint(self) -> QSize:
         return QSize(theme().px(300), theme().px(DOTS_HEIGHT))
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(theme().px(120), theme().px(DOTS_HEIGHT))
 
     def set_yields(self, yields: YieldStatus) -> None:
         if yields != self._yields:
@@ -132,8 +129,7 @@ class YieldDots(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         colors, times = theme(), self._yields.recent_ms
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = smooth(self)
         metrics = QFontMetrics(colors.font("cap"))
         middle = (self.height() - metrics.height() - 2) / 2
         end = max(PROMISE_MS * 1.18, 1.04 * max(times, default=0.0))
@@ -182,74 +178,50 @@ class WhyPanel(Sheet):
         self._was: str | None = None
         self._title = Label(tr("Why am I not running?"), "title", wrap=True)
         self._said = Label("", "body", "text2", wrap=True)
-        self.close_button = Button(tr("Close"))
-        self.close_button.clicked.connect(self.close_sheet)
-        self.start, self.resume = Button(tr("Start now"), icon="play"), Button(tr("Resume"), icon="play")
-        self.retry = Button(tr("Try again"), icon="refresh")
-        for button, action in (
-            (self.start, actions.start_now),
-            (self.resume, actions.resume),
-            (self.retry, actions.retry),
-        ):
-            button.clicked.connect(action)
+        self.close_button = Button(tr("Close"), clicked=self.close_sheet)
+        self.start = Button(tr("Start now"), icon="play", clicked=actions.start_now)
+        self.resume = Button(tr("Resume"), icon="play", clicked=actions.resume)
+        self.retry = Button(tr("Try again"), icon="refresh", clicked=actions.retry)
+        for button in (self.start, self.resume, self.retry):
             button.hide()
         self._glyph, self._word = StateGlyph(24), Label("", "strong")
         self._reason, self._until = Label("", "body", wrap=True), Label("", "body", "text2", wrap=True)
         self.notice = Notice()
         self.dots = YieldDots()
         self._promise = Label("", "body", "text2", wrap=True)
-        self._rules = QVBoxLayout()
-        self._rules.setSpacing(0)
+        self._rules = vbox(spacing=0)
         self._build()
 
     def _build(self) -> None:
-        outer = QVBoxLayout(self.panel)
-        outer.setContentsMargins(look.XL, look.XL, 0, 0)
-        outer.setSpacing(look.M)
-        head = QHBoxLayout()
-        head.setContentsMargins(0, 0, look.XL, 0)
-        texts = QVBoxLayout()
-        texts.setSpacing(2)
-        texts.addWidget(self._title)
-        texts.addWidget(self._said)
-        head.addLayout(texts, 1)
-        head.addWidget(self.close_button, 0, Qt.AlignmentFlag.AlignTop)
-        outer.addLayout(head)
+        head = hbox(
+            (vbox(self._title, self._said, spacing=2), 1),
+            (self.close_button, Qt.AlignmentFlag.AlignTop),
+            margins=(0, 0, look.XL, 0),
+        )
         content = QWidget()
-        content.setProperty("canvas", "true")
-        column = QVBoxLayout(content)
-        column.setContentsMargins(0, 0, look.XL, look.XL)
-        column.setSpacing(look.M)
-        column.addWidget(self.notice)
-        column.addWidget(self._state_band())
-        column.addLayout(self._rules)
-        column.addWidget(Divider())
-        column.addWidget(Label(tr("How fast this PC comes back to you"), "head"))
-        column.addWidget(self._promise)
-        column.addWidget(self.dots)
-        column.addStretch(1)
-        self._area = QScrollArea()
-        self._area.setFrameShape(QFrame.Shape.NoFrame)
-        self._area.setWidgetResizable(True)
-        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        vbox(
+            self.notice,
+            self._state_band(),
+            self._rules,
+            Divider(),
+            Label(tr("How fast this PC comes back to you"), "head"),
+            self._promise,
+            self.dots,
+            STRETCH,
+            spacing=look.M,
+            margins=(0, 0, look.XL, look.XL),
+            within=content,
+        )
+        self._area = scrolling(content)
         self._area.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._area.setAccessibleName(tr("The rules; arrow keys scroll"))
-        self._area.setWidget(content)
-        outer.addWidget(self._area, 1)
+        vbox(head, (self._area, 1), spacing=look.M, margins=(look.XL, look.XL, 0, 0), within=self.panel)
 
     def _state_band(self) -> Panel:
         band = Panel("sunken", "", look.RADIUS_CONTROL)
-        row = QHBoxLayout(band)
-        row.setContentsMargins(look.L, look.M, look.L, look.M)
-        row.setSpacing(look.M)
-        row.addWidget(self._glyph)
-        texts = QVBoxLayout()
-        texts.setSpacing(1)
-        for label in (self._word, self._reason, self._until):
-            texts.addWidget(label)
-        row.addLayout(texts, 1)
-        for button in (self.start, self.resume, self.retry):
-            row.addWidget(button)
+        texts = vbox(self._word, self._reason, self._until, spacing=1)
+        parts = (self._glyph, (texts, 1), self.start, self.resume, self.retry)
+        hbox(*parts, spacing=look.M, margins=(look.L, look.M, look.L, look.M), within=band)
         return band
 
     def open_panel(self) -> None:

@@ -265,7 +265,7 @@ class Connection(QObject):
             if message.event is not None:
                 self._take_event(message.event, self._events[message.event].decode(message.data))
             elif message.id is not None:
-                self._finish(message.id, message.result, _as_error(message.error))
+                self._finish(message.id, message.result, message.error.error() if message.error else None)
             else:
                 raise ProtocolError(notice("worker.neither_reply_nor_event"))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -383,7 +383,3 @@ class Connection(QObject):
         asked, self._asked = self._asked, {}
         for one in asked.values():
             one.failed(reason)
-
-
-def _as_error(info: wire.ErrorInfo | None) -> HearthError | None:
-    return None if info is None else info.error()

@@ -37,8 +37,9 @@ def setting(default: Any, group: str, label: str, help: str, unit: str = "", **f
     )
 
 
-START, IDLE, GAMES, DEVICES, NETWORK, SCHEDULE, ENERGY, NOTICES = (
-    "Run and start", "Idle and power", "Programs and games", "Devices", "Network", "Schedule", "Energy", "Notifications"
+START, IDLE, GAMES, DEVICES, NETWORK, SCHEDULE, ENERGY, NOTICES, ADVANCED = (
+    "Run and start", "Idle and power", "Programs and games", "Devices", "Network", "Schedule", "Energy",
+    "Notifications", "Advanced",
 )  # fmt: skip
 NEXT_START = "Applies after a restart."
 
@@ -259,7 +260,7 @@ class Settings:
         True, NOTICES, "Updates", "When another version was installed, and Hearth must be started again to use it."
     )
     control_port: Annotated[int, msgspec.Meta(ge=0, le=65_535)] = setting(
-        0, "Advanced", "Control port",
+        0, ADVANCED, "Control port",
         "Loopback port that this window and the command line use to reach the worker; 0 picks a free one. "
         + NEXT_START,
         restart=True, zero="Any free one",

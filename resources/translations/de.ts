@@ -450,10 +450,6 @@
       <translation>Exportieren</translation>
     </message>
     <message>
-      <source>The figures are from {time}.</source>
-      <translation>Die Zahlen sind von {time}.</translation>
-    </message>
-    <message>
       <source>{amount} in {time}</source>
       <translation>{time}: {amount}</translation>
     </message>
@@ -528,10 +524,6 @@
     <message>
       <source>of electricity</source>
       <translation>Strom verbraucht</translation>
-    </message>
-    <message>
-      <source>{error} The page asks again in {seconds} s.</source>
-      <translation>{error} Die Seite fragt in {seconds} s noch einmal.</translation>
     </message>
     <message>
       <source>History as a table (CSV)</source>
@@ -822,10 +814,6 @@
       <translation>Hier bediente Aufrufe pro Sekunde</translation>
     </message>
     <message>
-      <source>{sentence}. What is shown here is from before.</source>
-      <translation>{sentence}. Was hier steht, ist von vorher.</translation>
-    </message>
-    <message>
       <source>No expert is hosted yet. They appear as soon as a PC of this run computes.</source>
       <translation>Noch wird kein Experte beherbergt. Sie erscheinen, sobald ein PC dieses Laufs rechnet.</translation>
     </message>
@@ -861,6 +849,14 @@
       <source>Colour by</source>
       <translation>Farbe nach</translation>
     </message>
+    <message>
+      <source>Smaller cells</source>
+      <translation>Kleinere Zellen</translation>
+    </message>
+    <message>
+      <source>Larger cells</source>
+      <translation>Größere Zellen</translation>
+    </message>
     <message numerus="yes">
       <source>%Ln expert(s), {here} of them here (outlined).</source>
       <translation>
@@ -871,14 +867,6 @@
     <message>
       <source>Lit ones answered a call or took an update in the last {seconds} s.</source>
       <translation>Leuchtende haben in den letzten {seconds} s einen Aufruf beantwortet oder ein Update bekommen.</translation>
-    </message>
-    <message>
-      <source>Smaller cells</source>
-      <translation>Kleinere Zellen</translation>
-    </message>
-    <message>
-      <source>Larger cells</source>
-      <translation>Größere Zellen</translation>
     </message>
     <message>
       <source>Only what this PC knows of is shown.</source>
@@ -997,6 +985,14 @@
       <translation>Genauigkeit</translation>
     </message>
     <message>
+      <source>correct on unseen samples</source>
+      <translation>bei ungesehenen Beispielen richtig</translation>
+    </message>
+    <message>
+      <source>loss on them, lower is better</source>
+      <translation>Verlust dabei, weniger ist besser</translation>
+    </message>
+    <message>
       <source>Home</source>
       <translation>Übersicht</translation>
     </message>
@@ -1007,14 +1003,6 @@
     <message>
       <source>Continues as soon as the worker answers; Try again looks for it now.</source>
       <translation>Geht weiter, sobald der Worker antwortet; „Erneut versuchen“ sucht ihn jetzt.</translation>
-    </message>
-    <message>
-      <source>correct on unseen samples</source>
-      <translation>bei ungesehenen Beispielen richtig</translation>
-    </message>
-    <message>
-      <source>loss on them, lower is better</source>
-      <translation>Verlust dabei, weniger ist besser</translation>
     </message>
     <message>
       <source>from {time}</source>
@@ -1165,10 +1153,6 @@
       <translation>Bericht speichern</translation>
     </message>
     <message>
-      <source>The log, your settings and the last state as one file to send, without keys and addresses.</source>
-      <translation>Das Protokoll, deine Einstellungen und der letzte Zustand als eine Datei zum Verschicken, ohne Schlüssel und Adressen.</translation>
-    </message>
-    <message>
       <source>Follow</source>
       <translation>Folgen</translation>
     </message>
@@ -1184,16 +1168,20 @@
       <translation>Zeilen des Protokolls</translation>
     </message>
     <message>
-      <source>Archives (*.zip)</source>
-      <translation>Archive (*.zip)</translation>
-    </message>
-    <message>
       <source>Copy</source>
       <translation>Kopieren</translation>
     </message>
     <message>
       <source>Open folder</source>
       <translation>Ordner öffnen</translation>
+    </message>
+    <message>
+      <source>Archives (*.zip)</source>
+      <translation>Archive (*.zip)</translation>
+    </message>
+    <message>
+      <source>The log, your settings and the last state as one file to send, without keys and addresses.</source>
+      <translation>Das Protokoll, deine Einstellungen und der letzte Zustand als eine Datei zum Verschicken, ohne Schlüssel und Adressen.</translation>
     </message>
     <message>
       <source>Nothing here opens folders. The log files are in {path}</source>
@@ -1479,12 +1467,12 @@
       <translation>{answered} von {answers} antworteten</translation>
     </message>
     <message>
-      <source>Length</source>
-      <translation>Länge</translation>
-    </message>
-    <message>
       <source>bytes</source>
       <translation>Bytes</translation>
+    </message>
+    <message>
+      <source>Length</source>
+      <translation>Länge</translation>
     </message>
     <message>
       <source>step {step}</source>
@@ -1728,16 +1716,16 @@
       <translation>Gemessen wird, sobald ein Backbone-Peer verbunden ist.</translation>
     </message>
     <message>
-      <source>Copy: {name}</source>
-      <translation>Kopieren: {name}</translation>
-    </message>
-    <message>
       <source>Copied</source>
       <translation>Kopiert</translation>
     </message>
     <message>
       <source>Reachable from outside: {word}</source>
       <translation>Von außen erreichbar: {word}</translation>
+    </message>
+    <message>
+      <source>Copy: {name}</source>
+      <translation>Kopieren: {name}</translation>
     </message>
     <message>
       <source>Peer id</source>
@@ -1824,20 +1812,16 @@
       <translation>Zurücksetzen</translation>
     </message>
     <message>
-      <source>Reset {label}</source>
-      <translation>{label} zurücksetzen</translation>
-    </message>
-    <message>
       <source>Reset all of these</source>
       <translation>Alle zurücksetzen</translation>
     </message>
     <message>
-      <source>Reset all of {title}</source>
-      <translation>Alles zurücksetzen: {title}</translation>
-    </message>
-    <message>
       <source>Changed from the standard value</source>
       <translation>Weicht vom Standardwert ab</translation>
+    </message>
+    <message>
+      <source>Reset {label}</source>
+      <translation>{label} zurücksetzen</translation>
     </message>
     <message numerus="yes">
       <source>This PC has %Ln core(s).</source>
@@ -1845,6 +1829,10 @@
         <numerusform>Dieser PC hat %Ln Kern.</numerusform>
         <numerusform>Dieser PC hat %Ln Kerne.</numerusform>
       </translation>
+    </message>
+    <message>
+      <source>Reset all of {title}</source>
+      <translation>Alles zurücksetzen: {title}</translation>
     </message>
     <message>
       <source>Settings can be changed as soon as the worker answers.</source>
@@ -2201,10 +2189,6 @@
       <translation>Verbindet sich mit dem Worker</translation>
     </message>
     <message>
-      <source>Dismiss</source>
-      <translation>Schließen</translation>
-    </message>
-    <message>
       <source>The worker is starting</source>
       <translation>Der Worker startet</translation>
     </message>
@@ -2223,12 +2207,24 @@
         <numerusform>Gemessen bei den letzten %Ln Malen</numerusform>
       </translation>
     </message>
+    <message>
+      <source>Dismiss</source>
+      <translation>Schließen</translation>
+    </message>
     <message numerus="yes">
       <source>%Ln hosted here</source>
       <translation>
         <numerusform>%Ln hier beherbergt</numerusform>
         <numerusform>%Ln hier beherbergt</numerusform>
       </translation>
+    </message>
+    <message>
+      <source>{error} The page asks again in {seconds} s.</source>
+      <translation>{error} Die Seite fragt in {seconds} s noch einmal.</translation>
+    </message>
+    <message>
+      <source>The figures are from {time}.</source>
+      <translation>Die Zahlen sind von {time}.</translation>
     </message>
     <message>
       <source>until {time}</source>

@@ -139,7 +139,7 @@ class App:
         left, top = (int(shape.split(f"{axis}=")[1].split()[0]) for axis in "XY")
         box = (left + area[0].x(), top + area[0].y(), left + area[1].x(), top + area[1].y())
         picture = ImageGrab.grab(bbox=box, xdisplay=self.environment["DISPLAY"]).convert("RGB")
-        wanted = QColor(getattr(LIGHT, role))
+        wanted = QColor(LIGHT.of[role])
         colors = picture.getcolors(picture.width * picture.height) or []
         return sum(count for count, color in colors if color == (wanted.red(), wanted.green(), wanted.blue()))
 

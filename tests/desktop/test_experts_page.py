@@ -82,11 +82,11 @@ def test_hosted_hollow_and_own_cells_look_different(qtbot: QtBot, page: ExpertsP
 def test_a_cell_is_lit_once_something_happened_in_it() -> None:
     layer = Layer()
     layer.take(make_grid(0, calls=5))
-    assert layer.lit == frozenset()
+    assert layer.called == frozenset()
     layer.take(make_grid(0, calls=7))
-    assert layer.lit == {0}
+    assert layer.called == {0}
     layer.take(make_grid(0, calls=7))
-    assert layer.lit == frozenset()
+    assert layer.called == frozenset()
 
 
 def test_the_figures_of_a_checkpoint_light_no_cell() -> None:
@@ -97,7 +97,7 @@ def test_the_figures_of_a_checkpoint_light_no_cell() -> None:
     lit = []
     for version, calls in ((40, 90), (30, 0), (30, 0), (31, 0), (31, 2)):
         layer.take(grid(version, calls))
-        lit.append(layer.lit)
+        lit.append(layer.called)
     assert lit == [set(), set(), set(), {0}, {0}]
 
 
@@ -122,15 +122,15 @@ def test_a_worker_that_comes_back_has_done_nothing_yet(qtbot: QtBot, toy: ToyWor
     qtbot.waitUntil(lambda: drawn() == "100%" and not page._asking)
     page._timer.stop()
     page.set_connected(False, "Worker stopped, restarting in 4 s")
-    page._look()
+    page.look()
     asked = toy.methods().count("grid")
     page.set_connected(True, "")
     assert load() == "\N{EN DASH}", "nobody knows it yet"
     qtbot.waitUntil(lambda: toy.methods().count("grid") > asked and not page._asking)
-    assert page.grid.layers[0].lit == frozenset(), "what others did meanwhile was not done in the last seconds"
+    assert page.grid.layers[0].called == frozenset(), "what others did meanwhile was not done in the last seconds"
     assert drawn() == "100%"
-    page._look()
-    qtbot.waitUntil(lambda: page.grid.layers[0].lit == {0})
+    page.look()
+    qtbot.waitUntil(lambda: page.grid.layers[0].called == {0})
 
 
 def test_a_worker_that_is_gone_is_not_said_to_be_asked(qtbot: QtBot, folder: Path) -> None:
@@ -184,7 +184,7 @@ def test_the_hosted_ones_are_listed_with_their_calls(qtbot: QtBot, toy: ToyWorke
     page.update_status(make_status(experts=[ExpertStatus("digits.0.0.0", 900, 28_800, 1204)]))
 
     def first() -> list[str]:
-        page._look()
+        page.look()
         return [page.hosted.model.index(0, column).data() for column in range(5)]
 
     qtbot.waitUntil(lambda: first() == ["0.0.0", "900", "28.8k", "1,204", "100%"])  # busy, and calls wait beside
@@ -204,15 +204,17 @@ def test_another_colouring_is_explained_at_once(qtbot: QtBot, page: ExpertsPage)
 def test_without_experts_or_worker_there_is_a_sentence(qtbot: QtBot, toy: ToyWorker, page: ExpertsPage) -> None:
     qtbot.waitUntil(lambda: len(page.grid.layers) == 4 and not page._asking)
     toy.answers["grid"] = lambda params: GridStatus(params["layer"], 4, (50, 50), False, [])
-    page._look()
+    page.look()
     qtbot.waitUntil(lambda: page.grid.empty.isVisible())
     assert page.grid.empty.text() == NO_EXPERTS
     toy.answers["grid"] = lambda params: wire.ErrorInfo("protocol", plain("The worker has no method 'grid'."))
     qtbot.waitUntil(lambda: not page._asking)
-    page._look()
-    qtbot.waitUntil(lambda: page.notice.accessibleName() == "The worker has no method 'grid'.")
+    page.look()
+    qtbot.waitUntil(
+        lambda: page.notice.accessibleName() == "The worker has no method 'grid'. The page asks again in 2 s."
+    )
     page.set_connected(False, "Worker stopped, restarting in 4 s")
-    assert "What is shown here is from before." in page.notice.accessibleName()
+    assert "The figures are from " in page.notice.accessibleName()
 
 
 @pytest.mark.parametrize(("most", "marks"), [(0.0, ["0", "0.5", "1"]), (1600.0, ["0", "500", "1,000", "1,500"])])
@@ -239,7 +241,7 @@ def test_another_run_of_fewer_layers_leaves_none_behind(qtbot: QtBot, toy: ToyWo
     toy.answers["grid"] = lambda params: make_grid(params["layer"], layers=2, side=4)
     page.update_status(make_status(run="text", run_id="text-1234"))
     assert page.grid.empty.isVisible()
-    page._look()
+    page.look()
     qtbot.waitUntil(lambda: len(page.grid.layers) == 2 and not page._asking)
     grids = page.grid.findChildren(ExpertGrid)
     assert [grid.layer for grid in grids if grid.isVisible()] == [0, 1] and "text.1" in grids[-1]._words(0)

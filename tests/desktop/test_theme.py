@@ -35,7 +35,7 @@ ROUNDING = 0.05
 @pytest.mark.parametrize("role,light,dark", RATIOS)
 def test_roles_have_the_contrast_of_the_table(role: str, light: float, dark: float) -> None:
     for colors, promised in ((LIGHT, light), (DARK, dark)):
-        lowest = min(contrast(getattr(colors, role), getattr(colors, ground)) for ground in GROUNDS)
+        lowest = min(contrast(colors.of[role], colors.of[ground]) for ground in GROUNDS)
         assert lowest >= promised - ROUNDING, f"{role}: {lowest:.2f}"
         assert lowest == pytest.approx(promised, abs=0.1), "the table of the design says another ratio"
 
@@ -44,24 +44,24 @@ def test_roles_have_the_contrast_of_the_table(role: str, light: float, dark: flo
 def test_text_needs_four_and_a_half(colors: Colors) -> None:
     for role in ("text", "text2", "text3", "ember", "peer", "ok", "warn", "bad", "pause"):
         for ground in GROUNDS:
-            assert contrast(getattr(colors, role), getattr(colors, ground)) >= 4.5, (role, ground)
+            assert contrast(colors.of[role], colors.of[ground]) >= 4.5, (role, ground)
 
 
 @pytest.mark.parametrize(
     "colors,on_fill,muted,raised", [(LIGHT, 4.9, 3.05, 4.7), (DARK, 6.7, 3.2, 4.9)], ids=["light", "dark"]
 )
 def test_fills_and_raised_surfaces(colors: Colors, on_fill: float, muted: float, raised: float) -> None:
-    assert contrast(colors.on_fill, colors.ember_fill) >= on_fill - ROUNDING
-    assert contrast(colors.ember_muted, colors.surface) >= muted - ROUNDING
-    assert contrast(colors.text3, colors.raised) >= raised - ROUNDING
+    assert contrast(colors.of["on_fill"], colors.of["ember_fill"]) >= on_fill - ROUNDING
+    assert contrast(colors.of["ember_muted"], colors.of["surface"]) >= muted - ROUNDING
+    assert contrast(colors.of["text3"], colors.of["raised"]) >= raised - ROUNDING
 
 
 @pytest.mark.parametrize("colors", [LIGHT, DARK], ids=["light", "dark"])
 def test_soft_backgrounds_and_peers_carry_their_text(colors: Colors) -> None:
     for role in ("ember", "peer", "ok", "warn", "bad", "pause"):
-        assert contrast(getattr(colors, role), getattr(colors, f"{role}_soft")) >= 5.0 - ROUNDING, role
+        assert contrast(colors.of[role], colors.of[f"{role}_soft"]) >= 5.0 - ROUNDING, role
     for peer in ("peer_a", "peer_b", "peer_c", "peer_rest"):
-        assert contrast(colors.on_peer, getattr(colors, peer)) >= 5.1 - ROUNDING, peer
+        assert contrast(colors.of["on_peer"], colors.of[peer]) >= 5.1 - ROUNDING, peer
 
 
 def test_no_colour_stands_outside_of_its_roles() -> None:
@@ -82,9 +82,9 @@ def test_dark_and_light_switch_at_once(qtbot: QtBot, qapp: QApplication) -> None
     theme().set_mode("light")
     with qtbot.waitSignal(theme().changed):
         theme().set_mode("dark")
-    assert theme().color("canvas") == QColor(DARK.canvas)
-    assert qapp.palette().window().color() == QColor(DARK.canvas)
-    assert DARK.ember in qapp.styleSheet() and LIGHT.ember not in qapp.styleSheet()
+    assert theme().color("canvas") == QColor(DARK.of["canvas"])
+    assert qapp.palette().window().color() == QColor(DARK.of["canvas"])
+    assert DARK.of["ember"] in qapp.styleSheet() and LIGHT.of["ember"] not in qapp.styleSheet()
     theme().set_mode("system")
     system_is_dark = qapp.styleHints().colorScheme() == Qt.ColorScheme.Dark
     assert theme().dark == system_is_dark

@@ -67,7 +67,7 @@ def test_it_tells_bytes_by_kind_and_to_whom(
     qtbot.waitUntil(lambda: NOTHING in texts(page))
     moved(folder)
     toy.tell_of(read_only(folder))
-    page._look()
+    page.look()
     qtbot.waitUntil(lambda: page.traffic.rows["expert"][0].text() == "4.2 MB")
     qtbot.waitUntil(lambda: "trunk" in texts(page))  # a row that is new is laid out before it is seen
     shown = texts(page)

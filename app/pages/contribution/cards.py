@@ -4,24 +4,23 @@ import itertools
 from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QPainter
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app import theme as look
-from app.formats import percent
-from app.icons import Icon, placed
+from app.formats import NONE, percent
+from app.icons import Icon, placed, rounded, smooth
 from app.language import mark, tr
 from app.pages.contribution.history import GROUPS, KINDS, Kind
 from app.pages.contribution.week_map import WeekMap
 from app.theme import theme
 from app.widgets.bar_plot import BarPlot, Bars, Part, color_of
 from app.widgets.basics import Bar, Card, ElidedLabel, Label, Panel
+from app.widgets.boxes import STRETCH, add, discard, grid_box, hbox, vbox
 from app.widgets.buttons import Segmented
 from app.widgets.inputs import Choice
 
 ASKING = mark("Shown as soon as the worker has told its history.")
 NOTHING_HERE = mark("Nothing in this time.")
-NONE = "\N{EN DASH}"
 ROWS = 4
 """Devices and runs that are listed."""
 
@@ -34,20 +33,11 @@ class TotalCard(Panel):
         self.value, self._unit = Label(NONE, "num"), Label("", "body", "text2")
         self._word, self._more = Label(name, "body", "text2"), Label("", "cap", "text2", wrap=True)
         horizontal, vertical = look.CARD_PADDING
-        column = QVBoxLayout(self)
-        column.setContentsMargins(horizontal, vertical - 2, horizontal, vertical - 2)
-        column.setSpacing(2)
-        head, figure = QHBoxLayout(), QHBoxLayout()
-        head.setSpacing(look.S)
-        head.addWidget(Icon(icon, "text2", 18))
-        head.addWidget(self._word, 1)
-        figure.setSpacing(6)
-        figure.addWidget(self.value, 0, Qt.AlignmentFlag.AlignBaseline)
+        head = hbox(Icon(icon, "text2", 18), (self._word, 1), spacing=look.S)
+        figure = hbox((self.value, Qt.AlignmentFlag.AlignBaseline), spacing=6)
         figure.addWidget(self._unit, 1, Qt.AlignmentFlag.AlignBaseline)
-        for part in (head, figure):
-            column.addLayout(part)
-        column.addWidget(self._more)
-        column.addStretch(1)
+        margins = (horizontal, vertical - 2, horizontal, vertical - 2)
+        vbox(head, figure, self._more, STRETCH, spacing=2, margins=margins, within=self)
         self.setAccessibleName(name)
 
     def set(self, kind: Kind, amounts: Sequence[float], estimates: Sequence[bool] = (False, False, False)) -> None:
@@ -78,21 +68,15 @@ class HistoryCard(Card):
         for key, kind in KINDS.items():
             self.kind.addItem(tr(kind.title), key)
         self.group = Segmented({key: tr(word) for key, word in GROUPS.items()}, tr("Made of"))
-        self.head.addWidget(self.kind)
-        self.head.addWidget(self.group)
+        add(self.head, self.kind, self.group)
         self.words = Label(tr(ASKING), "body", "text2", wrap=True)
-        self._legend = QHBoxLayout()
-        self._legend.setSpacing(look.M)
+        self._legend = hbox(spacing=look.M)
         self.plot = BarPlot(tr("History"), tr(ASKING))
         self.plot.setMinimumHeight(theme().px(112))
-        line = QHBoxLayout()
-        line.addWidget(self.words, 1)
-        line.addLayout(self._legend)
-        self.body.addLayout(line)
-        self.body.addWidget(self.plot, 1)
+        add(self.body, hbox((self.words, 1), self._legend), (self.plot, 1))
         self._summary = tr(ASKING)
         self._shown: list[QWidget] = []
-        self.plot.chosen.connect(lambda words: self.words.setText(words or self._summary))
+        self.plot.picked.connect(lambda words: self.words.setText(words or self._summary))
 
     def chosen_kind(self) -> Kind:
         return KINDS[self.kind.currentData()]
@@ -112,10 +96,7 @@ class HistoryCard(Card):
         self._show_legend(shown)
 
     def _show_legend(self, shown: Bars) -> None:
-        for entry in self._shown:
-            self._legend.removeWidget(entry)
-            entry.hide()
-            entry.deleteLater()
+        discard(self._shown)
         self._shown = [_Entry(part) for part in shown.parts] if len(shown.parts) > 1 else []
         for entry in self._shown:
             self._legend.addWidget(entry)
@@ -129,18 +110,15 @@ class _Entry(QWidget):
         super().__init__()
         self._tone = part.tone
         self._side = theme().px(12)
-        row = QHBoxLayout(self)
+        row = hbox(margins=None, within=self)
         mirrored = self.layoutDirection() is Qt.LayoutDirection.RightToLeft
         row.setContentsMargins(0 if mirrored else self._side + 6, 0, self._side + 6 if mirrored else 0, 0)
         row.addWidget(Label(part.name, "cap", "text2"))
 
     def paintEvent(self, event: object) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(color_of(self._tone))
+        painter = smooth(self)
         swatch = QRectF(0, (self.height() - self._side) / 2, self._side, self._side)
-        painter.drawRoundedRect(placed(self, swatch), 3, 3)
+        rounded(painter, placed(self, swatch), 3, color_of(self._tone))
 
 
 class WeekCard(Card):
@@ -162,15 +140,9 @@ class SharesCard(Card):
         super().__init__(tr("By device and run"))
         self._range = Label("", "cap", "text2")
         self.head.addWidget(self._range)
-        self._grid = QGridLayout()
-        self._grid.setHorizontalSpacing(look.M)
-        self._grid.setVerticalSpacing(look.S)
-        self._grid.setColumnStretch(0, 3)
-        self._grid.setColumnStretch(1, 2)
+        self._grid = grid_box(look.M, look.S, stretch={0: 3, 1: 2})
         self.empty = Label(tr(ASKING), "body", "text2", wrap=True)
-        self.body.addWidget(self.empty)
-        self.body.addLayout(self._grid)
-        self.body.addStretch(1)
+        add(self.body, self.empty, self._grid, STRETCH)
         self._shown: list[QWidget] = []
 
     def show_shares(self, kind: Kind, groups: Mapping[str, Sequence[tuple[str, float]]], chosen: str) -> None:
@@ -182,10 +154,7 @@ class SharesCard(Card):
             chosen: words for the time.
         """
         self._range.setText(chosen)
-        for widget in self._shown:
-            self._grid.removeWidget(widget)
-            widget.hide()
-            widget.deleteLater()
+        discard(self._shown)
         self._shown = []
         self.empty.setText(tr(NOTHING_HERE))
         self.empty.setVisible(not any(groups.values()))

@@ -3,7 +3,6 @@
 import time
 from collections import Counter
 from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from PySide6.QtWidgets import QFileDialog, QGridLayout
 
 from app import theme as look
 from app.background import Saver
-from app.formats import clock
 from app.language import mark, told, tr, tr_run
 from app.pages.contribution import share_picture
 from app.pages.contribution.cards import ASKING, NOTHING_HERE, HistoryCard, SharesCard, TotalCard, WeekCard
@@ -36,11 +34,11 @@ from app.pages.contribution.history import (
     trained_metric,
 )
 from app.theme import theme
-from app.widgets.basics import Label, Notice, Pair, set_tone
+from app.widgets.basics import Label, Pair, set_tone
+from app.widgets.boxes import add
 from app.widgets.buttons import Button, Segmented
 from app.widgets.menu import Menu
-from app.widgets.while_seen import WhileSeen
-from app.window.page import Page
+from app.window.page import LookingPage
 from app.worker.client import WorkerClient
 from core.contracts.errors import HearthError
 from core.contracts.ledger import LISTED, ListParams, Totals
@@ -80,40 +78,31 @@ class _Look:
         return came
 
 
-class ContributionPage(Page):
+class ContributionPage(LookingPage):
     """Looks at the ledger while it is seen."""
 
     def __init__(self, client: WorkerClient) -> None:
-        super().__init__("contribution", tr("Contribution"), "chart", tr("Contribution"), tr(ASKING))
-        self._client = client
+        super().__init__(client, EVERY_MS, "contribution", tr("Contribution"), "chart", tr(ASKING))
         self.range = Segmented({key: tr(word) for key, word in RANGES.items()}, tr("Time"))
         self.range.set_value("month")
-        self.export = Button(tr("Export"), "plain", "download")
-        self.export.clicked.connect(self._open_menu)
-        self._told = Label("", "cap", "text2", wrap=True)
-        self._told.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.head.addWidget(self._told, 1)
-        self.head.addWidget(self.range)
-        self.head.addWidget(self.export)
-        self.notice = Notice()
+        self.export = Button(tr("Export"), "plain", "download", clicked=self._open_menu)
+        self._told = Label(
+            "", "cap", "text2", wrap=True, align=Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        )
+        add(self.head, (self._told, 1), self.range, self.export)
         self.lent, self.trained = TotalCard(tr("Compute time"), "clock"), TotalCard(tr("Samples trained"), "model")
         self.calls, self.energy = TotalCard(tr("Expert calls served"), "experts"), TotalCard(tr("Energy"), "energy")
         self._cards = (self.lent, self.trained, self.calls, self.energy)
         self._totals_grid = QGridLayout()
         self._totals_grid.setSpacing(look.CARD_GAP)
         self.history, self.week, self.shares = HistoryCard(), WeekCard(), SharesCard()
-        self.body.addWidget(self.notice)
-        self.body.addLayout(self._totals_grid)
-        self.body.addWidget(self.history, 3)
-        self.body.addWidget(Pair(self.week, self.shares), 2)
+        add(self.body, self._totals_grid, (self.history, 3), (Pair(self.week, self.shares), 2))
         self._abreast = 0
         self._place_totals(4)
         self._status: Status | None = None
         self._names: dict[str, str] = {}
         self._look: _Look | None = None
         self._shown: _Look | None = None
-        self._seen_at = 0.0
-        self._timer = WhileSeen(self, EVERY_MS, self.look)
         self._told_timer = QTimer(self, singleShot=True, interval=TOLD_MS)
         self._told_timer.timeout.connect(self._told.clear)
         self.saver = Saver(self)
@@ -141,16 +130,10 @@ class ContributionPage(Page):
             self._draw()
 
     def set_connected(self, connected: bool, sentence: str) -> None:
-        old = (
-            tr("The figures are from {time}.", time=clock(datetime.fromtimestamp(self._seen_at))) if self._shown else ""
-        )
-        self.notice.set_text("" if connected else f"{sentence.rstrip('.')}. {old}".strip())
-        self._set_stale(not connected)
         self._look = None
-        if connected and self.isVisible():
-            self.look()
+        super().set_connected(connected, sentence)
 
-    def _set_stale(self, stale: bool) -> None:
+    def set_stale(self, stale: bool) -> None:
         for card in self._cards:
             set_tone(card.value, "text3" if stale else "text")
         self.history.plot.set_stale(stale)
@@ -176,13 +159,7 @@ class ContributionPage(Page):
 
         def failed(error: HearthError) -> None:
             if this is self._look:
-                self.notice.set_text(
-                    tr(
-                        "{error} The page asks again in {seconds} s.",
-                        error=told(error.notice),
-                        seconds=EVERY_MS // 1000,
-                    )
-                )
+                self.failed(error)
 
         client.totals(this.expect("totals"), failed)
         client.series(last_week(now), this.expect("week"), failed)
@@ -193,8 +170,8 @@ class ContributionPage(Page):
 
     def _take(self, this: _Look) -> None:
         if this is self._look:
-            self._shown, self._seen_at = this, time.time()
-            self.notice.set_text("")
+            self._shown = this
+            self.looked()
             self.export.setEnabled(True)
             self._draw()
 
@@ -235,9 +212,7 @@ class ContributionPage(Page):
         menu.addAction(tr("History as a table (CSV)")).triggered.connect(self._ask_csv)
         menu.addAction(tr("Share card (PNG)")).triggered.connect(self._ask_png)
         menu.addAction(tr("Copy the share card")).triggered.connect(self._copy_card)
-        menu.setParent(self, menu.windowFlags())
-        menu.aboutToHide.connect(menu.deleteLater)
-        menu.popup(self.export.mapToGlobal(self.export.rect().bottomLeft()))
+        menu.open_under(self.export)
 
     def _ask_csv(self) -> None:
         name, _ = QFileDialog.getSaveFileName(self, tr("Save the history"), "hearth-history.csv", tr("Tables (*.csv)"))

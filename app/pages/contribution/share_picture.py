@@ -5,6 +5,7 @@ from typing import NamedTuple
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QFont, QImage, QPainter
 
+from app.icons import smooth
 from app.theme import theme
 from app.tray.tray_icons import paint_app_icon
 from app.widgets.bar_plot import Bars, color_of
@@ -34,8 +35,7 @@ def paint(shared: Shared) -> QImage:
     colors = theme()
     image = QImage(*SIZE, QImage.Format.Format_RGB32)
     image.fill(colors.color("canvas"))
-    painter = QPainter(image)
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter = smooth(image)
     paint_app_icon(painter, QRectF(MARGIN, 64, 72, 72))
     _text(painter, "Hearth", QRectF(MARGIN + 92, 64, 400, 72), 34, "text", QFont.Weight.DemiBold)
     _text(painter, shared.headline, QRectF(MARGIN, 158, SIZE[0] - 2 * MARGIN, 48), 28, "text2")

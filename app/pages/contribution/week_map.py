@@ -4,15 +4,17 @@ import time
 from collections.abc import Sequence
 from datetime import datetime
 
-from PySide6.QtCore import QDate, QEvent, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtCore import QDate, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy
 
 from app import theme as look
 from app.colors import mix
+from app.icons import smooth
 from app.language import locale, tr
 from app.pages.contribution.history import KINDS
 from app.theme import theme
+from app.widgets.picking import Picking, beside
 from core.contracts.ledger import Series
 
 DAYS, HOURS = 7, 24
@@ -22,11 +24,8 @@ EVERY = 6
 HOUR_S = 3600.0
 
 
-class WeekMap(QWidget):
+class WeekMap(Picking):
     """Arrow keys or the mouse choose an hour."""
-
-    picked = Signal(str)
-    """Words about the hour under the mouse or the keyboard; "" for none."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,9 +34,8 @@ class WeekMap(QWidget):
         self._dates = [QDate.currentDate().addDays(day - DAYS + 1) for day in range(DAYS)]
         self._room = 0.0, 0.0
         """`_margins`, as of the last time it was painted."""
-        self._at: tuple[int, int] | None = None
         self._stale = False
-        self.setMouseTracking(True)
+        self.setMinimumSize(theme().px(300), theme().px(140))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAccessibleName(tr("When this PC helps, hour by hour"))
@@ -55,9 +53,7 @@ class WeekMap(QWidget):
             day = DAYS - 1 - QDate(local.year, local.month, local.day).daysTo(today)
             if 0 <= day < DAYS:
                 self._seconds[day][local.hour] += seconds
-        self._describe()
-        if self._at is not None:
-            self._tell()
+        self._retell()
         self.update()
 
     def set_stale(self, stale: bool) -> None:
@@ -65,25 +61,22 @@ class WeekMap(QWidget):
         self._stale = stale
         self.update()
 
-    def words(self, place: tuple[int, int]) -> str:
-        """An hour in words."""
-        day, hour = place
+    def words(self, at: int) -> str:
+        day, hour = divmod(at, HOURS)
         name = locale().toString(self._dates[day], tr("ddd d MMM"))
         amount = KINDS["seconds"].write(self._seconds[day][hour]) if self._known[day][hour] else tr("still to come")
         times = tr("{start} to {end}", start=f"{hour:02}:00", end=f"{(hour + 1) % 24:02}:00")
         return f"{name}, {times}: {amount}"
 
-    def _describe(self) -> None:
+    def describe(self) -> str:
         sums = [sum(hours) for hours in self._seconds]
         if not any(sums):
-            self.setAccessibleDescription(tr("Nothing in the last seven days."))
-            return
+            return tr("Nothing in the last seven days.")
         most = max(range(DAYS), key=lambda day: sums[day])
         write = KINDS["seconds"].write
         name = locale().toString(self._dates[most], "dddd")
         whole, amount = write(sum(sums)), write(sums[most])
-        words = tr("{all} in the last seven days; the most was {day}, {amount}.", all=whole, day=name, amount=amount)
-        self.setAccessibleDescription(words)
+        return tr("{all} in the last seven days; the most was {day}, {amount}.", all=whole, day=name, amount=amount)
 
     # drawing
 
@@ -93,105 +86,62 @@ class WeekMap(QWidget):
         names = [locale().toString(date, "ddd") for date in self._dates]
         return max(metrics.horizontalAdvance(name) for name in names) + 10.0, metrics.height() + 4.0
 
-    def _cell(self, place: tuple[int, int]) -> QRectF:
+    def _cell(self, day: int, hour: int) -> QRectF:
         left, foot = self._room
         wide, high = (self.width() - left) / HOURS, (self.height() - foot) / DAYS
-        return QRectF(left + place[1] * wide, place[0] * high, wide - GAP, high - GAP)
+        return QRectF(left + hour * wide, day * high, wide - GAP, high - GAP)
 
     def sizeHint(self) -> QSize:
         return QSize(theme().px(420), theme().px(190))
 
-    def minimumSizeHint(self) -> QSize:
-        return QSize(theme().px(300), theme().px(140))
-
     def paintEvent(self, event: QPaintEvent) -> None:
         colors = theme()
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = smooth(self)
         painter.setFont(colors.font("cap", tabular=True))
         left, foot = self._room = self._margins()
         for day in range(DAYS):
-            first = self._cell((day, 0))
+            first = self._cell(day, 0)
             painter.setPen(colors.color("text3"))
             row = QRectF(0, first.top(), left, first.height())
             name = locale().toString(self._dates[day], "ddd")
             painter.drawText(row, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), name)
             for hour in range(HOURS):
-                self._paint_cell(painter, (day, hour))
+                self._paint_cell(painter, day, hour)
         painter.setPen(colors.color("text3"))
         for hour in range(0, HOURS, EVERY):
-            place = QRectF(self._cell((0, hour)).left(), self.height() - foot + 2, 60, foot)
+            place = QRectF(self._cell(0, hour).left(), self.height() - foot + 2, 60, foot)
             painter.drawText(place, int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter), f"{hour:02}:00")
 
-    def _paint_cell(self, painter: QPainter, place: tuple[int, int]) -> None:
-        colors, rect = theme(), self._cell(place)
+    def _paint_cell(self, painter: QPainter, day: int, hour: int) -> None:
+        colors, rect = theme(), self._cell(day, hour)
         corner = min(rect.width(), rect.height()) * look.CELL_RADIUS
-        share = min(1.0, self._seconds[place[0]][place[1]] / HOUR_S)
+        share = min(1.0, self._seconds[day][hour] / HOUR_S)
         painter.setPen(Qt.PenStyle.NoPen)
         fill = colors.color("sunken")
         if share > 0:
             warm = 0.12 + 0.88 * share
             fill = mix(colors.color("surface"), colors.color("text3"), 0.7 * warm) if self._stale else colors.heat(warm)
-        elif not self._known[place[0]][place[1]]:
+        elif not self._known[day][hour]:
             painter.setPen(QPen(colors.color("border"), 1))
             fill = colors.color("surface")
             rect = rect.adjusted(0.5, 0.5, -0.5, -0.5)
         painter.setBrush(fill)
         painter.drawRoundedRect(rect, corner, corner)
-        if place == self._at:
+        if day * HOURS + hour == self.at:
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.setPen(QPen(colors.color("text"), 1.5))
-            painter.drawRoundedRect(self._cell(place).adjusted(0.75, 0.75, -0.75, -0.75), corner, corner)
+            painter.drawRoundedRect(self._cell(day, hour).adjusted(0.75, 0.75, -0.75, -0.75), corner, corner)
 
     # choosing
 
-    def _pick(self, place: tuple[int, int] | None) -> None:
-        if place != self._at:
-            self._at = place
-            self._tell()
-            self.update()
-
-    def _tell(self) -> None:
-        words = "" if self._at is None else self.words(self._at)
-        self.setToolTip(words)
-        if words:
-            self.setAccessibleDescription(words)
-        else:
-            self._describe()
-        self.picked.emit(words)
-
-    def _place(self, x: float, y: float) -> tuple[int, int] | None:
+    def _under(self, place: QPointF) -> int | None:
         left, foot = self._margins()
-        hour = int((x - left) // max(1.0, (self.width() - left) / HOURS))
-        day = int(y // max(1.0, (self.height() - foot) / DAYS))
-        return (day, hour) if 0 <= hour < HOURS and 0 <= day < DAYS and x >= left else None
+        hour = int((place.x() - left) // max(1.0, (self.width() - left) / HOURS))
+        day = int(place.y() // max(1.0, (self.height() - foot) / DAYS))
+        return day * HOURS + hour if 0 <= hour < HOURS and 0 <= day < DAYS and place.x() >= left else None
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        self._pick(self._place(event.position().x(), event.position().y()))
+    def _start(self) -> int:
+        return (DAYS - 1) * HOURS + time.localtime().tm_hour
 
-    def leaveEvent(self, event: QEvent) -> None:
-        self._pick(None)
-        super().leaveEvent(event)
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        if self._at is None and event.reason() != Qt.FocusReason.MouseFocusReason:
-            self._pick((DAYS - 1, time.localtime().tm_hour))
-        super().focusInEvent(event)
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        self._pick(None)
-        super().focusOutEvent(event)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        moves = {
-            Qt.Key.Key_Left: (0, -1),
-            Qt.Key.Key_Right: (0, 1),
-            Qt.Key.Key_Up: (-1, 0),
-            Qt.Key.Key_Down: (1, 0),
-        }
-        move = moves.get(Qt.Key(event.key()))
-        if move is None:
-            super().keyPressEvent(event)
-            return
-        day, hour = self._at or (DAYS - 1, 0)
-        self._pick((min(DAYS - 1, max(0, day + move[0])), min(HOURS - 1, max(0, hour + move[1]))))
+    def _beside(self, at: int, key: Qt.Key) -> int | None:
+        return beside(at, key, HOURS, DAYS * HOURS)

@@ -4,19 +4,17 @@ import time
 from collections import deque
 from datetime import datetime
 
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
-
 from app import theme as look
-from app.formats import clock, count, number, percent, rate, short
-from app.language import mark, told, tr
+from app.formats import NONE, clock, count, number, percent, rate, short
+from app.language import mark, tr
 from app.pages.experts.grid_card import LAYERS, GridCard
 from app.pages.experts.grid_layer import EVERY_MS, uid_of
 from app.theme import theme
-from app.widgets.basics import Card, Label, Notice, Pair
+from app.widgets.basics import Card, Label, Pair
+from app.widgets.boxes import add, hbox, vbox
 from app.widgets.curve_plot import CurvePlot
 from app.widgets.table import Column, Table, TableModel
-from app.widgets.while_seen import WhileSeen
-from app.window.page import Page
+from app.window.page import LookingPage
 from app.worker.client import WorkerClient
 from core.contracts.errors import HearthError
 from core.contracts.status import CellStatus, CurvePoint, ExpertStatus, GridStatus, Status
@@ -48,7 +46,7 @@ COLUMNS = (
     Column[Hosted](mark("Calls"), lambda e: count(e.calls), lambda e: e.calls, True, tip=lambda e: number(e.calls)),
     Column[Hosted](
         mark("Load"),
-        lambda e: "\N{EN DASH}" if e.load is None else percent(min(1.0, e.load), 0),  # above: calls that wait
+        lambda e: NONE if e.load is None else percent(min(1.0, e.load), 0),  # above: calls that wait
         lambda e: e.load or 0.0,
         True,
     ),
@@ -67,8 +65,7 @@ class HostedCard(Card):
         self.table.setMinimumWidth(self.table.set_widths((64, 66, 72, 60, 56)))
         self.table.setMinimumHeight(theme().px(170))
         self.empty = Label(tr("Shown as soon as the worker answers."), "body", "text2", wrap=True)
-        self.body.addWidget(self.empty)
-        self.body.addWidget(self.table, 1)
+        add(self.body, self.empty, (self.table, 1))
         self.body.addStretch(0)
         self.table.hide()
 
@@ -103,13 +100,9 @@ class HistoryCard(Card):
             tr("Noted from now on, while this window is open."),
             self._clock,
         )
-        row = QHBoxLayout()
-        row.setSpacing(look.XL)
+        row = hbox(spacing=look.XL)
         for word, plot in ((tr("Loss on unseen samples"), self.loss), (tr("Calls served here per second"), self.load)):
-            column = QVBoxLayout()
-            column.addWidget(Label(word, "cap", "text2", wrap=True))
-            column.addWidget(plot, 1)
-            row.addLayout(column, 1)
+            row.addLayout(vbox(Label(word, "cap", "text2", wrap=True), (plot, 1)), 1)
         self.body.addLayout(row, 1)
 
     def _clock(self, seconds: float) -> str:
@@ -134,27 +127,23 @@ class HistoryCard(Card):
             plot.set_stale(stale)
 
 
-class ExpertsPage(Page):
+class ExpertsPage(LookingPage):
     """Looks at the grid every other second while it is seen, a layer at a time."""
 
     def __init__(self, client: WorkerClient) -> None:
         super().__init__(
+            client,
+            EVERY_MS,
             "experts",
             tr("Experts"),
             "experts",
-            tr("Experts"),
             tr("Who hosts which part of the model, and what it does."),
         )
-        self._client = client
-        self.notice = Notice()
         self.grid, self.hosted, self.history = GridCard(), HostedCard(), HistoryCard()
-        self.body.addWidget(self.notice)
-        self.body.addWidget(self.grid, 3)
-        self.body.addWidget(Pair(self.hosted, self.history), 2)
+        add(self.body, (self.grid, 3), (Pair(self.hosted, self.history), 2))
         self._asking = False
         self._status: Status | None = None
         self._points: list[CurvePoint] = []
-        self._timer = WhileSeen(self, EVERY_MS, self._look)
 
     def update_status(self, status: Status) -> None:
         if self._status is not None and self._status.run_id != status.run_id:
@@ -168,38 +157,32 @@ class ExpertsPage(Page):
     def update_curve(self, points: list[CurvePoint]) -> None:
         self._points = points
 
-    def set_connected(self, connected: bool, sentence: str) -> None:
-        self.notice.set_text(
-            "" if connected else tr("{sentence}. What is shown here is from before.", sentence=sentence.rstrip("."))
-        )
-        self.grid.set_stale(not connected)
-        self.history.set_stale(not connected)
-        if not connected:
+    def set_stale(self, stale: bool) -> None:
+        self.grid.set_stale(stale)
+        self.history.set_stale(stale)
+        if stale:
             self._asking = False
             return
         for layer in self.grid.layers.values():
             layer.old = True
-        if self.isVisible():
-            self._look()
 
-    def _look(self) -> None:
+    def look(self) -> None:
         self._draw()
         if not self._asking and self._client.is_connected:
             self._asking = True
-            self._client.grid(0, self._take, self._failed)
+            self._client.grid(0, self._take, self.failed)
 
     def _take(self, grid: GridStatus) -> None:
-        self.notice.set_text("")
+        self.looked()
         self.grid.show_layer(grid)
         if grid.layer + 1 < min(grid.layers, LAYERS) and self.isVisible():
-            self._client.grid(grid.layer + 1, self._take, self._failed)
+            self._client.grid(grid.layer + 1, self._take, self.failed)
         else:
             self._asking = False
 
-    def _failed(self, error: HearthError) -> None:
+    def failed(self, error: HearthError) -> None:
         self._asking = False
-        if self._client.is_connected:
-            self.notice.set_text(told(error.notice))
+        super().failed(error)
 
     def _draw(self) -> None:
         """The figures of the status and the curves."""

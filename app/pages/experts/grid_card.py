@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app import theme as look
 from app.formats import number
@@ -13,6 +13,7 @@ from app.language import mark, tr
 from app.pages.experts.grid_layer import EVERY_MS, Layer, uid_of, words_about
 from app.theme import theme
 from app.widgets.basics import Card, Label
+from app.widgets.boxes import add, discard, grid_box, scrolling
 from app.widgets.buttons import Button, Segmented
 from app.widgets.expert_grid import GAP, HOLLOW, LEAST, SHADES, ExpertGrid
 from app.window.focus_ring import order_page
@@ -46,13 +47,10 @@ class GridCard(Card):
         self.by = Segmented({key: tr(word) for key, word in CHOICES.items()}, tr("Colour by"))
         self.by.chosen.connect(lambda value: self._show_all())
         self._newest: GridStatus | None = None
-        self.smaller, self.larger = Button("", "plain", "zoom-out"), Button("", "plain", "zoom-in")
-        for button, name, step in ((self.smaller, tr("Smaller cells"), -1), (self.larger, tr("Larger cells"), 1)):
-            button.setAccessibleName(name)
-            button.setToolTip(name)
-            button.clicked.connect(lambda _=False, step=step: self._zoom(step))
-        for widget in (self.by, self.smaller, self.larger):
-            self.head.addWidget(widget)
+        smaller, larger = tr("Smaller cells"), tr("Larger cells")
+        self.smaller = Button("", "plain", "zoom-out", name=smaller, tip=smaller, clicked=lambda: self._zoom(-1))
+        self.larger = Button("", "plain", "zoom-in", name=larger, tip=larger, clicked=lambda: self._zoom(1))
+        add(self.head, self.by, self.smaller, self.larger)
         self.layers: dict[int, Layer] = {}
         self.grids: list[ExpertGrid] = []
         self._titles: list[Label] = []
@@ -61,21 +59,12 @@ class GridCard(Card):
         self.words = Label("", "cap", "text2", wrap=True)
         self.words.setMinimumHeight(2 * self.words.fontMetrics().height())
         content = QWidget()
-        content.setProperty("canvas", "true")
-        self._flow = QGridLayout(content)
-        self._flow.setContentsMargins(4, 4, 4, 4)
-        self._flow.setHorizontalSpacing(look.XL)
-        self._flow.setVerticalSpacing(look.S)
-        self._area = QScrollArea()
-        self._area.setFrameShape(QFrame.Shape.NoFrame)
-        self._area.setWidgetResizable(True)
-        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the grids in it take the arrow keys
-        self._area.setWidget(content)
+        self._flow = grid_box(look.XL, look.S, margins=(4, 4, 4, 4), within=content)
+        self._area = scrolling(content)
+        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         self._area.setMinimumHeight(theme().px(236))
         self.empty = Label(tr(UNKNOWN), "body", "text2", wrap=True)
-        self.body.addWidget(self.empty, 0, Qt.AlignmentFlag.AlignTop)
-        self.body.addWidget(self._area, 1)
-        self.body.addWidget(self.words)
+        add(self.body, (self.empty, Qt.AlignmentFlag.AlignTop), (self._area, 1), self.words)
         self._area.hide()
         self.words.hide()
 
@@ -96,10 +85,7 @@ class GridCard(Card):
     def forget(self) -> None:
         """Show nothing: what comes next is of another run."""
         self.layers.clear()
-        for widget in (*self.grids, *self._titles):
-            self._flow.removeWidget(widget)
-            widget.hide()
-            widget.deleteLater()
+        discard([*self.grids, *self._titles])
         self.grids, self._titles = [], []
         self.empty.setText(tr(UNKNOWN))
         self.empty.show()
@@ -199,7 +185,7 @@ class GridCard(Card):
             place = layer.at(drawn)
             return words_about(uid_of(self.run, number_, place, layer.shape), layer.cells.get(place))
 
-        grid.set_cells(layer.columns, shades, words, own, layer.lit)
+        grid.set_cells(layer.columns, shades, words, own, layer.called)
         if grid.sizeHint() != shape_before:
             self._place()
 

@@ -12,16 +12,6 @@ WHOLE = 4096
 """Cells of a layer that are shown as its grid; of a larger one, mostly empty, only the experts."""
 
 
-def was_called(before: CellStatus, now: CellStatus) -> bool:
-    """Whether it answered a call in between; fewer calls are those of a process that began anew."""
-    return now.calls > before.calls
-
-
-def was_updated(before: CellStatus, now: CellStatus) -> bool:
-    """Whether it took an update in between; an older version is that of a checkpoint."""
-    return before.version is not None and now.version is not None and now.version > before.version
-
-
 class Layer:
     """The newest answer about a layer, and what has changed since the one before."""
 
@@ -29,7 +19,10 @@ class Layer:
         self.cells: dict[int, CellStatus] = {}
         self.places: list[int] = []
         """Cells of the grid in the order in which they are drawn; empty: all, in their own order."""
-        self.lit: frozenset[int] = frozenset()
+        self.called: frozenset[int] = frozenset()
+        """Where something happened, as drawn: a call was answered, or an update taken, which takes a call."""
+        self.updated: frozenset[int] = frozenset()
+        """Of these, those that gradients changed."""
         self.shape: tuple[int, ...] = ()
         self.old = False
         """The worker has been away since that answer."""
@@ -39,13 +32,18 @@ class Layer:
         old, self.cells, self.shape = {} if self.old else self.cells, new, grid.shape
         self.old = False
         self.places = sorted(new) if math.prod(grid.shape) > WHOLE else []
-        active = [
-            number_
-            for number_, cell in new.items()
-            if (before := old.get(number_)) is not None and (was_called(before, cell) or was_updated(before, cell))
-        ]
-        index = {place: at for at, place in enumerate(self.places)} if self.places else None
-        self.lit = frozenset(active if index is None else (index[place] for place in active))
+        index = {place: at for at, place in enumerate(self.places)} if self.places else range(self.count)
+        called, updated = set(), set()
+        for place in new.keys() & old.keys():
+            if place not in index:  # a worker of another version may tell anything
+                continue
+            before, now = old[place], new[place]
+            # Fewer calls are those of a process that began anew, an older version is that of a checkpoint.
+            if before.version is not None and now.version is not None and now.version > before.version:
+                updated.add(index[place])
+            elif now.calls > before.calls:
+                called.add(index[place])
+        self.called, self.updated = frozenset(called | updated), frozenset(updated)
 
     def at(self, drawn: int) -> int:
         """The cell of the grid that is drawn at a place."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QWidget
 
 from app import theme as look
 from app.formats import data_size, number, percent, rate
@@ -13,10 +13,10 @@ from app.icons import Icon
 from app.language import mark, told, tr
 from app.theme import theme
 from app.widgets.basics import Bar, Divider, ElidedLabel, Label, Notice, Panel, StaleCard, set_tone
+from app.widgets.boxes import STRETCH, add, discard, grid_box, hbox, vbox
 from app.widgets.buttons import Switch
 from app.window.focus_ring import order_page
 from app.worker.client import WorkerClient
-from core.contracts.control import Snapshot
 from core.contracts.errors import HearthError
 from core.contracts.kinds import TASKS
 from core.contracts.status import DeviceStatus, Status
@@ -43,9 +43,7 @@ class _Device:
     def __init__(self, grid: QGridLayout, row: int, device: DeviceStatus, switched: Callable[[bool], None] | None):
         well = Panel("sunken", "", look.RADIUS_CONTROL)
         well.setFixedSize(theme().px(36), theme().px(36))
-        inside = QHBoxLayout(well)
-        inside.setContentsMargins(0, 0, 0, 0)
-        inside.addWidget(Icon(device.kind, "text2", 18))
+        hbox(Icon(device.kind, "text2", 18), within=well)
         name = TRADE_MARKS.sub("", device.name)
         self.name, self.words = ElidedLabel(name, "strong"), Label("", "cap", "text2", wrap=True)
         self.load, self.memory = (Label("", "cap", "text2", tabular=True) for _ in range(2))
@@ -54,27 +52,18 @@ class _Device:
         for bar in self._bars:
             bar.setFixedWidth(theme().px(BAR_WIDTH))
         grid.addWidget(well, row, 0)
-        grid.addLayout(self._column(self.name, self.words), row, 1)
+        grid.addLayout(vbox(self.name, self.words, spacing=2), row, 1)
         middle = Qt.AlignmentFlag.AlignVCenter  # the words beside them may have more lines
-        grid.addLayout(self._column(*self._bars), row, 2, middle)
-        grid.addLayout(self._column(self.load, self.memory), row, 3, middle)
         for label in (self.celsius, self.watts):
             label.setAlignment(Qt.AlignmentFlag.AlignRight)
-        grid.addLayout(self._column(self.celsius, self.watts), row, 4, middle)
+        for column, both in enumerate((self._bars, (self.load, self.memory), (self.celsius, self.watts)), 2):
+            grid.addLayout(vbox(*both, spacing=2), row, column, middle)
         self.switch: Switch | None = None
         if switched is not None:
             self.switch = Switch(tr("Use {device}", device=name))
             self.switch.clicked.connect(switched)
             grid.addWidget(self.switch, row, 5)
         self._shown = 0.0, 0.0
-
-    @staticmethod
-    def _column(*widgets: QWidget) -> QVBoxLayout:
-        column = QVBoxLayout()
-        column.setSpacing(2)
-        for widget in widgets:
-            column.addWidget(widget)
-        return column
 
     def show(self, device: DeviceStatus, words: str, taken: int, by: str) -> None:
         """Write the figures of a device.
@@ -119,10 +108,8 @@ class DevicesCard(StaleCard):
         """By `DeviceStatus.id`."""
         self._off: set[str] = set()
         """Those that the user has switched off."""
-        for widget in (self._notice, self._empty, self._rows):
-            self.body.addWidget(widget)
-        self.body.addStretch(1)
-        client.connected.connect(self._take_snapshot)
+        add(self.body, self._notice, self._empty, self._rows, STRETCH)
+        client.connected.connect(lambda snapshot: self._take_settings(snapshot.settings))
         client.settings.connect(self._take_settings)
 
     def update_status(self, status: Status) -> None:
@@ -144,11 +131,7 @@ class DevicesCard(StaleCard):
 
     def _make_rows(self, devices: list[DeviceStatus]) -> None:
         old, self._rows = self._rows, QWidget()
-        grid = QGridLayout(self._rows)
-        grid.setContentsMargins(0, look.XS, 0, 0)
-        grid.setHorizontalSpacing(look.M)
-        grid.setVerticalSpacing(look.S)
-        grid.setColumnStretch(1, 1)
+        grid = grid_box(look.M, look.S, stretch={1: 1}, margins=(0, look.XS, 0, 0), within=self._rows)
         self.devices = {}
         for at, device in enumerate(devices):
             if at:
@@ -158,8 +141,7 @@ class DevicesCard(StaleCard):
                 switched = lambda on, which=device.id: self._switch(which, on)  # noqa: E731
             self.devices[device.id] = _Device(grid, 2 * at, device, switched)
         self.body.replaceWidget(old, self._rows)
-        old.hide()
-        old.deleteLater()
+        discard([old])
         self._rows.show()
         self._empty.setVisible(not devices)
         self.values = [label for row in self.devices.values() for label in (row.name, row.celsius)]
@@ -172,9 +154,6 @@ class DevicesCard(StaleCard):
         off = sorted(self._off - {which} if on else self._off | {which})
         self._notice.set_text("")
         self._client.set_settings({"gpus_off": off}, self._take_settings, self._refused)
-
-    def _take_snapshot(self, snapshot: Snapshot) -> None:
-        self._take_settings(snapshot.settings)
 
     def _take_settings(self, values: dict[str, Any]) -> None:
         self._off = set(values.get("gpus_off") or ())

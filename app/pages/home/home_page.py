@@ -6,11 +6,10 @@ from datetime import datetime
 import msgspec
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
 from app import theme as look
 from app.actions import Actions
-from app.formats import clock, number, percent, short
+from app.formats import NONE, clock, number, percent, short
 from app.language import mark, told, tr
 from app.pages.home.devices_card import DevicesCard
 from app.pages.home.network_card import NetworkCard
@@ -18,6 +17,7 @@ from app.pages.home.runs_card import RunsCard
 from app.pages.home.state_card import StateCard
 from app.pages.home.today_card import TodayCard
 from app.widgets.basics import Label, Notice, Pair, StaleCard
+from app.widgets.boxes import add, hbox, vbox
 from app.widgets.curve_plot import CurvePlot
 from app.window.page import Page
 from app.worker.client import WorkerClient
@@ -29,7 +29,6 @@ UNKNOWN = mark("Shown as soon as the worker answers.")
 FEW_POINTS, CALM_S = 8, 4.0
 """A longer curve is drawn anew only every so many seconds: one more point is hardly seen, but costs as much."""
 REFRESH_MS = 1000
-NONE = "\N{EN DASH}"
 
 
 class ModelCard(StaleCard):
@@ -41,24 +40,13 @@ class ModelCard(StaleCard):
         self._drawn_at = 0.0
         self._accuracy = CurvePlot(tr("Accuracy"), "peer", percent, lambda value: percent(value, 0), 1.0, tr(UNKNOWN))
         self._loss = CurvePlot(tr("Loss"), "peer", lambda value: number(value, 3), short, None, tr(UNKNOWN))
-        self._accuracy_figure = Label(NONE, "num")
-        self._loss_figure = Label(NONE, "num")
-        self.values = [self._accuracy_figure, self._loss_figure]
-        row = QHBoxLayout()
-        row.setSpacing(look.XL)
-        row.addLayout(self._column(self._accuracy_figure, tr("correct on unseen samples"), self._accuracy), 1)
-        row.addLayout(self._column(self._loss_figure, tr("loss on them, lower is better"), self._loss), 1)
+        self.values = [Label(NONE, "num"), Label(NONE, "num")]
+        meanings = tr("correct on unseen samples"), tr("loss on them, lower is better")
+        row = hbox(spacing=look.XL)
+        for figure, meaning, plot in zip(self.values, meanings, (self._accuracy, self._loss), strict=True):
+            column = vbox(figure, Label(meaning, "cap", "text2", wrap=True), look.S, (plot, 1), spacing=0)
+            row.addLayout(column, 1)
         self.body.addLayout(row, 1)
-
-    @staticmethod
-    def _column(figure: Label, meaning: str, plot: CurvePlot) -> QVBoxLayout:
-        column = QVBoxLayout()
-        column.setSpacing(0)
-        column.addWidget(figure)
-        column.addWidget(Label(meaning, "cap", "text2", wrap=True))
-        column.addSpacing(look.S)
-        column.addWidget(plot, 1)
-        return column
 
     def set_stale(self, since: str) -> None:
         super().set_stale(since)
@@ -77,8 +65,9 @@ class ModelCard(StaleCard):
         self._newest, self._drawn_at = newest, time.monotonic()
         self._accuracy.set_points([(point.step, point.accuracy) for point in points])
         self._loss.set_points([(point.step, point.loss) for point in points])
-        self._accuracy_figure.setText(percent(points[-1].accuracy) if points else NONE)
-        self._loss_figure.setText(number(points[-1].loss, 3) if points else NONE)
+        figures = (percent(points[-1].accuracy), number(points[-1].loss, 3)) if points else (NONE, NONE)
+        for label, figure in zip(self.values, figures, strict=True):
+            label.setText(figure)
 
 
 class HomePage(Page):
@@ -96,11 +85,14 @@ class HomePage(Page):
         self.network.link_clicked.connect(lambda: actions.open_page.emit("network"))
         self.today.told.connect(self.network.show_totals)
         self._cards = (self.runs, self.today, self.model, self.devices, self.network)
-        self.body.addWidget(self.state_card)
-        self.body.addWidget(self._notice)
-        self.body.addWidget(self.runs)
-        self.body.addWidget(Pair(self.today, self.model, (6, 7)), 1)
-        self.body.addWidget(Pair(self.devices, self.network, (8, 5)))
+        add(
+            self.body,
+            self.state_card,
+            self._notice,
+            self.runs,
+            (Pair(self.today, self.model, (6, 7)), 1),
+            Pair(self.devices, self.network, (8, 5)),
+        )
         self._status: Status | None = None
         self._later = QTimer(self, singleShot=True, interval=REFRESH_MS)
         self._later.timeout.connect(self._refresh_again)

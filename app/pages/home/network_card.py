@@ -4,11 +4,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout
 
 from app import theme as look
-from app.formats import data_size, number
+from app.formats import NONE, data_size, number
 from app.icons import Icon
 from app.language import tr
 from app.pages.network.reach_card import MEANINGS
 from app.widgets.basics import Label, StaleCard
+from app.widgets.boxes import STRETCH, add, hbox
 from app.widgets.while_seen import WhileSeen
 from app.worker.client import WorkerClient
 from core.contracts.errors import HearthError
@@ -17,7 +18,6 @@ from core.contracts.network_status import NetworkParams, NetworkStatus
 
 EVERY_MS = 5000
 """Between two looks, while the card is seen."""
-NONE = "\N{EN DASH}"
 
 
 class _Fact:
@@ -36,12 +36,7 @@ class _Fact:
     def row(self) -> QHBoxLayout:
         """Icon and name at the left, the value at the right."""
         self.value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        row = QHBoxLayout()
-        row.setSpacing(look.S)
-        row.addWidget(self.icon)
-        row.addWidget(Label(self._name, "body", "text2"))
-        row.addWidget(self.value, 1)
-        return row
+        return hbox(self.icon, Label(self._name, "body", "text2"), (self.value, 1), spacing=look.S)
 
 
 class NetworkCard(StaleCard):
@@ -53,17 +48,11 @@ class NetworkCard(StaleCard):
         self._reach = _Fact("question", tr("Reachable from outside"))
         self._peers = _Fact("person", tr("Peers connected"))
         self._sent, self._received = _Fact("up", tr("Sent today")), _Fact("down", tr("Received today"))
-        traffic = QHBoxLayout()
-        traffic.setSpacing(look.S)
+        traffic = hbox(spacing=look.S)
         for fact in (self._sent, self._received):
-            traffic.addWidget(fact.icon)
-            traffic.addWidget(fact.value)
-            traffic.addSpacing(look.S)
-        traffic.addStretch(1)
-        traffic.addWidget(Label(tr("today"), "body", "text2"))
-        for row in (self._reach.row(), self._peers.row(), traffic):
-            self.body.addLayout(row)
-        self.body.addStretch(1)
+            add(traffic, fact.icon, fact.value, look.S)
+        add(traffic, STRETCH, Label(tr("today"), "body", "text2"))
+        add(self.body, self._reach.row(), self._peers.row(), traffic, STRETCH)
         self.values = [fact.value for fact in (self._reach, self._peers, self._sent, self._received)]
         self._timer = WhileSeen(self, EVERY_MS, self.look)
 

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import Signal
 
-from app.formats import number, percent, rate
+from app.formats import NONE, number, percent, rate
 from app.language import mark, tr, tr_run
 from app.theme import theme
 from app.widgets.basics import StaleCard
@@ -25,7 +25,7 @@ COLUMNS = (
     Column[Shown](mark("Samples per second"), lambda run: rate(run.samples_per_s), lambda run: run.samples_per_s, True),
     Column[Shown](
         mark("Accuracy"),
-        lambda run: "\N{EN DASH}" if run.accuracy is None else percent(run.accuracy),
+        lambda run: NONE if run.accuracy is None else percent(run.accuracy),
         lambda run: run.accuracy or 0.0,
         True,
     ),

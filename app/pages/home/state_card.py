@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QEvent, QSize
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app import theme as look
 from app.actions import Actions
@@ -10,6 +10,7 @@ from app.icons import StateGlyph
 from app.language import mark, told, tr
 from app.theme import theme
 from app.widgets.basics import Label, Panel
+from app.widgets.boxes import STRETCH, hbox, vbox
 from app.widgets.buttons import Button
 from app.widgets.fire import FirePanel
 from app.window.pause_button import Pausable, PauseButton
@@ -41,59 +42,30 @@ class StateCard(Panel):
         self._until = Label("", "body", "text2", wrap=True)
         self.fire = FirePanel()
         self.pause = PauseButton(actions)
-        start = Button(tr("Start now"), "plain", "play")
-        start.clicked.connect(actions.start_now)
-        resume = Button(tr("Resume"), "primary", "play")
-        resume.clicked.connect(actions.resume)
-        rule = Button(tr("Change rule"), "plain", "settings")
-        rule.clicked.connect(lambda: actions.open_page.emit("settings"))
-        leave = Button(tr("Quit now"), "plain", "close")
-        leave.clicked.connect(actions.quit)
-        retry = Button(tr("Try again"), "primary", "refresh")
-        retry.clicked.connect(actions.retry)
-        self.log = log = Button(tr("Show the log"), "primary", "log")
-        log.clicked.connect(lambda: actions.open_page.emit("log"))
-        self.why = Button(tr(WHY[False]), "link")
-        self.why.clicked.connect(actions.why)
+        start = Button(tr("Start now"), "plain", "play", clicked=actions.start_now)
+        resume = Button(tr("Resume"), "primary", "play", clicked=actions.resume)
+        rule = Button(tr("Change rule"), "plain", "settings", clicked=lambda: actions.open_page.emit("settings"))
+        leave = Button(tr("Quit now"), "plain", "close", clicked=actions.quit)
+        retry = Button(tr("Try again"), "primary", "refresh", clicked=actions.retry)
+        self.log = Button(tr("Show the log"), "primary", "log", clicked=lambda: actions.open_page.emit("log"))
+        self.why = Button(tr(WHY[False]), "link", clicked=actions.why)
         self._actions: dict[str, QWidget] = {
             "start": start,
             "resume": resume,
             "rule": rule,
             "quit": leave,
             "retry": retry,
-            "log": log,
+            "log": self.log,
             "pause": self.pause,
         }
         self._build()
 
     def _build(self) -> None:
-        self._row = row = QHBoxLayout(self)
-        row.setContentsMargins(22, 20, 22, 18)
-        row.setSpacing(look.XL)
         self._texts = QWidget()
-        left = QVBoxLayout(self._texts)
-        left.setContentsMargins(0, 0, 0, 0)
-        left.setSpacing(5)
-        head = QHBoxLayout()
-        head.setSpacing(look.M)
-        head.addWidget(self._glyph)
-        head.addWidget(self._word)
-        head.addStretch(1)
-        left.addLayout(head)
-        left.addWidget(self._reason)
-        left.addWidget(self._until)
-        left.addStretch(1)
-        left.addSpacing(look.S)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(look.S)
-        for button in self._actions.values():
-            buttons.addWidget(button)
-        buttons.addSpacing(look.XS)
-        buttons.addWidget(self.why)
-        buttons.addStretch(1)
-        left.addLayout(buttons)
-        row.addWidget(self._texts, 57)
-        row.addWidget(self.fire, 43)
+        head = hbox(self._glyph, self._word, STRETCH, spacing=look.M)
+        buttons = hbox(*self._actions.values(), look.XS, self.why, STRETCH, spacing=look.S)
+        vbox(head, self._reason, self._until, STRETCH, look.S, buttons, spacing=5, within=self._texts)
+        self._row = hbox((self._texts, 57), (self.fire, 43), spacing=look.XL, margins=(22, 20, 22, 18), within=self)
         self.setMinimumHeight(theme().px(HEIGHT))
 
     def minimumSizeHint(self) -> QSize:

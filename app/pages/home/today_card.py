@@ -3,14 +3,15 @@
 import time
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout
 
 from app import theme as look
+from app.formats import NONE
 from app.language import mark, told, tr
 from app.pages.contribution.history import KINDS, Answer, Kind, bars, is_estimate, question, trained_metric
 from app.theme import theme
 from app.widgets.bar_plot import BarPlot
-from app.widgets.basics import Figure, Label, StaleCard
+from app.widgets.basics import Figure, Figures, Label, StaleCard
+from app.widgets.boxes import add
 from app.widgets.while_seen import WhileSeen
 from app.worker.client import WorkerClient
 from core.contracts.errors import HearthError
@@ -18,7 +19,6 @@ from core.contracts.ledger import Period, Series, Totals
 
 EVERY_MS = 10_000
 """Between two looks at the ledger, while the card is seen."""
-NONE = "\N{EN DASH}"
 ASKING = mark("Shown as soon as the worker has told its history.")
 NOTHING_YET = mark("Nothing lent in these 7 days. The first bar appears within a minute of computing.")
 LENT = KINDS["seconds"]
@@ -49,21 +49,11 @@ class TodayCard(StaleCard):
             Figure(tr("Samples")),
             Figure(tr("Energy")),
         )
-        figures = QHBoxLayout()
-        figures.setSpacing(look.M)
-        for figure in (self._calls, self._trained, self._energy):
-            figure.set(NONE)
-            figures.addWidget(figure)
-        figures.addStretch(1)
+        figures = Figures(self._calls, self._trained, self._energy, spacing=look.M)
         self.plot = BarPlot(tr("Compute time by day"), tr(ASKING), told=True)
         self.plot.setMinimumHeight(theme().px(74))  # wrapped words above it would take of it where cards are stacked
         self.body.setSpacing(look.XS)
-        self.body.addWidget(self.lent)
-        self.body.addWidget(self._words)
-        self.body.addSpacing(look.XS)
-        self.body.addLayout(figures)
-        self.body.addSpacing(look.XS)
-        self.body.addWidget(self.plot, 1)
+        add(self.body, self.lent, self._words, look.XS, figures, look.XS, (self.plot, 1))
         self.values = [self.lent, *(figure.value for figure in (self._calls, self._trained, self._energy))]
         self._timer = WhileSeen(self, EVERY_MS, self.look)
 

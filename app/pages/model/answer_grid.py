@@ -4,14 +4,16 @@ import math
 
 from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QHelpEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QRadialGradient
-from PySide6.QtWidgets import QGridLayout, QSizePolicy, QToolTip, QWidget
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from app import theme as look
 from app.formats import milliseconds, percent, tip
+from app.icons import smooth
 from app.language import tr
 from app.pages.model.answering_hosts import HERE, LOCAL, Hosts, name_of
 from app.theme import theme
 from app.widgets.basics import Bar, Label
+from app.widgets.boxes import grid_box
 from core.contracts.control import Answer
 
 GAP = 0.17
@@ -109,8 +111,7 @@ class AnswerGrid(QWidget):
         return QSize(columns * least + 2 * PAD, rows * least + 2 * PAD)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = smooth(self)
         rows, columns = fold(self._shape)
         for cell, answer in self._answers.items():
             if answer.answered:
@@ -235,8 +236,7 @@ class Swatch(QWidget):
             self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = smooth(self)
         paint_cell(painter, QRectF(self.rect()), *self._shown)
 
 
@@ -246,11 +246,7 @@ class AnswerList(QWidget):
     def __init__(self, hosts: Hosts) -> None:
         super().__init__()
         self._hosts = hosts
-        self._grid = QGridLayout(self)
-        self._grid.setContentsMargins(0, 0, 0, 0)
-        self._grid.setHorizontalSpacing(look.S)
-        self._grid.setVerticalSpacing(5)
-        self._grid.setColumnStretch(3, 1)
+        self._grid = grid_box(look.S, 5, stretch={3: 1}, within=self)
         self._rows: list[tuple[Swatch, Label, Label, Bar, Label, Label]] = []
 
     def minimumSizeHint(self) -> QSize:

@@ -7,12 +7,14 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from app import theme as look
 from app.colors import mix
 from app.formats import number, percent, tip
+from app.icons import smooth
 from app.language import tr
 from app.pages.model.answer_grid import Swatch
 from app.pages.model.answering_hosts import Hosts, missing, name_of
 from app.pages.model.text_generation import Byte
 from app.theme import theme
 from app.widgets.basics import Card, Label
+from app.widgets.boxes import add
 from core.contracts.control import Answer
 
 CELL, PITCH = 9, 11
@@ -109,8 +111,7 @@ class AnswersByByte(QWidget):
         return self.rect()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = smooth(self)
         pitch, cell, shown = theme().px(PITCH), theme().px(CELL), self._shown()
         for column, place in enumerate(shown):
             left = PAD + column * pitch
@@ -146,14 +147,12 @@ class AnswersByByteCard(Card):
         self._legend: list[tuple[Swatch, Label]] = []
         for _ in range(NAMED):
             swatch, words = Swatch("lit"), Label("", "cap", "text2", tabular=True)
-            self.head.addWidget(swatch)
-            self.head.addWidget(words)
+            add(self.head, swatch, words)
             self._legend.append((swatch, words))
         self._more = Label("", "cap", "text2")
         self.head.addWidget(self._more)
         self._note = Label("", "cap", "text3", wrap=True)
-        self.body.addWidget(self.columns)
-        self.body.addWidget(self._note)
+        add(self.body, self.columns, self._note)
         self.show_bytes([], None)
 
     def show_bytes(self, all_bytes: list[Byte], at: int | None) -> None:

@@ -4,7 +4,7 @@ import math
 
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app import theme as look
 from app.language import mark, tr
@@ -12,6 +12,7 @@ from app.pages.model.answer_grid import CELL_MAXIMUM, PAD, AnswerGrid, AnswerLis
 from app.pages.model.answering_hosts import HERE, Hosts, absent, missing
 from app.theme import theme
 from app.widgets.basics import Card, Divider, Label, Notice, Pair
+from app.widgets.boxes import STRETCH, add, hbox, holding, vbox
 from core.contracts.control import Answer
 from core.contracts.status import Status
 
@@ -53,19 +54,12 @@ class AnswersCard(Card):
         """A grid with its name each."""
         self.lists: list[AnswerList] = []
         self._dividers: list[Divider] = []
-        self._layers = QHBoxLayout()
-        self._layers.setSpacing(look.L)
-        self._figures = QVBoxLayout()
-        self._figures.setSpacing(look.S)
-        self._figures.addWidget(self._note)
-        self._figures.addStretch(1)
-        self._figures.addWidget(self._missing)
+        self._layers = hbox(spacing=look.L)
+        self._figures = vbox(self._note, STRETCH, self._missing, spacing=look.S)
         if upright:
-            self.body.addLayout(self._layers)
-            self.body.addSpacing(look.XS)
-            self.body.addLayout(self._figures, 1)
+            add(self.body, self._layers, look.XS, (self._figures, 1))
         else:
-            self.body.addWidget(Pair(_holding(self._layers), _holding(self._figures), (3, 2), early=False), 1)
+            self.body.addWidget(Pair(holding(self._layers), holding(self._figures), (3, 2), early=False), 1)
         self._hosted: tuple[int, tuple[int, ...], list[str]] = (0, (), [])
         self._answers: list[Answer] = []
 
@@ -135,13 +129,9 @@ class AnswersCard(Card):
         layer = len(self._grids)
         largest = CELL_UPRIGHT if self._upright else CELL_MAXIMUM
         grid, figures = AnswerGrid(layer, self._hosts, largest), AnswerList(self._hosts)
-        column = QVBoxLayout()
-        column.setSpacing(look.XS)
         name = Label(tr("Layer {layer}", layer=layer), "body", "text2")
         name.setIndent(PAD)
-        column.addWidget(name)
-        column.addWidget(grid, 1)
-        self._columns.append(_holding(column))
+        self._columns.append(holding(vbox(name, (grid, 1), spacing=look.XS)))
         self._layers.addWidget(self._columns[-1], 1)
         if layer:
             self._dividers.append(Divider())
@@ -158,13 +148,6 @@ class AnswersCard(Card):
             least = max(self.title.minimumSizeHint().width(), self.body.minimumSize().width())
             hint.setWidth(least + 2 * look.CARD_PADDING[0])
         return hint
-
-
-def _holding(layout: QLayout) -> QWidget:
-    holder = QWidget()
-    layout.setContentsMargins(0, 0, 0, 0)
-    holder.setLayout(layout)
-    return holder
 
 
 def _layer_of(uid: str) -> int | None:

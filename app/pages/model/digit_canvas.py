@@ -10,7 +10,6 @@ from PySide6.QtGui import (
     QKeyEvent,
     QKeySequence,
     QMouseEvent,
-    QPainter,
     QPaintEvent,
     QPen,
     QPixmap,
@@ -19,7 +18,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app import theme as look
-from app.icons import hairline
+from app.icons import rounded, smooth
 from app.language import tr
 from app.theme import theme
 from core.contracts.control import PredictParams
@@ -65,6 +64,7 @@ class Canvas(QWidget):
         policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
+        self.setMinimumSize(theme().px(SIDE_MINIMUM), theme().px(SIDE_MINIMUM))
         self.setMaximumSize(theme().px(SIDE_MAXIMUM), theme().px(SIDE_MAXIMUM))
         self.setAccessibleName(tr("Draw a digit"))
         self.setAccessibleDescription(
@@ -146,9 +146,6 @@ class Canvas(QWidget):
     def sizeHint(self) -> QSize:
         return QSize(theme().px(240), theme().px(240))
 
-    def minimumSizeHint(self) -> QSize:
-        return QSize(theme().px(SIDE_MINIMUM), theme().px(SIDE_MINIMUM))
-
     def hasHeightForWidth(self) -> bool:
         return True
 
@@ -157,12 +154,9 @@ class Canvas(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         colors = theme()
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = smooth(self)
         sheet = self._sheet()
-        frame = hairline(painter, sheet, colors.color("line"))
-        painter.setBrush(colors.color("sunken"))
-        painter.drawRoundedRect(frame, look.RADIUS_MENU, look.RADIUS_MENU)
+        rounded(painter, sheet, look.RADIUS_MENU, colors.color("sunken"), colors.color("line"))
         within = sheet.width() - 2  # between the two hairlines of the border
         for line in range(1, CELLS):
             at = round(sheet.width() * line / CELLS)
@@ -245,8 +239,7 @@ def _blank() -> QImage:
 
 
 def _paint_line(device: QPixmap | QImage, side: float, color: QColor, points: list[QPointF]) -> None:
-    painter = QPainter(device)
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter = smooth(device)
     painter.setPen(QPen(color, side * PEN, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin))
     if len(points) == 1:
         painter.drawPoint(points[0] * side)

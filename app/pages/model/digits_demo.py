@@ -1,18 +1,20 @@
 """Try a model that reads pictures: draw a digit, see what the model reads and which experts answered."""
 
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QKeySequence, QPainter, QPaintEvent, QShortcut
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtGui import QKeySequence, QPaintEvent, QShortcut
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QWidget
 
 from app import theme as look
 from app.colors import mix
 from app.formats import milliseconds, number, percent
+from app.icons import smooth
 from app.language import mark, tr
 from app.pages.model.answers_card import AnswersCard
 from app.pages.model.digit_canvas import Canvas
 from app.pages.model.digit_question import DigitQuestion, Wait
 from app.theme import theme
 from app.widgets.basics import Bar, Card, Label, Notice, Pair, Panel, Pill, set_tone
+from app.widgets.boxes import STRETCH, add, grid_box, hbox, vbox
 from app.widgets.buttons import Button
 from app.worker.client import WorkerClient
 from core.contracts.control import Prediction, PredictParams
@@ -37,18 +39,12 @@ class DigitsDemo(QWidget):
         self.result = ResultCard()
         self.experts = AnswersCard(tr("Experts that answered"), tr("They light up when you draw."))
         self.question = DigitQuestion(client, self._picture)
-        self.undo = Button(tr("Undo"), "link", "undo")
-        self.clear = Button(tr("Clear"), "link", "close")
+        self.undo = Button(tr("Undo"), "link", "undo", clicked=self.canvas.undo)
+        self.clear = Button(tr("Clear"), "link", "close", clicked=self.canvas.clear)
         # Side by side also where it is narrow: the answer changes while one draws.
         pair = Pair(self._draw_card(), self.result, early=False)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(look.CARD_GAP)
-        column.addWidget(pair)
-        column.addWidget(self.experts, 1)
+        vbox(pair, (self.experts, 1), spacing=look.CARD_GAP, within=self)
         self.canvas.changed.connect(self._drawn)
-        self.undo.clicked.connect(self.canvas.undo)
-        self.clear.clicked.connect(self.canvas.clear)
         self.question.answered.connect(self._answered)
         self.question.failed.connect(self.result.show_error)
         self.question.waiting.connect(self.result.show_wait)
@@ -70,21 +66,16 @@ class DigitsDemo(QWidget):
 
     def _draw_card(self) -> Card:
         card = Card(tr("Draw a digit"))
-        card.head.addWidget(self.undo)
-        card.head.addSpacing(look.S)
-        card.head.addWidget(self.clear)
-        side = QVBoxLayout()
-        side.setSpacing(6)
-        side.addWidget(Label(tr("What the model sees"), "strong", wrap=True))
-        side.addWidget(self.seen)
-        side.addWidget(Label(tr("8 by 8 pixels, 64 numbers"), "cap", "text2", wrap=True))
-        side.addStretch(1)
-        side.addWidget(Label(tr("Mouse, pen, or arrow keys and Space"), "cap", "text3", wrap=True))
-        row = QHBoxLayout()
-        row.setSpacing(look.L)
-        row.addWidget(self.canvas, 3)
-        row.addLayout(side, 1)
-        card.body.addLayout(row, 1)
+        add(card.head, self.undo, look.S, self.clear)
+        side = vbox(
+            Label(tr("What the model sees"), "strong", wrap=True),
+            self.seen,
+            Label(tr("8 by 8 pixels, 64 numbers"), "cap", "text2", wrap=True),
+            STRETCH,
+            Label(tr("Mouse, pen, or arrow keys and Space"), "cap", "text3", wrap=True),
+            spacing=6,
+        )
+        card.body.addLayout(hbox((self.canvas, 3), (side, 1), spacing=look.L), 1)
         return card
 
     def _picture(self) -> PredictParams | None:
@@ -128,8 +119,7 @@ class Seen(QWidget):
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        colors, painter = theme(), QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        colors, painter = theme(), smooth(self)
         painter.setPen(Qt.PenStyle.NoPen)
         paper, ink = colors.color("sunken"), colors.color("text")
         pitch = self.width() / SEEN_SIDE
@@ -155,14 +145,16 @@ class ResultCard(Panel):
         self.retry = Button(tr("Try again"), "plain", "refresh")
         self._bars: list[tuple[Label, Bar, Label]] = []
         horizontal, vertical = look.CARD_PADDING
-        column = QVBoxLayout(self)
-        column.setContentsMargins(horizontal, vertical, horizontal, vertical)
-        column.setSpacing(look.S)
-        column.addLayout(self._head())
-        column.addLayout(self._bar_rows(), 1)
-        column.addWidget(self._foot)
-        column.addWidget(self._notice)
-        column.addWidget(self.retry, 0, Qt.AlignmentFlag.AlignLeft)
+        vbox(
+            self._head(),
+            (self._bar_rows(), 1),
+            self._foot,
+            self._notice,
+            (self.retry, Qt.AlignmentFlag.AlignLeft),
+            spacing=look.S,
+            margins=(horizontal, vertical, horizontal, vertical),
+            within=self,
+        )
         self.setAccessibleName(tr("What the model reads"))
         self.retry.hide()
         self.show_nothing()
@@ -214,29 +206,17 @@ class ResultCard(Panel):
         self.retry.setVisible(wait is Wait.RETRY)
 
     def _head(self) -> QHBoxLayout:
-        figures = QHBoxLayout()
-        figures.setSpacing(look.M)
-        figures.addWidget(self.digit)
-        figures.addWidget(self.sure)
-        figures.addStretch(1)
-        left = QVBoxLayout()
-        left.setSpacing(0)
-        left.addWidget(self._caption)
-        left.addLayout(figures)
-        head = QHBoxLayout()
-        head.addLayout(left, 1)
-        head.addWidget(self._pill, 0, Qt.AlignmentFlag.AlignVCenter)
+        head = hbox(
+            (vbox(self._caption, hbox(self.digit, self.sure, STRETCH, spacing=look.M), spacing=0), 1),
+            (self._pill, Qt.AlignmentFlag.AlignVCenter),
+        )
         self.digit.setMinimumHeight(self.digit.fontMetrics().height())
         return head
 
     def _bar_rows(self) -> QGridLayout:
-        rows = QGridLayout()
-        rows.setHorizontalSpacing(look.M)
-        rows.setVerticalSpacing(2)
-        rows.setColumnStretch(1, 1)
+        rows = grid_box(look.M, 2, stretch={1: 1})
         for value in range(DIGITS):
-            share = Label("", "strong", tabular=True)
-            share.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+            share = Label("", "strong", tabular=True, align=Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
             share.setMinimumWidth(share.fontMetrics().horizontalAdvance(percent(1)) + 4)
             row = (Label(str(value), "strong", tabular=True), Bar("text2", 9), share)
             for column, widget in enumerate(row):

@@ -18,7 +18,7 @@ class ModelPage(Page):
     """Shows the demonstration that fits the run's model."""
 
     def __init__(self, client: WorkerClient) -> None:
-        super().__init__("model", tr("Try the model"), "model", tr("Try the model"), tr(SUBTITLES["picture"]))
+        super().__init__("model", tr("Try the model"), "model", tr(SUBTITLES["picture"]))
         self.digits, self.text = DigitsDemo(client), TextDemo(client)
         self._demos: dict[str, DigitsDemo | TextDemo] = {"picture": self.digits, "text": self.text}
         for demo in self._demos.values():

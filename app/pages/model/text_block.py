@@ -21,6 +21,7 @@ class TextBlock(QPlainTextEdit):
     def __init__(self) -> None:
         super().__init__()
         self.setReadOnly(True)
+        self.setMinimumSize(theme().px(120), theme().px(LEAST))
         flags = Qt.TextInteractionFlag
         self.setTextInteractionFlags(flags.TextSelectableByMouse | flags.TextSelectableByKeyboard)
         self.setTabChangesFocus(True)
@@ -40,9 +41,6 @@ class TextBlock(QPlainTextEdit):
 
     def sizeHint(self) -> QSize:
         return QSize(theme().px(240), theme().px(LEAST))
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(theme().px(120), theme().px(LEAST))
 
     def begin(self, prompt: str) -> None:
         """Show a prompt that nothing was added to yet."""

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from app import theme as look
 from app.formats import number, rate
@@ -19,6 +19,7 @@ from app.pages.model.text_block import TextBlock
 from app.pages.model.text_generation import TextGeneration
 from app.theme import theme
 from app.widgets.basics import Card, Divider, ElidedLabel, Label, Notice, Pair, Pill
+from app.widgets.boxes import STRETCH, add, hbox, vbox
 from app.widgets.buttons import Button
 from app.widgets.inputs import NumberField, Slider
 from app.worker.client import WorkerClient
@@ -96,11 +97,7 @@ class TextDemo(QWidget):
         self.experts.head.addWidget(self._pill)
         # Side by side also where it is narrow: who answers changes while one reads.
         pair = Pair(self._text_card(), self.experts, early=False)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(look.CARD_GAP)
-        column.addWidget(pair, 1)
-        column.addWidget(self.answers)
+        vbox((pair, 1), self.answers, spacing=look.CARD_GAP, within=self)
 
     def _name_all(self) -> None:
         self.prompt.setTabChangesFocus(True)
@@ -121,28 +118,22 @@ class TextDemo(QWidget):
     def _text_card(self) -> Card:
         card = Card(tr("Your prompt"))
         card.body.addWidget(self.prompt)
-        warmth = QHBoxLayout()
-        warmth.setSpacing(look.M)
-        warmth.addWidget(Label(tr("Temperature"), "body", "text2"))
-        warmth.addWidget(self.temperature, 1)
-        warmth.addWidget(self.temperature.figure)
-        card.body.addLayout(warmth)
-        row = QHBoxLayout()
-        row.setSpacing(look.M)
-        row.addWidget(Label(tr("Length"), "body", "text2"))
-        row.addWidget(self.length)
-        row.addStretch(1)
-        row.addWidget(self.go)
-        card.body.addLayout(row)
-        card.body.addWidget(Divider())
-        head = QHBoxLayout()
-        head.addWidget(Label(tr("Continuation"), "head"))
-        head.addStretch(1)
-        head.addWidget(self._figures)
-        card.body.addLayout(head)
-        card.body.addWidget(self.page, 1)
-        card.body.addWidget(self._notice)
-        card.body.addWidget(self._about)
+        warmth = hbox(
+            Label(tr("Temperature"), "body", "text2"), (self.temperature, 1), self.temperature.figure, spacing=look.M
+        )
+        add(
+            card.body,
+            warmth,
+            hbox(Label(tr("Length"), "body", "text2"), self.length, STRETCH, self.go, spacing=look.M),
+            Divider(),
+        )
+        add(
+            card.body,
+            hbox(Label(tr("Continuation"), "head"), STRETCH, self._figures),
+            (self.page, 1),
+            self._notice,
+            self._about,
+        )
         return card
 
     def _wire(self) -> None:

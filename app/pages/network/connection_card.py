@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app import theme as look
 from app.formats import clock, number
@@ -11,6 +11,7 @@ from app.icons import Icon
 from app.language import mark, told, tr
 from app.theme import theme
 from app.widgets.basics import Card, Label
+from app.widgets.boxes import STRETCH, add, discard, grid_box, vbox
 from app.widgets.buttons import Button
 from app.worker.client import WorkerClient
 from core.contracts.errors import HearthError
@@ -32,16 +33,11 @@ class ConnectionTestCard(Card):
     def __init__(self, client: WorkerClient) -> None:
         super().__init__(tr("Connection test"))
         self._client = client
-        self.check = Button(tr("Check now"), "plain", "refresh")
-        self.check.clicked.connect(self.run)
+        self.check = Button(tr("Check now"), "plain", "refresh", clicked=self.run)
         self.said = Label(tr(CHECKS), "body", "text2", wrap=True)
         self.rows: list[QWidget] = []
-        self._grid = QVBoxLayout()
-        self._grid.setSpacing(look.S)
-        self.body.addWidget(self.said)
-        self.body.addLayout(self._grid)
-        self.body.addStretch(1)
-        self.body.addWidget(self.check)
+        self._grid = vbox(spacing=look.S)
+        add(self.body, self.said, self._grid, STRETCH, self.check)
 
     def set_able(self, connected: bool, alone: bool) -> None:
         """Whether there is a worker to ask, and whether it has no network that could be checked."""
@@ -76,20 +72,14 @@ class ConnectionTestCard(Card):
             row.show()
 
     def _clear(self) -> None:
-        for row in self.rows:
-            self._grid.removeWidget(row)
-            row.hide()
-            row.deleteLater()
+        discard(self.rows)
         self.rows = []
 
 
 def _finding(finding: Finding) -> QWidget:
     """One finding: mark, name, what was found, what to do."""
     row = QWidget()
-    grid = QGridLayout(row)
-    grid.setContentsMargins(0, 0, 0, 0)
-    grid.setHorizontalSpacing(look.S)
-    grid.setVerticalSpacing(1)
+    grid = grid_box(look.S, 1, within=row)
     icon, tone, verdict = VERDICTS[finding.good]
     grid.addWidget(Icon(icon, tone, 16), 0, 0)
     name = told(finding.title)

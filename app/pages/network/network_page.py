@@ -3,14 +3,14 @@
 from PySide6.QtCore import Qt
 
 from app.actions import Actions
-from app.language import told, tr
+from app.language import tr
 from app.pages.network.connection_card import ConnectionTestCard
 from app.pages.network.peers_card import PeersCard
 from app.pages.network.reach_card import ReachCard
-from app.widgets.basics import Notice, Pair
+from app.widgets.basics import Pair
+from app.widgets.boxes import add
 from app.widgets.buttons import Button
-from app.widgets.while_seen import WhileSeen
-from app.window.page import Page
+from app.window.page import LookingPage
 from app.worker.client import WorkerClient
 from core.contracts.errors import HearthError
 from core.contracts.network_status import NetworkStatus, PeerStatus
@@ -19,43 +19,35 @@ EVERY_MS = 2000
 """Between two looks at the peers, while the page is seen."""
 
 
-class NetworkPage(Page):
+class NetworkPage(LookingPage):
     """Looks at the peers every other second while it is seen, a page of peers at a time."""
 
     def __init__(self, client: WorkerClient, actions: Actions) -> None:
         super().__init__(
+            client,
+            EVERY_MS,
             "network",
             tr("Network"),
             "network",
-            tr("Network"),
             tr("Who this PC works with, and how they reach each other."),
         )
-        self.trust = Button(tr("What leaves this PC"), "link", "shield")
-        self.trust.clicked.connect(lambda: actions.open_page.emit("trust"))
+        self.trust = Button(
+            tr("What leaves this PC"), "link", "shield", clicked=lambda: actions.open_page.emit("trust")
+        )
         self.head.addWidget(self.trust, 0, Qt.AlignmentFlag.AlignTop)
-        self._client = client
         self.reach, self.test, self.peers = ReachCard(), ConnectionTestCard(client), PeersCard()
-        self.notice = Notice()
-        self.body.addWidget(self.notice)
-        self.body.addWidget(Pair(self.reach, self.test))
-        self.body.addWidget(self.peers, 1)
+        add(self.body, Pair(self.reach, self.test), (self.peers, 1))
         self._got: list[PeerStatus] = []
         self._asking = self._alone = False
-        self._timer = WhileSeen(self, EVERY_MS, self._look)
 
-    def set_connected(self, connected: bool, sentence: str) -> None:
-        self.notice.set_text(
-            "" if connected else tr("{sentence}. What is shown here is from before.", sentence=sentence.rstrip("."))
-        )
-        self.peers.set_stale(not connected)
-        self.test.set_able(connected, self._alone)
-        if connected and self.isVisible():
-            self._look()
+    def set_stale(self, stale: bool) -> None:
+        self.peers.set_stale(stale)
+        self.test.set_able(not stale, self._alone)
 
-    def _look(self) -> None:
+    def look(self) -> None:
         if not self._asking and self._client.is_connected:
             self._asking, self._got = True, []
-            self._client.network(0, self._take, self._failed)
+            self._client.network(0, self._take, self.failed)
 
     def _take(self, network: NetworkStatus) -> None:
         if not self._got:
@@ -65,19 +57,19 @@ class NetworkPage(Page):
                 self.test.set_able(True, False)
         self._got += network.peers
         if network.peers and len(self._got) < network.connected:
-            self._client.network(len(self._got), self._take, self._failed)
+            self._client.network(len(self._got), self._take, self.failed)
             return
         self._asking = False
-        self.notice.set_text("")
+        self.looked()
         # Between two pages some came and others went: each is listed once.
         self.peers.show_peers(list({peer.peer: peer for peer in self._got}.values()))
 
-    def _failed(self, error: HearthError) -> None:
+    def failed(self, error: HearthError) -> None:
         self._asking = False
         if error.code == "network":  # started without a network: not a fault
             self._alone = True
             self.reach.set_alone()
             self.test.set_able(True, True)
             self.peers.set_alone()
-        elif self._client.is_connected:
-            self.notice.set_text(told(error.notice))
+        else:
+            super().failed(error)

@@ -2,13 +2,13 @@
 
 import time
 
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit
 
-from app import theme as look
-from app.formats import data_size, duration, milliseconds, number
+from app.formats import NONE, data_size, duration, milliseconds, number
 from app.language import mark, tr
 from app.theme import theme
-from app.widgets.basics import Card, Figure, Label, set_tone
+from app.widgets.basics import Card, Figure, Figures, Label, set_tone
+from app.widgets.boxes import STRETCH, add
 from app.widgets.table import Column, Table, TableModel
 from core.contracts.network_status import PeerStatus
 
@@ -76,19 +76,9 @@ class PeersCard(Card):
         self.filter.textChanged.connect(self._filter)
         self.head.addWidget(self.filter)
         self._figures = {name: Figure(tr(name)) for name in FIGURES}
-        self.figures = QWidget()
-        figures = QHBoxLayout(self.figures)
-        figures.setContentsMargins(0, 0, 0, 0)
-        figures.setSpacing(look.XL)
-        for figure in self._figures.values():
-            figure.set("\N{EN DASH}")
-            figures.addWidget(figure)
-        figures.addStretch(1)
+        self.figures = Figures(*self._figures.values())
         self.empty = Label(tr(ASKING), "body", "text2", wrap=True)
-        self.body.addWidget(self.figures)
-        self.body.addWidget(self.empty)
-        self.body.addWidget(self.table, 100)
-        self.body.addStretch(1)
+        add(self.body, self.figures, self.empty, (self.table, 100), STRETCH)
         self._peers: list[PeerStatus] = []
         self._set_empty(tr(ASKING))
 
@@ -108,9 +98,7 @@ class PeersCard(Card):
         self._figures["Sent"].set(data_size(sent))
         longest = time.time() - min((peer.since for peer in peers), default=time.time())
         minutes = max(0, int(longest)) // 60 * 60
-        self._figures["Connected longest"].set(
-            duration(minutes) if minutes else tr("under 1 min") if peers else "\N{EN DASH}"
-        )
+        self._figures["Connected longest"].set(duration(minutes) if minutes else tr("under 1 min") if peers else NONE)
         self._set_empty(tr(NO_PEERS))
 
     def set_alone(self) -> None:

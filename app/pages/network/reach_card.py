@@ -4,13 +4,14 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app import theme as look
 from app.icons import Icon
 from app.language import mark, told, tr
 from app.theme import theme
 from app.widgets.basics import Card, ElidedLabel, Label
+from app.widgets.boxes import STRETCH, add, hbox
 from app.widgets.buttons import Button
 from core.contracts.network_status import NetworkStatus
 
@@ -73,16 +74,11 @@ class _Copied(QWidget):
     def __init__(self, name: str) -> None:
         super().__init__()
         self._name = name
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(look.S)
-        row.addWidget(Label(name, "body", "text2"))
+        row = hbox(Label(name, "body", "text2"), spacing=look.S, within=self)
         self.value = ElidedLabel("", "cap")
         self.value.setFont(theme().mono())
         row.addWidget(self.value, 1)
-        self.button = Button(tr("Copy"), "link", "copy")
-        self.button.setAccessibleName(tr("Copy: {name}", name=name))
-        self.button.clicked.connect(self._copy)
+        self.button = Button(tr("Copy"), "link", "copy", name=tr("Copy: {name}", name=name), clicked=self._copy)
         row.addWidget(self.button)
         self.hide()
         self._timer = QTimer(self, singleShot=True, interval=COPIED_MS)
@@ -114,19 +110,10 @@ class ReachCard(Card):
         self.word = Label("", "num")
         self._means, self._do = Label("", "body", wrap=True), Label("", "body", "text2", wrap=True)
         self._step = Label("", "cap", "text3", wrap=True)
-        top = QHBoxLayout()
-        top.setSpacing(look.S)
-        top.addWidget(self._icon)
-        top.addWidget(self.word, 1)
+        top = hbox(self._icon, (self.word, 1), spacing=look.S)
         self._asks = Label(tr("Reachable from outside"), "cap", "text2")
-        self.body.addWidget(self._asks)
-        self.body.addLayout(top)
-        for label in (self._means, self._do, self._step):
-            self.body.addWidget(label)
-        self.body.addStretch(1)
         self.peer, self.address = _Copied(tr("Peer id")), _Copied(tr("Address"))
-        self.body.addWidget(self.peer)
-        self.body.addWidget(self.address)
+        add(self.body, self._asks, top, self._means, self._do, self._step, STRETCH, self.peer, self.address)
         self._show(WAITING, "")
 
     def show_network(self, network: NetworkStatus) -> None:

@@ -4,12 +4,13 @@ from pathlib import Path
 
 from PySide6.QtCore import QProcess, QProcessEnvironment, Qt
 from PySide6.QtGui import QGuiApplication, QHideEvent
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app import theme as look
 from app.language import mark, told, tr
 from app.theme import theme
 from app.widgets.basics import Label, Notice, Panel
+from app.widgets.boxes import STRETCH, grid_box, hbox, vbox
 from app.widgets.buttons import Button
 from app.worker.supervisor import hearth
 from core.contracts.notices import FAULTS_AS_NOTICES, fault_of
@@ -32,34 +33,30 @@ class RecoveryWords(QWidget):
         self._folder = folder
         self._process: QProcess | None = None
         self.words: list[str] = []
-        self.button = Button(tr("Show the recovery words"), "plain", "key")
-        self.button.clicked.connect(self._toggle)
-        self.copy = Button(tr("Copy"), "link", "copy")
-        self.copy.setAccessibleName(tr("Copy the recovery words"))
-        self.copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(" ".join(self.words)))
+        self.button = Button(tr("Show the recovery words"), "plain", "key", clicked=self._toggle)
+        self.copy = Button(
+            tr("Copy"),
+            "link",
+            "copy",
+            name=tr("Copy the recovery words"),
+            clicked=lambda: QGuiApplication.clipboard().setText(" ".join(self.words)),
+        )
         self._notice = Notice()
         self._panel = Panel("sunken", "line", look.RADIUS_CONTROL)
-        self._grid = QGridLayout(self._panel)
-        self._grid.setContentsMargins(look.L, look.M, look.L, look.M)
-        self._grid.setHorizontalSpacing(look.XL)
-        self._grid.setVerticalSpacing(look.S)
+        self._grid = grid_box(look.XL, look.S, margins=(look.L, look.M, look.L, look.M), within=self._panel)
         self._cells = [Label("", "body", selectable=True) for _ in range(24)]
         for number, cell in enumerate(self._cells):
             cell.setFont(theme().mono("body"))
             cell.setFocusPolicy(Qt.FocusPolicy.NoFocus)
             self._grid.addWidget(cell, number % 6, number // 6)
-        row = QHBoxLayout()
-        row.setSpacing(look.L)
-        row.addWidget(self.button)
-        row.addWidget(self.copy)
-        row.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(look.M)
-        column.addWidget(Label(tr(WHAT), "body", "text2", wrap=True))
-        column.addWidget(self._panel)
-        column.addWidget(self._notice)
-        column.addLayout(row)
+        vbox(
+            Label(tr(WHAT), "body", "text2", wrap=True),
+            self._panel,
+            self._notice,
+            hbox(self.button, self.copy, STRETCH, spacing=look.L),
+            spacing=look.M,
+            within=self,
+        )
         self._show([])
 
     def _toggle(self) -> None:

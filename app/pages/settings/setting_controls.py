@@ -7,11 +7,12 @@ from typing import Any
 
 import msgspec
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QFileDialog, QLineEdit, QWidget
 
 from app.formats import tip
 from app.language import mark, tr, tr_run, tr_setting
 from app.theme import theme
+from app.widgets.boxes import hbox
 from app.widgets.buttons import Segmented, Switch
 from app.widgets.inputs import Choice, DecimalField, DurationField, NumberField
 from core.contracts import manifest as manifests
@@ -35,9 +36,7 @@ class Control(QWidget):
 
     def __init__(self, inner: QWidget) -> None:
         super().__init__()
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(inner)
+        hbox(inner, within=self)
         self.setFocusProxy(inner)
 
     def show_value(self, value: Any) -> None:

@@ -5,15 +5,17 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QPainter, QPaintEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtGui import QPaintEvent, QShowEvent
+from PySide6.QtWidgets import QWidget
 
 from app import theme as look
+from app.icons import smooth
 from app.language import mark, told, tr, tr_setting
 from app.pages.settings.setting_controls import Control, SwitchControl, make_control
 from app.system.start_at_login import start_at_login
 from app.theme import theme
 from app.widgets.basics import Card, Divider, Label, Pair
+from app.widgets.boxes import STRETCH, hbox, vbox
 from app.widgets.buttons import Button
 from core.contracts.errors import HearthError
 from core.contracts.settings import Settings, cores
@@ -59,9 +61,9 @@ class Row(QWidget):
         self._marks = True
         self._value = default
         control.chosen.connect(self.chosen.emit)
-        self.reset = Button(tr("Reset"), "link")
-        self.reset.setAccessibleName(tr("Reset {label}", label=label))
-        self.reset.clicked.connect(lambda: self.chosen.emit(self.default))
+        self.reset = Button(
+            tr("Reset"), "link", name=tr("Reset {label}", label=label), clicked=lambda: self.chosen.emit(self.default)
+        )
         keep = self.reset.sizePolicy()
         keep.setRetainSizeWhenHidden(True)
         self.reset.setSizePolicy(keep)
@@ -76,35 +78,18 @@ class Row(QWidget):
         self.show_value(default)
 
     def _build(self) -> None:
-        title = QHBoxLayout()
-        title.setSpacing(6)
-        title.addWidget(Label(self.label, "strong"))
-        title.addWidget(self._dot)
-        title.addStretch(1)
+        title = hbox(Label(self.label, "strong"), self._dot, STRETCH, spacing=6)
         words, controls = QWidget(), QWidget()
-        self._texts = texts = QVBoxLayout(words)
-        texts.setContentsMargins(0, 0, 0, 0)
-        texts.setSpacing(2)
-        texts.addLayout(title)
-        texts.addWidget(Label(self.explanation, "cap", "text2", wrap=True))
-        row = QHBoxLayout(controls)
-        row.setContentsMargins(0, 2, 0, 2)
-        row.setSpacing(look.L)
-        row.addStretch(1)
-        row.addWidget(self.reset)
-        row.addWidget(self.control)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(look.S)
-        column.addWidget(self.divider)
-        column.addWidget(Pair(words, controls, (1, 0), early=False, spacing=look.L))
+        self._texts = vbox(title, Label(self.explanation, "cap", "text2", wrap=True), spacing=2, within=words)
+        hbox(STRETCH, self.reset, self.control, spacing=look.L, margins=(0, 2, 0, 2), within=controls)
+        vbox(self.divider, Pair(words, controls, (1, 0), early=False, spacing=look.L), spacing=look.S, within=self)
         self.setMinimumHeight(theme().px(44))
 
     def _build_restart(self, pending: str, restart: str, restart_for: str) -> None:
         self._pending = Label(tr(pending), "cap", "warn", wrap=True)
-        self.restart = Button(tr(restart), "link", "refresh")
-        self.restart.setAccessibleName(tr(restart_for, label=self.label))
-        self.restart.clicked.connect(self.restart_asked)
+        self.restart = Button(
+            tr(restart), "link", "refresh", name=tr(restart_for, label=self.label), clicked=self.restart_asked
+        )
         self._texts.addWidget(self._pending)
         self._texts.addWidget(self.restart)
         self.set_pending(False)
@@ -193,9 +178,12 @@ class Group(Card):
     def __init__(self, title: str) -> None:
         super().__init__(title)
         self.rows: list[Row] = []
-        self.reset = Button(tr("Reset all of these"), "link")
-        self.reset.setAccessibleName(tr("Reset all of {title}", title=title))
-        self.reset.clicked.connect(lambda: self.reset_asked.emit(self._changed()))
+        self.reset = Button(
+            tr("Reset all of these"),
+            "link",
+            name=tr("Reset all of {title}", title=title),
+            clicked=lambda: self.reset_asked.emit(self._changed()),
+        )
         self.head.addWidget(self.reset)
         self.look()
 
@@ -234,8 +222,7 @@ class _Dot(QWidget):
         self.setAccessibleName(tr("Changed from the standard value"))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = smooth(self)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(theme().color("ember"))
         painter.drawEllipse(self.rect().adjusted(1, 1, -1, -1))

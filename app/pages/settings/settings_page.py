@@ -14,12 +14,13 @@ from app.pages.settings.recovery_words import WHAT, RecoveryWords
 from app.pages.settings.setting_row import DEFAULTS, Group, LoginRow, Row, row_of
 from app.theme import theme
 from app.widgets.basics import Card, Label, Notice
+from app.widgets.boxes import STRETCH, add
 from app.widgets.buttons import Button
 from app.window.focus_ring import order_focus
 from app.window.page import Page
 from app.worker.client import WorkerClient
 from core.contracts.errors import HearthError
-from core.contracts.settings import START, Settings
+from core.contracts.settings import ADVANCED, START, Settings
 
 NO_WORKER = mark("Settings can be changed as soon as the worker answers.")
 SEARCH_WIDTH = 220
@@ -43,11 +44,7 @@ class SettingsPage(Page):
 
     def __init__(self, client: WorkerClient, actions: Actions) -> None:
         super().__init__(
-            "settings",
-            tr("Settings"),
-            "settings",
-            tr("Settings"),
-            tr("Each change is applied at once and kept for the next start."),
+            "settings", tr("Settings"), "settings", tr("Each change is applied at once and kept for the next start.")
         )
         self._client = client
         self.values: dict[str, Any] = dict(DEFAULTS)
@@ -70,11 +67,9 @@ class SettingsPage(Page):
         self.identity = Card(tr("Identity"))
         self.words = RecoveryWords(client.folder)
         self.identity.body.addWidget(self.words)
-        self.body.insertWidget(self.body.indexOf(self.groups["Advanced"]), self.identity)
-        self.trust = Button(tr(TRUST), "link", "shield")
-        self.trust.clicked.connect(lambda: actions.open_page.emit("trust"))
-        self.body.addWidget(self.trust, 0, Qt.AlignmentFlag.AlignLeft)
-        self.body.addStretch(1)
+        self.body.insertWidget(self.body.indexOf(self.groups[ADVANCED]), self.identity)
+        self.trust = Button(tr(TRUST), "link", "shield", clicked=lambda: actions.open_page.emit("trust"))
+        add(self.body, (self.trust, Qt.AlignmentFlag.AlignLeft), STRETCH)
         order_focus(self)
         self._unseen: list[QWidget] = []
         """Cards that wait for the first ones to be seen: to lay out all of them at once takes a tenth of a second."""
@@ -102,11 +97,9 @@ class SettingsPage(Page):
         self.search.setAccessibleName(tr("Search settings by label and explanation"))
         self.search.setClearButtonEnabled(True)
         self.search.setFixedWidth(theme().px(SEARCH_WIDTH))
-        self.undo_button = Button(tr("Undo"), "plain", "undo")
+        self.undo_button = Button(tr("Undo"), "plain", "undo", clicked=self.undo)
         self.undo_button.setEnabled(False)
-        self.undo_button.clicked.connect(self.undo)
-        self.head.addWidget(self.search, 0, Qt.AlignmentFlag.AlignTop)
-        self.head.addWidget(self.undo_button, 0, Qt.AlignmentFlag.AlignTop)
+        add(self.head, (self.search, Qt.AlignmentFlag.AlignTop), (self.undo_button, Qt.AlignmentFlag.AlignTop))
         find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
         find.activated.connect(lambda: self.search.setFocus(Qt.FocusReason.ShortcutFocusReason))
         clear = QShortcut(QKeySequence(Qt.Key.Key_Escape), self.search)
@@ -114,8 +107,7 @@ class SettingsPage(Page):
         clear.activated.connect(self.search.clear)
         self.notice = Notice("warn", "info")
         self.nothing = Label("", "body", "text2")
-        self.body.addWidget(self.notice)
-        self.body.addWidget(self.nothing)
+        add(self.body, self.notice, self.nothing)
 
     def _group(self, title: str) -> Group:
         group = self.groups.get(title)
