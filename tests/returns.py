@@ -118,8 +118,8 @@ def returns(running: RunningWorker, user: User, count: int, wait_s: float, runs:
 
 
 def _trains(status: Status, runs: int) -> bool:
-    fast = [run for run in status.runs if run.phase == "training" and run.samples_per_s > 0]
-    return status.state == "contributing" and len(fast) == runs
+    training = [run for run in status.runs if run.phase == "training"]  # a slow one tells of no samples between steps
+    return status.state == "contributing" and len(training) == runs and any(run.samples_per_s > 0 for run in training)
 
 
 def _lives(process: psutil.Process) -> bool:

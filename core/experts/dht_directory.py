@@ -19,6 +19,7 @@ import msgspec
 
 from core.contracts.errors import HearthError
 from core.contracts.net import PeerAddress
+from core.contracts.notices import Notice
 from core.dht.node import DHTNode
 from core.dht.records import Record, own_subkey, told
 from core.experts.directory import MIRROR_LIMIT, HostState
@@ -98,7 +99,7 @@ class DHTDirectory:
         self._absent = Newest[Uid, float](CACHED)
         self._announced_at = Newest[PeerId, float](CACHED)
         self._announcing = Recurring("announcing", self.announce, lambda: ANNOUNCE_S * random.uniform(0.9, 1.0))
-        self._reading = Recurring("reading the grid", self.refresh, self._rest_s)
+        self._reading = Recurring("directory", self.refresh, self._rest_s)
 
     async def __aenter__(self) -> "DHTDirectory":
         self._announcing.start()
@@ -114,6 +115,11 @@ class DHTDirectory:
         with contextlib.suppress(HearthError, TimeoutError):
             async with asyncio.timeout(WITHDRAW_S):
                 await self.withdraw([*self._local, *self._unsaid], leaving=True)
+
+    @property
+    def notes(self) -> list[Notice]:
+        """What the user is told of what fails here again and again."""
+        return [*self._announcing.notes, *self._reading.notes]
 
     # Announcing
 

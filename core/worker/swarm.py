@@ -190,7 +190,7 @@ class Swarm:
     def notes(self) -> list[Notice]:
         """What the user is told of what fails here again and again."""
         recurring = self.hosting.planning, self._copies.caring, self._announcing, self._exchanging
-        return [note for one in recurring for note in one.notes]
+        return [*self.directory.notes, *(note for one in recurring for note in one.notes)]
 
     # inside
 

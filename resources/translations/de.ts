@@ -3490,6 +3490,10 @@
       <translation>Die GPU {id} ist nicht nutzbar: {why}.</translation>
     </message>
     <message>
+      <source>directory.fails</source>
+      <translation>{times:count}-mal hintereinander ließ sich nicht lesen, wer welche Experten des Laufs beherbergt ({error}). Was bekannt ist, wird weiter genutzt; bitte melde es.</translation>
+    </message>
+    <message>
       <source>disk.gone</source>
       <translation>Eben war zu wenig Speicherplatz frei.</translation>
     </message>

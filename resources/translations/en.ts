@@ -761,6 +761,10 @@
       <translation>The GPU {id} cannot be used: {why}.</translation>
     </message>
     <message>
+      <source>directory.fails</source>
+      <translation>Who hosts which experts of the run could not be read {times:count} times in a row ({error}). What is known stays in use; please report it.</translation>
+    </message>
+    <message>
       <source>disk.gone</source>
       <translation>There was too little free disk space a moment ago.</translation>
     </message>

@@ -227,4 +227,4 @@ async def test_tasks_end_with_the_directory(trio: list[Peer]) -> None:
     async with directory(trio[0], *UIDS):
         pass
     names = {task.get_name() for task in asyncio.all_tasks() - before}
-    assert not names & {"announcing", "reading the grid"}
+    assert not names & {"announcing", "directory"}
