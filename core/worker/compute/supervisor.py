@@ -269,6 +269,7 @@ class ComputeSupervisor:
                 self.incoming.refuse("This PC is given back to its user. Ask another peer.")
                 self.calls.call(pipe.STOP, None).add_done_callback(self._stopped)
             case Order.QUIT:
+                self.questions.ended(None)  # those asked from now on wait for the next process
                 self.calls.tell(pipe.QUIT, None)
             case Order.KILL:
                 if self._link:
