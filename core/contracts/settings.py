@@ -55,13 +55,11 @@ class Settings:
         restart=True,
     )  # fmt: skip
     profile: Profile = setting(
-        "balanced",
-        "Profile",
-        "How much this PC gives",
+        "balanced", "Profile", "How much this PC gives",
         "Quiet is barely noticeable; Full uses everything you allow. A profile sets processor time, threads, memory, "
         "temperatures, the GPU while you are here and how busy other programs may be; changing one makes it Custom.",
         choices={"quiet": "Quiet", "balanced": "Balanced", "full": "Full", "own": "Custom"},
-    )
+    )  # fmt: skip
     idle_only: bool = setting(
         False, IDLE, "Compute only while I am away",
         "Training stops when you use the mouse or keyboard and starts again once you have been away for a while.",
@@ -213,14 +211,9 @@ class Settings:
         step=0.01, zero="Not set",
     )  # fmt: skip
     co2_g_kwh: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = setting(
-        0,
-        ENERGY,
-        "CO₂ of electricity",
-        "Grams per kWh; your electricity provider publishes it.",
-        "g",
-        step=10,
-        zero="Not set",
-    )
+        0, ENERGY, "CO₂ of electricity", "Grams per kWh; your electricity provider publishes it.", "g",
+        step=10, zero="Not set",
+    )  # fmt: skip
     cpu_watts_estimate: Watts = setting(
         0, ENERGY, "Processor at full load",
         "Used where nothing measures the power; automatic goes by the number of cores.",
