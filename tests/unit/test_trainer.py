@@ -61,7 +61,7 @@ class Setup:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def until(self, condition: Callable[[], bool], seconds: float = 90.0) -> None:
+    async def until(self, condition: Callable[[], bool], seconds: float = 240.0) -> None:
         async with asyncio.timeout(seconds):
             while not condition():
                 for task in self.watched:
