@@ -14,6 +14,7 @@ from core.contracts.files import PartFile
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, Sentences
 from core.contracts.status import CurvePoint, ExpertStatus
+from core.contracts.trunk import Agreed, Offer
 
 ANNOUNCED: int | None = getattr(signal, "SIGUSR1", None)
 """Sent to compute before a call that gives something back to the user; Windows has no such signal."""
@@ -325,3 +326,6 @@ FAILED = Tell("failed", Failed)
 LOG = Tell("log", LogText, lossy=True)
 SPACE = Method("space", AskSpace, int)
 """How many bytes may be written now."""
+AGREE = Carrier("agree_on_trunk", Offer, Agreed)
+"""Give the other trainers what was learnt, and get what all agree on: numbers as float32, both ways. It takes as long
+as the others take; nothing is lost if it fails."""

@@ -1,10 +1,20 @@
-"""The part of a manifest that says how trainers agree on the trunk: a strategy's name, and its own parameters.
+"""How trainers agree on the trunk: the part of a manifest that says it, and what compute offers its worker for it.
 
-A strategy is declared here by a struct whose tag is the name of its module in `core.training.trunk`. `Trunk` is the
-union of all of them, so that a name or a value that is impossible is refused where a manifest is read.
+A strategy is declared here by a struct whose tag is the name of its module in `core.training.trunk` and, unless each
+trainer has a trunk of its own, of that in `core.swarm.trunk`. `Trunk` is the union of all of them, so that a name or a
+value that is impossible is refused where a manifest is read.
 """
 
+from typing import Annotated
+
 import msgspec
+
+PARTS = 1024
+"""Into which a trunk may be cut."""
+MOST = 2**53
+
+Part = Annotated[int, msgspec.Meta(ge=0, lt=PARTS)]
+Whole = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
 
 
 class Local(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="strategy", tag="local"):
@@ -12,3 +22,31 @@ class Local(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 
 
 Trunk = Local
+
+
+class Offer(msgspec.Struct, frozen=True, array_like=True):
+    """What a trainer has for the others: the payload beside it, float32. Without one it only asks what is agreed, as a
+    newcomer does."""
+
+    part: Part
+    """Of the trunk; 0 if it is not cut."""
+    version: Whole
+    """Of the part, as agreed last, on which the payload was made."""
+    samples: Whole
+    """That made the payload."""
+    fine: Whole = 0
+    """So many numbers at the payload's beginning are not to be rounded to few bits: norms and gates."""
+
+
+class Agreed(msgspec.Struct, frozen=True, array_like=True):
+    """What is agreed now: the payload beside it, float32; none if nobody has agreed on anything yet."""
+
+    part: Part
+    version: Whole
+    """Of the part; the one that was offered on if there is nothing newer."""
+    samples: Whole
+    """In all that has been agreed on this part."""
+    peers: Whole
+    """Trainers whose offers made this version."""
+    counted: bool = True
+    """Whether the offer is part of what is agreed; if not, its trainer has it still to give."""

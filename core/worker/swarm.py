@@ -23,6 +23,7 @@ from core.swarm.placement import least_needed
 from core.swarm.replication import Copies
 from core.swarm.shard_exchange import ShardExchange
 from core.swarm.state_room import StateRoom
+from core.swarm.trunk.agreement import agreement_of
 from core.swarm.trunk_exchange import TrunkFollower
 from core.worker.compute.supervisor import ComputeSupervisor
 
@@ -79,6 +80,9 @@ class Swarm:
         self._copies = Copies(manifest.run_id, files, compute.hosted, self._members, node, dht, trains)
         self._shards = ShardExchange(manifest, files, node, dht)
         self._trunk = TrunkFollower(self._copies, compute, trains)
+        self._agreement = agreement_of(manifest, self._members, files.folder)
+        if self._agreement:
+            self._agreement.serve(compute.calls)
         self.hosting = Hosting(
             self._members,
             self._copies,
@@ -106,6 +110,8 @@ class Swarm:
             await stack.enter_async_context(self.directory)
             await stack.enter_async_context(self._copies)
             await stack.enter_async_context(self.hosting)
+            if self._agreement:
+                await stack.enter_async_context(self._agreement)
             self._stack = stack.pop_all()
         self._announcing.start()
         self._exchanging.start()

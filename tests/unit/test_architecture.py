@@ -18,7 +18,7 @@ LAYERS = [
     {"core.net"},
     {"core.dht"},
     {"core.experts"},
-    {"core.runtime", "core.policy", "core.community"},
+    {"core.runtime", "core.policy", "core.community", "core.averaging"},
     {"core.training"},
     {"core.compute", "core.swarm", "core.policy.limits"},
     {"core.worker"},
@@ -114,6 +114,11 @@ WORKER_SIDE = {
 """Packages that run in the worker, or in a process as light; `core.cli` starts each of the processes."""
 
 
+def averages(name: str) -> bool:
+    """Whether a module is loaded by its name, and only for a run whose trainers agree on the trunk."""
+    return name.startswith("core.swarm.trunk.") and name != "core.swarm.trunk.agreement"
+
+
 def foreign(path: Path) -> set[str]:
     """Top-level packages that a file names in any import."""
     names: set[str] = set()
@@ -138,11 +143,15 @@ def reached(module: str, graph: dict[str, set[str]]) -> set[str]:
 @pytest.mark.parametrize(
     ("side", "forbidden"),
     [
-        (lambda name: name.startswith("core.") and name.split(".")[1] in WORKER_SIDE, {"torch", "numpy", "PySide6"}),
+        (
+            lambda name: name.startswith("core.") and name.split(".")[1] in WORKER_SIDE and not averages(name),
+            {"torch", "numpy", "PySide6"},
+        ),
+        (lambda name: averages(name) or name.startswith("core.averaging"), {"torch", "PySide6"}),
         (lambda name: name.startswith("core.compute"), {"socket", "iroh", "zeroconf", "ssl", "PySide6"}),
         (lambda name: name.startswith("app"), {"torch", "numpy", "sklearn", "iroh"}),
     ],
-    ids=["worker", "compute", "app"],
+    ids=["worker", "averaging", "compute", "app"],
 )
 def test_no_side_leads_to_what_it_must_not_load(side: Callable[[str], bool], forbidden: set[str]) -> None:
     """Also by a detour over other modules, and inside functions."""

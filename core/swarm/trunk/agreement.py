@@ -1,0 +1,82 @@
+"""How the worker brings about what trainers agree on: for each strategy of `core.contracts.trunk` that has others to
+agree with, one module of this package whose `AGREEMENT` is its class.
+
+What others need of this PC is done here, with numpy and without torch, so that it goes on while compute is stopped, on
+backbone peers too. A module is loaded only for a run that names it: a worker without such a run stays light.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable
+from importlib import import_module
+from pathlib import Path
+from typing import Self
+
+from core.contracts.manifest import Manifest
+from core.contracts.pipe import AGREE
+from core.contracts.trunk import Agreed, Local, Offer
+from core.pipe.calls import Calls, Incoming
+from core.pipe.frames import Payload
+from core.swarm.members import Members
+
+
+class Agreement(ABC):
+    """Use as `async with`, inside the directory's own; methods for other peers are registered before."""
+
+    @abstractmethod
+    def __init__(self, manifest: Manifest, members: Members, folder: Path) -> None:
+        """Nothing is begun.
+
+        Args:
+            manifest: the run's; its `trunk` holds the strategy's own parameters.
+            members: the peers of the run, and through what they find each other.
+            folder: the run's own, for what outlives this process.
+        """
+
+    @abstractmethod
+    async def __aenter__(self) -> Self:
+        """Take part."""
+
+    @abstractmethod
+    async def __aexit__(self, *_: object) -> None:
+        """Leave it to the others."""
+
+    @abstractmethod
+    async def agree(self, offer: Offer, payload: bytes, deadline: float) -> tuple[Agreed, Payload]:
+        """Have what compute offers counted by the others; cancelled if compute does not wait any more.
+
+        Args:
+            offer: what it is.
+            payload: float32; empty: only what is agreed is asked for.
+            deadline: time.monotonic() after which nobody waits.
+
+        Raises:
+            NetworkError: the others could not be asked; the same may be offered again.
+        """
+
+    def serve(self, calls: Calls) -> None:
+        """Answer one compute process after the other.
+
+        Args:
+            calls: to compute.
+        """
+
+        def agree(offer: Offer, payload: Payload, call: Incoming) -> Awaitable[tuple[Agreed, Payload]]:
+            pieces = [payload] if isinstance(payload, bytes | bytearray | memoryview) else payload
+            return self.agree(offer, b"".join(pieces), call.deadline)
+
+        calls.register_carrier(AGREE, agree)
+
+
+def agreement_of(manifest: Manifest, members: Members, folder: Path) -> Agreement | None:
+    """What brings a run's trainers to one trunk; None where each has its own.
+
+    Args:
+        manifest: the run's.
+        members: as in `Agreement`.
+        folder: as in `Agreement`.
+    """
+    if isinstance(manifest.trunk, Local):
+        return None
+    module = import_module(f"{__package__}.{manifest.trunk.__struct_config__.tag}")
+    agreement: Agreement = module.AGREEMENT(manifest, members, folder)
+    return agreement
