@@ -31,7 +31,7 @@ from core.net.rpc import RpcNode
 
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,3}", re.ASCII)
 
-ANNOUNCE_S = 20.0
+ANNOUNCE_EXPERTS_S = 20.0
 EXPIRY_S = 60.0
 """Three announcements: a live host is not lost by one lost call, a dead one is gone after this and one refresh."""
 REFRESH_S = 10.0
@@ -98,7 +98,7 @@ class DHTDirectory:
         self._hosts = Newest[Uid, tuple[float, list[HostInfo]]](CACHED)
         self._absent = Newest[Uid, float](CACHED)
         self._announced_at = Newest[PeerId, float](CACHED)
-        self._announcing = Recurring("announcing", self.announce, lambda: ANNOUNCE_S * random.uniform(0.9, 1.0))
+        self._announcing = Recurring("announcing", self.announce, lambda: ANNOUNCE_EXPERTS_S * random.uniform(0.9, 1.0))
         self._reading = Recurring("directory", self.refresh, self._rest_s)
 
     async def __aenter__(self) -> "DHTDirectory":

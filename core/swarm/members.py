@@ -26,7 +26,7 @@ from core.swarm.placement import rank
 
 log = logging.getLogger(__name__)
 
-INTRODUCE_S = 20.0
+ANNOUNCE_PEER_S = 20.0
 HELLO_S = 4.0
 HELLOS = 2
 """Unanswered ones after which a peer is taken for dead."""
@@ -84,7 +84,7 @@ class Members:
             NetworkError: the record could not be stored.
         """
         at, said = self._told
-        if member != said or time.monotonic() - at > INTRODUCE_S:
+        if member != said or time.monotonic() - at > ANNOUNCE_PEER_S:
             record = {own_subkey(self.node.peer): msgspec.msgpack.encode(member)}
             await self.dht.store_many({self._key: record}, EXPIRY_S)
             self._told = (time.monotonic(), member)
@@ -126,7 +126,7 @@ class Members:
         """Whether there may be records of dead peers."""
         now = self.dht.clock.now()
         # what such a peer told of its experts may live a little longer
-        self._dead = {peer: until for peer, until in self._dead.items() if until + INTRODUCE_S > now}
+        self._dead = {peer: until for peer, until in self._dead.items() if until + ANNOUNCE_PEER_S > now}
         return bool(self._dead) or any(self.node.distrusts(parse_peer(peer)) for peer in self._read)
 
     def _is_dead(self, peer: str, expires: float) -> bool:

@@ -79,7 +79,7 @@ async def test_local_experts_are_known_at_once(trio: list[Peer]) -> None:
 async def test_what_is_taken_over_is_announced_before_the_next_round(
     trio: list[Peer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dht_directory, "ANNOUNCE_S", 1e6)  # no round comes while this runs
+    monkeypatch.setattr(dht_directory, "ANNOUNCE_EXPERTS_S", 1e6)  # no round comes while this runs
     async with (
         directory(trio[0], UIDS[0], UIDS[1]) as giver,
         directory(trio[1], UIDS[2]) as taker,
@@ -144,7 +144,7 @@ async def test_a_dead_host_expires_from_mirror_and_hosts(trio: list[Peer], monke
 
 def test_a_dead_host_is_gone_within_ninety_seconds() -> None:
     assert dht_directory.EXPIRY_S + dht_directory.REFRESH_S + 2.5 * len(GRID.shape) < 90
-    assert dht_directory.EXPIRY_S >= 3 * dht_directory.ANNOUNCE_S
+    assert dht_directory.EXPIRY_S >= 3 * dht_directory.ANNOUNCE_EXPERTS_S
 
 
 async def test_large_grids_are_looked_up_by_prefix_and_remembered(trio: list[Peer]) -> None:
