@@ -72,6 +72,11 @@ class Adam:
         for parameter, part in zip(self.parameters, self.parts(weights), strict=True):
             parameter.data = part
 
+    @property
+    def weights(self) -> Tensor:
+        """All parameters, flat: the vector that they are views of, until they move or are loaded."""
+        return self._weights
+
     def parts(self, flat: Tensor) -> list[Tensor]:
         """Views of [all parameters], flat, in the parameters' shapes."""
         sizes = [parameter.numel() for parameter in self.parameters]

@@ -1,0 +1,242 @@
+"""A fragment of the trunk as its syncer and all who follow it keep it: agreed numbers, and rounds that change them.
+
+Whoever applies the same rounds has the same bits, momentum included. So a round travels instead of the numbers, each
+trainer that takes part keeps a copy from which another syncer can go on, and no copies are sent beside.
+"""
+
+import math
+from collections import deque
+from typing import Annotated
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from core.averaging import codecs, outer, sparse
+from core.averaging.outer import NESTEROV, PLAIN
+from core.contracts.errors import UNREADABLE, ProtocolError
+from core.contracts.expert_calls import encoded_size
+
+STALE = 3
+"""Rounds that an offer may be behind."""
+GIVERS = 1024
+"""Trainers in one round."""
+DENSE, SPARSE = b"d", b"s"
+Numbers = NDArray[np.float32]
+Peer = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
+Version = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+
+
+class Encoder:
+    """Makes the messages of one trainer about one fragment."""
+
+    def __init__(self) -> None:
+        self._feedback = sparse.Feedback()
+
+    def encode(self, difference: Numbers, fine: int, is_sparse: bool) -> bytes:
+        """What travels of a finite difference [count], whose first `fine` numbers are not rounded to few bits."""
+        coarse = difference[fine:]
+        head = codecs.encode(difference[:fine], "fp16")
+        if is_sparse:
+            return SPARSE + head + self._feedback.encode(coarse)
+        return DENSE + head + codecs.encode(coarse, "int8")
+
+
+def largest(count: int, fine: int) -> int:
+    """Bytes of the longest message about so many numbers."""
+    return 1 + 2 * fine + encoded_size("int8", count - fine)
+
+
+def decode(message: bytes, count: int, fine: int) -> Numbers:
+    """The difference [count].
+
+    Raises:
+        ProtocolError: the bytes are none.
+    """
+    cut = 1 + 2 * fine
+    coarse, rest = message[:1], memoryview(message)[cut:]
+    if coarse not in (DENSE, SPARSE):
+        raise ProtocolError("A difference came in an unknown form.")
+    head = codecs.decode(memoryview(message)[1:cut], "fp16", fine)
+    tail = sparse.decode(rest, count - fine) if coarse == SPARSE else codecs.decode(rest, "int8", count - fine)
+    return np.concatenate([head, tail])
+
+
+class Round(msgspec.Struct, frozen=True, array_like=True):
+    """What changes a fragment from one version to the next."""
+
+    version: Version
+    """Afterwards."""
+    samples: Version
+    dense: bool
+    """With Nesterov's momentum."""
+    givers: Annotated[tuple[tuple[Peer, Version], ...], msgspec.Meta(max_length=GIVERS)]
+    """Whose offers are in it, and the versions that these were made on."""
+    parts: Annotated[
+        tuple[tuple[Annotated[float, msgspec.Meta(ge=0, le=1)], bytes], ...], msgspec.Meta(max_length=GIVERS)
+    ]
+    """Messages and their factors; their sum is added."""
+
+
+class Fragment:
+    """Agreed numbers. They are replaced, never changed in place."""
+
+    def __init__(self, numbers: Numbers, fine: int, version: int = 1, samples: int = 0) -> None:
+        """What is agreed first.
+
+        Args:
+            numbers: [count], finite.
+            fine: so many of the first travel as fp16.
+            version: 1, or that from which it goes on.
+            samples: in all agreed so far.
+        """
+        self.numbers, self.fine, self.version, self.samples = numbers, fine, version, samples
+        self.momentum: Numbers | None = None
+        self.rounds: deque[Round] = deque(maxlen=STALE)
+        """The last ones, for those who are behind, and to know what was counted."""
+
+    def apply(self, made: Round) -> None:
+        """Go on to the next version.
+
+        Raises:
+            ProtocolError: it is another one's, or no round; nothing has changed.
+        """
+        if made.version != self.version + 1:
+            raise ProtocolError(f"A round to version {made.version} does not follow version {self.version}.")
+        changed = np.zeros(len(self.numbers), np.float32)
+        for factor, message in made.parts:
+            changed += np.float32(factor) * decode(message, len(self.numbers), self.fine)
+        numbers = self.numbers + changed
+        momentum = outer.momentum_after(NESTEROV if made.dense else PLAIN, changed, self.momentum)
+        if not np.isfinite(numbers).all() or (momentum is not None and not np.isfinite(momentum).all()):
+            raise ProtocolError("A round leads to numbers that are not finite.")
+        self.numbers, self.momentum, self.version = numbers, momentum, made.version
+        self.samples += made.samples
+        self.rounds.append(made)
+
+    def counted(self, peer: bytes, version: int) -> bool:
+        """Whether an offer that a trainer made on a version, or a later one of it, is in what is agreed."""
+        return any(giver == peer and on >= version for made in self.rounds for giver, on in made.givers)
+
+    def since(self, version: int) -> list[Round] | None:
+        """The rounds after a version; None: it is too old for that."""
+        first = self.version - len(self.rounds)
+        return [*self.rounds][version - first :] if first <= version <= self.version else None
+
+    def usual(self) -> set[bytes]:
+        """The trainers that took part lately."""
+        return {giver for made in self.rounds for giver, _ in made.givers}
+
+
+class _State(msgspec.Struct, frozen=True, array_like=True):
+    version: Version
+    samples: Version
+    fine: Version
+    rounds: Annotated[list[Round], msgspec.Meta(max_length=STALE)]
+    numbers: bytes
+    momentum: bytes | None
+
+
+def dump(fragment: Fragment) -> bytes:
+    """All that somebody else needs to go on with a fragment."""
+    momentum = None if fragment.momentum is None else fragment.momentum.astype("<f4").tobytes()
+    numbers = fragment.numbers.astype("<f4").tobytes()
+    return msgspec.msgpack.encode(
+        _State(fragment.version, fragment.samples, fragment.fine, [*fragment.rounds], numbers, momentum)
+    )
+
+
+def load(data: bytes, most: int) -> Fragment:
+    """A fragment from what `dump` gave.
+
+    Args:
+        data: of a peer or a disk.
+        most: numbers that it may have.
+
+    Raises:
+        ProtocolError: it is none.
+    """
+    try:
+        state = msgspec.msgpack.decode(data, type=_State)
+    except UNREADABLE as error:
+        raise ProtocolError(f"This is no fragment of a trunk: {error}.") from error
+    count = len(state.numbers) // 4
+    if count > most or state.fine > count or (state.momentum is not None and len(state.momentum) != 4 * count):
+        raise ProtocolError("This is no fragment of this run's trunk.")
+    fragment = Fragment(codecs.decode(state.numbers, "fp32", count), state.fine, state.version, state.samples)
+    fragment.momentum = None if state.momentum is None else codecs.decode(state.momentum, "fp32", count)
+    fragment.rounds.extend(state.rounds)
+    return fragment
+
+
+class Collecting:
+    """Offers that a syncer has for the next round, and when it is made. Time is an argument."""
+
+    def __init__(self, fragment: Fragment, quorum: int, patience_s: float) -> None:
+        """
+        Args:
+            fragment: what the offers are for; it changes with each round.
+            quorum: offers with which a round need not wait for everybody.
+            patience_s: that an offer waits for others at most, and the greatest grace.
+        """
+        self.fragment = fragment
+        self._quorum, self._patience_s = quorum, patience_s
+        self._offers: dict[bytes, tuple[int, int, bytes, Numbers]] = {}
+        """By trainer: version, samples, message, difference."""
+        self._first = self._full = math.inf
+        """When the first offer came, and the one that made the quorum."""
+        self._lateness_s = patience_s / 2
+        """By which the others come after the quorum: a moving mean, also of those who miss a round by little."""
+
+    def offer(self, peer: bytes, version: int, samples: int, message: bytes, now: float) -> bool:
+        """Take an offer, the newest of each trainer. Whether it is to be counted, or was already; else it is too old.
+
+        Raises:
+            ProtocolError: it is none.
+        """
+        fragment = self.fragment
+        if fragment.counted(peer, version):
+            return True
+        if not fragment.version - STALE <= version <= fragment.version:
+            return False
+        difference = decode(message, len(fragment.numbers), fragment.fine)
+        if self._full < math.inf and peer not in self._offers:
+            self._lateness_s += (min(now - self._full, self._patience_s) - self._lateness_s) / 4
+        if len(self._offers) < GIVERS or peer in self._offers:
+            self._offers[peer] = version, samples, message, difference
+        self._first = min(self._first, now)
+        if len(self._offers) >= self._quorum:
+            self._full = min(self._full, now)
+        return True
+
+    def due_s(self, now: float) -> float:
+        """Seconds until a round is made of what is here; infinite without an offer."""
+        if not self._offers:
+            return math.inf
+        alone = self.fragment.usual() <= self._offers.keys()
+        known = len(self.fragment.rounds) == STALE  # else nobody knows yet who takes part
+        if alone and (known or len(self._offers) >= self._quorum):
+            return 0.0
+        grace_s = min(self._patience_s, 2 * self._lateness_s)
+        return max(0.0, min(self._first + self._patience_s, self._full + grace_s) - now)
+
+    def make(self) -> Round:
+        """The next round, applied to the fragment. Not without an offer."""
+        offers, fragment = self._offers, self.fragment
+        norms = [float(np.linalg.norm(difference)) for *_, difference in offers.values()]
+        factors = outer.shares(norms, [samples for _, samples, *_ in offers.values()])
+        dense = all(message[:1] == DENSE for *_, message, _ in offers.values())
+        parts = [(factor, message) for factor, (*_, message, _) in zip(factors, offers.values(), strict=True)]
+        most = largest(len(fragment.numbers), fragment.fine)
+        if dense or sum(len(message) for _, message in parts) > most:
+            mean = np.zeros(len(fragment.numbers), np.float32)
+            for factor, (*_, difference) in zip(factors, offers.values(), strict=True):
+                mean += np.float32(factor) * difference
+            changed = outer.change(NESTEROV if dense else PLAIN, mean, fragment.momentum)
+            parts = [(1.0, Encoder().encode(changed, fragment.fine, is_sparse=False))]
+        givers = tuple((peer, version) for peer, (version, *_) in offers.items())
+        samples = sum(samples for _, samples, *_ in offers.values())
+        made = Round(fragment.version + 1, samples, dense, givers, tuple(parts))
+        fragment.apply(made)
+        self._offers, self._first, self._full = {}, math.inf, math.inf
+        return made

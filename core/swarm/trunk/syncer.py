@@ -1,0 +1,68 @@
+"""The rounds of one fragment at its syncer: offers come, wait for each other, and become one step of all."""
+
+import asyncio
+from collections.abc import Callable
+
+from core.averaging.fragment import Collecting, Fragment
+from core.contracts.trunk import Diloco
+
+
+class Syncer:
+    """Of one fragment. It has no task of its own: rounds are made when offers come, or a timer says that it is time."""
+
+    def __init__(self, fragment: Fragment, rules: Diloco, made: Callable[[], object] = lambda: None) -> None:
+        """
+        Args:
+            fragment: as it is agreed now.
+            rules: quorum and grace.
+            made: called after each round.
+        """
+        self.fragment = fragment
+        self._collecting = Collecting(fragment, rules.quorum, rules.grace_s)
+        self._made = made
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._round: asyncio.Future[None] = self._loop.create_future()
+
+    async def offer(self, peer: bytes, version: int, samples: int, message: bytes) -> bool:
+        """Take what a trainer has, and wait for the round. The offer stays if its trainer does not wait.
+
+        Args:
+            peer: who it is.
+            version: what the difference was made on.
+            samples: that made it.
+            message: of `core.averaging.fragment.Encoder`.
+
+        Returns:
+            Whether it is in what is agreed now; else it was too old.
+
+        Raises:
+            ProtocolError: it is no such message.
+        """
+        if self.fragment.counted(peer, version):
+            return True
+        if not self._collecting.offer(peer, version, samples, message, self._loop.time()):
+            return False
+        made = self._round
+        self._look()
+        await asyncio.shield(made)
+        return True
+
+    def close(self) -> None:
+        """Make no further round: who waits is to ask another syncer."""
+        if self._timer:
+            self._timer.cancel()
+        self._round.cancel()
+
+    def _look(self) -> None:
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
+        wait_s = self._collecting.due_s(self._loop.time())
+        if wait_s > 0.0:
+            self._timer = self._loop.call_later(wait_s, self._look)
+            return
+        self._collecting.make()
+        made, self._round = self._round, self._loop.create_future()
+        made.set_result(None)
+        self._made()

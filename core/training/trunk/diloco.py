@@ -1,0 +1,244 @@
+"""Steps of one's own, and agreement now and then on what they came to (DiLoCo, arXiv 2311.08105, 2604.21428).
+
+The trunk is cut into fragments that take turns, so that little travels at once and nobody waits: a trainer offers by
+how much its fragment differs from the one agreed on last, trains on, and when the new one comes, adds to it what it has
+learnt since. What could not be offered, or came too late to be counted, is still in its parameters, and so in the next
+difference. A newcomer begins with what is agreed.
+"""
+
+import asyncio
+import logging
+import math
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from core.contracts.errors import CheckpointError, HearthError
+from core.contracts.manifest import Manifest
+from core.contracts.notices import notice
+from core.contracts.trunk import PARTS, Agreed, Diloco, Offer
+from core.pipe.calls import Calls
+from core.runtime.adam import Adam
+from core.runtime.movable import Carry
+from core.training.trunk.exchange import agree
+from core.training.trunk.strategy import Run, TrunkStrategy
+
+log = logging.getLogger(__name__)
+
+PIECE = 4096
+"""Numbers that stay together: a fragment takes every so many'th piece of the trunk, and so has some of all of it."""
+LARGEST = 4 << 20
+"""Numbers of a fragment at most: with its momentum it fits a message between peers."""
+AGAIN_S = 2.0
+"""Until what could not be offered is offered again."""
+PREFIX = "agreed."
+"""Of the names of what is agreed, in a checkpoint."""
+
+
+class Fragment:
+    """Every so many'th piece of the trunk, as one vector: first what travels in fp16, then the rest."""
+
+    def __init__(self, fine: list[slice], coarse: list[slice]) -> None:
+        """
+        Args:
+            fine: of the flat vector of parameters: norms and gates.
+            coarse: all else.
+        """
+        self._slices = [*fine, *coarse]
+        self.fine = sum(piece.stop - piece.start for piece in fine)
+        self.size = sum(piece.stop - piece.start for piece in self._slices)
+
+    def read(self, flat: Tensor) -> Tensor:
+        """A copy of it, in the processor's memory."""
+        return torch.cat([flat[piece] for piece in self._slices]).to("cpu")
+
+    def write(self, flat: Tensor, numbers: Tensor, since: Tensor) -> None:
+        """Have these numbers instead, and on them what has changed here since it was like `since`: what has not has
+        the bits that it is given."""
+        sizes = [piece.stop - piece.start for piece in self._slices]
+        parts = zip(*(torch.split(vector.to(flat.device), sizes) for vector in (numbers, since)), strict=True)
+        for piece, (part, before) in zip(self._slices, parts, strict=True):
+            flat[piece] = part + (flat[piece] - before)
+
+
+class Offered(NamedTuple):
+    """What a trainer has told the others of a fragment and has no answer to."""
+
+    offer: Offer
+    numbers: Tensor | None
+    here: Tensor
+    """The fragment as it was here then, ..."""
+    life: int
+    """... and after how many states that were gone on from."""
+
+
+class DiLoCo(TrunkStrategy):
+    """Adam for each batch; fragments are agreed on in turns."""
+
+    def __init__(self, network: nn.Module, manifest: Manifest, calls: Calls | None) -> None:
+        assert isinstance(manifest.trunk, Diloco)
+        self._every, self._calls = manifest.trunk.inner_steps, calls
+        self._adam = Adam(network, manifest.training.trunk_rate, manifest.training)
+        self.parameters = self._adam.parameters
+        self._fragments = cut(network, manifest.trunk.fragments)
+        self._agreed: list[Tensor | None] = [None] * len(self._fragments)
+        """Each as agreed last; None: this trainer does not know of it yet."""
+        self._versions = [0] * len(self._fragments)
+        self._samples = [0] * len(self._fragments)
+        """That this trainer has taken since it offered the fragment last."""
+        self._begun = self._total = self._life = 0
+        self._stepped = asyncio.Event()
+        self._joined = asyncio.Event()
+        """What is agreed was asked for, if there is anybody to ask."""
+
+    @property
+    def step(self) -> int:
+        return self._adam.version
+
+    @property
+    def samples(self) -> int:
+        return max(self._total, self._adam.samples)
+
+    async def next_batch(self) -> int:
+        if self._calls is not None:
+            await self._joined.wait()
+        self._begun += 1
+        return self._begun - 1
+
+    def contribute(self, batch: int, gradients: Tensor, samples: int) -> None:
+        self._adam.step(gradients / samples, samples)
+        self._samples = [count + samples for count in self._samples]
+        self._stepped.set()
+
+    def drop(self, batch: int) -> None:
+        """Nobody counts on it."""
+
+    # --- with others
+
+    async def agree(self, run: Run) -> None:
+        if self._calls is None:
+            return
+        async with asyncio.TaskGroup() as group:
+            for part in range(len(self._fragments)):
+                group.create_task(self._agree_on(part, self._calls, run), name=f"fragment {part}")
+
+    async def _agree_on(self, part: int, calls: Calls, run: Run) -> None:
+        """One fragment, again and again: what was offered is offered until it is answered."""
+        if self._agreed[part] is None:
+            await self._ask(calls, await run(self._offer, part), run)
+        while True:
+            await self._until_due(part)
+            await self._ask(calls, await run(self._offer, part), run)
+
+    async def _ask(self, calls: Calls, offered: Offered, run: Run) -> None:
+        fragment = self._fragments[offered.offer.part]
+        while True:
+            try:
+                agreed, numbers = await agree(calls, offered.offer, offered.numbers, fragment.size)
+                await run(self._commit, offered, agreed, numbers)
+                return
+            except HearthError as error:
+                log.debug("Fragment %d of the trunk is not agreed on yet: %s", offered.offer.part, error)
+                self._joined.set()  # training does not wait for a network that fails
+                await asyncio.sleep(AGAIN_S)
+
+    async def _until_due(self, part: int) -> None:
+        """Fragments take turns: each in a step of its own of every `inner_steps`."""
+        turn = part * self._every // len(self._fragments)
+        due = self.step + 1 + (turn - self.step - 1) % self._every
+        while self.step < due:
+            self._stepped.clear()
+            await self._stepped.wait()
+
+    def _join_if_all_is_known(self) -> None:
+        if all(agreed is not None for agreed in self._agreed):
+            self._joined.set()
+
+    def _offer(self, part: int) -> Offered:
+        """What there is to be told of a fragment now."""
+        fragment, agreed = self._fragments[part], self._agreed[part]
+        here = fragment.read(self._adam.weights)
+        # Who knows of no agreement says what it has: if nobody has agreed on anything yet, that is it.
+        numbers = here if agreed is None else here - agreed
+        samples, self._samples[part] = self._samples[part], 0
+        return Offered(Offer(part, self._versions[part], samples, fragment.fine), numbers, here, self._life)
+
+    def _commit(self, offered: Offered, agreed: Agreed, numbers: Tensor | None) -> None:
+        """Go on from what is agreed, with what was learnt here since the offer, or, if that was not counted, since the
+        agreement before."""
+        part = offered.offer.part
+        if numbers is None or offered.life != self._life:
+            return
+        before = self._agreed[part]
+        since = offered.here if agreed.counted or before is None else before
+        with torch.no_grad():
+            self._fragments[part].write(self._adam.weights, numbers, since)
+        if not agreed.counted:
+            self._samples[part] += offered.offer.samples
+        self._agreed[part], self._versions[part] = numbers, agreed.version
+        self._join_if_all_is_known()
+        self._total = max(self._total, agreed.samples)
+
+    # --- what is kept
+
+    def state(self) -> dict[str, Tensor]:
+        state = self._adam.state()
+        for part, (fragment, agreed) in enumerate(zip(self._fragments, self._agreed, strict=True)):
+            state[f"{PREFIX}{part}"] = torch.zeros(fragment.size) if agreed is None else agreed.clone()
+            state[f"{PREFIX}{part}.version"] = torch.tensor(self._versions[part])
+        return state
+
+    def load_state(self, state: dict[str, Tensor]) -> None:
+        own = {name: tensor for name, tensor in state.items() if not name.startswith(PREFIX)}
+        vectors, versions = self._checked(state)
+        self._adam.load_state(own)
+        self._versions = versions
+        self._agreed = [vector if version else None for vector, version in zip(vectors, versions, strict=True)]
+        self._samples = [0] * len(self._fragments)
+        self._life += 1
+        self._begun = self.step  # whatever was on the way is trained on anew
+        self._join_if_all_is_known()
+
+    def take_over(self, state: dict[str, Tensor]) -> None:
+        self.load_state(state)
+        for fragment, agreed in zip(self._fragments, self._agreed, strict=True):
+            if agreed is not None:  # what the other has learnt since is its own to give
+                fragment.write(self._adam.weights, agreed, fragment.read(self._adam.weights))
+
+    def _checked(self, state: dict[str, Tensor]) -> tuple[list[Tensor], list[int]]:
+        vectors, versions = [], []
+        for part, fragment in enumerate(self._fragments):
+            vector, version = state.get(f"{PREFIX}{part}"), state.get(f"{PREFIX}{part}.version")
+            if vector is None or version is None or vector.shape != (fragment.size,) or version.shape != ():
+                raise CheckpointError(notice("checkpoint.other_tensors", names=f"{PREFIX}{part}"))
+            if not torch.isfinite(vector).all():
+                raise CheckpointError(notice("checkpoint.not_finite", name=f"{PREFIX}{part}"))
+            vectors.append(vector)
+            versions.append(max(0, int(version)))
+        return vectors, versions
+
+    def move(self, carry: Carry) -> None:
+        self._adam.move(carry)
+
+
+def cut(network: nn.Module, count: int) -> list[Fragment]:
+    """The fragments of a trunk, the same on every machine.
+
+    Args:
+        network: all parameters.
+        count: of fragments, if none of them gets too large.
+    """
+    fine: list[slice] = []
+    coarse: list[slice] = []
+    start = 0
+    for name, parameter in network.named_parameters():
+        kind = fine if parameter.ndim < 2 or name.startswith("gates.") else coarse
+        end = start + parameter.numel()
+        kind += [slice(at, min(at + PIECE, end)) for at in range(start, end, PIECE)]
+        start = end
+    count = min(PARTS, max(count, math.ceil(start / LARGEST)))
+    return [Fragment(fine[part::count], coarse[part::count]) for part in range(count)]
+
+
+STRATEGY = DiLoCo

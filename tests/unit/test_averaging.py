@@ -1,0 +1,212 @@
+"""Differences on the wire, the outer step, and rounds of a fragment: pure numbers, no network, time as an argument."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.averaging import codecs, outer, sparse
+from core.averaging.fragment import STALE, Collecting, Encoder, Fragment, Round, decode, dump, largest, load
+from core.averaging.outer import NESTEROV, PLAIN
+from core.contracts.errors import ProtocolError
+from core.contracts.expert_calls import Codec
+
+A, B, C = b"a" * 32, b"b" * 32, b"c" * 32
+DRAW = np.random.default_rng(1)
+
+
+def draw(count: int) -> outer.Numbers:
+    return DRAW.standard_normal(count).astype(np.float32)
+
+
+@pytest.mark.parametrize("count", [0, 1, 63, 64, 4095, 4096, 4097, 20_000])
+def test_sparse_numbers_are_the_greatest_and_as_many_bytes_as_foretold(count: int) -> None:
+    numbers = draw(count)
+    data = sparse.encode(numbers)
+    assert len(data) == sparse.encoded_size(count)
+    back = sparse.decode(data, count)
+    for start in range(0, count, sparse.BLOCK):
+        block, sent = numbers[start : start + sparse.BLOCK], back[start : start + sparse.BLOCK]
+        assert np.count_nonzero(sent) == math.ceil(len(block) * sparse.TOP / sparse.BLOCK)
+        assert np.abs(block[sent != 0]).min() >= np.abs(block[sent == 0]).max(initial=0.0)
+        assert len(np.unique(np.abs(sent[sent != 0]))) <= 2
+        assert (np.sign(sent[sent != 0]) == np.sign(block[sent != 0])).all()
+
+
+def test_what_sparse_messages_leave_out_comes_later() -> None:
+    feedback, steady = sparse.Feedback(), draw(8192)
+    sent = sum((sparse.decode(feedback.encode(steady), 8192) for _ in range(400)), start=np.zeros(8192, np.float32))
+    along = float(sent @ steady / (np.linalg.norm(sent) * np.linalg.norm(steady)))
+    assert along > 0.8, "little of what was left out came later"
+    once = sparse.decode(sparse.encode(steady), 8192)
+    assert along > 2 * float(once @ steady / (np.linalg.norm(once) * np.linalg.norm(steady)))
+    small = np.full(4096, 1e-3, np.float32)
+    small[:64] = 10.0  # always the greatest
+    feedback = sparse.Feedback()
+    arrived = sum((sparse.decode(feedback.encode(small), 4096) for _ in range(50)), start=np.zeros(4096, np.float32))
+    assert arrived[:64] == pytest.approx(50 * small[:64], rel=0.01), "what is sent whole is not sent again"
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.binary(min_size=116, max_size=116))
+def test_hostile_sparse_bytes_are_refused_or_finite(data: bytes) -> None:
+    try:
+        numbers = sparse.decode(data, 4096)
+    except ProtocolError:
+        return
+    assert np.isfinite(numbers).all() and np.count_nonzero(numbers) <= 64
+
+
+def test_sparse_bytes_of_another_length_or_order_are_refused() -> None:
+    good = sparse.encode(draw(4096))
+    for bad in (good[:-1], good + b"\0", b"\0\x7c" + good[2:], good[:4] + good[5:] + b"\0"):
+        with pytest.raises(ProtocolError):
+            sparse.decode(bad, 4096)
+
+
+@pytest.mark.parametrize(("codec", "within"), [("fp32", 0.0), ("fp16", 1e-3), ("int8", 0.02)])
+@pytest.mark.parametrize("count", [0, 1, 1024, 2500])
+def test_dense_numbers_come_back(codec: Codec, within: float, count: int) -> None:
+    numbers = draw(count)
+    back = codecs.decode(codecs.encode(numbers, codec), codec, count)
+    assert back == pytest.approx(numbers, rel=within, abs=within)
+    with pytest.raises(ProtocolError):
+        codecs.decode(codecs.encode(numbers, codec) + b"\0", codec, count)
+
+
+def test_numbers_that_are_not_finite_are_refused() -> None:
+    for bad in (math.nan, math.inf):
+        for codec in ("fp32", "fp16"):
+            form = "<f4" if codec == "fp32" else "<f2"
+            with pytest.raises(ProtocolError):
+                codecs.decode(np.array([bad], form).tobytes(), codec, 1)
+        with pytest.raises(ProtocolError):
+            codecs.decode(np.array([bad], "<f4").tobytes() + b"\1", "int8", 1)
+
+
+def test_a_difference_a_hundred_times_as_long_moves_no_further() -> None:
+    assert outer.shares([1.0, 1.0, 100.0], [8, 8, 8]) == pytest.approx([1 / 3, 1 / 3, 1 / 300])
+    assert outer.shares([1.0, 100.0], [8, 8]) == pytest.approx([0.5, 0.005])
+    assert outer.shares([1.0, 1.0, 1.0], [10, 10, 10**15]) == pytest.approx([0.25, 0.25, 0.5])
+    assert outer.shares([0.0], [0]) == [1.0]
+
+
+def test_outer_steps_are_those_of_nesterov_and_keep_its_momentum() -> None:
+    torch = pytest.importorskip("torch")
+    weights = torch.zeros(100, dtype=torch.float64)
+    reference = torch.optim.SGD([weights], lr=NESTEROV.rate, momentum=NESTEROV.momentum, nesterov=True)
+    agreed, momentum = np.zeros(100, np.float32), None
+    for _ in range(20):
+        mean = draw(100)
+        weights.grad = -torch.from_numpy(mean).double()
+        reference.step()
+        changed = outer.change(NESTEROV, mean, momentum)
+        agreed, momentum = agreed + changed, outer.momentum_after(NESTEROV, changed, momentum)
+        assert agreed == pytest.approx(weights.numpy(), abs=1e-4)
+    assert (outer.change(PLAIN, mean, None) == mean).all() and outer.momentum_after(PLAIN, mean, None) is None
+
+
+def collecting(count: int = 9000, fine: int = 100) -> Collecting:
+    return Collecting(Fragment(draw(count), fine), quorum=2, patience_s=10.0)
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_who_applies_the_rounds_has_the_same_bits_as_the_syncer(is_sparse: bool) -> None:
+    syncer = collecting()
+    follower, encoders = load(dump(syncer.fragment), 9000), {A: Encoder(), B: Encoder()}
+    for number in range(6):
+        for peer, encoder in encoders.items():
+            message = encoder.encode(draw(9000), 100, is_sparse)
+            assert len(message) <= largest(9000, 100)
+            assert syncer.offer(peer, syncer.fragment.version, 64, message, float(number))
+        follower.apply(syncer.make())
+    assert (follower.numbers == syncer.fragment.numbers).all() and follower.version == 7 and follower.samples == 768
+    assert (follower.momentum is None) == is_sparse
+    late = load(dump(follower), 9000)
+    assert dump(late) == dump(follower)
+    rounds = follower.since(4)
+    assert rounds is not None and [made.version for made in rounds] == [5, 6, 7]
+    assert follower.since(7) == [] and follower.since(3) is None and follower.since(8) is None
+
+
+def test_the_mean_of_what_was_offered_is_added() -> None:
+    syncer = Collecting(Fragment(np.zeros(64, np.float32), 64), quorum=2, patience_s=10.0)
+    for peer, value in ((A, 1.0), (B, -0.5)):  # all of it fine, so that nothing is rounded
+        message = Encoder().encode(np.full(64, value, np.float32), 64, is_sparse=True)
+        assert syncer.offer(peer, 1, 8, message, 0.0)
+    syncer.make()
+    assert syncer.fragment.numbers == pytest.approx(np.zeros(64), abs=1e-3)  # of two the longer is cut to the shorter
+    message = Encoder().encode(np.ones(64, np.float32), 64, is_sparse=True)
+    assert syncer.offer(A, 2, 8, message, 0.0)
+    syncer.make()
+    assert syncer.fragment.numbers == pytest.approx(np.ones(64), abs=1e-3)
+
+
+def message(value: float = 1.0) -> bytes:
+    return Encoder().encode(np.full(9000, value, np.float32), 100, is_sparse=False)
+
+
+def test_a_round_waits_for_the_usual_trainers_and_no_longer_than_the_grace() -> None:
+    syncer = collecting()
+    assert syncer.due_s(0.0) == math.inf
+    assert syncer.offer(A, 1, 8, message(), 0.0)
+    assert syncer.due_s(1.0) == 9.0, "the first trainer waits for a second, but not for ever"
+    assert syncer.offer(B, 1, 8, message(), 2.0)
+    assert syncer.due_s(2.0) == 0.0, "all who are known are there"
+    syncer.make()
+    for peer, at in ((C, 3.0), (A, 4.0)):
+        assert syncer.offer(peer, 2, 8, message(), at)
+    assert 0.0 < syncer.due_s(4.0) <= 10.0, "one that took part last time is missing"
+    assert syncer.due_s(13.0) == 0.0
+    syncer.make()
+    for version in range(3, 40):  # B comes half a second after the others: the grace becomes as short
+        now = 20.0 * version
+        for peer, after in ((A, 0.0), (C, 0.0), (B, 0.5)):
+            assert syncer.offer(peer, version, 8, message(), now + after)
+        syncer.make()
+    for peer in (A, C):
+        assert syncer.offer(peer, 40, 8, message(), 900.0)
+    assert 0.5 < syncer.due_s(900.0) < 2.0
+    syncer.make()
+    for version in range(41, 44):
+        assert syncer.offer(A, version, 8, message(), 1000.0)
+        syncer.make()
+    assert syncer.offer(A, 44, 8, message(), 1100.0) and syncer.due_s(1100.0) == 0.0, "it has been alone for rounds"
+
+
+def test_what_is_too_old_is_not_counted_and_what_was_counted_not_twice() -> None:
+    syncer = collecting()
+    for version in range(1, 6):
+        assert syncer.offer(A, version, 8, message(), 0.0)
+        syncer.make()
+    assert syncer.fragment.version == 6
+    before = syncer.fragment.numbers
+    assert syncer.offer(A, 5, 8, message(), 0.0), "it is in what is agreed"
+    assert syncer.due_s(0.0) == math.inf and (syncer.fragment.numbers == before).all()
+    assert not syncer.offer(B, 6 - STALE - 1, 8, message(), 0.0), "it is too old"
+    assert not syncer.offer(B, 7, 8, message(), 0.0), "nobody has agreed on that yet"
+    assert syncer.due_s(0.0) == math.inf
+    assert syncer.offer(B, 6 - STALE, 8, message(), 0.0)
+    assert syncer.due_s(0.0) < math.inf
+
+
+def test_rounds_and_fragments_that_are_none_change_nothing() -> None:
+    fragment = Fragment(draw(9000), 100)
+    before = dump(fragment)
+    huge = Encoder().encode(np.full(9000, 3e38, np.float32), 9000, is_sparse=False)
+    for bad in (
+        Round(3, 8, True, (), ()),
+        Round(2, 8, True, (), ((1.0, b"d"),)),
+        Round(2, 8, True, (), ((1.0, b"x" + message()[1:]),)),
+        Round(2, 8, True, (), ((1.0, huge),)),
+    ):
+        with pytest.raises(ProtocolError):
+            fragment.apply(bad)
+        assert dump(fragment) == before
+    for data in (b"", before[:-1], dump(Fragment(draw(9001), 100)), b"\xc1" * 40):
+        with pytest.raises(ProtocolError):
+            load(data, 9000)
+    with pytest.raises(ProtocolError):
+        decode(message()[:-1], 9000, 100)

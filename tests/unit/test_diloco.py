@@ -1,0 +1,202 @@
+"""Trainers with inner steps agree on their trunks: in simulated time, through real pipes and syncers."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, cast
+
+import msgspec
+import pytest
+import torch
+from torch import Tensor
+
+from core.contracts import manifest as manifests
+from core.contracts.errors import CallTimeout, CheckpointError
+from core.contracts.pipe import AGREE
+from core.contracts.trunk import Agreed, Diloco, Offer
+from core.experts.directory import LOCAL, LocalDirectory
+from core.pipe.calls import Calls
+from core.runtime.backend import all_experts
+from core.runtime.kernel_gate import KernelGate
+from core.runtime.runtime import Runtime
+from core.training.data.stream import open_stream
+from core.training.trainer import Trainer
+from core.training.trunk.diloco import DiLoCo, cut
+from tests.bench import virtual_time
+from tests.joined_calls import join
+from tests.joined_trunks import JoinedTrunks
+from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
+
+RULES = Diloco(inner_steps=8, fragments=3, grace_s=5.0)
+
+
+def trainers(rules: Diloco, exchange: JoinedTrunks, count: int) -> tuple[list[Trainer], Runtime]:
+    digits = manifests.load("digits")
+    training = msgspec.structs.replace(digits.training, batch=16, in_flight=2, evaluate_every=100_000)
+    manifest = msgspec.structs.replace(digits, trunk=rules, training=training)
+    experts = {backend.uid: backend for backend in all_experts(manifest)}
+    kernel_gate = KernelGate()
+    kernel_gate.open()
+    runtime = Runtime(experts, kernel_gate)
+    return [
+        Trainer(
+            manifest,
+            {LOCAL: runtime},
+            LocalDirectory(experts),
+            kernel_gate,
+            open_stream(manifest, shuffle=number),
+            calls=exchange.calls_of(f"trainer {number}"),
+        )
+        for number in range(count)
+    ], runtime
+
+
+def agreed(trainer: Trainer) -> list[tuple[Tensor, int]]:
+    strategy = cast(Any, trainer)._trunk
+    return list(zip(strategy._agreed, strategy._versions, strict=True))
+
+
+@pytest.mark.usefixtures("one_thread")
+@pytest.mark.parametrize("wire", ["sparse", "dense"])
+def test_trainers_come_to_one_trunk_that_knows_what_all_have_learnt(wire: Any) -> None:
+    rules = msgspec.structs.replace(RULES, wire=wire)
+
+    async def main() -> tuple[JoinedTrunks, list[Trainer], float, float]:
+        exchange = JoinedTrunks(rules)
+        made, runtime = trainers(rules, exchange, 3)
+        tasks = [asyncio.create_task(work) for work in (runtime.run(), *(trainer.run() for trainer in made))]
+        before = (await made[0].evaluate()).loss
+        while min(trainer.step for trainer in made) < 64:
+            assert not any(task.done() for task in tasks)
+            await asyncio.sleep(0)
+        for task in tasks[1:]:
+            task.cancel()
+        after = (await made[0].evaluate()).loss
+        return exchange, made, before, after
+
+    exchange, made, before, after = virtual_time.run(main())
+    assert len(exchange.syncers) == 3 and all(len(told) == 1 for told in exchange.hashes.values())
+    for part, syncer in exchange.syncers.items():
+        assert syncer.fragment.version >= 6, "hardly a round was made"
+        assert len(syncer.fragment.usual()) == 3, "not all took part"
+        for trainer in made:
+            numbers, version = agreed(trainer)[part]
+            if version == syncer.fragment.version:
+                assert numbers.numpy().tobytes() == syncer.fragment.numbers.tobytes()
+    assert after < before - 0.5
+    size = sum(parameter.numel() for parameter in cast(Any, made[0])._trunk.parameters)
+    everything = 2 * size * sum(trainer.step for trainer in made)
+    assert exchange.sent.total() < everything / (4 if wire == "sparse" else 2), "with 8 inner steps and the beginning"
+
+
+def strategy_with(answer: Callable[[Offer, Tensor], tuple[Agreed, Tensor]]) -> tuple[DiLoCo, list[Offer]]:
+    """A strategy whose offers get these answers."""
+    worker, compute, offers = Calls(), Calls(), list[Offer]()
+
+    def agree(offer: Offer, payload: Any, call: Any) -> tuple[Agreed, bytes]:
+        offers.append(offer)
+        data = bytearray().join([payload] if isinstance(payload, bytes | bytearray) else payload)
+        told, numbers = answer(offer, torch.frombuffer(data, dtype=torch.float32))
+        return told, numbers.numpy().tobytes()
+
+    worker.register_carrier(AGREE, agree)
+    join(worker, compute)
+    digits = manifests.load("digits")
+    training = msgspec.structs.replace(digits.training, warmup_samples=0)
+    manifest = msgspec.structs.replace(digits, trunk=Diloco(inner_steps=1, fragments=1), training=training)
+    network = torch.nn.Sequential(torch.nn.Linear(8, 4), torch.nn.LayerNorm(4))
+    return DiLoCo(network, manifest, compute), offers
+
+
+async def run(kernel: Callable[..., Any], *arguments: Any) -> Any:
+    return kernel(*arguments)
+
+
+def learn(strategy: DiLoCo) -> Tensor:
+    """Take a step; by how much the fragment changed."""
+    before = weights(strategy)
+    strategy.contribute(0, torch.randn(sum(p.numel() for p in strategy.parameters)), 4)
+    return weights(strategy) - before
+
+
+def weights(strategy: DiLoCo) -> Tensor:
+    """In the order of the fragment."""
+    fragment = strategy._fragments[0]
+    return fragment.read(strategy._adam.weights)
+
+
+async def test_what_is_learnt_while_others_are_asked_is_not_lost() -> None:
+    """In an agreement that counts the offer, in one that came too late for it, and in one that failed at first."""
+    agreements = [torch.full((44,), float(number)) for number in range(10)]
+    here: list[Tensor] = []
+    learnt: list[Tensor] = []
+    failed = False
+
+    def answer(offer: Offer, numbers: Tensor) -> tuple[Agreed, Tensor]:
+        nonlocal failed
+        if offer.version == 2 and not failed:
+            failed = True
+            raise CallTimeout("nobody there")
+        here.append(weights(strategy))
+        learnt.append(learn(strategy) if offer.version < 4 else torch.zeros(44))
+        offered.append(numbers.clone())
+        return Agreed(0, offer.version + 1, 8, 2, counted=offer.version != 3), agreements[offer.version + 1]
+
+    offered: list[Tensor] = []
+    strategy, offers = strategy_with(answer)
+    begun = weights(strategy)
+    task = asyncio.create_task(strategy.agree(run))
+    async with asyncio.timeout(60):
+        assert await strategy.next_batch() == 0
+        assert torch.equal(offered[0], begun), "a newcomer says what it has"
+        for version in range(1, 5):
+            between = learn(strategy)
+            while strategy._versions[0] == version:  # noqa: ASYNC110  (a number is no event)
+                await asyncio.sleep(0)
+    task.cancel()
+    assert [offer.version for offer in offers] == [0, 1, 2, 2, 3, 4] and [o.fine for o in offers] == [12] * 6
+    assert offered[1] == pytest.approx(here[1] - agreements[1], abs=1e-6)
+    # the fourth was too late: what it said is in the fifth as well, whose base is the fourth agreement
+    assert offered[4] == pytest.approx(offered[3] + learnt[3] + between, abs=1e-5)
+    assert offers[5].samples >= offers[4].samples + 4
+    assert torch.equal(weights(strategy), agreements[5]), "nothing was learnt meanwhile: it has the agreed bits"
+
+
+async def test_a_trainer_goes_on_from_its_own_state_and_a_newcomer_from_what_is_agreed() -> None:
+    agreement = torch.randn(44)
+
+    def answer(offer: Offer, numbers: Tensor) -> tuple[Agreed, Tensor]:
+        return Agreed(0, offer.version + 1, 1000, 2), agreement
+
+    strategy, _ = strategy_with(answer)
+    task = asyncio.create_task(strategy.agree(run))
+    async with asyncio.timeout(60):
+        await strategy.next_batch()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    learn(strategy)
+    state = strategy.state()
+    assert strategy.step == 1 and strategy.samples == 1000
+    restarted, _ = strategy_with(answer)
+    restarted.load_state(state)
+    assert restarted._versions == [1] and torch.equal(weights(restarted), weights(strategy))
+    assert await restarted.next_batch() == 1
+    newcomer, _ = strategy_with(answer)
+    newcomer.take_over(state)
+    assert torch.equal(weights(newcomer), agreement) and not torch.equal(weights(strategy), agreement)
+    for name, bad in (("agreed.0", torch.full((44,), torch.inf)), ("agreed.0", torch.zeros(45))):
+        before = newcomer.state()
+        with pytest.raises(CheckpointError):
+            newcomer.load_state({**state, name: bad})
+        assert all(torch.equal(before[key], tensor) for key, tensor in newcomer.state().items())
+
+
+def test_fragments_share_the_trunk_evenly_and_leave_nothing_out() -> None:
+    network = torch.nn.ModuleDict(
+        {"body": torch.nn.Linear(300, 200), "norm": torch.nn.LayerNorm(200), "gates": torch.nn.Linear(200, 64)}
+    )
+    count = sum(parameter.numel() for parameter in network.parameters())
+    fragments = cut(network, 4)
+    places = torch.cat([fragment.read(torch.arange(count)) for fragment in fragments])
+    assert sorted(places.tolist()) == list(range(count))
+    assert max(fragment.size for fragment in fragments) < 1.5 * min(fragment.size for fragment in fragments)
+    assert sum(fragment.fine for fragment in fragments) == 200 + 400 + 201 * 64, "biases, norms and gates"
