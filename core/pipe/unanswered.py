@@ -46,7 +46,7 @@ class Reply(asyncio.Future[A]):
         at_once = asyncio.current_task() is None
         for fn, context in self._then:
             if at_once:
-                (context or copy_context()).run(fn, self)
+                (copy_context() if context is None else context).run(fn, self)  # an empty one is false
             else:
                 super().add_done_callback(fn, context=context)
 

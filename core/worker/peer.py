@@ -256,8 +256,6 @@ class Peer:
     async def leave_run(self, name: str) -> RunStatus:
         """Train a run no more. See `Runs.leave`."""
         run = await self.runs.leave(name)
-        for listener in [listener for listener, shown in self._listeners.items() if shown == run.id]:
-            self._listeners[listener] = self.runs.first.id
         self._changed.set()
         return run.status()
 
@@ -332,9 +330,14 @@ class Peer:
         self._tell("curve", point, run_id)
 
     def _publish(self, now: float) -> None:
+        """Tell each listener of its run; who listens to one that is gone, hears of the first one from now on."""
         self._published = now
+        runs = {run.id: run for run in self.runs}
+        for listener, shown in self._listeners.items():
+            if shown not in runs:
+                self._listeners[listener] = self.runs.first.id
         for run_id in {*self._listeners.values()}:
-            self._tell("status", self.status(run_id), run_id)
+            self._tell("status", self._report.status(runs[run_id], self.settings), run_id)
 
     def _tell(self, event: Told, data: Any, run_id: str | None = None) -> None:
         """Tell all listeners, or those of one run."""

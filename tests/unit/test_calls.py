@@ -6,6 +6,7 @@ import logging
 import math
 import time
 from collections.abc import AsyncGenerator
+from contextvars import Context, ContextVar
 from typing import cast
 
 import msgspec
@@ -54,6 +55,18 @@ async def test_a_call_is_answered_whatever_the_pieces_in_which_it_comes() -> Non
         assert await ends.here.call(LENGTH, Question("four")) == 4
         answers = await asyncio.gather(*(ends.here.call(NEVER, Question("x" * n)) for n in range(20)))
         assert answers == list(range(20))
+
+
+async def test_a_task_that_goes_on_with_an_answer_does_so_in_its_own_context() -> None:
+    ends, kept = Ends(), ContextVar("kept", default=0)
+
+    async def work() -> int:
+        await ends.here.call(LENGTH, Question("four"))
+        kept.set(1)
+        await asyncio.sleep(0)
+        return kept.get()
+
+    assert await asyncio.create_task(work(), context=Context()) == 1
 
 
 async def delayed(question: Question) -> int:

@@ -1,13 +1,19 @@
-"""A run that is left takes with it whatever it had registered at this PC's node: methods, and whom the node tells."""
+"""A run that is left takes with it whatever it had registered at this PC's node: methods, and whom the node tells. Who
+listened to it hears of the first one."""
 
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from core.contracts import manifest
+from core.contracts.status import Status
 from core.experts.grid import Grid
+from core.logs import Ring
 from core.swarm.hosted import HostedExperts
 from core.swarm.state_room import StateRoom
+from core.worker.peer import Listener, Peer
+from core.worker.run import Run
 from core.worker.swarm import Swarm
 from tests.dht_peers import peers
 from tests.disks import run_files, supervisor
@@ -39,3 +45,32 @@ async def test_nothing_of_a_run_stays_at_the_node(tmp_path: Path) -> None:
                 assert node.on_banned and registered() != before
                 node.strike(other.rpc.peer, 20.0)  # banned: the run is told
             assert registered() == before
+
+
+async def test_who_listens_to_a_run_hears_of_the_first_one_while_it_is_still_handed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digits = manifest.load("digits")
+    peer = Peer(tmp_path, digits.run, Ring())
+    try:
+        left = peer.runs._add(msgspec.structs.replace(digits, run="left"), 1)
+        heard: list[str] = []
+
+        def listen(event: str, data: object) -> None:
+            assert isinstance(data, Status)
+            heard.append(data.run_id)
+
+        listener: Listener = listen
+        assert peer.listen(listener, left.id).status.run_id == left.id
+
+        async def end(run: Run) -> None:
+            """It takes seconds among peers, in which figures go out as ever."""
+            peer._publish(0.0)
+
+        monkeypatch.setattr(Run, "end", end)
+        await peer.leave_run(left.id)
+        assert heard == [digits.run_id]
+    finally:
+        peer.policy.close()
+        peer.ledger.close()
+        peer._files.flush()
