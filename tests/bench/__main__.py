@@ -23,6 +23,7 @@ from tests.bench import (
     network,
     scaling,
     text,
+    trunk,
     yields,
 )
 from tests.workers import ROOT
@@ -40,6 +41,7 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "network": lambda o: network.measure(o.quick, o.against, o.anchors),
     "scaling": lambda o: scaling.measure(o.quick),
     "text": lambda o: text.measure(o.quick),
+    "trunk": lambda o: trunk.measure(trunk.Options(o.quick, o.against, o.anchors, o.data, o.out), o.only),
     "yield": lambda o: yields.measure(o.quick, o.returns),
 }
 
@@ -50,12 +52,12 @@ def main() -> int:
     parser.add_argument("name", choices=list(BENCHMARKS))
     parser.add_argument("--quick", action="store_true", help="fewer repetitions: a minute instead of several")
     parser.add_argument(
-        "--against", type=Path, metavar="PYTHON", help="moe, network: measure hivemind of this Python too"
+        "--against", type=Path, metavar="PYTHON", help="moe, network, trunk: measure hivemind of this Python too"
     )
-    parser.add_argument("--anchors", type=Path, metavar="FOLDER", help="moe, network: drivers that measure hivemind")
-    parser.add_argument("--only", nargs="*", default=[], metavar="PART", help="moe: only these parts")
+    parser.add_argument("--anchors", type=Path, metavar="FOLDER", help="moe, network, trunk: drivers of hivemind")
+    parser.add_argument("--only", nargs="*", default=[], metavar="PART", help="moe, trunk: only these parts")
     parser.add_argument(
-        "--data", type=Path, default=convergence.DATA, metavar="PATH", help="convergence: MNIST's folder"
+        "--data", type=Path, default=convergence.DATA, metavar="PATH", help="convergence, trunk: MNIST's folder"
     )
     parser.add_argument("--returns", type=int, default=None, metavar="N", help="yield: times that the user comes back")
     parser.add_argument("--seeds", type=int, default=3, metavar="N", help="convergence: runs of each case")

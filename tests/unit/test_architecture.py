@@ -17,7 +17,7 @@ LAYERS = [
     {"core.pipe", "core.store", "core.consent"},
     {"core.net"},
     {"core.dht"},
-    {"core.experts"},
+    {"core.experts", "core.averaging"},
     {"core.runtime", "core.policy", "core.community", "core.averaging"},
     {"core.training"},
     {"core.compute", "core.swarm", "core.policy.limits"},
