@@ -231,9 +231,10 @@ class Quota:
         return self.cap_bytes - HEADROOM - found.total - found.outstanding - kept_free
 
     async def _measure(self) -> Found:
-        runs = [(run.folder, run.kept()) for run in self._runs]
-        found, states = await asyncio.to_thread(look_through, self._folder, runs, {**self._coming})
-        self._needs = {run.folder: _needs(run, states[run.folder], found.files) for run in self._runs}
+        runs = [*self._runs]  # one that is joined meanwhile is not seen yet
+        kept = [(run.folder, run.kept()) for run in runs]
+        found, states = await asyncio.to_thread(look_through, self._folder, kept, {**self._coming})
+        self._needs = {run.folder: _needs(run, states[run.folder], found.files) for run in runs}
         return found
 
     async def _free(self, found: Found, excess: int, most: int, whole: bool = False, but: Path | None = None) -> int:

@@ -276,6 +276,18 @@ async def test_all_runs_of_a_pc_share_one_space(tmp_path: Path) -> None:
     assert await other.quota.grant(other, 64 * KB, free, False) == free
 
 
+async def test_a_run_may_be_joined_while_the_files_are_looked_through(tmp_path: Path) -> None:
+    await save(tmp_path, 1, 2)
+    digits, grid = files_of(tmp_path), Grid("other", 2, (4, 4))
+    looking = asyncio.create_task(digits.quota.look())
+    await asyncio.sleep(0)
+    other = RunFiles(tmp_path / "runs" / "other", grid, HostedExperts(grid), digits.quota)
+    await looking
+    assert digits.quota.looked.keys() == {digits.folder}
+    await digits.quota.look()
+    assert digits.quota.looked.keys() == {digits.folder, other.folder}
+
+
 async def test_a_run_that_was_left_keeps_its_newest_states(tmp_path: Path) -> None:
     await save(tmp_path, 1, 2)
     files = files_of(tmp_path)
