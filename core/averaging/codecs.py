@@ -25,7 +25,7 @@ def encode(numbers: Numbers, codec: Codec) -> bytes:
     return data
 
 
-def decode(data: bytes | memoryview, codec: Codec, count: int) -> Numbers:
+def decode(data: bytes | bytearray | memoryview, codec: Codec, count: int) -> Numbers:
     """The numbers [count], in memory of their own.
 
     Raises:

@@ -1,0 +1,73 @@
+"""The mean of several peers' vectors, of whom some may lie."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from core.averaging.codecs import Numbers
+
+ABSURD = 30.0
+"""A vector so many times as long as the median of all is no gradient of the same network: of one that is honest but
+made of few samples the noise makes it a few times as long."""
+JUDGED = 3
+"""Numberss from which on one can be told from the others."""
+CLIPPINGS = 3
+"""Iterations of the centred clip: from the median of the numbers each one halves the distance that is left."""
+
+
+class Mean(NamedTuple):
+    """What came of it."""
+
+    vector: Numbers
+    samples: int
+    refused: tuple[int, ...]
+    """Places of the vectors that were left out, for their length."""
+    counted: int
+    """Numberss in it."""
+
+
+def mean_of(vectors: Sequence[Numbers], samples: Sequence[int], norms: Sequence[float], clip: float = 0.0) -> Mean:
+    """The mean by samples, of all that are not absurdly long.
+
+    Args:
+        vectors: pieces of the peers' vectors, finite, of one length.
+        samples: that made each; 1 or more.
+        norms: of the whole vectors. A piece alone tells little: of rarely seen tokens it is zero with most peers.
+        clip: 0: the plain mean; else centred clipping (Karimireddy et al., 2021, eq. 4) at so many times the median
+            distance from a centre, which begins at the median of each number: an honest minority cannot be moved far
+            by peers that send signs flipped or all the same lie.
+    """
+    lengths = np.asarray(norms)
+    absurd = lengths > ABSURD * np.median(lengths) if len(vectors) >= JUDGED else np.zeros(len(vectors), bool)
+    kept = [place for place, refused in enumerate(absurd) if not refused]
+    total = sum(samples[place] for place in kept)
+    rows = [vectors[place] for place in kept]
+    weights = [np.float32(samples[place] / total) for place in kept]
+    mean = _centred(rows, weights, clip) if clip and len(rows) >= JUDGED else _weighted(rows, weights)
+    return Mean(mean, total, tuple(place for place, refused in enumerate(absurd) if refused), len(rows))
+
+
+def squared_norm(vector: Numbers) -> float:
+    """Infinite or none if any of the numbers is; without the threads of a library of linear algebra."""
+    with np.errstate(all="ignore"):
+        return float(np.einsum("i,i->", vector, vector))
+
+
+def _weighted(rows: Sequence[Numbers], weights: Sequence[np.float32]) -> Numbers:
+    mean = rows[0] * weights[0]
+    part = np.empty_like(mean)
+    for row, weight in zip(rows[1:], weights[1:], strict=True):
+        mean += np.multiply(row, weight, out=part)
+    return mean
+
+
+def _centred(rows: Sequence[Numbers], weights: Sequence[np.float32], clip: float) -> Numbers:
+    centre = np.median(rows, axis=0).astype(np.float32)
+    for _ in range(CLIPPINGS):
+        away = [row - centre for row in rows]
+        lengths = np.sqrt([squared_norm(vector) for vector in away])
+        radius = clip * float(np.median(lengths))
+        shorter = [np.float32(min(1.0, radius / length)) if length else np.float32(1) for length in lengths]
+        centre = centre + _weighted(away, [w * s for w, s in zip(weights, shorter, strict=True)])
+    return centre

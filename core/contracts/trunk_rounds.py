@@ -1,0 +1,118 @@
+"""What peers say to each other in a round: a group of them averages one vector each, the mean is the same on all."""
+
+from typing import Annotated
+
+import msgspec
+
+from core.contracts.expert_calls import Codec
+from core.contracts.net import PeerAddress
+from core.contracts.trunk import Whole
+
+MEMBERS = 64
+"""Of one group: above the size at which a round still pays among volunteers (DeDLOC, appendix C)."""
+NUMBERS = 1 << 31
+"""Of one vector: a trunk of two thousand million parameters."""
+CHUNK = 1 << 17
+"""Numbers averaged at once: 512 KiB in fp32, 256 in fp16, 128 in int8."""
+CHUNKS = NUMBERS // CHUNK + 2 * MEMBERS
+"""Of one pass: each piece may end in a shorter one."""
+LARGEST_NORM = 1e15
+"""Its square and the sum of many such are still numbers of fp32."""
+PASSES = 2
+"""Of one round: what a member's end spoils is reduced once more by the others."""
+
+Key = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
+Numbers = Annotated[int, msgspec.Meta(ge=0, le=NUMBERS)]
+Place = Annotated[int, msgspec.Meta(ge=0, lt=MEMBERS)]
+Pass = Annotated[int, msgspec.Meta(ge=0, lt=PASSES)]
+Digest = Annotated[bytes, msgspec.Meta(max_length=32)]
+Pieces = Annotated[tuple[Digest, ...], msgspec.Meta(max_length=MEMBERS * MEMBERS)]
+
+
+class Group(msgspec.Struct, frozen=True, array_like=True):
+    """Who averages what, by whom it is reduced; all members have the same."""
+
+    key: Key
+    """No other round has it."""
+    members: Annotated[tuple[PeerAddress, ...], msgspec.Meta(min_length=1, max_length=MEMBERS)]
+    sends: Annotated[tuple[bool, ...], msgspec.Meta(min_length=1, max_length=MEMBERS)]
+    """Who has a vector; the others help to reduce."""
+    shares: Annotated[tuple[Numbers, ...], msgspec.Meta(min_length=1, max_length=MEMBERS)]
+    """Numbers of the vector that each reduces; 0: none. Their sum is the vector's length."""
+    codec: Codec
+    grace_s: Annotated[float, msgspec.Meta(ge=0.4, le=600.0)]
+    """A round waits so long at most, in all, for a member that does not go on."""
+    clip: Annotated[float, msgspec.Meta(ge=0.0, le=100.0)] = 0.0
+    """As in `core.averaging.mean`."""
+
+    def fits(self) -> bool:
+        """Whether it can be a group at all."""
+        peers = {member.peer for member in self.members}
+        return len(peers) == len(self.members) == len(self.sends) == len(self.shares) and sum(self.shares) > 0
+
+
+class Chunk(msgspec.Struct, frozen=True, array_like=True):
+    """A chunk of the sender's vector, for its reducer: the payload. The answer comes when all have delivered it."""
+
+    key: Key
+    attempt: Pass
+    number: Annotated[int, msgspec.Meta(ge=0, lt=CHUNKS)]
+    samples: Annotated[int, msgspec.Meta(ge=1, le=2**53)]
+    """The sender's, in the whole vector."""
+    norm: Annotated[float, msgspec.Meta(ge=0.0, lt=LARGEST_NORM)]
+    """Of the whole vector."""
+
+
+class Averaged(msgspec.Struct, frozen=True, array_like=True):
+    """The mean of a chunk: the payload."""
+
+    samples: Whole
+    peers: Whole
+
+
+class Report(msgspec.Struct, frozen=True, array_like=True):
+    """To the group's leader: what a member has of a pass."""
+
+    key: Key
+    attempt: Pass
+    digests: Pieces
+    """Of each piece; empty: it has not come. None at all: the member only helps."""
+
+
+class Verdict(msgspec.Struct, frozen=True, array_like=True):
+    """Of the leader, the same for all: the result counts if no piece is lost; otherwise the living do these again."""
+
+    key: Key
+    attempt: Pass
+    void: bool
+    """The round has no result, for nobody."""
+    alive: Annotated[tuple[Place, ...], msgspec.Meta(max_length=MEMBERS)]
+    """Members that have reported."""
+    lost: Annotated[tuple[Annotated[int, msgspec.Meta(ge=0, lt=MEMBERS)], ...], msgspec.Meta(max_length=MEMBERS)]
+    """Pieces that are reduced again."""
+    digests: Pieces
+    """Of the others."""
+
+
+class Told(msgspec.Struct, frozen=True, array_like=True):
+    """A verdict, which may come by another member: signed by the leader."""
+
+    verdict: Annotated[bytes, msgspec.Meta(max_length=160 * 1024)]
+    signature: Annotated[bytes, msgspec.Meta(min_length=64, max_length=64)]
+
+
+class Heard(msgspec.Struct, frozen=True, array_like=True):
+    """To any member: what did the leader decide? Asked when the leader does not answer."""
+
+    key: Key
+    attempt: Pass
+
+
+class Leave(msgspec.Struct, frozen=True, array_like=True):
+    """To all members: this one goes, do not wait for it."""
+
+    key: Key
+
+
+class Left(msgspec.Struct, frozen=True, array_like=True):
+    """It is noted."""

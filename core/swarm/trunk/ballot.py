@@ -1,0 +1,91 @@
+"""How the members of a group come to one result: who reduces what in each pass, and what the leader decides. Pure."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from core.contracts.trunk_rounds import CHUNK, PASSES, Group, Report, Verdict
+from core.swarm.trunk.reducing import Span
+
+
+class Piece(NamedTuple):
+    """A stretch of the vector, reduced by one member."""
+
+    reducer: int
+    span: Span
+
+
+def first_pieces(group: Group) -> list[Piece]:
+    """Of the first pass: the shares."""
+    pieces, start = [], 0
+    for reducer, share in enumerate(group.shares):
+        if share:
+            pieces.append(Piece(reducer, Span(start, start + share)))
+        start += share
+    return pieces
+
+
+def pieces_again(group: Group, pieces: Sequence[Piece], verdict: Verdict) -> list[Piece]:
+    """Of the second pass: what was lost, in equal parts among those who reduce and have lost nothing.
+
+    Args:
+        group: the group.
+        pieces: of the first pass.
+        verdict: on it.
+
+    Returns:
+        Empty if nobody is left to do it.
+    """
+    failed = {pieces[place].reducer for place in verdict.lost}
+    able = [member for member in verdict.alive if group.shares[member] and member not in failed]
+    again = []
+    for place in verdict.lost if able else ():
+        start, stop = pieces[place].span
+        bounds = [start + (stop - start) * part // len(able) for part in range(len(able) + 1)]
+        spans = map(Span, bounds, bounds[1:])
+        again += [Piece(reducer, span) for reducer, span in zip(able, spans, strict=True) if span.start < span.stop]
+    return again
+
+
+def chunks_of(pieces: Sequence[Piece]) -> list[dict[int, Span]]:
+    """For each piece its chunks, by numbers that no other chunk of the pass has."""
+    found, number = [], 0
+    for piece in pieces:
+        starts = range(piece.span.start, piece.span.stop, CHUNK)
+        found.append({number + at: Span(start, min(start + CHUNK, piece.span.stop)) for at, start in enumerate(starts)})
+        number += len(starts)
+    return found
+
+
+def leader_of(group: Group) -> int:
+    """The member that reduces most, the first of these: the others reach it, and it is fast."""
+    return max(range(len(group.members)), key=lambda member: (group.shares[member], -member))
+
+
+def decide(group: Group, pieces: Sequence[Piece], attempt: int, reports: Mapping[int, Report]) -> Verdict:
+    """What is done after a pass.
+
+    A piece counts if all who report have the same of it. In the last pass it is enough that most have, so that nobody
+    can spoil round after round by saying that something did not come; the others fall behind.
+
+    Args:
+        group: the group.
+        pieces: of the pass.
+        attempt: number of the pass.
+        reports: by member.
+    """
+    alive = tuple(sorted(reports))
+    told = [reports[member].digests for member in alive if len(reports[member].digests) == len(pieces)]
+    last = attempt == PASSES - 1
+    lost, digests = [], []
+    for place in range(len(pieces)):
+        said = [digests_of[place] for digests_of in told]
+        best = max(sorted(set(said) - {b""}), key=said.count, default=b"")
+        agreed = said.count(best) * 2 > len(said) if last else len(set(said)) == 1
+        if not (best and agreed):
+            lost.append(place)
+        digests.append(b"" if lost and lost[-1] == place else best)
+    few = 2 * len(alive) <= len(group.members)  # two halves that do not reach each other must not both go on
+    verdict = Verdict(group.key, attempt, False, alive, tuple(lost), tuple(digests))
+    if few or not told or (lost and (last or not pieces_again(group, pieces, verdict))):
+        return Verdict(group.key, attempt, True, alive, (), ())
+    return verdict

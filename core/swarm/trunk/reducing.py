@@ -1,0 +1,186 @@
+"""What one member of a group reduces: each chunk is averaged and answered as soon as all senders have delivered it."""
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping
+from typing import NamedTuple
+
+from core.averaging.codecs import Numbers, decode, encode
+from core.averaging.mean import mean_of, squared_norm
+from core.contracts.errors import ProtocolError, RemoteFault
+from core.contracts.expert_calls import Codec
+from core.contracts.trunk_rounds import Averaged, Chunk
+from core.net.rpc import Payload
+
+log = logging.getLogger(__name__)
+
+ROUNDED = 1.02
+"""By rounding a vector gets longer by two parts in a hundred at most."""
+WINDOW = 6
+"""Chunks that a member has under way to each reducer: four lanes are full, and two more are being averaged."""
+Answer = tuple[Averaged, Payload]
+LEFT = RemoteFault("left", "This peer has left the round.")
+
+
+class Span(NamedTuple):
+    """A chunk's numbers in the whole vector."""
+
+    start: int
+    stop: int
+
+
+class Sent(NamedTuple):
+    """What a member sends: the reducer's own counts as well."""
+
+    vector: Numbers
+    samples: int
+    norm: float
+    """Of the whole vector."""
+
+
+class Reducing:
+    """Of one pass. Memory: as many chunks as the senders' windows hold, and the answers, for those who are late."""
+
+    def __init__(
+        self,
+        chunks: Mapping[int, Span],
+        senders: Collection[int],
+        codec: Codec,
+        clip: float,
+        own: Sent | None,
+        blame: Callable[[int, str], None],
+    ) -> None:
+        """Nothing has come yet.
+
+        Args:
+            chunks: that are reduced here, by their number.
+            senders: places of the other members who send.
+            codec: in which chunks come and are answered.
+            clip: as in `mean_of`.
+            own: this member's vector, if it has one.
+            blame: told of a sender that sends what nobody honest does, and what.
+        """
+        self._chunks, self._codec, self._clip, self._own, self._blame = chunks, codec, clip, own, blame
+        self._missing = {number: set(senders) for number in chunks}
+        """Senders, by the chunk that they have not delivered."""
+        self._delivered: dict[int, dict[int, Sent]] = defaultdict(dict)
+        self._waiting: dict[int, list[asyncio.Future[Answer]]] = defaultdict(list)
+        self._refused: set[int] = set()
+        self._closed = False
+        self.answers: dict[int, Answer] = {}
+        self.complete = asyncio.Event()
+        now = asyncio.get_running_loop().time()
+        self._heard = dict.fromkeys(senders, now)
+        for number in chunks:
+            self._settle(number)
+        self._check()
+
+    def deliver(self, sender: int, chunk: Chunk, payload: Payload) -> asyncio.Future[Answer]:
+        """A chunk has come; the mean is in what is returned, soon or later.
+
+        Raises:
+            RemoteFault: it is not reduced here.
+        """
+        number, span = chunk.number, self._chunks.get(chunk.number)
+        if span is None:
+            raise RemoteFault("not_reduced_here", f"Chunk {number} is not reduced here.")
+        if self._closed:
+            raise LEFT
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        if sender in self._missing[number]:  # else it comes too late to count
+            self._heard[sender] = asyncio.get_running_loop().time()
+            try:
+                vector = decode(payload, self._codec, span.stop - span.start)
+                if squared_norm(vector) > (ROUNDED * chunk.norm) ** 2:
+                    raise ProtocolError("A part of its numbers is larger than the whole is said to be.")
+            except ProtocolError as error:
+                self._refuse(sender, str(error))  # what counts it is told all the same
+            else:
+                self._missing[number].discard(sender)
+                self._delivered[number][sender] = Sent(vector, chunk.samples, chunk.norm)
+        if number in self.answers:
+            future.set_result(self.answers[number])
+            return future
+        future.add_done_callback(lambda answer: self.leave_out(sender) if answer.cancelled() else None)
+        self._waiting[number].append(future)
+        self._settle(number)
+        self._check()
+        return future
+
+    def leave_out(self, sender: int) -> None:
+        """Wait for a sender no more: it is late, or has given up. What it has delivered counts."""
+        self._heard.pop(sender, None)
+        for number, missing in self._missing.items():
+            if sender in missing:
+                missing.discard(sender)
+                self._settle(number)
+        self._check()
+
+    async def tend(self, grace_s: float) -> None:
+        """Leave out who is late, until all is averaged.
+
+        Args:
+            grace_s: a sender whom nobody holds up and who delivers nothing for so long is late.
+        """
+        clock = asyncio.get_running_loop().time
+        while not self.complete.is_set():
+            late = [sender for sender, heard in self._heard.items() if clock() - heard >= grace_s]
+            for sender in late:
+                if self._owes(sender):
+                    log.info("member %d of the round is late and left out", sender)
+                    self.leave_out(sender)
+                else:
+                    self._heard[sender] = clock()
+            rest = min((heard + grace_s - clock() for heard in self._heard.values()), default=grace_s)
+            try:
+                async with asyncio.timeout(max(0.01, rest)):
+                    await self.complete.wait()
+            except TimeoutError:
+                pass
+
+    def close(self) -> None:
+        """This member leaves, or the round is over: nobody is answered any more."""
+        self._closed = True
+        for future in (future for futures in self._waiting.values() for future in futures):
+            if not future.done():
+                future.set_exception(LEFT)
+
+    def _owes(self, sender: int) -> bool:
+        """Whether it could send more: something is missing from it, and its window is not full of what others owe."""
+        missing = any(sender in missing for missing in self._missing.values())
+        return missing and sum(sender in delivered for delivered in self._delivered.values()) < WINDOW
+
+    def _refuse(self, sender: int, why: str) -> None:
+        if sender not in self._refused:
+            self._refused.add(sender)
+            self._blame(sender, why)
+        self.leave_out(sender)
+
+    def _settle(self, number: int) -> None:
+        """Average a chunk if nobody is waited for any more."""
+        if number in self.answers or self._missing[number]:
+            return
+        came = self._delivered.pop(number, {})
+        senders, parts = list(came), list(came.values())
+        if self._own is not None:
+            start, stop = self._chunks[number]
+            parts.append(self._own._replace(vector=self._own.vector[start:stop]))
+        if not parts:
+            return  # all senders are gone: it is done again by others, or by nobody
+        vectors, samples, norms = zip(*parts, strict=True)
+        mean = mean_of(vectors, samples, norms, self._clip)
+        self.answers[number] = answer = Averaged(mean.samples, mean.counted), encode(mean.vector, self._codec)
+        now = asyncio.get_running_loop().time()
+        for sender in senders:
+            self._heard[sender] = now  # it may send the next one from now on
+        for future in self._waiting.pop(number, []):
+            if not future.done():
+                future.set_result(answer)
+        for place in mean.refused:
+            if place < len(senders):
+                self._refuse(senders[place], "Its numbers are absurdly large.")
+
+    def _check(self) -> None:
+        if not any(self._missing.values()):
+            self.complete.set()

@@ -1,0 +1,318 @@
+"""Butterfly all-reduce (Li et al., 2017; DeDLOC, section 3.2): the members of a group average one vector each.
+
+The vector is cut by shares; each member reduces its own. A member sends each reducer the chunks of its share, and gets
+the mean of each as the answer to the call, so that peers that only dial out take part like any other.
+
+**The result is the same on every member, or there is none.** The mean of a chunk is made, and rounded, in one place.
+When a member has all, it reports the digests of all pieces to the leader, and takes the result only on the leader's
+signed verdict that names the same digests; who does not hear from the leader asks the others what it decided. Pieces
+whose reducer failed, or that differ, are reduced once more by those who are left, out of the vectors of those who are
+left. If that fails too, or no more than half of the members report, the round is void for all. A member that misses
+the verdict takes nothing and is one step behind.
+
+Whoever does not go on costs the others `grace_s` at most: a sender is left out by the reducers after half of it, a
+reducer given up after three quarters, and the leader waits a quarter for the last reports.
+"""
+
+import asyncio
+import hashlib
+import logging
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from core.averaging.codecs import Numbers, decode, encode
+from core.averaging.mean import squared_norm
+from core.contracts.errors import UNREADABLE, HearthError, NetworkError, ProtocolError
+from core.contracts.net import of_run
+from core.contracts.trunk_rounds import (
+    LARGEST_NORM,
+    MEMBERS,
+    Averaged,
+    Chunk,
+    Group,
+    Heard,
+    Leave,
+    Left,
+    Report,
+    Told,
+    Verdict,
+)
+from core.identity import PeerId, verify
+from core.net.rpc import RpcNode
+from core.swarm.trunk.ballot import Piece, chunks_of, decide, first_pieces, leader_of, pieces_again
+from core.swarm.trunk.reducing import LEFT, WINDOW, Answer, Reducing, Sent, Span
+
+log = logging.getLogger(__name__)
+
+SENDER, REDUCER, REPORTS = 0.5, 0.75, 0.25
+"""Parts of the grace; see above."""
+LEAVE_S = 5.0
+"""For telling the others that this member goes."""
+LIE = 5.0
+"""Points for numbers that no honest peer sends: the second time soon after means a ban."""
+
+
+class RoundVoid(NetworkError, code="round_void"):
+    """A round has no result here: for all, or this member is behind. What was to be averaged is as it was."""
+
+
+class Result(NamedTuple):
+    """Of a round."""
+
+    vector: Numbers | None
+    """The mean; None for a member that only helps."""
+    samples: int
+    """In the mean; if a member fell out in mid-round, without it."""
+    peers: int
+    """Likewise."""
+
+
+class Pass:
+    """One way of the pieces through all members, as this one sees it."""
+
+    def __init__(self, round_: "Round", attempt: int, pieces: list[Piece], alive: tuple[int, ...]) -> None:
+        self.attempt, self.pieces, self.alive = attempt, pieces, alive
+        self.chunks = chunks_of(pieces)
+        self.digests: list[bytes] = [b""] * len(pieces)
+        self.least = Averaged(2**53, MEMBERS)
+        """Of all chunks that have come."""
+        group, here = round_.group, round_.here
+        own = [chunks for piece, chunks in zip(pieces, self.chunks, strict=True) if piece.reducer == here]
+        senders = [member for member in alive if group.sends[member] and member != here]
+        mine = {number: span for chunks in own for number, span in chunks.items()}
+        self.reducing = Reducing(mine, senders, group.codec, group.clip, round_.sent, round_.blame)
+        self.reports: dict[int, Report] = {}
+        self.reported = asyncio.Event()
+        """More than half of the members have, or one more."""
+        self.told: asyncio.Future[Told] = asyncio.get_running_loop().create_future()
+
+
+class Round:
+    """One group's work, at one member."""
+
+    def __init__(self, node: RpcNode, run_id: str, group: Group, vector: Numbers | None, samples: int) -> None:
+        """Nothing is sent yet.
+
+        Args:
+            node: this peer's connections.
+            run_id: of the run.
+            group: this peer is in it.
+            vector: what it sends; None: it only helps.
+            samples: that made the vector.
+
+        Raises:
+            ProtocolError: the vector is not finite, or nobody else would take it.
+        """
+        self.group, self._node, self._run_id = group, node, run_id
+        self.peers = [PeerId(member.peer) for member in group.members]
+        self.here, self.leader = self.peers.index(node.peer), leader_of(group)
+        norm = 0.0 if vector is None else squared_norm(vector) ** 0.5
+        if not norm < LARGEST_NORM:
+            raise ProtocolError("What is to be averaged has numbers that are infinite or none.")
+        self.sent = None if vector is None else Sent(vector, samples, norm)
+        self.out = None if vector is None else np.empty_like(vector)
+        self._passes: dict[int, Pass] = {}
+        self._left: set[int] = set()
+        self._begun = asyncio.Condition()
+
+    async def pass_of(self, attempt: int) -> Pass:
+        """A pass; waits until it begins here."""
+        async with self._begun:
+            await self._begun.wait_for(lambda: attempt in self._passes)
+        return self._passes[attempt]
+
+    def passed(self, attempt: int) -> Pass | None:
+        """A pass, if it has begun here."""
+        return self._passes.get(attempt)
+
+    def blame(self, member: int, why: str) -> None:
+        """A member sends what nobody honest does."""
+        log.warning("peer %s is left out of a round: %s", self.peers[member].hex()[:8], why)
+        self._node.strike(self.peers[member], LIE)
+
+    def leave(self) -> None:
+        """This member goes before the end, and says so."""
+        self.close()
+        for peer in self.peers:
+            if peer != self._node.peer:
+                self._node.start(self._tell(peer), "leaving a round")
+
+    async def _tell(self, peer: PeerId) -> None:
+        await self._node.call(
+            peer, of_run("trunk.leave", self._run_id), Leave(self.group.key), Left, deadline_s=LEAVE_S
+        )
+
+    def left(self, member: int) -> None:
+        """Another member has gone."""
+        self._left.add(member)
+        for pass_ in self._passes.values():
+            pass_.reducing.leave_out(member)
+            pass_.reported.set()
+
+    def close(self) -> None:
+        """This member leaves, or forgets the round: nobody is answered any more."""
+        for pass_ in self._passes.values():
+            pass_.reducing.close()
+            if not pass_.told.done():
+                pass_.told.set_exception(LEFT)
+                pass_.told.exception()  # nobody need wait for it
+
+    async def run(self) -> Result:
+        """Take part from beginning to end.
+
+        Raises:
+            RoundVoid: there is no result here.
+        """
+        least = Averaged(2**53, MEMBERS)
+        pass_ = await self._begin(0, first_pieces(self.group), tuple(range(len(self.peers))))
+        while True:
+            await self._go_through(pass_)
+            verdict = await self._verdict(pass_)
+            if verdict.void:
+                raise RoundVoid("The round is void: too many members have left it.")
+            for place, digest in enumerate(verdict.digests if self.sent is not None else ()):
+                if digest and digest != pass_.digests[place]:
+                    raise RoundVoid("The others went on without this peer, which did not get all of the result.")
+            least = Averaged(min(least.samples, pass_.least.samples), min(least.peers, pass_.least.peers))
+            if not verdict.lost:
+                return Result(self.out, least.samples, least.peers)
+            if self.here not in verdict.alive:
+                raise RoundVoid("The others went on without this peer, which was late.")
+            again = pieces_again(self.group, pass_.pieces, verdict)
+            pass_ = await self._begin(pass_.attempt + 1, again, verdict.alive)
+
+    async def _begin(self, attempt: int, pieces: list[Piece], alive: tuple[int, ...]) -> Pass:
+        async with self._begun:
+            pass_ = self._passes[attempt] = Pass(self, attempt, pieces, alive)
+            self._begun.notify_all()
+        return pass_
+
+    # the pieces
+
+    async def _go_through(self, pass_: Pass) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(pass_.reducing.tend(SENDER * self.group.grace_s))
+            for place, piece in enumerate(pass_.pieces):
+                if piece.reducer == self.here:
+                    tasks.create_task(self._own_piece(pass_, place))
+                elif self.sent is not None:
+                    tasks.create_task(self._piece_of(pass_, place, self.sent))
+
+    async def _own_piece(self, pass_: Pass, place: int) -> None:
+        await pass_.reducing.complete.wait()
+        answers = pass_.reducing.answers
+        if self.out is None or any(number not in answers for number in pass_.chunks[place]):
+            return
+        hashes = []
+        for number, span in pass_.chunks[place].items():
+            hashes.append(self._take(pass_, span, answers[number]))
+            await asyncio.sleep(0)  # others are answered between two chunks
+        pass_.digests[place] = hashlib.sha256(b"".join(hashes)).digest()
+
+    async def _piece_of(self, pass_: Pass, place: int, sent: Sent) -> None:
+        """Have another member reduce a piece; it stays without a digest if that fails."""
+        reducer, chunks = self.peers[pass_.pieces[place].reducer], pass_.chunks[place]
+        patience = REDUCER * self.group.grace_s
+        loop, window = asyncio.get_running_loop(), asyncio.Semaphore(WINDOW)
+        hashes: dict[int, bytes] = {}
+
+        async def one(number: int, span: Span) -> None:
+            request = Chunk(self.group.key, pass_.attempt, number, sent.samples, sent.norm)
+            payload = encode(sent.vector[span.start : span.stop], self.group.codec)
+            method = of_run("trunk.chunk", self._run_id)
+            answer = await self._node.call(reducer, method, request, Averaged, payload, deadline_s=86_400)
+            hashes[number] = self._take(pass_, span, answer)
+            limit.reschedule(loop.time() + patience)
+            window.release()
+
+        try:
+            async with asyncio.timeout(patience) as limit, asyncio.TaskGroup() as calls:
+                for number, span in chunks.items():
+                    await window.acquire()
+                    calls.create_task(one(number, span))
+        except* (HearthError, TimeoutError) as errors:
+            log.info("member %s does not reduce its share: %r", reducer.hex()[:8], errors.exceptions[0])
+        else:
+            pass_.digests[place] = hashlib.sha256(b"".join(hashes[number] for number in chunks)).digest()
+
+    def _take(self, pass_: Pass, span: Span, answer: Answer) -> bytes:
+        """Put a chunk's mean in its place; the hash of it.
+
+        Raises:
+            ProtocolError: it is no mean.
+        """
+        averaged, payload = answer
+        assert self.out is not None
+        self.out[span.start : span.stop] = decode(payload, self.group.codec, span.stop - span.start)
+        least = pass_.least
+        pass_.least = Averaged(min(least.samples, averaged.samples), min(least.peers, averaged.peers))
+        digest = hashlib.sha256(msgspec.msgpack.encode(averaged))
+        digest.update(payload)
+        return digest.digest()
+
+    # the verdict
+
+    async def _verdict(self, pass_: Pass) -> Verdict:
+        digests = tuple(pass_.digests) if self.sent is not None else ()
+        report = Report(self.group.key, pass_.attempt, digests)
+        if self.here == self.leader:
+            self.report(pass_, self.here, report)
+            told = await self._decide(pass_)
+        else:
+            told = await self._ask(pass_, report)
+        try:
+            verdict = msgspec.msgpack.decode(told.verdict, type=Verdict)
+        except UNREADABLE as error:
+            raise RoundVoid("The leader's verdict cannot be read.") from error
+        if (verdict.key, verdict.attempt) != (self.group.key, pass_.attempt):
+            raise RoundVoid("The leader's verdict is that of another round.")
+        if not pass_.told.done():
+            pass_.told.set_result(told)
+        return verdict
+
+    def report(self, pass_: Pass, member: int, report: Report) -> None:
+        """To the leader: a member has reported; the first word counts."""
+        if member in pass_.alive:
+            pass_.reports.setdefault(member, report)
+            pass_.reported.set()
+
+    async def _decide(self, pass_: Pass) -> Told:
+        """As the leader: wait for the reports and say what they mean."""
+        loop, limit = asyncio.get_running_loop(), None
+        began = loop.time()
+        while {*pass_.alive} - pass_.reports.keys() - self._left:
+            if limit is None and 2 * len(pass_.reports) > len(pass_.alive):
+                limit = loop.time() + REPORTS * self.group.grace_s
+            try:
+                async with asyncio.timeout_at(limit or began + self.group.grace_s):
+                    await pass_.reported.wait()
+            except TimeoutError:
+                break
+            pass_.reported.clear()
+        verdict = decide(self.group, pass_.pieces, pass_.attempt, pass_.reports)
+        body = msgspec.msgpack.encode(verdict)
+        return Told(body, self._node.identity.sign(body))
+
+    async def _ask(self, pass_: Pass, report: Report) -> Told:
+        """Report to the leader and hear its verdict; if it does not answer, ask the others for it."""
+        others = [member for member in pass_.alive if member not in (self.here, self.leader)]
+        heard = Heard(self.group.key, pass_.attempt)
+        limit_s = (1 + REPORTS) * self.group.grace_s
+        for member, name, request in [
+            (self.leader, "trunk.report", report),
+            *((member, "trunk.heard", heard) for member in others),
+        ]:
+            try:
+                told, _ = await self._node.call(
+                    self.peers[member], of_run(name, self._run_id), request, Told, deadline_s=limit_s
+                )
+            except NetworkError as error:
+                log.info("no verdict from member %s: %s", self.peers[member].hex()[:8], error)
+                limit_s = REPORTS * self.group.grace_s
+                continue
+            if verify(self.peers[self.leader], told.verdict, told.signature):
+                return told
+            self._node.strike(self.peers[member], LIE)
+        raise RoundVoid("The round's leader has gone, and nobody has heard its verdict.")

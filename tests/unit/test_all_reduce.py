@@ -1,0 +1,315 @@
+"""Rounds between real endpoints on loopback: the mean is the same on every member, or there is none."""
+
+import asyncio
+import contextlib
+import hashlib
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from core.averaging.codecs import Numbers
+from core.contracts.errors import ProtocolError, RemoteFault
+from core.contracts.expert_calls import Codec
+from core.contracts.net import PeerAddress, of_run
+from core.contracts.trunk_rounds import CHUNK, Averaged, Chunk, Group, Leave, Left, Report, Verdict
+from core.identity import Identity
+from core.net.endpoint import LOOPBACK
+from core.net.rpc import RpcNode
+from core.swarm.trunk.all_reduce import AllReduce
+from core.swarm.trunk.ballot import decide, first_pieces, leader_of, pieces_again
+from core.swarm.trunk.round import Result, RoundVoid
+
+RUN = "run-1"
+DEADLINE_S = 60.0
+LONG_S, SHORT_S = 300.0, 6.0
+"""A grace that no busy machine uses up, and one that passes soon."""
+
+
+class Peer(NamedTuple):
+    node: RpcNode
+    rounds: AllReduce
+
+
+Start = Callable[[int], Awaitable[list[Peer]]]
+
+
+@pytest.fixture
+async def start() -> AsyncIterator[Start]:
+    async with contextlib.AsyncExitStack() as stack:
+
+        async def some(count: int) -> list[Peer]:
+            nodes = [RpcNode(Identity.generate(), listen=LOOPBACK[:1]) for _ in range(count)]
+            return [Peer(await stack.enter_async_context(node), AllReduce(node, RUN)) for node in nodes]
+
+        yield some
+
+
+def vectors(count: int, numbers: int) -> list[Numbers]:
+    return [np.random.default_rng(place).standard_normal(numbers).astype(np.float32) for place in range(count)]
+
+
+def group(
+    peers: Sequence[Peer],
+    shares: Sequence[int],
+    *,
+    codec: Codec = "fp32",
+    grace_s: float = LONG_S,
+    clip: float = 0.0,
+    helpers: int = 0,
+    key: bytes = bytes(32),
+) -> Group:
+    """The last `helpers` of the peers only help."""
+    sends = tuple(place < len(peers) - helpers for place in range(len(peers)))
+    return Group(key, tuple(peer.node.address() for peer in peers), sends, tuple(shares), codec, grace_s, clip)
+
+
+async def all_of(peers: Sequence[Peer], which: Group, sent: Sequence[Numbers], samples: Sequence[int]) -> list[Result]:
+    async with asyncio.timeout(DEADLINE_S):
+        own = [*sent, *[None] * (len(peers) - len(sent))]
+        return await asyncio.gather(
+            *(
+                peer.rounds.average(which, vector, weight)
+                for peer, vector, weight in zip(peers, own, samples, strict=True)
+            )
+        )
+
+
+def digests(results: Sequence[Result]) -> set[str]:
+    return {hashlib.sha256(result.vector.tobytes()).hexdigest() for result in results if result.vector is not None}
+
+
+def averaged(results: Sequence[Result]) -> Numbers:
+    """What all have, the same."""
+    [_] = digests(results)
+    vector = results[0].vector
+    assert vector is not None
+    return vector
+
+
+def mean(sent: Sequence[Numbers], samples: Sequence[int]) -> Numbers:
+    return np.average(np.asarray(sent, np.float64), axis=0, weights=samples).astype(np.float32)
+
+
+@pytest.mark.parametrize(("codec", "near"), [("fp32", 1e-6), ("fp16", 4e-3), ("int8", 8e-2)])
+async def test_the_mean_by_samples_is_the_same_on_all(start: Start, codec: Codec, near: float) -> None:
+    peers = await start(4)
+    sent, samples = vectors(4, 5 * CHUNK + 77), [1, 2, 3, 10]
+    results = await all_of(peers, group(peers, [CHUNK, 0, 3 * CHUNK + 70, CHUNK + 7], codec=codec), sent, samples)
+    assert len(digests(results)) == 1
+    assert np.abs(averaged(results) - mean(sent, samples)).max() < near
+    assert {(result.samples, result.peers) for result in results} == {(16, 4)}
+
+
+async def test_what_is_sent_stays_as_it_was(start: Start) -> None:
+    peers = await start(2)
+    sent = vectors(2, 1000)
+    before = [vector.copy() for vector in sent]
+    await all_of(peers, group(peers, [500, 500]), sent, [1, 1])
+    assert all((vector == old).all() for vector, old in zip(sent, before, strict=True))
+
+
+async def test_helpers_reduce_and_send_nothing(start: Start) -> None:
+    peers = await start(4)
+    sent = vectors(2, 3 * CHUNK)
+    results = await all_of(peers, group(peers, [0, 10, 2 * CHUNK, CHUNK - 10], helpers=2), sent, [3, 1, 0, 0])
+    assert len(digests(results)) == 1 and [result.vector is None for result in results] == [False, False, True, True]
+    assert np.allclose(averaged(results), mean(sent, [3, 1]), atol=1e-6)
+
+
+async def test_rounds_follow_each_other(start: Start) -> None:
+    peers = await start(3)
+    for turn in range(5):
+        sent = [vector + turn for vector in vectors(3, 3000)]
+        results = await all_of(peers, group(peers, [1000] * 3, key=bytes([turn]) * 32), sent, [1] * 3)
+        assert len(digests(results)) == 1 and np.allclose(averaged(results), mean(sent, [1] * 3), atol=1e-6)
+
+
+async def test_who_begins_before_the_others_waits_for_them(start: Start) -> None:
+    peers = await start(2)
+    sent, which = vectors(2, 3000), group(peers, [1500, 1500])
+    first = asyncio.create_task(peers[0].rounds.average(which, sent[0], 1))
+    async with asyncio.timeout(DEADLINE_S):
+        while peers[0].node.peer not in peers[1].node.pool.links:  # noqa: ASYNC110 nothing tells of it
+            await asyncio.sleep(0.01)
+        results = await asyncio.gather(first, peers[1].rounds.average(which, sent[1], 1))
+    assert len(digests(results)) == 1
+
+
+# --- members that fail
+
+
+async def test_a_sender_who_never_comes_is_left_out(start: Start) -> None:
+    """It reduces nothing, so nobody misses anything else."""
+    peers = await start(4)
+    sent = vectors(4, 3 * CHUNK)
+    which = group(peers, [CHUNK, CHUNK, CHUNK, 0], grace_s=SHORT_S)
+    results = await all_of(peers[:3], which, sent[:3], [1, 2, 3])
+    assert len(digests(results)) == 1
+    assert np.allclose(averaged(results), mean(sent[:3], [1, 2, 3]), atol=1e-6)
+    assert {(result.samples, result.peers) for result in results} == {(6, 3)}
+
+
+async def test_the_share_of_a_reducer_who_never_comes_is_done_by_the_others(start: Start) -> None:
+    peers = await start(4)
+    sent = vectors(4, 4 * CHUNK + 5)
+    which = group(peers, [CHUNK + 5, CHUNK, CHUNK, CHUNK], grace_s=SHORT_S)
+    results = await all_of(peers[:3], which, sent[:3], [1, 2, 3])
+    assert len(digests(results)) == 1
+    assert np.allclose(averaged(results), mean(sent[:3], [1, 2, 3]), atol=1e-6)
+
+
+async def test_a_reducer_who_leaves_in_mid_round_costs_no_grace(start: Start) -> None:
+    """As when compute is stopped there: the others hear of it at once, and do its share."""
+    peers = await start(4)
+    sent = vectors(4, 4 * CHUNK)
+    which = group(peers, [CHUNK] * 4, grace_s=LONG_S)
+    tasks = [asyncio.create_task(peers[place].rounds.average(which, sent[place], 1)) for place in (0, 1, 3)]
+    async with asyncio.timeout(DEADLINE_S):
+        while len(peers[3].node.pool.links) < 2:  # noqa: ASYNC110 nothing tells of it
+            await asyncio.sleep(0.01)
+        tasks[2].cancel()
+        results = await asyncio.gather(*tasks[:2], peers[2].rounds.average(which, sent[2], 1))
+    assert len(digests(results)) == 1
+
+
+async def test_without_its_leader_a_round_is_void_for_all(start: Start) -> None:
+    peers = await start(4)
+    sent = vectors(4, 4 * CHUNK + 5)
+    which = group(peers, [CHUNK, CHUNK, CHUNK, CHUNK + 5], grace_s=SHORT_S)
+    assert leader_of(which) == 3
+    tasks = [peers[place].rounds.average(which, sent[place], 1) for place in range(3)]
+    async with asyncio.timeout(DEADLINE_S):
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+    assert all(isinstance(result, RoundVoid) for result in results)
+
+
+async def test_half_a_group_has_no_result(start: Start) -> None:
+    peers = await start(4)
+    sent = vectors(4, 4000)
+    which = group(peers, [1000] * 4, grace_s=SHORT_S)
+    tasks = [peers[place].rounds.average(which, sent[place], 1) for place in range(2)]
+    async with asyncio.timeout(DEADLINE_S):
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+    assert all(isinstance(result, RoundVoid) for result in results)
+
+
+# --- members that lie
+
+
+@pytest.mark.parametrize("lie", [np.nan, np.inf, 1e30])
+async def test_numbers_that_no_honest_peer_sends_are_refused(
+    start: Start, lie: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    *honest, liar = peers = await start(4)
+    sent = vectors(3, 3 * CHUNK)
+    which = group(peers, [CHUNK, CHUNK, CHUNK, 0])
+    tasks = [asyncio.create_task(peer.rounds.average(which, own, 1)) for peer, own in zip(honest, sent, strict=True)]
+    false = np.full(CHUNK, lie, np.float32).data.cast("B")
+    for number, peer in enumerate(honest):
+        liar.node.learn(peer.node.address())
+        chunk, method = Chunk(which.key, 0, number, 1, 1.0), of_run("trunk.chunk", RUN)
+        await liar.node.call(peer.node.peer, method, chunk, Averaged, false, deadline_s=DEADLINE_S)
+    for peer in honest:
+        await liar.node.call(peer.node.peer, of_run("trunk.leave", RUN), Leave(which.key), Left, deadline_s=DEADLINE_S)
+    async with asyncio.timeout(DEADLINE_S):
+        results = await asyncio.gather(*tasks)
+    assert np.allclose(averaged(results), mean(sent, [1] * 3), atol=1e-6)
+    assert f"peer {liar.node.peer.hex()[:8]} is left out" in caplog.text
+    assert all(peer.node.bans.score(liar.node.peer, time.monotonic()) > 4 for peer in honest)
+
+
+async def test_what_is_not_finite_is_not_sent(start: Start) -> None:
+    [one, other] = await start(2)
+    with pytest.raises(ProtocolError):
+        await one.rounds.average(group([one, other], [1, 1]), np.array([1, np.nan], np.float32), 1)
+
+
+async def test_absurdly_large_numbers_are_refused(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+    peers = await start(4)
+    sent = vectors(4, 3 * CHUNK)
+    which = group(peers, [CHUNK, CHUNK, CHUNK, 0])
+    results = await all_of(peers, which, [*sent[:3], 100 * sent[3]], [1] * 4)
+    assert len(digests(results)) == 1
+    assert np.allclose(averaged(results), mean(sent[:3], [1] * 3), atol=1e-6)
+    assert f"peer {peers[3].node.peer.hex()[:8]} is left out" in caplog.text
+
+
+async def test_with_centred_clipping_flipped_signs_do_little(start: Start) -> None:
+    peers = await start(8)
+    truth = np.random.default_rng(9).standard_normal(2000).astype(np.float32)
+    sent = [truth + 0.1 * vector for vector in vectors(7, 2000)] + [-20 * truth]
+    shares = [250] * 8
+    plain = await all_of(peers, group(peers, shares), sent, [1] * 8)
+    clipped = await all_of(peers, group(peers, shares, clip=1.0, key=bytes([1]) * 32), sent, [1] * 8)
+    assert len(digests(clipped)) == 1
+    far = [float(np.linalg.norm(averaged(results) - truth) / np.linalg.norm(truth)) for results in (plain, clipped)]
+    assert far[0] > 1.0 and far[1] < 0.1
+
+
+async def test_strangers_are_not_heard(start: Start) -> None:
+    [one, other, stranger] = await start(3)
+    which = group([one, other], [500, 500])
+    work = asyncio.create_task(one.rounds.average(which, vectors(1, 1000)[0], 1))
+    stranger.node.learn(one.node.address())
+    chunk = Chunk(which.key, 0, 0, 1, 1e9)
+    with pytest.raises(RemoteFault) as caught:
+        await stranger.node.call(
+            one.node.peer,
+            of_run("trunk.chunk", RUN),
+            chunk,
+            Averaged,
+            bytes(2000),
+            deadline_s=DEADLINE_S,
+        )
+    assert caught.value.fault == "no_member"
+    work.cancel()
+
+
+# --- the decision, pure
+
+
+def of(count: int, shares: Sequence[int]) -> Group:
+    members = tuple(PeerAddress(bytes([place]) * 32) for place in range(count))
+    return Group(bytes(32), members, (True,) * count, tuple(shares), "fp32", 10.0)
+
+
+def reports(*digests: Sequence[bytes]) -> dict[int, Report]:
+    return {place: Report(bytes(32), 0, tuple(said)) for place, said in enumerate(digests)}
+
+
+def test_what_all_have_counts() -> None:
+    which = of(3, [10, 10, 10])
+    pieces = first_pieces(which)
+    verdict = decide(which, pieces, 0, reports([b"a", b"b", b"c"], [b"a", b"b", b"c"], [b"a", b"b", b"c"]))
+    assert verdict == Verdict(bytes(32), 0, False, (0, 1, 2), (), (b"a", b"b", b"c"))
+
+
+def test_what_differs_or_is_missing_is_done_again_by_others() -> None:
+    which = of(4, [10, 10, 10, 10])
+    pieces = first_pieces(which)
+    verdict = decide(
+        which,
+        pieces,
+        0,
+        reports([b"a", b"x", b"c", b"d"], [b"a", b"y", b"c", b"d"], [b"a", b"x", b"c", b""]),
+    )
+    assert (verdict.void, verdict.lost, verdict.alive) == (False, (1, 3), (0, 1, 2))
+    again = pieces_again(which, pieces, verdict)
+    assert {piece.reducer for piece in again} == {0, 2}
+    assert sorted(number for piece in again for number in range(*piece.span)) == [*range(10, 20), *range(30, 40)]
+
+
+def test_nobody_spoils_the_last_pass_alone() -> None:
+    which = of(3, [10, 10, 10])
+    pieces = first_pieces(which)
+    said = reports([b"a", b"b", b"c"], [b"a", b"b", b"c"], [b"", b"", b""])
+    assert decide(which, pieces, 0, said).lost == (0, 1, 2) or decide(which, pieces, 0, said).void
+    assert decide(which, pieces, 1, said) == Verdict(bytes(32), 1, False, (0, 1, 2), (), (b"a", b"b", b"c"))
+
+
+def test_half_of_a_group_decides_nothing() -> None:
+    which = of(4, [10, 10, 10, 10])
+    assert decide(which, first_pieces(which), 0, reports([b"a"] * 4, [b"a"] * 4)).void
