@@ -53,16 +53,19 @@ class JoinedTrunks:
     ) -> tuple[Agreed, Payload]:
         if offer.part not in self.syncers:
             self.syncers[offer.part] = Syncer(Fragment(numbers, offer.fine), self.rules)
-        syncer, counted = self.syncers[offer.part], True
+        syncer, counted, name = self.syncers[offer.part], True, hashlib.sha256(trainer.encode()).digest()
         if offer.version:
             message = encoder.encode(numbers, offer.fine, is_sparse=self.rules.wire == "sparse")
             self.sent[trainer] += len(message)
             await asyncio.sleep(self._delay_s(len(message)))
-            name = hashlib.sha256(trainer.encode()).digest()
             counted = await syncer.offer(name, offer.version, offer.samples, message)
+        else:
+            syncer.expect(name)
         fragment = syncer.fragment
-        rounds = fragment.since(offer.version)
-        size = 8 * len(fragment.numbers) if rounds is None else sum(len(m) for r in rounds for _, m in r.parts)
+        behind = fragment.version - offer.version
+        size = 8 * len(fragment.numbers)
+        if behind <= len(fragment.rounds):
+            size = sum(len(message) for made in [*fragment.rounds][-behind:] for _, message in made.parts)
         self.sent[trainer] += size
         agreed = fragment.numbers.tobytes()
         told = Agreed(offer.part, fragment.version, fragment.samples, len(fragment.usual()), counted)

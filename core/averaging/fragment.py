@@ -4,6 +4,7 @@ Whoever applies the same rounds has the same bits, momentum included. So a round
 trainer that takes part keeps a copy from which another syncer can go on, and no copies are sent beside.
 """
 
+import hashlib
 import math
 from collections import deque
 from typing import Annotated
@@ -78,6 +79,9 @@ class Round(msgspec.Struct, frozen=True, array_like=True):
     """Messages and their factors; their sum is added."""
 
 
+ROUNDS = msgspec.msgpack.Decoder(Annotated[list[Round], msgspec.Meta(max_length=STALE)])
+
+
 class Fragment:
     """Agreed numbers. They are replaced, never changed in place."""
 
@@ -91,9 +95,13 @@ class Fragment:
             samples: in all agreed so far.
         """
         self.numbers, self.fine, self.version, self.samples = numbers, fine, version, samples
+        self.line = _digest(numbers.tobytes())
+        """Of all that was agreed so far: who has the same one has the same bits."""
         self.momentum: Numbers | None = None
         self.rounds: deque[Round] = deque(maxlen=STALE)
         """The last ones, for those who are behind, and to know what was counted."""
+        self._lines: deque[bytes] = deque([self.line], maxlen=STALE + 1)
+        """Before and after each of them."""
 
     def apply(self, made: Round) -> None:
         """Go on to the next version.
@@ -112,20 +120,26 @@ class Fragment:
             raise ProtocolError("A round leads to numbers that are not finite.")
         self.numbers, self.momentum, self.version = numbers, momentum, made.version
         self.samples += made.samples
+        self.line = _digest(self.line + msgspec.msgpack.encode(made))
         self.rounds.append(made)
+        self._lines.append(self.line)
 
     def counted(self, peer: bytes, version: int) -> bool:
         """Whether an offer that a trainer made on a version, or a later one of it, is in what is agreed."""
         return any(giver == peer and on >= version for made in self.rounds for giver, on in made.givers)
 
-    def since(self, version: int) -> list[Round] | None:
-        """The rounds after a version; None: it is too old for that."""
-        first = self.version - len(self.rounds)
-        return [*self.rounds][version - first :] if first <= version <= self.version else None
+    def since(self, line: bytes) -> list[Round] | None:
+        """The rounds that came after a line; None: it is too old for that, or another one."""
+        lines = [*self._lines]
+        return [*self.rounds][lines.index(line) :] if line in lines else None
 
     def usual(self) -> set[bytes]:
         """The trainers that took part lately."""
         return {giver for made in self.rounds for giver, _ in made.givers}
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=16).digest()
 
 
 class _State(msgspec.Struct, frozen=True, array_like=True):
@@ -133,6 +147,7 @@ class _State(msgspec.Struct, frozen=True, array_like=True):
     samples: Version
     fine: Version
     rounds: Annotated[list[Round], msgspec.Meta(max_length=STALE)]
+    lines: Annotated[list[Annotated[bytes, msgspec.Meta(max_length=16)]], msgspec.Meta(min_length=1)]
     numbers: bytes
     momentum: bytes | None
 
@@ -142,7 +157,15 @@ def dump(fragment: Fragment) -> bytes:
     momentum = None if fragment.momentum is None else fragment.momentum.astype("<f4").tobytes()
     numbers = fragment.numbers.astype("<f4").tobytes()
     return msgspec.msgpack.encode(
-        _State(fragment.version, fragment.samples, fragment.fine, [*fragment.rounds], numbers, momentum)
+        _State(
+            fragment.version,
+            fragment.samples,
+            fragment.fine,
+            [*fragment.rounds],
+            [*fragment._lines],
+            numbers,
+            momentum,
+        )
     )
 
 
@@ -161,11 +184,15 @@ def load(data: bytes, most: int) -> Fragment:
     except UNREADABLE as error:
         raise ProtocolError(f"This is no fragment of a trunk: {error}.") from error
     count = len(state.numbers) // 4
-    if count > most or state.fine > count or (state.momentum is not None and len(state.momentum) != 4 * count):
+    if count > most or state.fine > count or len(state.lines) != len(state.rounds) + 1:
+        raise ProtocolError("This is no fragment of this run's trunk.")
+    if state.momentum is not None and len(state.momentum) != 4 * count:
         raise ProtocolError("This is no fragment of this run's trunk.")
     fragment = Fragment(codecs.decode(state.numbers, "fp32", count), state.fine, state.version, state.samples)
     fragment.momentum = None if state.momentum is None else codecs.decode(state.momentum, "fp32", count)
     fragment.rounds.extend(state.rounds)
+    fragment._lines.extend(state.lines)
+    fragment.line = state.lines[-1]
     return fragment
 
 
@@ -183,10 +210,17 @@ class Collecting:
         self._quorum, self._patience_s = quorum, patience_s
         self._offers: dict[bytes, tuple[int, int, bytes, Numbers]] = {}
         """By trainer: version, samples, message, difference."""
+        self._expected: set[bytes] = set()
+        """Newcomers that are about to make their first offer."""
         self._first = self._full = math.inf
         """When the first offer came, and the one that made the quorum."""
         self._lateness_s = patience_s / 2
         """By which the others come after the quorum: a moving mean, also of those who miss a round by little."""
+
+    def expect(self, peer: bytes) -> None:
+        """A trainer has begun with what is agreed: the next round waits for it as for those who took part."""
+        if len(self._expected) < GIVERS:
+            self._expected.add(peer)
 
     def offer(self, peer: bytes, version: int, samples: int, message: bytes, now: float) -> bool:
         """Take an offer, the newest of each trainer. Whether it is to be counted, or was already; else it is too old.
@@ -213,7 +247,7 @@ class Collecting:
         """Seconds until a round is made of what is here; infinite without an offer."""
         if not self._offers:
             return math.inf
-        alone = self.fragment.usual() <= self._offers.keys()
+        alone = self.fragment.usual() | self._expected <= self._offers.keys()
         known = len(self.fragment.rounds) == STALE  # else nobody knows yet who takes part
         if alone and (known or len(self._offers) >= self._quorum):
             return 0.0
@@ -238,5 +272,5 @@ class Collecting:
         samples = sum(samples for _, samples, *_ in offers.values())
         made = Round(fragment.version + 1, samples, dense, givers, tuple(parts))
         fragment.apply(made)
-        self._offers, self._first, self._full = {}, math.inf, math.inf
+        self._offers, self._expected, self._first, self._full = {}, set(), math.inf, math.inf
         return made

@@ -116,19 +116,22 @@ def collecting(count: int = 9000, fine: int = 100) -> Collecting:
 def test_who_applies_the_rounds_has_the_same_bits_as_the_syncer(is_sparse: bool) -> None:
     syncer = collecting()
     follower, encoders = load(dump(syncer.fragment), 9000), {A: Encoder(), B: Encoder()}
+    lines = {1: follower.line}
     for number in range(6):
         for peer, encoder in encoders.items():
             message = encoder.encode(draw(9000), 100, is_sparse)
             assert len(message) <= largest(9000, 100)
             assert syncer.offer(peer, syncer.fragment.version, 64, message, float(number))
         follower.apply(syncer.make())
+        lines[follower.version] = follower.line
     assert (follower.numbers == syncer.fragment.numbers).all() and follower.version == 7 and follower.samples == 768
     assert (follower.momentum is None) == is_sparse
     late = load(dump(follower), 9000)
     assert dump(late) == dump(follower)
-    rounds = follower.since(4)
+    assert late.line == syncer.fragment.line != Fragment(draw(9000), 100).line
+    rounds = follower.since(lines[4])
     assert rounds is not None and [made.version for made in rounds] == [5, 6, 7]
-    assert follower.since(7) == [] and follower.since(3) is None and follower.since(8) is None
+    assert follower.since(lines[7]) == [] and follower.since(lines[3]) is None and follower.since(b"other") is None
 
 
 def test_the_mean_of_what_was_offered_is_added() -> None:

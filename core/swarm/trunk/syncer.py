@@ -1,28 +1,30 @@
 """The rounds of one fragment at its syncer: offers come, wait for each other, and become one step of all."""
 
 import asyncio
-from collections.abc import Callable
 
 from core.averaging.fragment import Collecting, Fragment
+from core.contracts.errors import CallRefused
 from core.contracts.trunk import Diloco
 
 
 class Syncer:
     """Of one fragment. It has no task of its own: rounds are made when offers come, or a timer says that it is time."""
 
-    def __init__(self, fragment: Fragment, rules: Diloco, made: Callable[[], object] = lambda: None) -> None:
+    def __init__(self, fragment: Fragment, rules: Diloco) -> None:
         """
         Args:
             fragment: as it is agreed now.
             rules: quorum and grace.
-            made: called after each round.
         """
         self.fragment = fragment
         self._collecting = Collecting(fragment, rules.quorum, rules.grace_s)
-        self._made = made
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._round: asyncio.Future[None] = self._loop.create_future()
+
+    def expect(self, peer: bytes) -> None:
+        """A trainer has begun with what is agreed, and is about to take part."""
+        self._collecting.expect(peer)
 
     async def offer(self, peer: bytes, version: int, samples: int, message: bytes) -> bool:
         """Take what a trainer has, and wait for the round. The offer stays if its trainer does not wait.
@@ -38,6 +40,7 @@ class Syncer:
 
         Raises:
             ProtocolError: it is no such message.
+            CallRefused: there is another syncer by now.
         """
         if self.fragment.counted(peer, version):
             return True
@@ -52,7 +55,10 @@ class Syncer:
         """Make no further round: who waits is to ask another syncer."""
         if self._timer:
             self._timer.cancel()
-        self._round.cancel()
+        self._round.set_exception(
+            CallRefused("This peer is not the syncer of this fragment any more. Ask another one.")
+        )
+        self._round.exception()  # nobody may wait for it
 
     def _look(self) -> None:
         if self._timer:
@@ -65,4 +71,3 @@ class Syncer:
         self._collecting.make()
         made, self._round = self._round, self._loop.create_future()
         made.set_result(None)
-        self._made()

@@ -125,10 +125,9 @@ class DiLoCo(TrunkStrategy):
 
     async def _agree_on(self, part: int, calls: Calls, run: Run) -> None:
         """One fragment, again and again: what was offered is offered until it is answered."""
-        if self._agreed[part] is None:
-            await self._ask(calls, await run(self._offer, part), run)
         while True:
-            await self._until_due(part)
+            if self._agreed[part] is not None:
+                await self._until_due(part)
             await self._ask(calls, await run(self._offer, part), run)
 
     async def _ask(self, calls: Calls, offered: Offered, run: Run) -> None:
@@ -168,7 +167,11 @@ class DiLoCo(TrunkStrategy):
         """Go on from what is agreed, with what was learnt here since the offer, or, if that was not counted, since the
         agreement before."""
         part = offered.offer.part
-        if numbers is None or offered.life != self._life:
+        if offered.life != self._life:
+            return
+        if numbers is None:  # it is known to nobody any more
+            self._agreed[part], self._versions[part] = None, 0
+            self._samples[part] += offered.offer.samples
             return
         before = self._agreed[part]
         since = offered.here if agreed.counted or before is None else before

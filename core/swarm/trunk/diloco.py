@@ -1,0 +1,338 @@
+"""DiLoCo among peers: each fragment of the trunk has a syncer, trainers offer it differences and follow its rounds.
+
+Who follows has a copy of the fragment with the syncer's bits, so that any of them can go on when it dies. A trainer
+offers the same difference until it is answered, and a syncer counts it once.
+"""
+
+import asyncio
+import contextlib
+import logging
+import time
+from pathlib import Path
+from typing import Self
+
+import msgspec
+import numpy as np
+
+from core.averaging import codecs
+from core.averaging import fragment as fragments
+from core.averaging.fragment import Encoder, Fragment
+from core.contracts.errors import (
+    UNREADABLE,
+    CallRefused,
+    CallTimeout,
+    HearthError,
+    PeerUnreachable,
+    ProtocolError,
+    RecordError,
+)
+from core.contracts.manifest import Manifest
+from core.contracts.net import of_run
+from core.contracts.trunk import Agreed, Diloco, Offer
+from core.contracts.trunk_calls import KEEPERS, OFFER, STATE, AskState, FragmentAnswer, FragmentOffer, Keeper, State
+from core.dht.records import own_subkey, told
+from core.identity import PeerId, parse_peer, peer_text
+from core.net.limits import MAX_PAYLOAD
+from core.net.recurring import Recurring
+from core.net.rpc import Context
+from core.pipe.frames import Payload
+from core.swarm.hosting import LONELY_S, SETTLE_S
+from core.swarm.members import Members
+from core.swarm.trunk.agreement import Agreement
+from core.swarm.trunk.leases import heir_of, syncer_of
+from core.swarm.trunk.syncer import Syncer
+from core.swarm.trunk.wire import Wire
+
+log = logging.getLogger(__name__)
+
+TICK_S = 2.0
+"""Between two looks at who the syncers are."""
+RENEW_S = 8.0
+EXPIRY_S = 25.0
+"""Of what peers tell of fragments: so long a dead syncer that nobody asked is taken for alive."""
+YOUNG_S = 60.0
+"""For so long after a claim a newer copy that somebody has is gone on from; later nobody replaces what is agreed."""
+SLACK_S = 30.0
+"""For an offer, beside the time that it waits for others."""
+MOST = (MAX_PAYLOAD - (1 << 20)) // 8
+"""Numbers of a fragment: with its momentum it is one message."""
+HOSTILE_POINTS = 4.0
+"""For what is no difference, such as NaN: the third one soon after means a ban."""
+
+
+class DiLoCo(Agreement):
+    """What this PC does for the fragments of one run: it follows those that its trainer works on, and syncs some."""
+
+    def __init__(self, manifest: Manifest, members: Members, folder: Path) -> None:
+        assert isinstance(manifest.trunk, Diloco)
+        self._rules, self._members, self._node, self._dht = manifest.trunk, members, members.node, members.dht
+        run_id = manifest.run_id
+        self._key, self._offer, self._state = f"{run_id}.{KEEPERS}", of_run(OFFER, run_id), of_run(STATE, run_id)
+        self._fragments: dict[int, Fragment] = {}
+        """As they are known here; those that are synced here are their syncers' own."""
+        self._syncers: dict[int, Syncer | None] = {}
+        """Of the fragments that are synced here; None: nobody has begun it."""
+        self._claimed: dict[int, float] = {}
+        self._wanted: set[int] = set()
+        """Fragments that the trainer here works on."""
+        self._asking: dict[int, asyncio.Lock] = {}
+        self._encoders: dict[int, Encoder] = {}
+        self._unanswered: dict[int, tuple[int, bytes]] = {}
+        """By fragment: the version of the trainer's difference that was offered last, and its message."""
+        self._wire = Wire(self._rules.wire)
+        self._keepers: dict[str, Keeper] = {}
+        self._gone: dict[str, float] = {}
+        """Peers that did not answer, and when what they told before expires."""
+        self._expires: dict[str, float] = {}
+        self._told: tuple[float, Keeper | None] = (0.0, None)
+        self._began = self._joined = 0.0
+        self._changed = asyncio.Condition()
+        self._tending = Recurring("trunk", self._tend, lambda: TICK_S)
+        self._node.register(self._offer, FragmentOffer, self._take, max_payload=4 * MOST, cost=4.0)
+        self._node.register(self._state, AskState, self._give, cost=4.0)
+
+    async def __aenter__(self) -> Self:
+        self._began = time.monotonic()
+        self._tending.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._tending.stop()
+        for part in [*self._syncers]:
+            self._leave(part)
+        with contextlib.suppress(HearthError, TimeoutError):
+            async with asyncio.timeout(1.0):
+                await self._dht.remove({self._key: [own_subkey(self._node.peer)]})
+
+    # --- who syncs what
+
+    async def _tend(self) -> None:
+        """Tell what is here, see who syncs what, claim what nobody does."""
+        if self._node.hushed:
+            return
+        await self._tell()
+        await self._look()
+        if not self._may_claim():
+            return
+        parts = (
+            self._wanted
+            | self._fragments.keys()
+            | {part for keeper in self._keepers.values() for part in keeper.versions}
+        )
+        for part in sorted(parts):
+            syncer = syncer_of(part, self._keepers)
+            if syncer is None and heir_of(part, self._keepers) == self._members.me:
+                self._claim(part)
+            elif part in self._syncers and syncer != self._members.me:
+                self._leave(part)
+        await self._tell()
+        async with self._changed:
+            self._changed.notify_all()
+
+    def _may_claim(self) -> bool:
+        now = time.monotonic()
+        if not self._dht.contacts():
+            return now - self._began >= LONELY_S
+        self._joined = self._joined or now
+        return now - self._joined >= SETTLE_S
+
+    def _self(self) -> Keeper:
+        versions = dict.fromkeys(sorted(self._wanted | self._syncers.keys()), 0)
+        versions |= {part: fragment.version for part, fragment in self._fragments.items()}
+        return Keeper(versions, sorted(self._syncers), not self._node.dial_only)
+
+    async def _tell(self) -> None:
+        at, said = self._told
+        mine, now = self._self(), time.monotonic()
+        self._keepers[self._members.me] = mine
+        if (mine != said and (said is None or mine.syncs != said.syncs)) or now - at > RENEW_S:
+            with contextlib.suppress(RecordError):
+                await self._dht.store_many(
+                    {self._key: {own_subkey(self._node.peer): msgspec.msgpack.encode(mine)}}, EXPIRY_S
+                )
+            self._told = now, mine
+
+    async def _look(self) -> None:
+        found: dict[str, Keeper] = {}
+        for record, keeper in told((await self._dht.get_many([self._key]))[self._key], Keeper):
+            name = record.subkey
+            self._expires[name] = record.expires
+            if record.expires > self._gone.get(name, 0.0) and not self._members.is_dead(record.peer):
+                found[name] = keeper
+        self._keepers = {**found, self._members.me: self._self()}
+
+    def _claim(self, part: int) -> None:
+        fragment = self._fragments.get(part)
+        self._syncers[part] = Syncer(fragment, self._rules) if fragment else None
+        self._claimed[part] = time.monotonic()
+        self._keepers[self._members.me] = self._self()
+        log.info("Syncs fragment %d of the trunk from version %d on.", part, fragment.version if fragment else 0)
+
+    def _leave(self, part: int) -> None:
+        if (syncer := self._syncers.pop(part)) is not None:
+            syncer.close()
+
+    def _failed(self, peer: str) -> None:
+        """A syncer did not answer: what it told so far counts no more."""
+        self._gone[peer] = self._expires.get(peer, 0.0)
+        self._keepers.pop(peer, None)
+        self._tending.wake.set()
+
+    # --- what the trainer here offers
+
+    async def agree(self, offer: Offer, payload: bytes, deadline: float) -> tuple[Agreed, Payload]:
+        async with self._asking.setdefault(offer.part, asyncio.Lock()):  # a process that was just killed may wait yet
+            return await self._agree(offer, payload)
+
+    async def _agree(self, offer: Offer, payload: bytes) -> tuple[Agreed, Payload]:
+        numbers = np.frombuffer(payload, "<f4")
+        self._wanted.add(offer.part)
+        if not offer.version or not len(numbers):
+            answer = await self._ask(FragmentOffer(offer.part, 0, b"", 0, offer.fine, "ask"))
+            if answer.kind == "none" and len(numbers):
+                begin = FragmentOffer(offer.part, 0, b"", offer.samples, offer.fine, "begin")
+                answer = await self._ask(begin, payload)
+        else:
+            message = self._message(offer, numbers)
+            known = self._fragments.get(offer.part)
+            line = known.line if known else b""
+            difference = FragmentOffer(offer.part, offer.version, line, offer.samples, offer.fine, "difference")
+            answer = await self._ask(difference, message)
+            self._unanswered.pop(offer.part, None)
+        fragment = self._fragments.get(offer.part)
+        if answer.kind == "none" or fragment is None:
+            return Agreed(offer.part, 0, 0, 0, counted=False), b""
+        agreed = Agreed(offer.part, fragment.version, fragment.samples, answer.peers, answer.counted)
+        return agreed, fragment.numbers.tobytes()
+
+    def _message(self, offer: Offer, numbers: fragments.Numbers) -> bytes:
+        """The same for the same offer: what a trainer repeats is not counted twice, nor fed back twice."""
+        version, message = self._unanswered.get(offer.part, (-1, b""))
+        if version != offer.version:
+            encoder = self._encoders.setdefault(offer.part, Encoder())
+            message = encoder.encode(numbers, offer.fine, self._wire.is_sparse(len(numbers)))
+            self._unanswered[offer.part] = offer.version, message
+        return message
+
+    async def _ask(self, offer: FragmentOffer, payload: bytes = b"") -> FragmentAnswer:
+        """Have the fragment's syncer answer, and follow it.
+
+        Raises:
+            NetworkError: there is no syncer yet, or it did not answer.
+        """
+        syncer = await self._known_syncer(offer.part)
+        if syncer == self._members.me:
+            answer, _ = await self._answer(self._node.peer, offer, payload)
+            return answer
+        began = time.monotonic()
+        try:
+            answer, data = await self._node.call(
+                parse_peer(syncer),
+                self._offer,
+                offer,
+                FragmentAnswer,
+                payload,
+                deadline_s=2 * self._rules.grace_s + SLACK_S,
+            )
+        except (PeerUnreachable, CallTimeout):
+            self._failed(syncer)
+            raise
+        except CallRefused:  # it is no syncer any more
+            self._tending.wake.set()
+            raise
+        self._wire.note(len(payload) + len(data), time.monotonic() - began - answer.waited_s)
+        try:
+            self._follow(offer.part, answer, data)
+        except (ProtocolError, *UNREADABLE) as error:
+            self._node.strike(parse_peer(syncer), HOSTILE_POINTS)
+            raise CallRefused(f"Peer {syncer[:8]} answered with no fragment of the trunk: {error}") from error
+        return answer
+
+    async def _known_syncer(self, part: int) -> str:
+        """The fragment's syncer, as soon as there is one."""
+        try:
+            async with asyncio.timeout(SLACK_S), self._changed:
+                if syncer_of(part, self._keepers) is None:
+                    self._tending.wake.set()
+                while (syncer := syncer_of(part, self._keepers)) is None:
+                    await self._changed.wait()
+                return syncer
+        except TimeoutError:
+            raise CallTimeout(f"Nobody syncs fragment {part} of the trunk yet.") from None
+
+    def _follow(self, part: int, answer: FragmentAnswer, data: bytes) -> None:
+        if answer.kind == "state":
+            self._fragments[part] = fragments.load(data, MOST)
+        elif answer.kind == "rounds":
+            known = self._fragments.get(part)
+            if known is None:
+                raise ProtocolError("Rounds came of a fragment that is not here.")
+            for made in fragments.ROUNDS.decode(data):
+                known.apply(made)
+
+    # --- what trainers offer the syncers here
+
+    async def _take(self, offer: FragmentOffer, payload: bytes, context: Context) -> tuple[FragmentAnswer, bytes]:
+        try:
+            return await self._answer(context.peer, offer, payload)
+        except ProtocolError as error:
+            log.warning("Peer %s offered what is no difference: %s", peer_text(context.peer)[:8], error)
+            self._node.strike(context.peer, HOSTILE_POINTS)
+            raise
+
+    async def _answer(self, peer: PeerId, offer: FragmentOffer, payload: bytes) -> tuple[FragmentAnswer, bytes]:
+        part = offer.part
+        if part not in self._syncers:
+            raise CallRefused("This peer is not the syncer of this fragment. Ask another one.")
+        known = self._fragments.get(part)
+        if offer.version > (known.version if known else 0) and peer != self._node.peer:
+            await self._catch_up(part, peer)
+        counted, began = offer.kind != "difference", time.monotonic()
+        if self._syncers[part] is None and offer.kind == "begin":
+            self._begin(part, offer, payload)
+        syncer = self._syncers[part]
+        if syncer is None:
+            return FragmentAnswer(0, False, "none"), b""
+        if offer.kind == "difference":
+            counted = await syncer.offer(peer, offer.version, offer.samples, payload)
+        else:
+            syncer.expect(peer)
+        fragment, waited_s = syncer.fragment, time.monotonic() - began
+        rounds = fragment.since(offer.line)
+        told = FragmentAnswer(
+            len(fragment.rounds[-1].givers) if fragment.rounds else 1,
+            counted,
+            "state" if rounds is None else "rounds",
+            waited_s,
+        )
+        if peer == self._node.peer:
+            return told, b""
+        data = fragments.dump(fragment) if rounds is None else msgspec.msgpack.encode(rounds)
+        return told, data
+
+    def _begin(self, part: int, offer: FragmentOffer, payload: bytes) -> None:
+        numbers = codecs.decode(payload, "fp32", len(payload) // 4)
+        if offer.fine > len(numbers):
+            raise ProtocolError("A fragment has fewer numbers than it says.")
+        self._fragments[part] = Fragment(numbers, offer.fine)
+        self._syncers[part] = Syncer(self._fragments[part], self._rules)
+
+    async def _catch_up(self, part: int, peer: PeerId) -> None:
+        """Somebody got a round of the former syncer that this one did not: go on from that, not long after a claim."""
+        if time.monotonic() - self._claimed[part] > YOUNG_S:
+            return
+        _, data = await self._node.call(peer, self._state, AskState(part), State, deadline_s=SLACK_S)
+        if not data:
+            return
+        newer, known = fragments.load(data, MOST), self._fragments.get(part)
+        if part in self._syncers and (known is None or newer.version > known.version):
+            self._leave(part)
+            self._fragments[part] = newer
+            self._claim(part)
+
+    async def _give(self, request: AskState, payload: bytes, context: Context) -> tuple[State, bytes]:
+        fragment = self._fragments.get(request.part)
+        return State(), fragments.dump(fragment) if fragment else b""
+
+
+AGREEMENT = DiLoCo

@@ -1,0 +1,166 @@
+"""Real peers on loopback, in this process, agree on fragments of a trunk; syncers go, and others go on."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from core.averaging.fragment import Encoder
+from core.contracts import manifest as manifests
+from core.contracts.errors import HearthError
+from core.contracts.net import of_run
+from core.contracts.trunk import Agreed, Diloco, Offer
+from core.contracts.trunk_calls import OFFER, FragmentAnswer, FragmentOffer, Keeper
+from core.experts.dht_directory import DHTDirectory
+from core.experts.grid import Grid
+from core.swarm.members import Members
+from core.swarm.trunk.agreement import agreement_of
+from core.swarm.trunk.diloco import DiLoCo
+from core.swarm.trunk.leases import heir_of, syncer_of
+from core.swarm.trunk.wire import PROBES, Wire
+from tests.dht_peers import Peer, peer
+
+RULES = Diloco(quorum=2, grace_s=10.0)
+MANIFEST = msgspec.structs.replace(manifests.load("digits"), trunk=RULES)
+SIZE, FINE = 5000, 50
+PARTS = 4
+PATIENCE_S = 120.0
+
+
+class Trainer:
+    """A worker's part in the agreement, asked as compute asks it."""
+
+    def __init__(self, node: Peer, folder: Path) -> None:
+        self.node = node
+        directory = DHTDirectory(node.dht, node.rpc, Grid("digits", 2, (4, 4)), MANIFEST.run_id)
+        made = agreement_of(MANIFEST, Members(node.rpc, node.dht, directory), folder)
+        assert isinstance(made, DiLoCo)
+        self.worker = made
+        self.versions = dict.fromkeys(range(PARTS), 0)
+        self.numbers: dict[int, bytes] = {}
+
+    async def agree(self, part: int, numbers: np.ndarray[tuple[int], np.dtype[np.float32]], tries: int = 20) -> Agreed:
+        """Offer until it is answered, as the strategy does."""
+        offer = Offer(part, self.versions[part], 16, FINE)
+        for _ in range(tries):
+            with contextlib.suppress(HearthError):
+                agreed, payload = await self.worker.agree(offer, numbers.tobytes(), time.monotonic() + PATIENCE_S)
+                assert isinstance(payload, bytes)
+                self.versions[part], self.numbers[part] = agreed.version, payload
+                return agreed
+            await asyncio.sleep(0.5)
+        raise AssertionError("nobody answered")
+
+    @property
+    def syncs(self) -> set[int]:
+        return set(self.worker._syncers)
+
+
+@contextlib.asynccontextmanager
+async def trainers(folder: Path, count: int) -> AsyncIterator[tuple[list[Trainer], list[contextlib.AsyncExitStack]]]:
+    """Trainers that have begun all fragments, and what ends each."""
+    made: list[Trainer] = []
+    async with contextlib.AsyncExitStack() as outer:
+        stacks = [await outer.enter_async_context(contextlib.AsyncExitStack()) for _ in range(count)]
+        for number, stack in enumerate(stacks):
+            node = await stack.enter_async_context(peer(*(trainer.node for trainer in made[:1])))
+            made.append(Trainer(node, folder / str(number)))
+            await stack.enter_async_context(made[-1].worker)
+        numbers = {part: draw(100 + part) for part in range(PARTS)}
+        async with asyncio.timeout(PATIENCE_S):
+            await asyncio.gather(*(trainer.agree(part, numbers[part]) for trainer in made for part in range(PARTS)))
+        assert all(trainer.numbers[part] == numbers[part].tobytes() for trainer in made for part in range(PARTS))
+        yield made, stacks
+
+
+def draw(seed: int) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    return np.random.default_rng(seed).standard_normal(SIZE).astype(np.float32)
+
+
+async def one_round(made: list[Trainer], seed: int) -> None:
+    offers = [(trainer, part) for trainer in made for part in range(PARTS)]
+    async with asyncio.timeout(PATIENCE_S):
+        await asyncio.gather(*(t.agree(part, draw(seed + number)) for number, (t, part) in enumerate(offers)))
+
+
+@pytest.mark.timeout(300)
+async def test_peers_agree_bit_for_bit_and_go_on_when_a_syncer_dies(tmp_path: Path) -> None:
+    async with trainers(tmp_path, 3) as (made, stacks):
+        assert sorted(part for trainer in made for part in trainer.syncs) == [0, 1, 2, 3], "one syncer each"
+        for seed in (1000, 2000, 3000):
+            await one_round(made, seed)
+            for part in range(PARTS):
+                assert len({(t.versions[part], t.numbers[part]) for t in made}) == 1, "they do not agree"
+        assert set(made[0].versions.values()) == {4}
+
+        dying = max(made[1:], key=lambda trainer: len(trainer.syncs))  # the first is through whom all have joined
+        left = [trainer for trainer in made if trainer is not dying]
+        orphans, before = dying.syncs, dict(left[0].numbers)
+        dying.worker._tending.wake.clear()
+        await dying.worker._tending.stop()  # it says nothing any more, also not that it goes
+        await dying.node.rpc.__aexit__(None, None, None)
+        began = time.monotonic()
+        await one_round(left, 4000)
+        assert time.monotonic() - began < 60.0
+        owned = sorted(part for trainer in left for part in trainer.syncs)
+        assert owned == [0, 1, 2, 3] and orphans <= set(owned)
+        for part in range(PARTS):
+            one, other = (trainer.numbers[part] for trainer in left)
+            assert one == other != before[part]
+            assert left[0].versions[part] == left[1].versions[part] == 5, "something that was accepted is lost"
+
+        newcomer_stack = stacks[0]
+        node = await newcomer_stack.enter_async_context(peer(left[0].node))
+        newcomer = Trainer(node, tmp_path / "new")
+        await newcomer_stack.enter_async_context(newcomer.worker)
+        async with asyncio.timeout(PATIENCE_S):
+            for part in range(PARTS):
+                await newcomer.agree(part, draw(1))
+                assert newcomer.numbers[part] == left[0].numbers[part], "a newcomer begins with what is agreed"
+
+
+@pytest.mark.timeout(300)
+async def test_what_is_no_difference_is_refused_and_its_sender_banned(tmp_path: Path) -> None:
+    async with trainers(tmp_path, 2) as (made, _):
+        part = min(made[0].syncs or made[1].syncs)
+        syncer, bad = made if part in made[0].syncs else made[::-1]
+        fragment = syncer.worker._fragments[part]
+        nan = Encoder().encode(np.zeros(SIZE, np.float32), FINE, is_sparse=False)
+        nan = nan[:1] + b"\xff\xff" + nan[3:]
+        asked = FragmentOffer(part, 1, fragment.line, 16, FINE, "difference")
+        for _ in range(3):
+            with pytest.raises(HearthError):
+                await bad.node.rpc.call(
+                    syncer.node.id, of_run(OFFER, MANIFEST.run_id), asked, FragmentAnswer, nan, deadline_s=30.0
+                )
+        assert syncer.node.rpc.bans.banned(bad.node.id, time.monotonic()) > 0.0
+        assert syncer.worker._fragments[part].version == 1
+
+
+def test_all_who_know_the_same_name_the_same_syncer() -> None:
+    a, b, c = "aa", "bb", "cc"
+    keepers = {a: Keeper({0: 5, 1: 7}, [1]), b: Keeper({0: 6, 1: 8}, [1]), c: Keeper({0: 9}, [], able=False)}
+    assert syncer_of(0, keepers) is None and heir_of(0, keepers) == b, "the newest copy of those that can be dialled"
+    assert syncer_of(1, keepers) == b, "of two that claim it the newer one"
+    assert heir_of(2, keepers) in (a, b) and heir_of(2, {}) is None
+    heirs = {heir_of(part, {a: Keeper({}, []), b: Keeper({}, [])}) for part in range(16)}
+    assert heirs == {a, b}, "fragments are spread"
+
+
+def test_a_slow_link_makes_differences_sparse_and_is_looked_at_again() -> None:
+    wire = Wire("measured")
+    assert not wire.is_sparse(10_000_000), "nothing is known yet"
+    wire.note(100, 10.0)
+    assert wire.bytes_per_s is None, "so little says nothing of the bandwidth"
+    wire.note(1_000_000, 1.0)
+    assert wire.is_sparse(600_000) and not wire.is_sparse(400_000)
+    assert sum(not wire.is_sparse(600_000) for _ in range(10 * PROBES)) == 10
+    for _ in range(40):
+        wire.note(1_000_000, 0.01)
+    assert not wire.is_sparse(600_000)
+    assert Wire("sparse").is_sparse(1) and not Wire("dense").is_sparse(10**9)
