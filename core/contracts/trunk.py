@@ -37,7 +37,18 @@ class Diloco(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=
     """How differences travel: sparse in 2 bits, dense in 8, or as each trainer's measured bandwidth has it."""
 
 
-Trunk = Local | Diloco
+class Dedloc(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="strategy", tag="dedloc"):
+    """All trainers together gather one large batch for each step (Diskin et al., 2021)."""
+
+    target_samples: Annotated[int, msgspec.Meta(ge=1, le=10**9)]
+    """In the batch of all trainers together."""
+    delayed: bool = True
+    """Whether the next batch is gathered while the gradients of one are averaged, which leaves each a step behind."""
+    weight_decay: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.0
+    """Of AdamW."""
+
+
+Trunk = Local | Diloco  # and Dedloc, as soon as a worker counts samples and averages sums for it
 
 
 class Offer(msgspec.Struct, frozen=True, array_like=True):
@@ -67,3 +78,12 @@ class Agreed(msgspec.Struct, frozen=True, array_like=True):
     """Trainers whose offers made this version."""
     counted: bool = True
     """Whether the offer is part of what is agreed; if not, its trainer has it still to give."""
+
+
+class Gathered(msgspec.Struct, frozen=True, array_like=True):
+    """How far a trainer is whose step is taken together with others."""
+
+    version: Whole
+    """The step on which it will offer what it gathers."""
+    samples: Whole
+    """That it has gathered for that; batches on their way are counted in, so that all stop in time."""

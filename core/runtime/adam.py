@@ -40,7 +40,13 @@ class Adam:
     """
 
     def __init__(
-        self, module: nn.Module, rate: float, training: Training, share: float = 1.0, vector: Tensor | None = None
+        self,
+        module: nn.Module,
+        rate: float,
+        training: Training,
+        share: float = 1.0,
+        vector: Tensor | None = None,
+        weight_decay: float = 0.0,
     ) -> None:
         """No step was taken yet.
 
@@ -50,10 +56,11 @@ class Adam:
             training: the run's warm-up, decay and clip.
             share: of the run's samples that the module sees, by which warm-up and decay come earlier.
             vector: [all parameters], that they are views of; None: they are not yet.
+            weight_decay: by which the weights are drawn to zero, times the rate (Loshchilov and Hutter, 2019).
         """
         self._names = [name for name, _ in module.named_parameters()]
         self.parameters = list(module.parameters())
-        self._rate, self._clip = rate, training.clip
+        self._rate, self._clip, self._weight_decay = rate, training.clip, weight_decay
         self._warmup, self._decay = training.warmup_samples * share, training.decay_samples * share
         self._planned = training.planned_samples * share if training.planned_samples else math.inf
         if vector is None:
@@ -125,7 +132,7 @@ class Adam:
         rise = self.samples / self._warmup if self._warmup else 1.0
         fall = max(LEAST, 1.0 - (1.0 - LEAST) * self.samples / self._planned)
         rate = self._rate * min(1.0, rise, math.sqrt(self._decay / self.samples)) * fall
-        change = partial(_change, rate, divisor * max(1.0, norm / self._clip), count, fresh)
+        change = partial(_change, rate, self._weight_decay, divisor * max(1.0, norm / self._clip), count, fresh)
         return _slices(change, (self._weights, gradient, *self._moments), each)
 
     def state(self) -> dict[str, Tensor]:
@@ -202,7 +209,7 @@ def _slices(change: Callable[[list[Tensor]], None], vectors: Sequence[Tensor], e
         yield
 
 
-def _change(rate: float, scale: float, count: Tensor, fresh: bool, vectors: list[Tensor]) -> None:
+def _change(rate: float, weight_decay: float, scale: float, count: Tensor, fresh: bool, vectors: list[Tensor]) -> None:
     """The rule of Adam, in one pass over weights, gradient and moments: operation by operation takes three times
     longer. The gradient is zeroed; so are the moments before, if they are fresh."""
     weights, gradient, mean, square = vectors
@@ -214,7 +221,7 @@ def _change(rate: float, scale: float, count: Tensor, fresh: bool, vectors: list
         divisor = torch.tensor(scale, dtype=torch.float32)
     else:  # Apple's kernel does not know the divisor, and CUDA's wants it on the device
         gradient.div_(scale)
-    torch._fused_adam_(
+    torch._fused_adamw_(
         [weights],
         [gradient],
         [mean],
@@ -224,7 +231,7 @@ def _change(rate: float, scale: float, count: Tensor, fresh: bool, vectors: list
         lr=rate,
         beta1=BETAS[0],
         beta2=BETAS[1],
-        weight_decay=0.0,
+        weight_decay=weight_decay,
         eps=EPSILON,
         amsgrad=False,
         maximize=False,

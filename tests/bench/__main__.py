@@ -21,17 +21,23 @@ from tests.bench import (
     machine,
     moe,
     network,
+    one_network,
     scaling,
     text,
     trunk,
     yields,
 )
+from tests.bench.exchanges import ARMS
 from tests.workers import ROOT
 
 OUT = ROOT / "build" / "bench"
 BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "alone": lambda o: alone.measure(o.quick),
-    "convergence": lambda o: convergence.measure(o.quick, o.data, o.seeds, o.out),
+    "convergence": lambda o: (
+        convergence.measure(o.quick, o.data, o.seeds, o.out)
+        if o.trunk is None
+        else one_network.measure(o.quick, o.trunk, o.seeds, o.out)
+    ),
     "desktop": lambda o: desktop.measure(o.quick),
     "devices": lambda o: devices.measure(o.quick),
     "idle": lambda o: idle.measure(o.quick),
@@ -58,6 +64,9 @@ def main() -> int:
     parser.add_argument("--only", nargs="*", default=[], metavar="PART", help="moe, trunk: only these parts")
     parser.add_argument(
         "--data", type=Path, default=convergence.DATA, metavar="PATH", help="convergence, trunk: MNIST's folder"
+    )
+    parser.add_argument(
+        "--trunk", nargs="*", choices=list(ARMS), metavar="STRATEGY", help="convergence: of trunks that agree so"
     )
     parser.add_argument("--returns", type=int, default=None, metavar="N", help="yield: times that the user comes back")
     parser.add_argument("--seeds", type=int, default=3, metavar="N", help="convergence: runs of each case")

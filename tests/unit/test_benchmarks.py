@@ -14,7 +14,7 @@ import torch
 
 from core.experts.calls import Call
 from core.experts.grid import Uid
-from tests.bench import anchor, convergence, latency_throughput, plot, scaling
+from tests.bench import anchor, convergence, exchanges, latency_throughput, one_network, plot, scaling
 from tests.bench.__main__ import BENCHMARKS
 
 
@@ -129,3 +129,32 @@ def test_a_driver_beside_ours_that_hangs_is_ended_with_all_that_it_started(tmp_p
 def test_a_driver_answers_with_the_figures_of_its_last_line(tmp_path: Path) -> None:
     (tmp_path / "bench_fast.py").write_text("print('some words')\nprint('{\"figures\": {\"ms\": 3}}')")
     assert anchor.figures(Path(sys.executable), tmp_path, "fast", False) == {"ms": 3}
+
+
+def test_trunks_that_agree_are_set_beside_one_trainer_and_beside_trunks_that_do_not(tmp_path: Path) -> None:
+    def outcome(loss: float, moved: float) -> one_network.Outcome:
+        curve = [one_network.Point(samples, loss, 0.0, samples * moved) for samples in (1_000, 2_000)]
+        return one_network.Outcome(curve, loss, 0, 1.0)
+
+    losses = {"one": 2.0, "own": 3.0, "dedloc": 2.02}
+    jobs = [one_network.Job(arm, 4, seed, 2_000) for seed in (1, 2) for arm in losses]
+    figures = one_network.report(
+        jobs, [outcome(losses[job.arm] * job.seed, 500.0 * (job.arm == "dedloc")) for job in jobs], tmp_path
+    )
+    behind = {arm: found["behind_one_percent"] for arm, found in figures["trainers"]["4 trainers"].items()}
+    assert behind == {"one": 0.0, "own": 50.0, "dedloc": 1.0}
+    assert figures["trainers"]["4 trainers"]["dedloc"]["moved_mb_each"] == 1.0
+    assert (tmp_path / "one_network.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("arm", ["one", "own", "dedloc", "diloco_sparse"])
+def test_each_arm_trains_as_many_samples_and_only_trunks_that_agree_are_alike(
+    arm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(one_network, "EVALUATIONS", 2)
+    monkeypatch.setattr(one_network, "WINDOWS", 2)
+    outcome = one_network.run(one_network.Job(arm, 2, 1, 8 * 256))
+    before, after = outcome.curve
+    assert 8 * 256 <= after.samples <= 9 * 256 and after.loss < before.loss and outcome.lost == 0
+    assert (after.spread > 0) == (arm in ("own", "diloco_sparse")), "inner steps are each trainer's own"
+    assert (after.moved > 0) == (arm in exchanges.ARMS)

@@ -1,0 +1,209 @@
+"""DeDLOC (Diskin et al., 2021), the side of a trainer: all trainers together gather a large batch, and take one step.
+
+Each adds gradients up at its own pace until the worker says that all together have enough samples (section 3.1), those
+on their way included. These come to their end, the sum is offered, and the mean over all comes back. With delayed
+updates (section 3.2) the next sum is gathered while that one travels, and the mean is applied when that is gathered,
+too: what is applied was computed with the trunk of exactly one step before. Who counts samples and who averages what is
+the worker's matter.
+"""
+
+import asyncio
+import logging
+
+import torch
+from torch import Tensor, nn
+
+from core.contracts import trunk
+from core.contracts.errors import ComputeError, NetworkError
+from core.contracts.kinds import MODELS
+from core.contracts.manifest import Manifest
+from core.contracts.pipe import ENOUGH, GATHERED
+from core.contracts.trunk import Agreed, Gathered, Offer
+from core.pipe.calls import Calls
+from core.runtime.adam import Adam, check_state
+from core.runtime.movable import Carry
+from core.training.trunk.exchange import agree
+from core.training.trunk.strategy import Run, TrunkStrategy
+
+log = logging.getLogger(__name__)
+
+AGAIN_S = 2.0
+"""Before a round that failed is offered again."""
+Round = asyncio.Task[tuple[Agreed, Tensor | None]]
+"""An offer that is on its way."""
+
+
+class Dedloc(TrunkStrategy):
+    """AdamW on the mean gradient of the batches of all trainers. Without others, on that of as many of its own."""
+
+    def __init__(self, network: nn.Module, manifest: Manifest, calls: Calls | None) -> None:
+        rules = manifest.trunk
+        assert isinstance(rules, trunk.Dedloc)
+        self._target, self._delayed = rules.target_samples, rules.delayed
+        self._each = manifest.training.batch * MODELS[manifest.model.kind].rows(manifest.model)
+        self._adam = Adam(network, manifest.training.trunk_rate, manifest.training, weight_decay=rules.weight_decay)
+        self.parameters = self._adam.parameters
+        self._calls = calls
+        self._sum: Tensor | None = None
+        """[all parameters], of the gradients since the last offer; None: zeros."""
+        self._gathered = 0
+        """Samples in it."""
+        self._travelling: Round | None = None
+        """The round that was offered and not applied yet."""
+        self._begun = 0
+        self._on_the_way: set[int] = set()
+        """Batches."""
+        self._ended = asyncio.Event()
+        """None is."""
+        self._enough, self._may_begin, self._taken_over = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._may_begin.set()
+        if calls is not None:
+            calls.listen(ENOUGH, self._told)
+
+    @property
+    def step(self) -> int:
+        return self._adam.version
+
+    @property
+    def samples(self) -> int:
+        return self._adam.samples
+
+    @property
+    def _version(self) -> int:
+        """The step on which what is gathered now is offered."""
+        return self.step + (self._travelling is not None)
+
+    async def next_batch(self) -> int:
+        await self._may_begin.wait()
+        number, self._begun = self._begun, self._begun + 1
+        self._on_the_way.add(number)
+        self._tell()
+        return number
+
+    def contribute(self, batch: int, gradients: Tensor, samples: int) -> None:
+        if not bool(torch.isfinite(gradients).all()):
+            raise ComputeError("A gradient held NaN or infinity and was refused; the sum is unchanged.")
+        self._sum = gradients if self._sum is None else self._sum.add_(gradients)
+        self._gathered += samples
+        self._end(batch)
+        if self._calls is None and self._gathered >= self._target:
+            gathered, samples = self._take()
+            assert gathered is not None
+            self._adam.step(gathered, samples, divisor=samples)
+
+    def drop(self, batch: int) -> None:
+        self._end(batch)
+
+    async def agree(self, run: Run) -> None:
+        if self._calls is None:
+            return
+        self._tell()
+        try:
+            while True:
+                await self._enough.wait()
+                self._may_begin.clear()
+                while self._on_the_way:
+                    self._ended.clear()
+                    await self._ended.wait()
+                await self._finish(run)
+                if self._enough.is_set():  # else another's trunk was taken over meanwhile
+                    self._travelling = asyncio.create_task(self._offer(self._calls, *self._take()))
+                    self._tell()
+                    if not self._delayed:
+                        await self._finish(run)
+                self._may_begin.set()
+        finally:
+            if self._travelling is not None:
+                self._travelling.cancel()
+
+    def state(self) -> dict[str, Tensor]:
+        return self._adam.state() | {"batches": torch.tensor(self._begun)}
+
+    def load_state(self, state: dict[str, Tensor]) -> None:
+        begun = state.get("batches", torch.tensor(0))
+        check_state({"batches": begun}, {"batches": torch.tensor(0)})
+        self.take_over(state)
+        self._begun = int(begun)
+
+    def take_over(self, state: dict[str, Tensor]) -> None:
+        """As `TrunkStrategy.take_over`; parameters and the optimizer's moments are agreed, a sum is this trainer's."""
+        self._adam.load_state({name: tensor for name, tensor in state.items() if name != "batches"})
+        if self._travelling is not None:
+            self._travelling.cancel()
+            self._travelling = None
+        self._take()
+        self._taken_over.set()
+        self._tell()
+
+    def move(self, carry: Carry) -> None:
+        gathered = None if self._sum is None else carry(self._sum)
+        self._adam.move(carry)
+        self._sum = gathered
+
+    def _end(self, batch: int) -> None:
+        self._on_the_way.discard(batch)
+        self._tell()
+        if not self._on_the_way:
+            self._ended.set()
+
+    def _told(self, version: int) -> None:
+        if version == self._version:
+            self._enough.set()
+
+    def _tell(self) -> None:
+        if self._calls is not None:
+            samples = self._gathered + self._each * len(self._on_the_way)
+            self._calls.tell(GATHERED, Gathered(self._version, samples))
+
+    def _take(self) -> tuple[Tensor | None, int]:
+        """What is gathered, and the number of its samples; the next sum begins."""
+        taken = self._sum, self._gathered
+        self._sum, self._gathered = None, 0
+        self._enough.clear()
+        return taken
+
+    async def _offer(self, calls: Calls, gathered: Tensor | None, samples: int) -> tuple[Agreed, Tensor | None]:
+        """Until the others have answered. Who was a moment too late has nothing to give, and gets the mean as well."""
+        numbers = None if gathered is None else gathered.to("cpu")
+        size = sum(parameter.numel() for parameter in self.parameters)
+        while True:
+            try:
+                return await agree(calls, Offer(0, self.step, samples), numbers, size)
+            except NetworkError as error:
+                log.info("Step %d is offered again, as the others could not be asked: %s", self.step, error)
+                await asyncio.sleep(AGAIN_S)
+
+    async def _finish(self, run: Run) -> None:
+        """Apply what the round on its way comes to; where the others are further, wait for their trunk."""
+        travelling = self._travelling
+        if travelling is None:
+            return
+        await asyncio.wait({travelling})
+        if travelling is not self._travelling:
+            return
+        try:
+            agreed, mean = travelling.result()
+            if mean is not None and agreed.version == self.step + 1:
+                await run(self._apply, travelling, mean, agreed.samples)
+            else:
+                log.info("The other trainers are at step %d, this one is at %d.", agreed.version, self.step)
+                self._taken_over.clear()
+                await self._taken_over.wait()
+        except ComputeError as error:  # all the others have refused it, too
+            log.warning("The mean for step %d was not used: %s", self.step, error)
+            self._travelling = None
+
+    def _apply(self, round_: Round, mean: Tensor, samples: int) -> None:
+        """Take the step.
+
+        Args:
+            round_: that it ends, unless another's trunk was taken over while this waited.
+            mean: of the gradients of all trainers, [all parameters], flat.
+            samples: in the trunk with it.
+        """
+        if round_ is self._travelling:
+            self._adam.step(mean.to(self.parameters[0].device), samples - self.samples)
+            self._travelling = None
+
+
+STRATEGY = Dedloc

@@ -1,0 +1,144 @@
+"""What a swarm does so that its trainers agree on a trunk, in memory and in simulated time: one class a strategy.
+
+Each trainer has its end of a pipe, and behind it what serves as a worker does. It takes the time that a link of a
+bandwidth and a latency needs.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.averaging import codecs
+from core.contracts.expert_calls import Codec, encoded_size
+from core.contracts.pipe import AGREE, ENOUGH, GATHERED
+from core.contracts.trunk import Agreed, Dedloc, Diloco, Gathered, Offer, Trunk
+from core.pipe.calls import Calls, Incoming
+from core.pipe.frames import Payload
+from tests.joined_calls import join
+from tests.joined_trunks import JoinedTrunks
+
+BYTES_PER_S = 20e6 / 8
+"""Of each trainer's link: the slowest for which strategies are to be good."""
+LATENCY_S = 0.05
+
+
+def delay_s(size: float) -> float:
+    """For how long so many bytes are on their way."""
+    return LATENCY_S + size / BYTES_PER_S
+
+
+class _Sum:
+    """What is offered for one step."""
+
+    def __init__(self) -> None:
+        self.came = self.samples = self.peers = 0
+        self.numbers: NDArray[np.float32] = np.empty(0, np.float32)
+        self.all_here = asyncio.Event()
+
+
+class JoinedSums:
+    """DeDLOC: the trainers' sums are averaged by a butterfly all-reduce as soon as all have offered theirs."""
+
+    def __init__(
+        self,
+        rules: Dedloc,
+        trainers: int,
+        delay_s: Callable[[float], float] = lambda size: 0.0,
+        codec: Codec = "fp16",
+    ) -> None:
+        """Nobody has gathered anything.
+
+        Args:
+            rules: of the run.
+            trainers: that take part in every step.
+            delay_s: for how long so many bytes are on their way.
+            codec: how numbers travel.
+        """
+        self._target, self._trainers, self._delay_s, self._codec = rules.target_samples, trainers, delay_s, codec
+        self.sent: Counter[str] = Counter()
+        """Bytes by trainer, both ways."""
+        self._workers: dict[str, Calls] = {}
+        self._gathered: dict[str, Gathered] = {}
+        self._steps: dict[int, _Sum] = {}
+        self._samples = 0
+        """In all steps."""
+
+    def calls_of(self, trainer: str) -> Calls:
+        """Compute's end of a trainer's pipe."""
+        worker, compute = Calls(), Calls()
+        self._workers[trainer] = worker
+        worker.register_carrier(AGREE, partial(self._answer, trainer))
+        worker.listen(GATHERED, partial(self._note, trainer))
+        join(worker, compute)
+        return compute
+
+    def _note(self, trainer: str, gathered: Gathered) -> None:
+        self._gathered[trainer] = gathered
+        version = gathered.version
+        if version in self._steps:
+            self._workers[trainer].tell(ENOUGH, version)
+        elif sum(each.samples for each in self._gathered.values() if each.version == version) >= self._target:
+            self._steps[version] = _Sum()
+            for worker in self._workers.values():
+                worker.tell(ENOUGH, version)
+
+    def _answer(
+        self, trainer: str, offer: Offer, payload: Payload, call: Incoming
+    ) -> Awaitable[tuple[Agreed, Payload]]:
+        pieces = [payload] if isinstance(payload, bytes | bytearray | memoryview) else payload
+        return self._agree(trainer, offer, np.frombuffer(b"".join(pieces), "<f4"))
+
+    async def _agree(self, trainer: str, offer: Offer, numbers: NDArray[np.float32]) -> tuple[Agreed, Payload]:
+        step = self._steps[offer.version]
+        step.came += 1
+        if offer.samples:
+            weight = np.float32(offer.samples)
+            numbers = weight * self._travelled(numbers / weight)
+            step.numbers = step.numbers + numbers if step.peers else numbers
+            step.samples += offer.samples
+            step.peers += 1
+        if step.came == self._trainers:
+            step.numbers = self._travelled(step.numbers / np.float32(step.samples))
+            self._samples += step.samples
+            self._steps.pop(offer.version - 1, None)
+            step.all_here.set()
+        await step.all_here.wait()
+        agreed = Agreed(0, offer.version + 1, self._samples, step.peers)
+        # each sends all but its own share, and its own to all others; and gets as much
+        size = 2 * encoded_size(self._codec, len(step.numbers)) * (self._trainers - 1) // self._trainers
+        self.sent[trainer] += 2 * size
+        await asyncio.sleep(self._delay_s(size))
+        return agreed, step.numbers.tobytes()
+
+    def _travelled(self, numbers: NDArray[np.float32]) -> NDArray[np.float32]:
+        return codecs.decode(codecs.encode(numbers, self._codec), self._codec, len(numbers))
+
+
+class Arm(NamedTuple):
+    """A strategy with parameters, and how trainers agree by it."""
+
+    rules: Callable[[int], Trunk | Dedloc]
+    """What the manifest says, by the samples in a batch of all trainers."""
+    exchange: Callable[[Any, int], JoinedSums | JoinedTrunks]
+    """By these rules, for so many trainers."""
+
+
+def _sums(rules: Dedloc, trainers: int) -> JoinedSums:
+    return JoinedSums(rules, trainers, delay_s)
+
+
+def _fragments(rules: Diloco, trainers: int) -> JoinedTrunks:
+    return JoinedTrunks(rules, delay_s)
+
+
+ARMS: dict[str, Arm] = {
+    "dedloc": Arm(lambda samples: Dedloc(samples), _sums),
+    "dedloc_in_step": Arm(lambda samples: Dedloc(samples, delayed=False), _sums),
+    "diloco": Arm(lambda samples: Diloco(wire="dense"), _fragments),
+    "diloco_sparse": Arm(lambda samples: Diloco(wire="sparse"), _fragments),
+}

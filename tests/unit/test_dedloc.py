@@ -1,0 +1,250 @@
+"""Trainers that gather one batch together take the steps of one trainer, in step or exactly one behind."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+import pytest
+import torch
+from torch import Tensor, nn
+
+from core.contracts import manifest as manifests
+from core.contracts.errors import CallTimeout, CheckpointError, ComputeError
+from core.contracts.manifest import Manifest
+from core.contracts.pipe import AGREE, ENOUGH, GATHERED
+from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer
+from core.pipe.calls import Calls
+from core.runtime.adam import Adam
+from core.training.trunk import dedloc
+from core.training.trunk.strategy import TrunkStrategy
+from tests.bench import virtual_time
+from tests.bench.exchanges import JoinedSums
+from tests.joined_calls import join
+from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+ROWS = 4
+"""Samples of a batch."""
+STEPS = 6
+
+
+def rules(**trunk: Any) -> Manifest:
+    digits = manifests.load("digits")
+    training = msgspec.structs.replace(digits.training, batch=ROWS, trunk_rate=0.05, warmup_samples=0, clip=1e9)
+    return msgspec.structs.replace(digits, training=training, trunk=Dedloc(**trunk))
+
+
+def network() -> nn.Module:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 1))
+
+
+def batch(number: int) -> Tensor:
+    return torch.randn(ROWS, 3, generator=torch.Generator().manual_seed(number))
+
+
+def gradients(module: nn.Module, inputs: Tensor) -> Tensor:
+    """Of the sum of the samples' losses, [all parameters], flat."""
+    with torch.enable_grad():
+        loss = (module(inputs).squeeze(1) - inputs.sum(1).sin()).square().sum()
+    return torch.cat([part.flatten() for part in torch.autograd.grad(loss, list(module.parameters()))])
+
+
+def weights(module: nn.Module) -> Tensor:
+    return torch.cat([parameter.detach().flatten() for parameter in module.parameters()])
+
+
+async def run(kernel: Callable[..., Any], *arguments: Any) -> Any:
+    return kernel(*arguments)
+
+
+async def train(strategy: TrunkStrategy, module: nn.Module, batches: Sequence[int]) -> None:
+    """As the Trainer does, a second a batch."""
+    while True:
+        number = await strategy.next_batch()
+        if number >= len(batches):
+            return
+        gradient = gradients(module, batch(batches[number]))
+        await asyncio.sleep(1.0)
+        strategy.contribute(number, gradient, ROWS)
+
+
+def plain(batches: int, each: int, weight_decay: float = 0.0, behind: int = 0) -> Tensor:
+    """The weights after Adam on the whole batches, each gradient as of so many steps before."""
+    module, manifest = network(), rules(target_samples=1)
+    adam = Adam(module, manifest.training.trunk_rate, manifest.training, weight_decay=weight_decay)
+    then = network()
+    history = [weights(module)]
+    for step in range(batches // each):
+        nn.utils.vector_to_parameters(history[max(0, step - behind)], then.parameters())
+        inputs = torch.cat([batch(number) for number in range(step * each, (step + 1) * each)])
+        adam.step(gradients(then, inputs) / len(inputs), len(inputs))
+        history.append(weights(module))
+    return history[-1]
+
+
+def together(trainers: int, delayed: bool, each: int) -> tuple[list[Tensor], list[TrunkStrategy]]:
+    """The weights of trainers that take turns with the batches of `plain`."""
+
+    async def main() -> tuple[list[Tensor], list[TrunkStrategy]]:
+        manifest = rules(target_samples=ROWS * each, delayed=delayed)
+        assert isinstance(manifest.trunk, Dedloc)
+        exchange = JoinedSums(manifest.trunk, trainers, lambda size: 0.3, codec="fp32")
+        modules = [network() for _ in range(trainers)]
+        made = [dedloc.STRATEGY(m, manifest, exchange.calls_of(str(n))) for n, m in enumerate(modules)]
+        agreeing = [asyncio.create_task(strategy.agree(run)) for strategy in made]
+        turns = [range(number, STEPS * each, trainers) for number in range(trainers)]
+        await asyncio.gather(*(train(s, m, t) for s, m, t in zip(made, modules, turns, strict=True)))
+        await asyncio.sleep(10)
+        for task in agreeing:
+            task.cancel()
+        await asyncio.gather(*agreeing, return_exceptions=True)
+        return [weights(module) for module in modules], list(made)
+
+    return virtual_time.run(main())
+
+
+def test_one_trainer_alone_takes_the_steps_of_adam_on_whole_batches() -> None:
+    module = network()
+    strategy = dedloc.STRATEGY(module, rules(target_samples=3 * ROWS, weight_decay=0.1), None)
+    for number in range(3 * STEPS + 2):
+        strategy.contribute(number, gradients(module, batch(number)), ROWS)
+    assert strategy.step == STEPS and strategy.samples == 3 * ROWS * STEPS
+    torch.testing.assert_close(weights(module), plain(3 * STEPS, 3, weight_decay=0.1), rtol=1e-5, atol=1e-6)
+    assert not torch.allclose(weights(module), plain(3 * STEPS, 3), atol=1e-3), "no weight decayed"
+
+
+@pytest.mark.parametrize("trainers", [1, 2, 4])
+def test_trainers_together_take_the_steps_of_one_with_the_same_batch(trainers: int) -> None:
+    found, made = together(trainers, delayed=False, each=4)
+    for vector, strategy in zip(found, made, strict=True):
+        assert strategy.step == STEPS and strategy.samples == STEPS * 4 * ROWS
+        torch.testing.assert_close(vector, plain(STEPS * 4, 4), rtol=1e-4, atol=1e-5)
+        assert torch.equal(vector, found[0]), "the trunks differ"
+
+
+@pytest.mark.parametrize("trainers", [1, 4])
+def test_delayed_updates_are_exactly_one_step_behind(trainers: int) -> None:
+    found, made = together(trainers, delayed=True, each=4)
+    for vector, strategy in zip(found, made, strict=True):
+        assert strategy.step == STEPS - 1, "the last sum is applied when the next one is gathered"
+        expected = plain((STEPS - 1) * 4, 4, behind=1)
+        torch.testing.assert_close(vector, expected, rtol=1e-4, atol=1e-5)
+        for behind in (0, 2):
+            assert not torch.allclose(vector, plain((STEPS - 1) * 4, 4, behind=behind), atol=1e-3)
+
+
+class Worker:
+    """What answers a strategy, as each test says."""
+
+    def __init__(self, delayed: bool = False) -> None:
+        self.calls, compute = Calls(), Calls()
+        self.told: list[Gathered] = []
+        self.offers: list[tuple[Offer, bytes]] = []
+        self.answers: asyncio.Queue[Agreed | Exception] = asyncio.Queue()
+        self.calls.listen(GATHERED, self.told.append)
+        self.calls.register_carrier(AGREE, self._agree)
+        join(self.calls, compute)
+        self.module = network()
+        self.strategy = dedloc.STRATEGY(self.module, rules(target_samples=ROWS, delayed=delayed), compute)
+
+    async def _agree(self, offer: Offer, payload: Any, call: Any) -> tuple[Agreed, bytes]:
+        data = bytes(payload) if isinstance(payload, bytes | bytearray) else b"".join(payload)
+        self.offers.append((offer, data))
+        answer = await self.answers.get()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer, torch.ones(len(weights(self.module))).numpy().tobytes()
+
+    def contribute(self) -> None:
+        self.strategy.contribute(0, gradients(self.module, batch(0)), ROWS)
+
+
+def test_a_sum_that_could_not_be_offered_is_offered_again() -> None:
+    async def main() -> Worker:
+        worker = Worker()
+        task = asyncio.create_task(worker.strategy.agree(run))
+        await asyncio.sleep(1)
+        worker.contribute()
+        worker.calls.tell(ENOUGH, 0)
+        worker.answers.put_nowait(CallTimeout("nobody there"))
+        worker.answers.put_nowait(Agreed(0, 1, 2 * ROWS, 2))
+        await asyncio.sleep(10)
+        task.cancel()
+        return worker
+
+    worker = virtual_time.run(main())
+    first, second = worker.offers
+    assert first == second and first[0] == Offer(0, 0, ROWS)
+    assert first[1] == gradients(network(), batch(0)).numpy().tobytes()
+    assert worker.strategy.step == 1 and worker.strategy.samples == 2 * ROWS
+    assert worker.told == [Gathered(0, 0), Gathered(0, ROWS), Gathered(1, 0)]
+
+
+@pytest.mark.parametrize("delayed", [False, True])
+def test_who_is_behind_waits_for_the_trunk_of_the_others_and_goes_on_with_them(delayed: bool) -> None:
+    async def main() -> Worker:
+        others = Worker()
+        adam = others.strategy._adam
+        for _ in range(7):
+            adam.step(torch.ones(len(weights(others.module))), ROWS)
+        worker = Worker(delayed)
+        task = asyncio.create_task(worker.strategy.agree(run))
+        worker.contribute()
+        worker.calls.tell(ENOUGH, 0)
+        worker.answers.put_nowait(Agreed(0, 7, 7 * ROWS, 2))
+        await asyncio.sleep(1)
+        if delayed:
+            worker.contribute()
+            worker.calls.tell(ENOUGH, 1)
+            await asyncio.sleep(1)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(worker.strategy.next_batch(), 100)
+        assert worker.strategy.step == 0
+        worker.strategy.take_over(others.strategy.state())
+        assert torch.equal(weights(worker.module), weights(others.module))
+        begun = await worker.strategy.next_batch()
+        assert begun == 0, "the batches are this trainer's own"
+        worker.strategy.drop(begun)
+        await asyncio.sleep(1)
+        # the others have gathered this step already: it has nothing to give, and gets their mean
+        worker.calls.tell(ENOUGH, 7)
+        worker.answers.put_nowait(Agreed(0, 8, 8 * ROWS, 2))
+        await asyncio.sleep(1)
+        if delayed:
+            worker.calls.tell(ENOUGH, 8)
+            await asyncio.sleep(1)
+        task.cancel()
+        return worker
+
+    worker = virtual_time.run(main())
+    assert worker.strategy.step == 8 and worker.strategy.samples == 8 * ROWS
+    assert worker.offers[1] == (Offer(0, 7, 0), b"")
+    assert Gathered(7, 0) in worker.told
+
+
+def test_what_is_not_finite_is_not_added_and_a_state_that_does_not_fit_is_refused() -> None:
+    module = network()
+    strategy = dedloc.STRATEGY(module, rules(target_samples=2 * ROWS), None)
+    strategy.contribute(0, gradients(module, batch(0)), ROWS)
+    with pytest.raises(ComputeError):
+        strategy.contribute(1, gradients(module, batch(1)) * float("nan"), ROWS)
+    strategy.contribute(1, gradients(module, batch(1)), ROWS)
+    torch.testing.assert_close(weights(module), plain(2, 2), rtol=1e-5, atol=1e-6)
+    state = strategy.state()
+    restarted = dedloc.STRATEGY(network(), rules(target_samples=ROWS), None)
+    with pytest.raises(CheckpointError):
+        restarted.load_state(state | {"batches": torch.tensor(-1)})
+    restarted.load_state(state)
+    assert restarted.step == 1
+    for name, tensor in restarted.state().items():
+        assert torch.equal(tensor, state[name])
+
+
+async def test_a_restart_goes_on_with_the_batches_that_follow() -> None:
+    strategy = dedloc.STRATEGY(network(), rules(target_samples=ROWS), None)
+    assert [await strategy.next_batch() for _ in range(3)] == [0, 1, 2]
+    restarted = dedloc.STRATEGY(network(), rules(target_samples=ROWS), None)
+    restarted.load_state(strategy.state())
+    assert await restarted.next_batch() == 3
