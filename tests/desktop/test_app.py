@@ -282,7 +282,7 @@ def test_draw_a_digit_pause_and_quit(app: App, plan: Plan) -> None:
     wait_for(lambda: app.status().state != "paused", "the end of the pause")
     app.keys("ctrl+q")
     assert app.wait_for_end() == 0
-    assert app.nothing_left()
+    wait_for(app.nothing_left, "the end of all processes")
 
 
 def test_closing_hides_in_the_tray_and_a_second_start_shows_the_window(app: App) -> None:
@@ -299,7 +299,7 @@ def test_closing_hides_in_the_tray_and_a_second_start_shows_the_window(app: App)
     with ControlClient(app.folder) as client:
         client.call("quit", {}, dict)
     assert app.wait_for_end() == 0  # the worker's goodbye ends the app too
-    assert app.nothing_left()
+    wait_for(app.nothing_left, "the end of all processes")
 
 
 def closed_to(app: App, state: int) -> bool:
@@ -396,7 +396,7 @@ def test_a_killed_app_leaves_the_worker_and_a_new_app_finds_it(app: App) -> None
     assert app.pid("compute") == compute
     app.process.send_signal(signal.SIGINT)
     assert app.wait_for_end() == 0
-    assert app.nothing_left()
+    wait_for(app.nothing_left, "the end of all processes")
 
 
 def test_the_worker_sees_the_apps_memory(app: App) -> None:

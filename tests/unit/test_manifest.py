@@ -136,8 +136,9 @@ def test_what_a_manifest_may_name_is_what_there_is() -> None:
         (DATA, data, "STREAM"),
         (TASKS, tasks, "TASK"),
     ]
+    added = ADDED.keys() | {"mnist"}  # by benchmarks for themselves, in this process
     for declared, package, attribute in sorts:
-        assert declared.keys() - ADDED.keys() == written(package, attribute) != set()
+        assert declared.keys() - added == written(package, attribute) != set()
     assert {kind.__struct_config__.tag for kind in get_args(Trunk)} == written(trunk, "STRATEGY")
 
 

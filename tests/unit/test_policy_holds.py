@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.contracts import schedule
-from core.contracts.notices import english
+from core.contracts.notices import english, plain
 from core.contracts.settings import Settings
 from core.contracts.status import Resource, State
 from core.policy.decide import Decision, decide
@@ -79,7 +79,7 @@ all_computes = st.builds(
     Compute,
     phase=st.sampled_from(get_args(Phase)),
     experts=st.integers(0, 9),
-    failure=st.none() | st.just("It fell over."),
+    failure=st.none() | st.just(plain("It fell over.")),
     retry_time=moments,
     memory_free_time=moments,
     answering=st.booleans(),
