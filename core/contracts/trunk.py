@@ -44,8 +44,10 @@ class Dedloc(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=
     """In the batch of all trainers together."""
     delayed: bool = True
     """Whether the next batch is gathered while the gradients of one are averaged, which leaves each a step behind."""
+    optimizer: Literal["adam", "lamb"] = "adam"
+    """LAMB is for batches of thousands of sequences; its rate is the share of its own length that a matrix moves by."""
     weight_decay: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.0
-    """Of AdamW."""
+    """Times the rate."""
 
 
 Trunk = Local | Diloco  # and Dedloc, as soon as a worker counts samples and averages sums for it

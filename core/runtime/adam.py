@@ -22,6 +22,8 @@ EPSILON = 1e-8
 LEAST = 0.05
 """Of the rate, at the planned end of a run and after it."""
 KINDS = ("weights", "mean", "square")
+LONGEST = 10.0
+"""Norm of a matrix from which on LAMB's steps grow no more with it."""
 SLICE = 1 << 20
 """Numbers that are worked on at once, by each thread: some milliseconds; some tens where memory is touched for the
 first time."""
@@ -132,8 +134,21 @@ class Adam:
         rise = self.samples / self._warmup if self._warmup else 1.0
         fall = max(LEAST, 1.0 - (1.0 - LEAST) * self.samples / self._planned)
         rate = self._rate * min(1.0, rise, math.sqrt(self._decay / self.samples)) * fall
-        change = partial(_change, rate, self._weight_decay, divisor * max(1.0, norm / self._clip), count, fresh)
-        return _slices(change, (self._weights, gradient, *self._moments), each)
+        change = partial(_change, scale=divisor * max(1.0, norm / self._clip), count=count, fresh=fresh)
+        return self._changes(rate, change, (gradient, *self._moments), each)
+
+    def _changes(
+        self, rate: float, change: Callable[..., None], vectors: tuple[Tensor, ...], each: int
+    ) -> Iterator[None]:
+        """The slices of a step.
+
+        Args:
+            rate: of this step.
+            change: the rule of Adam.
+            vectors: the gradient and the moments.
+            each: numbers of a slice.
+        """
+        return _slices(partial(change, rate, self._weight_decay), (self._weights, *vectors), each)
 
     def state(self) -> dict[str, Tensor]:
         """A copy of the weights and both moments by parameter, and the numbers of steps and samples."""
@@ -178,6 +193,29 @@ class Adam:
         return {"version": torch.tensor(self.version), "samples": torch.tensor(self.samples)}
 
 
+class Lamb(Adam):
+    """Adam for large batches: each matrix takes steps as long as it is itself, times the rate (You et al., 2020).
+
+    Vectors, such as biases and norms, follow Adam.
+    """
+
+    def begin_step(self, gradient: Tensor, samples: int, divisor: float = 1.0) -> Iterator[None]:
+        self._step = torch.zeros_like(gradient)
+        return super().begin_step(gradient, samples, divisor)
+
+    @torch.no_grad()
+    def _changes(
+        self, rate: float, change: Callable[..., None], vectors: tuple[Tensor, ...], each: int
+    ) -> Iterator[None]:
+        yield from _slices(partial(change, 1.0, 0.0), (self._step, *vectors), each)
+        for weight, step in zip(self.parts(self._weights), self.parts(self._step), strict=True):
+            step.sub_(weight, alpha=self._weight_decay)
+            length, own = float(step.norm()), min(LONGEST, float(weight.norm()))
+            weight.add_(step, alpha=rate * own / length if weight.ndim > 1 and own and length else rate)
+            yield
+        del self._step
+
+
 class State(NamedTuple):
     """What a module and its optimizer go on from."""
 
@@ -209,7 +247,9 @@ def _slices(change: Callable[[list[Tensor]], None], vectors: Sequence[Tensor], e
         yield
 
 
-def _change(rate: float, weight_decay: float, scale: float, count: Tensor, fresh: bool, vectors: list[Tensor]) -> None:
+def _change(
+    rate: float, weight_decay: float, vectors: list[Tensor], *, scale: float, count: Tensor, fresh: bool
+) -> None:
     """The rule of Adam, in one pass over weights, gradient and moments: operation by operation takes three times
     longer. The gradient is zeroed; so are the moments before, if they are fresh."""
     weights, gradient, mean, square = vectors

@@ -15,7 +15,7 @@ from core.contracts.manifest import Manifest
 from core.contracts.pipe import AGREE, ENOUGH, GATHERED
 from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer
 from core.pipe.calls import Calls
-from core.runtime.adam import Adam
+from core.runtime.adam import BETAS, EPSILON, Adam
 from core.training.trunk import dedloc
 from core.training.trunk.strategy import TrunkStrategy
 from tests.bench import virtual_time
@@ -113,6 +113,25 @@ def test_one_trainer_alone_takes_the_steps_of_adam_on_whole_batches() -> None:
     assert strategy.step == STEPS and strategy.samples == 3 * ROWS * STEPS
     torch.testing.assert_close(weights(module), plain(3 * STEPS, 3, weight_decay=0.1), rtol=1e-5, atol=1e-6)
     assert not torch.allclose(weights(module), plain(3 * STEPS, 3), atol=1e-3), "no weight decayed"
+
+
+def test_lamb_moves_each_matrix_by_a_share_of_its_own_length() -> None:
+    rate, decay, (beta, gamma) = 0.05, 0.1, BETAS
+    module, expected = network(), network()
+    strategy = dedloc.STRATEGY(module, rules(target_samples=ROWS, optimizer="lamb", weight_decay=decay), None)
+    moments = [(torch.zeros_like(weight), torch.zeros_like(weight)) for weight in expected.parameters()]
+    for number in range(STEPS):
+        strategy.contribute(number, gradients(module, batch(number)), ROWS)
+        mean = Adam.parts(strategy._adam, gradients(expected, batch(number)) / ROWS)
+        for weight, gradient, (first, second) in zip(expected.parameters(), mean, moments, strict=True):
+            first.lerp_(gradient, 1 - beta)
+            second.lerp_(gradient.square(), 1 - gamma)
+            step = first / (1 - beta ** (number + 1))
+            step = step / ((second / (1 - gamma ** (number + 1))).sqrt() + EPSILON) + decay * weight.data
+            share = weight.data.norm() / step.norm() if weight.ndim > 1 else 1.0
+            weight.data -= rate * share * step
+    assert strategy.step == STEPS
+    torch.testing.assert_close(weights(module), weights(expected), rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("trainers", [1, 2, 4])

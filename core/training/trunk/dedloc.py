@@ -20,7 +20,7 @@ from core.contracts.manifest import Manifest
 from core.contracts.pipe import ENOUGH, GATHERED
 from core.contracts.trunk import Agreed, Gathered, Offer
 from core.pipe.calls import Calls
-from core.runtime.adam import Adam, check_state
+from core.runtime.adam import Adam, Lamb, check_state
 from core.runtime.movable import Carry
 from core.training.trunk.exchange import agree
 from core.training.trunk.strategy import Run, TrunkStrategy
@@ -31,18 +31,20 @@ AGAIN_S = 2.0
 """Before a round that failed is offered again."""
 Round = asyncio.Task[tuple[Agreed, Tensor | None]]
 """An offer that is on its way."""
+OPTIMIZERS: dict[str, type[Adam]] = {"adam": Adam, "lamb": Lamb}
 
 
 class Dedloc(TrunkStrategy):
-    """AdamW on the mean gradient of the batches of all trainers. Without others, on that of as many of its own."""
+    """AdamW or LAMB on the mean gradient of the batches of all trainers; without others, of as many of its own."""
 
     def __init__(self, network: nn.Module, manifest: Manifest, calls: Calls | None) -> None:
         rules = manifest.trunk
         assert isinstance(rules, trunk.Dedloc)
         self._target, self._delayed = rules.target_samples, rules.delayed
-        self._each = manifest.training.batch * MODELS[manifest.model.kind].rows(manifest.model)
-        self._adam = Adam(network, manifest.training.trunk_rate, manifest.training, weight_decay=rules.weight_decay)
+        training, kind = manifest.training, OPTIMIZERS[rules.optimizer]
+        self._adam = kind(network, training.trunk_rate, training, weight_decay=rules.weight_decay)
         self.parameters = self._adam.parameters
+        self._each = training.batch * MODELS[manifest.model.kind].rows(manifest.model)
         self._calls = calls
         self._sum: Tensor | None = None
         """[all parameters], of the gradients since the last offer; None: zeros."""
