@@ -129,7 +129,10 @@ def _add_questions(add: Callable[..., argparse.ArgumentParser]) -> None:
     generate.add_argument("--temperature", type=float, default=0.7, help="0 always takes the likeliest byte (0.7)")
     generate.add_argument("--seed", type=int, help="the same one gives the same text while the model stays as it is")
     about = "Show this peer, how it is reached, and those it is connected to."
-    add("peers", "network.peers", about, "all figures as one JSON document")
+    same = "all figures as one JSON document"
+    add("peers", "network.peers", about, same)
+    trunk = add("trunk", "trunk.show", "Show what the trainers of a run have agreed on, and who brings it about.", same)
+    trunk.add_argument("run", nargs="?", help="its name or id (the first one)")
     add("address", "network.address", "Print what another PC needs to reach this one (--bootstrap).")
     add("doctor", "network.doctor", "Check what a peer needs: port, outside address, NAT, other peers, clock, disk.")
     dht = add("dht", "network.dht", "Look into the distributed hash table.")

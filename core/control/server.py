@@ -20,6 +20,7 @@ from core.contracts.errors import DataFolderError, HearthError, PortInUse, Proto
 from core.contracts.ledger import ListParams, SeriesParams
 from core.contracts.network_status import DhtGetParams, Finding, NetworkParams
 from core.contracts.notices import notice
+from core.contracts.trunk_status import TrunkParams
 from core.control.doctor import examine
 from core.worker.peer import Peer
 from core.worker.report import VERSION
@@ -232,6 +233,7 @@ class _Session:
             "network": (NetworkParams, lambda params: worker.network.status(params.first, params.peers)),
             "doctor": (_NoParams, lambda _: self._doctor()),
             "grid": (wire.GridParams, lambda params: worker.runs.named(params.run).grid(params.layer)),
+            "trunk": (TrunkParams, lambda params: worker.runs.named(params.run).trunk()),
             "dht_get": (DhtGetParams, lambda params: worker.network.dht_get(params.key)),
             "dht_stats": (_NoParams, lambda _: worker.network.dht_stats()),
             "benchmark": (wire.BenchmarkParams, lambda params: worker.benchmark(params.again, params.run)),

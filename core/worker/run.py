@@ -19,6 +19,7 @@ from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, notice
 from core.contracts.pipe import Generate, Measured, Work
 from core.contracts.status import CurvePoint, GridStatus, RunStatus
+from core.contracts.trunk_status import TrunkStatus
 from core.experts.grid import Grid
 from core.pipe.calls import Calls
 from core.policy.decide import Decision
@@ -210,6 +211,10 @@ class Run:
     def grid(self, layer: int) -> GridStatus:
         """The hosted experts of a layer, as far as this PC knows."""
         return overview(self._grid, layer, self.hosted.experts, self.compute.figures.report.load, self.swarm)
+
+    def trunk(self) -> TrunkStatus:
+        """What its trainers have agreed on."""
+        return TrunkStatus(self.id, str(self.manifest.trunk.__struct_config__.tag), self.swarm.agreed())
 
     async def predict(self, picture: PredictParams) -> Prediction:
         """What the run's model reads in a picture.

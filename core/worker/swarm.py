@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from core.contracts.errors import HearthError
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice
+from core.contracts.trunk_status import PartStatus
 from core.dht.node import DHTNode
 from core.experts.dht_directory import DHTDirectory, HostInfo
 from core.experts.grid import Coords, Grid, Uid
@@ -192,6 +193,10 @@ class Swarm:
         """How many experts this PC can host; None: it does not host for others."""
         return self.hosting.capacity if self._hosts else None
 
+    def agreed(self) -> list[PartStatus]:
+        """What the trainers have agreed on, as far as this PC knows."""
+        return self._agreement.status() if self._agreement else []
+
     @property
     def notes(self) -> list[Notice]:
         """What the user is told of what fails here again and again."""
@@ -257,6 +262,10 @@ class LoneSwarm:
     def remembered(self, layer: int) -> Mapping[Coords, Sequence[HostInfo]]:
         """There are no others."""
         return {}
+
+    def agreed(self) -> list[PartStatus]:
+        """There is nobody to agree with."""
+        return []
 
     def fit(self, count: int, most_bytes: float) -> None:
         """Park the least needed experts until the rest fits, and take them back later.

@@ -14,6 +14,7 @@ from typing import Self
 from core.contracts.manifest import Manifest
 from core.contracts.pipe import AGREE
 from core.contracts.trunk import Agreed, Local, Offer
+from core.contracts.trunk_status import PartStatus
 from core.pipe.calls import Calls, Incoming
 from core.pipe.frames import Payload
 from core.swarm.members import Members
@@ -52,6 +53,10 @@ class Agreement(ABC):
         Raises:
             NetworkError: the others could not be asked; the same may be offered again.
         """
+
+    def status(self) -> list[PartStatus]:
+        """What is agreed, as far as this PC knows, where the trunk is cut into parts that have digests."""
+        return []
 
     def serve(self, calls: Calls) -> None:
         """Answer one compute process after the other.

@@ -30,6 +30,7 @@ from core.contracts.manifest import Manifest
 from core.contracts.net import of_run
 from core.contracts.trunk import Agreed, Diloco, Offer
 from core.contracts.trunk_calls import KEEPERS, OFFER, STATE, AskState, FragmentAnswer, FragmentOffer, Keeper, State
+from core.contracts.trunk_status import PartStatus
 from core.dht.records import own_subkey, told
 from core.identity import PeerId, parse_peer, peer_text
 from core.net.limits import MAX_PAYLOAD
@@ -39,6 +40,7 @@ from core.pipe.frames import Payload
 from core.swarm.hosting import LONELY_S, SETTLE_S
 from core.swarm.members import Members
 from core.swarm.trunk.agreement import Agreement
+from core.swarm.trunk.kept import Kept
 from core.swarm.trunk.leases import heir_of, syncer_of
 from core.swarm.trunk.syncer import Syncer
 from core.swarm.trunk.wire import Wire
@@ -52,6 +54,9 @@ EXPIRY_S = 25.0
 """Of what peers tell of fragments: so long a dead syncer that nobody asked is taken for alive."""
 YOUNG_S = 60.0
 """For so long after a claim a newer copy that somebody has is gone on from; later nobody replaces what is agreed."""
+SAVE_S = 20.0
+"""Between two times that fragments are written to the disk."""
+FOLDER = "fragments"
 SLACK_S = 30.0
 """For an offer, beside the time that it waits for others."""
 MOST = (MAX_PAYLOAD - (1 << 20)) // 8
@@ -79,19 +84,23 @@ class DiLoCo(Agreement):
         self._encoders: dict[int, Encoder] = {}
         self._unanswered: dict[int, tuple[int, bytes]] = {}
         """By fragment: the version of the trainer's difference that was offered last, and its message."""
+        self._heard: dict[int, float] = {}
+        """When a fragment was agreed on, unix time."""
         self._wire = Wire(self._rules.wire)
         self._keepers: dict[str, Keeper] = {}
         self._gone: dict[str, float] = {}
         """Peers that did not answer, and when what they told before expires."""
         self._expires: dict[str, float] = {}
         self._told: tuple[float, Keeper | None] = (0.0, None)
-        self._began = self._joined = 0.0
+        self._began = self._joined = self._saved = 0.0
         self._changed = asyncio.Condition()
+        self._kept = Kept(folder / FOLDER)
         self._tending = Recurring("trunk", self._tend, lambda: TICK_S)
         self._node.register(self._offer, FragmentOffer, self._take, max_payload=4 * MOST, cost=4.0)
         self._node.register(self._state, AskState, self._give, cost=4.0)
 
     async def __aenter__(self) -> Self:
+        self._fragments = await asyncio.to_thread(self._kept.load, MOST)
         self._began = time.monotonic()
         self._tending.start()
         return self
@@ -100,14 +109,33 @@ class DiLoCo(Agreement):
         await self._tending.stop()
         for part in [*self._syncers]:
             self._leave(part)
+        await self._kept.save(self._fragments)
         with contextlib.suppress(HearthError, TimeoutError):
             async with asyncio.timeout(1.0):
                 await self._dht.remove({self._key: [own_subkey(self._node.peer)]})
+
+    def status(self) -> list[PartStatus]:
+        return [
+            PartStatus(
+                part,
+                fragment.version,
+                fragment.line.hex(),
+                fragment.samples,
+                len(fragment.rounds[-1].givers) if fragment.rounds else 0,
+                self._heard.get(part),
+                syncer_of(part, self._keepers),
+                len(fragment.numbers),
+            )
+            for part, fragment in sorted(self._fragments.items())
+        ]
 
     # --- who syncs what
 
     async def _tend(self) -> None:
         """Tell what is here, see who syncs what, claim what nobody does."""
+        if time.monotonic() - self._saved > SAVE_S:
+            self._saved = time.monotonic()
+            await self._kept.save(self._fragments)
         if self._node.hushed:
             return
         await self._tell()
@@ -202,6 +230,7 @@ class DiLoCo(Agreement):
         fragment = self._fragments.get(offer.part)
         if answer.kind == "none" or fragment is None:
             return Agreed(offer.part, 0, 0, 0, counted=False), b""
+        self._heard[offer.part] = time.time()
         agreed = Agreed(offer.part, fragment.version, fragment.samples, answer.peers, answer.counted)
         return agreed, fragment.numbers.tobytes()
 
@@ -295,6 +324,7 @@ class DiLoCo(Agreement):
             return FragmentAnswer(0, False, "none"), b""
         if offer.kind == "difference":
             counted = await syncer.offer(peer, offer.version, offer.samples, payload)
+            self._heard[part] = time.time()
         else:
             syncer.expect(peer)
         fragment, waited_s = syncer.fragment, time.monotonic() - began

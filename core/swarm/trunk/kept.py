@@ -1,0 +1,73 @@
+"""Fragments on the disk: all PCs of a run may be off at once, and what was agreed is there when they come back."""
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+
+from core.averaging.fragment import Fragment, dump, load
+from core.contracts.errors import ProtocolError
+from core.contracts.trunk import PARTS
+from core.store.writing import write_whole
+
+log = logging.getLogger(__name__)
+
+SUFFIX = ".fragment"
+DIGEST = 32
+"""Bytes of the SHA-256 that a file begins with."""
+
+
+class Kept:
+    """One folder with a file for each fragment."""
+
+    def __init__(self, folder: Path) -> None:
+        """
+        Args:
+            folder: is made when there is something for it.
+        """
+        self._folder = folder
+        self._lines: dict[int, bytes] = {}
+        """Of what is in each file."""
+
+    def load(self, most: int) -> dict[int, Fragment]:
+        """What is there; a damaged file is as good as none, as others have the fragment too.
+
+        Args:
+            most: numbers that a fragment may have.
+        """
+        found: dict[int, Fragment] = {}
+        for part in range(PARTS):
+            try:
+                data = self._path(part).read_bytes()
+                if hashlib.sha256(data[DIGEST:]).digest() != data[:DIGEST]:
+                    raise ProtocolError("its hash is wrong")
+                found[part] = load(data[DIGEST:], most)
+                self._lines[part] = found[part].line
+            except FileNotFoundError:
+                continue
+            except (OSError, ProtocolError) as error:
+                log.warning("%s cannot be used: %s", self._path(part), error)
+        return found
+
+    async def save(self, fragments: Mapping[int, Fragment]) -> None:
+        """Write what has changed; what cannot be written is told in the log, and tried again at the next time.
+
+        Args:
+            fragments: as they are now.
+        """
+        for part, fragment in [*fragments.items()]:
+            if self._lines.get(part) != fragment.line:
+                line, data = fragment.line, dump(fragment)
+                try:
+                    await asyncio.to_thread(self._write, part, data)
+                    self._lines[part] = line
+                except OSError as error:
+                    log.warning("%s could not be written: %s", self._path(part), error)
+
+    def _write(self, part: int, data: bytes) -> None:
+        self._folder.mkdir(exist_ok=True)
+        write_whole(self._path(part), (hashlib.sha256(data).digest(), data))
+
+    def _path(self, part: int) -> Path:
+        return self._folder / f"{part}{SUFFIX}"

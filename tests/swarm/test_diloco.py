@@ -1,0 +1,105 @@
+"""Real workers train one trunk: what they agree on has the same bits on each, and goes on when a syncer is killed."""
+
+import json
+import time
+from collections import defaultdict
+from contextlib import ExitStack
+from importlib.resources import files
+from pathlib import Path
+
+import psutil
+import pytest
+
+from core.contracts.network_status import NetworkStatus
+from core.contracts.trunk_status import TrunkStatus
+from tests.workers import HERE, RunningWorker, hearth, wait_until
+
+FRAGMENTS = 3
+
+
+def manifest(folder: Path) -> str:
+    """The path of one whose trainers agree often."""
+    document = json.loads(files("resources").joinpath("runs", "digits.json").read_bytes())
+    document["training"] |= {"batch": 16, "in_flight": 2, "evaluate_every": 256}
+    document["trunk"] = {"strategy": "diloco", "inner_steps": 16, "fragments": FRAGMENTS, "grace_s": 5.0}
+    path = folder / "digits.json"
+    path.write_text(json.dumps(document))
+    return str(path)
+
+
+def agreed(running: RunningWorker) -> TrunkStatus:
+    return running.ask("trunk", {}, TrunkStatus)
+
+
+def versions(running: RunningWorker) -> list[int]:
+    return [part.version for part in agreed(running).parts]
+
+
+def kill(running: RunningWorker) -> None:
+    family = [psutil.Process(running.process.pid), *psutil.Process(running.process.pid).children(recursive=True)]
+    for process in family:
+        process.kill()
+    running.process.wait()
+
+
+@pytest.mark.timeout(600)
+def test_workers_agree_bit_for_bit_and_a_dead_syncer_is_replaced(tmp_path: Path) -> None:
+    run = manifest(tmp_path)
+    known: list[str] = []
+    with ExitStack() as stack:
+
+        def start(name: str, roles: str) -> RunningWorker:
+            running = RunningWorker(tmp_path / name, "--run", run, "--listen", HERE, "--role", roles, *known)
+            stack.callback(running.close)
+            return running
+
+        first = start("first", "host,train,backbone")
+        known += ["--bootstrap", hearth(first.folder, "address").stdout.strip()]
+        swarm = [first, start("second", "host,train"), start("third", "host,train")]
+        digests: defaultdict[tuple[int, int], set[str]] = defaultdict(set)
+        met: defaultdict[tuple[int, int], set[int]] = defaultdict(set)
+
+        def look() -> None:
+            for number, running in enumerate(swarm):
+                for part in agreed(running).parts:
+                    digests[part.part, part.version].add(part.digest)
+                    met[part.part, part.version].add(number)
+
+        def several_have_met() -> bool:
+            look()
+            together = {part for (part, version), who in met.items() if version > 4 and len(who) == len(swarm)}
+            return together == set(range(FRAGMENTS))
+
+        wait_until(several_have_met, "agreements of all three")
+        assert all(len(one) == 1 for one in digests.values()), "the same version has other bits"
+        status = agreed(first)
+        assert status.strategy == "diloco" and all(part.syncer and part.digest for part in status.parts)
+        shown = hearth(first.folder, "trunk").stdout
+        assert shown.count("synced by") == FRAGMENTS and "trainers agree by diloco" in shown
+
+        names = {running.ask("network", {}, NetworkStatus).peer: running for running in swarm[1:]}
+        syncers = [part.syncer for part in agreed(first).parts if part.syncer in names]
+        dying = names[str(syncers[0])] if syncers else swarm[1]
+        before = versions(first)
+        kill(dying)
+        began = time.monotonic()
+        swarm = [running for running in swarm if running is not dying]
+
+        def all_go_on() -> bool:
+            return all(
+                len(now := versions(running)) == FRAGMENTS
+                and all(version > old + 2 for version, old in zip(now, before, strict=True))
+                for running in swarm
+            )
+
+        wait_until(all_go_on, "agreement without the dead one")
+        print(f"Adopted after {time.monotonic() - began:.1f} s at most.")
+        look()
+        assert all(len(one) == 1 for one in digests.values()), "the same version has other bits"
+        done = versions(first)
+
+        for running in swarm:
+            running.close()
+        again = start("first", "host,train,backbone")
+        wait_until(lambda: len(versions(again)) == FRAGMENTS, "what was on the disk")
+        assert all(now >= was - 1 for now, was in zip(versions(again), done, strict=True)), "it went back"
