@@ -139,7 +139,8 @@ def test_what_a_manifest_may_name_is_what_there_is() -> None:
     added = ADDED.keys() | {"mnist"}  # by benchmarks for themselves, in this process
     for declared, package, attribute in sorts:
         assert declared.keys() - added == written(package, attribute) != set()
-    assert {kind.__struct_config__.tag for kind in get_args(Trunk)} == written(trunk, "STRATEGY")
+    unserved = {"dedloc"}  # no worker brings about its agreement yet, so no manifest may name it
+    assert {kind.__struct_config__.tag for kind in get_args(Trunk)} == written(trunk, "STRATEGY") - unserved
 
 
 @pytest.mark.parametrize(
