@@ -15,6 +15,7 @@ MOST = 2**53
 
 Part = Annotated[int, msgspec.Meta(ge=0, lt=PARTS)]
 Whole = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
+PeerText = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
 
 
 class Local(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="strategy", tag="local"):
@@ -50,7 +51,31 @@ class Dedloc(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=
     """Times the rate."""
 
 
-Trunk = Local | Diloco  # and Dedloc, as soon as a worker counts samples and averages sums for it
+class VcAsgd(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="strategy", tag="vc_asgd"):
+    """Servers mix in what each trainer has learnt from a part of the data, whenever it comes (Atre, Jha and Rao, 2021).
+
+    A trainer asks a server for a subtask, trains on its batches, beginning with the servers' parameters, and gives its
+    own. Servers are peers like others, and share one store.
+    """
+
+    servers: Annotated[tuple[PeerText, ...], msgspec.Meta(min_length=1, max_length=64)]
+    """The keys of the peers that are parameter servers."""
+    parts: Annotated[int, msgspec.Meta(ge=1, le=PARTS)] = 50
+    """Subtasks of an epoch."""
+    batches: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 32
+    """Of a subtask."""
+    kept: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] | None = None
+    """Share a of the servers' parameters that an arrival leaves; None: e / (e + 1) in epoch e."""
+    timeout_s: Annotated[float, msgspec.Meta(ge=1.0, le=86_400.0)] = 300.0
+    """After which a subtask is given to another trainer."""
+    strong: bool = False
+    """Whether no arrival is ever lost where servers write at the same time; it takes longer then."""
+    store: Annotated[str, msgspec.Meta(pattern=r"^(redis|postgresql)://", max_length=256)] | None = None
+    """Address of the Redis or PostgreSQL server that parameter servers on several PCs share, without a password; None:
+    a file, for one PC."""
+
+
+Trunk = Local | Diloco | VcAsgd  # and Dedloc, as soon as a worker counts samples and averages sums for it
 
 
 class Offer(msgspec.Struct, frozen=True, array_like=True):
@@ -80,6 +105,8 @@ class Agreed(msgspec.Struct, frozen=True, array_like=True):
     """Trainers whose offers made this version."""
     counted: bool = True
     """Whether the offer is part of what is agreed; if not, its trainer has it still to give."""
+    again_s: Annotated[float, msgspec.Meta(ge=0.0, le=3600.0)] = 0.0
+    """There is nothing to do in this part now: ask again after so many seconds; 0: there is."""
 
 
 class Gathered(msgspec.Struct, frozen=True, array_like=True):

@@ -19,6 +19,7 @@ from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, notice
 from core.contracts.pipe import Generate, Measured, Work
 from core.contracts.status import CurvePoint, GridStatus, RunStatus
+from core.contracts.trunk import VcAsgd
 from core.contracts.trunk_status import TrunkStatus
 from core.experts.grid import Grid
 from core.pipe.calls import Calls
@@ -107,7 +108,7 @@ class Run:
             threads=given.threads,
             memory_grace_s=given.memory_grace_s,
             trains=given.trains,
-            shuffle=given.network.shuffle,
+            shuffle=0 if isinstance(manifest.trunk, VcAsgd) else given.network.shuffle,  # its servers deal the data out
         )
         self.swarm = given.network.swarm(manifest, self.compute, files, self.room)
         self.memory = Memory(self.compute, self.swarm)

@@ -73,6 +73,8 @@ xdotool xdotool
 ip iproute2
 nft nftables
 dbus-daemon dbus
+redis-server redis-server
+pg_ctlcluster postgresql
 LIST
     fi
 }

@@ -1,0 +1,43 @@
+"""VC-ASGD: how a server takes in the parameters that a client has trained (Atre, Jha and Rao, "Distributed Deep
+Learning Using Volunteer Computing-Like Paradigm", 2021)."""
+
+import numpy as np
+
+from core.averaging.codecs import Numbers
+
+
+def kept_share(fixed: float | None, epoch: int) -> float:
+    """The share a of the server's parameters that an arrival leaves.
+
+    Args:
+        fixed: the same in every epoch; None: it grows as e / (e + 1), from a half to nearly all (section IV-C).
+        epoch: e, counted from 1, of the subtask that arrives.
+    """
+    return epoch / (epoch + 1) if fixed is None else fixed
+
+
+def assimilate(server: Numbers, client: Numbers, kept: float) -> Numbers:
+    """The server's parameters after an arrival: W_s <- a W_s + (1 - a) W_c (eq. 1), in whatever order clients come.
+
+    Args:
+        server: [all parameters], W_s; unchanged.
+        client: [all parameters], W_c.
+        kept: a, 0 to 1.
+    """
+    mixed = server * np.float32(kept)
+    mixed += client * np.float32(1.0 - kept)
+    return mixed
+
+
+def expected_s(subtasks: int, at_once: int, subtask_s: float, timeout_s: float, lost: float) -> float:
+    """Seconds that a job takes if clients go away: n t_e + n p t_o with n = n_s / (n_c n_tc) (section IV-E).
+
+    Args:
+        subtasks: n_s, of all epochs.
+        at_once: n_c n_tc, that all clients together work on.
+        subtask_s: t_e, that one takes.
+        timeout_s: t_o, after which it is given to another client.
+        lost: p, the share of subtasks whose client goes away.
+    """
+    rounds = subtasks / at_once
+    return rounds * subtask_s + rounds * lost * timeout_s

@@ -1,0 +1,153 @@
+"""VC-ASGD's parameter server: takes in what clients have trained, and gives them the next work (Atre, Jha and Rao,
+2021, section III).
+
+Any number of servers share one store, and nothing is known by a server alone: when one dies, clients go on with the
+next.
+"""
+
+import struct
+from collections.abc import Callable, Collection
+from typing import NamedTuple, TypeVar
+
+import msgspec
+import numpy as np
+
+from core.averaging.assimilation import assimilate, kept_share
+from core.averaging.codecs import Numbers
+from core.contracts.errors import ProtocolError
+from core.contracts.trunk import Agreed, Offer, VcAsgd
+from core.swarm.trunk.parameter_store import ParameterStore
+from core.swarm.trunk.work_generator import Subtask, Work, WorkGenerator
+
+PARAMETERS, WORK = "parameters", "work"
+"""Names in the store."""
+HEAD = struct.Struct("<Q")
+"""Before the parameters' bytes: how many arrivals are in them."""
+AGAIN_S = 2.0
+"""A client that gets no work asks again after so many seconds ..."""
+STOPPED_S = 60.0
+"""... or so many when the job is done."""
+R = TypeVar("R")
+_decode_work = msgspec.msgpack.Decoder(Work).decode
+
+
+class Validation(NamedTuple):
+    """After each assimilation."""
+
+    accuracy: Callable[[Numbers], float]
+    """Of parameters, on data that are not trained on, 0 to 1."""
+    threshold: float
+    """The job ends when an epoch's mean is as good."""
+
+
+class ParameterServer:
+    """Serves clients one after the other, from one thread at a time."""
+
+    def __init__(
+        self, rules: VcAsgd, numbers: int, store: ParameterStore, validation: Validation | None = None
+    ) -> None:
+        """
+        Args:
+            rules: Of the run.
+            numbers: Parameters that there are.
+            store: Shared with all other servers of the run.
+            validation: None: the job goes on without end.
+        """
+        self._rules, self._numbers, self._store, self._validation = rules, numbers, store, validation
+
+    def serve(
+        self, client: str, offer: Offer, vector: Numbers | None, now: float, holding: Collection[Subtask] = ()
+    ) -> tuple[Agreed, Numbers | None]:
+        """Assimilate what a client has trained, and give it a subtask.
+
+        Args:
+            client: its name.
+            offer: `part` and `version` of the subtask, and how many samples were trained on. With parameters and no
+                samples: those that all clients begin with, which the first one of a run gives.
+            vector: [all parameters] after the subtask, finite; None: only work is asked for.
+            now: Unix time.
+            holding: subtasks that it is still training on beside this one.
+
+        Returns:
+            The subtask, its number as the version, with the servers' parameters; without any, as long as no client has
+            given those that all begin with.
+
+        Raises:
+            ProtocolError: the vector has another size.
+            NetworkError, DataFolderError: the store failed.
+        """
+        if vector is not None and len(vector) != self._numbers:
+            raise ProtocolError(f"{len(vector)} parameters came of a trunk with {self._numbers}.")
+        current: Numbers | None = None
+        counted = False
+        if vector is not None and offer.samples:
+            subtask = self._subtask(offer)
+            if self._change(lambda work: work.reserve(client, subtask, now)):
+                counted = True
+                current = self._assimilate(vector, subtask.epoch)
+                accuracy = self._validation.accuracy(current) if self._validation else None
+                self._change(lambda work: self._finish(work, client, subtask, offer.samples, accuracy))
+        elif vector is not None:
+            self._store.change(PARAMETERS, lambda before: (before or _written(0, vector), None))
+        if current is None:
+            current = self._read()[1]
+        if current is None:
+            return Agreed(0, 0, 0, 0, counted), None
+        given, work = self._change(lambda work: (work.give(client, now, holding), work.work))
+        busy = len({each.client for each in work.open if each.client is not None})
+        if given is None:
+            return Agreed(0, 0, work.samples, busy, counted, STOPPED_S if work.stopped else AGAIN_S), current
+        number = (given.epoch - 1) * self._rules.parts + given.part
+        return Agreed(given.part, number, work.samples, busy, counted), current
+
+    def lost(self) -> int:
+        """Arrivals that servers wrote over each other so far; 0 with strong consistency."""
+        return self.work().done - self._read()[0]
+
+    def work(self) -> Work:
+        """The table as it is now."""
+        return self._change(lambda work: work.work)
+
+    def _subtask(self, offer: Offer) -> Subtask:
+        epoch, part = divmod(offer.version, self._rules.parts)
+        return Subtask(epoch + 1, part)
+
+    def _assimilate(self, vector: Numbers, epoch: int) -> Numbers:
+        kept = kept_share(self._rules.kept, epoch)
+
+        def mix(before: bytes | None) -> tuple[bytes, Numbers]:
+            count, current = _parsed(before)
+            mixed = vector if current is None else assimilate(current, vector, kept)
+            return _written(count + 1, mixed), mixed
+
+        if self._rules.strong:
+            return self._store.change(PARAMETERS, mix)
+        value, mixed = mix(self._store.read(PARAMETERS))
+        self._store.write(PARAMETERS, value)
+        return mixed
+
+    def _finish(self, work: WorkGenerator, client: str, subtask: Subtask, samples: int, accuracy: float | None) -> None:
+        work.finish(client, subtask, samples)
+        if accuracy is not None and self._validation:
+            work.judge(subtask, accuracy, self._validation.threshold)
+
+    def _read(self) -> tuple[int, Numbers | None]:
+        return _parsed(self._store.read(PARAMETERS))
+
+    def _change(self, change: Callable[[WorkGenerator], R]) -> R:
+        def apply(before: bytes | None) -> tuple[bytes, R]:
+            work = _decode_work(before) if before else Work()
+            result = change(WorkGenerator(self._rules, work))
+            return msgspec.msgpack.encode(work), result
+
+        return self._store.change(WORK, apply)
+
+
+def _written(count: int, vector: Numbers) -> bytes:
+    return HEAD.pack(count) + vector.astype("<f4", copy=False).tobytes()
+
+
+def _parsed(value: bytes | None) -> tuple[int, Numbers | None]:
+    if value is None:
+        return 0, None
+    return HEAD.unpack_from(value)[0], np.frombuffer(value, "<f4", offset=HEAD.size)

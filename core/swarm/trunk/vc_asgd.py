@@ -1,0 +1,117 @@
+"""Trainers that agree by VC-ASGD: asks the run's parameter servers, and is one where the manifest names this peer."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from core.averaging.packing import NOISE, pack, unpack
+from core.contracts.errors import NetworkError
+from core.contracts.kinds import DATA, MODELS
+from core.contracts.manifest import Manifest
+from core.contracts.net import of_run
+from core.contracts.trunk import Agreed, Offer, VcAsgd
+from core.identity import parse_peer, peer_text
+from core.net.rpc import Context
+from core.pipe.frames import Payload
+from core.swarm.members import Members
+from core.swarm.placement import rank
+from core.swarm.trunk.agreement import Agreement
+from core.swarm.trunk.parameter_server import ParameterServer
+from core.swarm.trunk.parameter_store import ParameterStore, open_store
+
+SERVER_S = 60.0
+"""For one server's answer; then the next one is asked."""
+FILE = "parameters.sqlite"
+R = TypeVar("R")
+
+
+class ParameterServers(Agreement):
+    """The servers of a run, of which this peer may be one."""
+
+    def __init__(self, manifest: Manifest, members: Members, folder: Path) -> None:
+        rules = manifest.trunk
+        assert isinstance(rules, VcAsgd)
+        self._rules, self._members, self._run_id, self._folder = rules, members, manifest.run_id, folder
+        self._numbers = MODELS[manifest.model.kind].numbers(manifest.model, DATA[manifest.data].ends(manifest.model))
+        self._method = of_run("trunk.subtask", manifest.run_id)
+        self._servers = sorted(rules.servers, key=lambda server: rank(members.me, server))
+        """In the order in which they are asked: other trainers ask others first."""
+        self._thread = ThreadPoolExecutor(1, "parameters")
+        """For packing, and for the store, which waits."""
+        self._store: ParameterStore | None = None
+        self._left = False
+        if members.me in rules.servers:
+            most = (NOISE + 2) * self._numbers + 1024
+            members.node.register(self._method, Offer, self._answer, max_payload=most)
+
+    async def __aenter__(self) -> "ParameterServers":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._store is not None:
+            await self._aside(self._store.close)
+        self._left = True
+        self._thread.shutdown()
+
+    async def agree(self, offer: Offer, payload: bytes, deadline: float) -> tuple[Agreed, Payload]:
+        """As `Agreement.agree`; who is a server itself asks no other."""
+        if self._members.me in self._servers:
+            return await self._aside(lambda: self._serve(self._members.me, offer, payload))
+        packed = await self._aside(lambda: pack(np.frombuffer(payload, "<f4")) if payload else b"")
+        failed: NetworkError | None = None
+        for server in self._servers:
+            left_s = min(SERVER_S, deadline - time.monotonic())
+            if left_s <= 0:
+                break
+            try:
+                agreed, answer = await self._members.node.call(
+                    parse_peer(server), self._method, offer, Agreed, packed, deadline_s=left_s
+                )
+            except NetworkError as error:
+                failed = error
+                continue
+            if not answer:
+                return agreed, b""
+            return agreed, await self._aside(partial(self._unpacked, answer))
+        raise failed or NetworkError("No parameter server could be asked in time.")
+
+    async def _answer(self, offer: Offer, payload: bytes, context: Context) -> tuple[Agreed, bytes]:
+        """Serve another peer."""
+
+        def serve() -> tuple[Agreed, bytes]:
+            given = self._unpacked(payload) if payload else b""
+            agreed, answer = self._serve(peer_text(context.peer), offer, given)
+            return agreed, pack(np.frombuffer(answer, "<f4")) if answer else b""
+
+        return await self._aside(serve)
+
+    def _serve(self, client: str, offer: Offer, payload: bytes) -> tuple[Agreed, bytes]:
+        try:
+            if self._store is None:
+                self._store = open_store(self._rules.store, self._run_id, self._folder / FILE)
+            server = ParameterServer(self._rules, self._numbers, self._store)
+            vector = np.frombuffer(payload, "<f4") if payload else None
+            agreed, current = server.serve(client, offer, vector, time.time())
+        except NetworkError:  # the store's server may be back soon, with a new connection
+            if self._store is not None:
+                self._store.close()
+                self._store = None
+            raise
+        return agreed, b"" if current is None else current.tobytes()
+
+    def _unpacked(self, packed: bytes) -> bytes:
+        return unpack(packed, self._numbers).tobytes()
+
+    async def _aside(self, work: Callable[[], R]) -> R:
+        if self._left:
+            raise NetworkError("This PC has left the run.")
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+
+AGREEMENT = ParameterServers

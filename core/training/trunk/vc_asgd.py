@@ -1,0 +1,104 @@
+"""A trunk that parameter servers mix out of what each trainer has learnt (VC-ASGD: Atre, Jha and Rao, 2021).
+
+A subtask is some batches in a row. This trainer takes steps of its own in them, from the servers' parameters on; then
+it gives its parameters and gets the servers', with the next subtask. The moments of Adam are each trainer's own.
+"""
+
+import asyncio
+import logging
+
+import torch
+from torch import Tensor, nn
+
+from core.contracts.errors import HearthError
+from core.contracts.manifest import Manifest
+from core.contracts.trunk import Agreed, Offer, VcAsgd
+from core.pipe.calls import Calls
+from core.training.trunk.exchange import agree
+from core.training.trunk.local import Local
+from core.training.trunk.strategy import Run
+
+log = logging.getLogger(__name__)
+
+RETRY_S = 5.0
+"""After no server could be asked."""
+
+
+class Subtasks(Local):
+    """Steps of this trainer's own, subtask by subtask; alone, without end."""
+
+    def __init__(self, network: nn.Module, manifest: Manifest, calls: Calls | None) -> None:
+        super().__init__(network, manifest, calls)
+        assert isinstance(manifest.trunk, VcAsgd)
+        self._calls, self._batches = calls, manifest.trunk.batches
+        self._left: list[int] = []
+        """Batches of the subtask that are not given out, the next one last."""
+        self._under_way: set[int] = set()
+        self._trained = 0
+        """Samples of the subtask so far."""
+        self._more, self._done = asyncio.Event(), asyncio.Event()
+
+    async def next_batch(self) -> int:
+        if self._calls is None:
+            return await super().next_batch()
+        while not self._left:
+            self._more.clear()
+            await self._more.wait()
+        batch = self._left.pop()
+        self._under_way.add(batch)
+        return batch
+
+    def contribute(self, batch: int, gradients: Tensor, samples: int) -> None:
+        super().contribute(batch, gradients, samples)
+        self._trained += samples
+        self._finished(batch)
+
+    def drop(self, batch: int) -> None:
+        self._finished(batch)
+
+    def _finished(self, batch: int) -> None:
+        self._under_way.discard(batch)
+        if not self._left and not self._under_way:
+            self._done.set()
+
+    async def agree(self, run: Run) -> None:
+        if self._calls is None:
+            return
+        offer, numbers = Offer(0, 0, 0), None
+        size = sum(parameter.numel() for parameter in self.parameters)
+        while True:
+            try:
+                agreed, current = await agree(self._calls, offer, numbers, size)
+            except HearthError as error:
+                log.warning("The parameter servers could not be asked: %s", error)
+                await asyncio.sleep(RETRY_S)
+                continue
+            if current is None:  # nobody has given those that all begin with
+                offer, numbers = Offer(0, 0, 0), await run(self._weights)
+                continue
+            await run(self._begin, agreed, current)
+            if agreed.again_s:
+                offer, numbers = Offer(0, 0, 0), None
+                await asyncio.sleep(agreed.again_s)
+                continue
+            await self._done.wait()
+            numbers = await run(self._weights) if self._trained else None
+            offer = Offer(agreed.part, agreed.version, self._trained)
+
+    def _weights(self) -> Tensor:
+        return torch.cat([parameter.detach().flatten().cpu() for parameter in self.parameters])
+
+    @torch.no_grad()
+    def _begin(self, agreed: Agreed, weights: Tensor) -> None:
+        for parameter, part in zip(self.parameters, self._adam.parts(weights), strict=True):
+            parameter.copy_(part)
+        self._adam.samples = max(self._adam.samples, agreed.samples)
+        self._trained = 0
+        self._done.clear()
+        if not agreed.again_s:
+            first = agreed.version * self._batches
+            self._left = [*range(first, first + self._batches)][::-1]
+            self._more.set()
+
+
+STRATEGY = Subtasks

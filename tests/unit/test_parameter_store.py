@@ -1,0 +1,152 @@
+"""The stores that parameter servers share: SQLite, and real Redis and PostgreSQL servers where they are installed."""
+
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.contracts.errors import DataFolderError, NetworkError
+from core.contracts.trunk import Offer, VcAsgd
+from core.swarm.trunk.parameter_server import ParameterServer
+from core.swarm.trunk.parameter_store import Change, ParameterStore, R, open_store
+from tests import store_servers
+
+MISSING = store_servers.missing()
+SERVERS = pytest.mark.skipif(MISSING is not None, reason=f"{MISSING} is not installed")
+KINDS = [
+    pytest.param("sqlite"),
+    pytest.param("redis", marks=SERVERS),
+    pytest.param("postgresql", marks=SERVERS),
+]
+NUMBERS = 10_000
+PATIENCE_S = 120.0
+
+
+@contextmanager
+def address_of(kind: str) -> Iterator[str | None]:
+    if kind == "redis":
+        with store_servers.redis() as address:
+            yield address
+    elif kind == "postgresql":
+        with store_servers.postgresql() as address:
+            yield address
+    else:
+        yield None
+
+
+@pytest.fixture(params=KINDS)
+def address(request: pytest.FixtureRequest) -> Iterator[str | None]:
+    with address_of(request.param) as address:
+        yield address
+
+
+Open = Callable[..., ParameterStore]
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Open]:
+    """Opens stores of one run, or of the one that is named, and closes them."""
+    with ExitStack() as stack:
+
+        def open_one(address: str | None, run_id: str = "digits-0a1b2c3d") -> ParameterStore:
+            store = open_store(address, run_id, tmp_path / "parameters")
+            stack.callback(store.close)
+            return store
+
+        yield open_one
+
+
+def test_values_are_kept_whole_by_run_and_change_one_after_the_other(address: str | None, opened: Open) -> None:
+    one, two = opened(address), opened(address)
+    value = np.random.default_rng(0).bytes(1 << 20)
+    assert one.read("weights") is None
+    one.write("weights", value)
+    assert two.read("weights") == value
+    if address:
+        assert opened(address, "text-0a1b2c3d").read("weights") is None
+
+    def add(before: bytes | None) -> tuple[bytes, int]:
+        count = struct.unpack("<Q", before)[0] if before else 0
+        return struct.pack("<Q", count + 1), count
+
+    def add_often(store: ParameterStore) -> None:
+        for _ in range(50):
+            store.change("count", add)
+
+    threads = [threading.Thread(target=add_often, args=(store,)) for store in (one, two)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE_S)
+    assert one.change("count", add) == 100, "a change was lost"
+
+    def fail(before: bytes | None) -> tuple[bytes, int]:
+        raise ArithmeticError
+
+    with pytest.raises(ArithmeticError):
+        one.change("count", fail)
+    assert two.change("count", add) == 101, "what failed has changed something, or holds others up"
+
+
+class Interleaved(ParameterStore):
+    """Another server writes between this one's read and its write."""
+
+    def __init__(self, store: ParameterStore, other: ParameterServer) -> None:
+        self._store, self._other, self.armed = store, other, False
+
+    def read(self, name: str) -> bytes | None:
+        value = self._store.read(name)
+        if self.armed:
+            self.armed = False
+            agreed, _ = self._other.serve("other", Offer(0, 0, 0), None, 1.0)
+            ones = np.ones(NUMBERS, np.float32)
+            assert self._other.serve("other", Offer(agreed.part, agreed.version, 7), ones, 2.0)[0].counted
+        return value
+
+    def write(self, name: str, value: bytes) -> None:
+        self._store.write(name, value)
+
+    def change(self, name: str, change: Change[R]) -> R:
+        return self._store.change(name, change)
+
+    def close(self) -> None:
+        """The test closes it."""
+
+
+def test_what_servers_write_over_each_other_is_counted(address: str | None, opened: Open) -> None:
+    rules = VcAsgd(("00" * 32,), parts=4, kept=0.5)
+    other = ParameterServer(rules, NUMBERS, opened(address))
+    store = Interleaved(opened(address), other)
+    server = ParameterServer(rules, NUMBERS, store)
+    begun = server.serve("mine", Offer(0, 0, 0), np.zeros(NUMBERS, np.float32), 0.0)[0]
+    store.armed = True
+    agreed, current = server.serve("mine", Offer(begun.part, begun.version, 7), np.full(NUMBERS, 2, np.float32), 3.0)
+    assert agreed.counted and agreed.samples == 14, "the work is counted strictly"
+    assert server.lost() == other.lost() == 1
+    assert current is not None and current[0] == 1.0, "the other's arrival is not in the parameters"
+
+
+def test_a_store_that_cannot_be_used_says_so(tmp_path: Path) -> None:
+    with pytest.raises(NetworkError, match="no kind of store 'mysql'"):
+        open_store("mysql://host", "digits-0a1b2c3d", tmp_path)
+    with pytest.raises(DataFolderError, match="cannot be used"):
+        open_store(None, "digits-0a1b2c3d", tmp_path / "nowhere" / "parameters")
+    (tmp_path / "damaged").write_bytes(b"This is no database." * 100)
+    with pytest.raises(DataFolderError, match="cannot be used"):
+        open_store(None, "digits-0a1b2c3d", tmp_path / "damaged")
+
+
+@SERVERS
+@pytest.mark.parametrize("kind", ["redis", "postgresql"])
+def test_a_server_that_has_gone_is_a_network_error(kind: str, opened: Open) -> None:
+    with address_of(kind) as address:
+        store = opened(address)
+        store.write("weights", b"one")
+    with pytest.raises(NetworkError, match="did not do what it was asked"):
+        store.read("weights")
+    with pytest.raises(NetworkError, match="did not do what it was asked"):
+        opened(address)

@@ -1,0 +1,148 @@
+"""Trainers that agree by VC-ASGD: real peers, of which some are parameter servers over one store."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+import torch
+
+from core.averaging.packing import pack
+from core.contracts import manifest as manifests
+from core.contracts.errors import RemoteFault
+from core.contracts.kinds import DATA, MODELS
+from core.contracts.net import of_run
+from core.contracts.trunk import Agreed, Offer, VcAsgd
+from core.experts.dht_directory import DHTDirectory
+from core.experts.grid import Grid
+from core.pipe.calls import Calls
+from core.swarm.members import Members
+from core.swarm.trunk.agreement import Agreement, agreement_of
+from core.training.models.network import build
+from core.training.trunk.local import Local
+from core.training.trunk.strategy import TrunkStrategy, strategy_of
+from core.training.trunk.vc_asgd import Subtasks
+from tests.dht_peers import Peer, peers
+from tests.joined_calls import join
+from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
+
+PARTS, BATCHES = 4, 3
+DIGITS = manifests.load("digits")
+ENDS = DATA[DIGITS.data].ends(DIGITS.model)
+NUMBERS = MODELS[DIGITS.model.kind].numbers(DIGITS.model, ENDS)
+
+
+def run_of(*servers: Peer, kept: float | None = 0.0) -> manifests.Manifest:
+    named = tuple(server.rpc.peer.hex() for server in servers)
+    rules = VcAsgd(named, PARTS, BATCHES, kept, strong=True)
+    return msgspec.structs.replace(DIGITS, trunk=rules)
+
+
+def agreement_at(peer: Peer, run: manifests.Manifest, folder: Path) -> Agreement:
+    directory = DHTDirectory(peer.dht, peer.rpc, Grid(run.run, 1, (2, 2)), run.run_id)
+    agreement = agreement_of(run, Members(peer.rpc, peer.dht, directory), folder)
+    assert agreement is not None
+    return agreement
+
+
+def trunk_of(run: manifests.Manifest, agreement: Agreement | None = None) -> TrunkStrategy:
+    calls = None
+    if agreement:
+        worker, calls = Calls(), Calls()
+        agreement.serve(worker)
+        join(worker, calls)
+    return strategy_of(build(run, ENDS), run, calls)
+
+
+async def at_once(kernel: Callable[..., Any], *arguments: Any) -> Any:
+    return kernel(*arguments)
+
+
+async def train(trunk: TrunkStrategy, batches: int, slant: float = 0.0) -> list[int]:
+    """Steps with gradients that depend on the batch and the weights; the batches' numbers."""
+    numbers = []
+    for _ in range(batches):
+        numbers.append(await trunk.next_batch())
+        noise = torch.randn(NUMBERS, generator=torch.Generator().manual_seed(numbers[-1]))
+        weights = torch.cat([parameter.detach().flatten() for parameter in trunk.parameters])
+        trunk.contribute(numbers[-1], weights + slant + 0.1 * noise, 32)
+    return numbers
+
+
+def weights(trunk: TrunkStrategy) -> torch.Tensor:
+    return torch.cat([parameter.detach().flatten() for parameter in trunk.parameters])
+
+
+async def test_one_trainer_with_one_server_and_a_of_0_trains_bit_for_bit_as_it_does_alone(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        server, client = await stack.enter_async_context(peers(2))
+        run = run_of(server)
+        at_server, at_client = (agreement_at(peer, run, tmp_path) for peer in (server, client))
+        await stack.enter_async_context(at_server)
+        trunk, alone = trunk_of(run, await stack.enter_async_context(at_client)), trunk_of(DIGITS)
+        assert isinstance(trunk, Subtasks) and type(alone) is Local
+        count = 2 * PARTS * BATCHES
+        agreeing = asyncio.create_task(trunk.agree(at_once))
+        async with asyncio.timeout(60):
+            assert await train(trunk, count) == await train(alone, count) == [*range(count)]
+        assert torch.equal(weights(trunk), weights(alone))
+        assert trunk.state().keys() == alone.state().keys()
+        assert all(torch.equal(value, alone.state()[name]) for name, value in trunk.state().items())
+        agreeing.cancel()
+
+
+async def test_two_trainers_share_the_subtasks_and_a_servers_death_loses_nothing(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        first, second, one, two = await stack.enter_async_context(peers(4))
+        run = run_of(first, second, kept=0.5)
+        agreements = [agreement_at(peer, run, tmp_path) for peer in (first, second, one, two)]
+        for agreement in agreements:
+            await stack.enter_async_context(agreement)
+        trunks = [trunk_of(run, agreement) for agreement in agreements[2:]]
+        agreeing = [asyncio.create_task(trunk.agree(at_once)) for trunk in trunks]
+        async with asyncio.timeout(60):
+            given = [await train(trunk, BATCHES, slant) for trunk, slant in zip(trunks, (1.0, -1.0), strict=True)]
+            assert sorted(chain(*given)) == [*range(2 * BATCHES)], "both have trained on the same"
+            first.rpc.pool.close("the server dies")
+            first.rpc.unregister(run.run_id)
+            for _ in range(3):
+                given += [await train(trunk, BATCHES) for trunk in trunks]
+        assert len({*chain(*given)}) == 8 * BATCHES, "a subtask was done twice"
+        asked = Agreed(0, 0, 0, 0)
+        while asked.samples < 8 * BATCHES * 32:
+            asked, answer = await agreements[1].agree(Offer(0, 0, 0), b"", 1e9)
+        assert asked.samples == 8 * BATCHES * 32 and len(answer) == 4 * NUMBERS
+        for task in agreeing:
+            task.cancel()
+
+
+async def test_servers_refuse_what_no_trainer_would_send(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        server, liar = await stack.enter_async_context(peers(2))
+        run = run_of(server)
+        at_server = await stack.enter_async_context(agreement_at(server, run, tmp_path))
+        good = np.ones(NUMBERS, np.float32)
+        await at_server.agree(Offer(0, 0, 0), good.tobytes(), 1e9)
+        method, bad = of_run("trunk.subtask", run.run_id), good.copy()
+        bad[7] = np.inf
+        for wrong in (pack(bad), pack(good[1:]), pack(good)[:-1], b"x" * NUMBERS):
+            with pytest.raises(RemoteFault, match="came"):
+                await liar.rpc.call(server.rpc.peer, method, Offer(0, 0, 32), Agreed, wrong, deadline_s=30)
+        twos = pack(2 * good)
+        for offer in (Offer(0, 0, 0), Offer(3, 3, 32), Offer(0, 2**40, 32)):
+            agreed, _ = await liar.rpc.call(server.rpc.peer, method, offer, Agreed, twos, deadline_s=30)
+            assert not agreed.counted
+        _, answer = await at_server.agree(Offer(0, 0, 0), b"", 1e9)
+        assert bytes(answer) == good.tobytes()  # type: ignore[arg-type]
+
+
+async def test_alone_a_trainer_trains_without_end(tmp_path: Path) -> None:
+    run = run_of(kept=None)
+    alone = trunk_of(run)
+    await alone.agree(at_once)
+    assert await train(alone, 2 * PARTS * BATCHES) == [*range(2 * PARTS * BATCHES)]

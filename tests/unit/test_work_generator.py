@@ -1,0 +1,154 @@
+"""VC-ASGD's subtasks: each done once, whoever goes away; in the time that the paper expects."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.averaging.assimilation import assimilate, kept_share
+from core.averaging.codecs import Numbers
+from core.averaging.packing import pack, unpack
+from core.contracts.errors import ProtocolError
+from core.contracts.trunk import Offer, VcAsgd
+from core.swarm.trunk.parameter_server import ParameterServer, Validation
+from core.swarm.trunk.parameter_store import SqliteStore
+from core.swarm.trunk.work_generator import Subtask, Work, WorkGenerator
+from tests.bench.vc_asgd import Setup, seconds_taken
+
+NUMBERS = 5
+RULES = VcAsgd(("00" * 32,), parts=4, timeout_s=10.0)
+
+
+def table(rules: VcAsgd = RULES) -> WorkGenerator:
+    return WorkGenerator(rules, Work())
+
+
+def done(work: WorkGenerator, client: str, subtask: Subtask | None, now: float) -> bool:
+    """Whether a client's result is taken."""
+    assert subtask is not None
+    taken = work.reserve(client, subtask, now)
+    if taken:
+        work.finish(client, subtask, 1)
+    return taken
+
+
+def test_an_epoch_of_arrivals_is_the_sum_of_the_papers_second_equation() -> None:
+    draw = np.random.default_rng(0)
+    begun, *clients = draw.standard_normal((9, 1000)).astype(np.float32)
+    for kept in (0.0, 0.7, 0.95, 0.999):
+        server = begun
+        for client in clients:
+            server = assimilate(server, client, kept)
+        n = len(clients)
+        closed = kept**n * begun + (1 - kept) * sum(kept ** (n - j) * w for j, w in enumerate(clients, 1))
+        np.testing.assert_allclose(server, closed, atol=1e-6)
+    assert [kept_share(None, epoch) for epoch in (1, 2, 40)] == [0.5, 2 / 3, 40 / 41]
+    assert kept_share(0.95, 40) == 0.95
+
+
+def test_parameters_travel_in_fewer_bytes_and_unchanged() -> None:
+    vector = (0.02 * np.random.default_rng(0).standard_normal(50_000)).astype(np.float32)
+    vector[:4] = 0.0, -0.0, 1e-42, np.finfo(np.float32).max
+    packed = pack(vector)
+    assert unpack(packed, len(vector)).tobytes() == vector.tobytes()
+    assert len(packed) < 0.9 * vector.nbytes
+    for wrong in (
+        packed[:-9],
+        packed[:100],
+        packed + b"more",
+        pack(vector[1:]),
+        pack(np.zeros(10**6, np.float32)),
+        b"",
+    ):
+        with pytest.raises(ProtocolError):
+            unpack(wrong, len(vector))
+    vector[7] = np.nan
+    with pytest.raises(ProtocolError, match="not finite"):
+        unpack(pack(vector), len(vector))
+
+
+def test_what_is_not_returned_in_time_is_given_to_another_and_counted_once() -> None:
+    work = table()
+    first = work.give("gone", 0.0)
+    assert work.give("other", 1.0) != first
+    assert work.give("gone", 2.0) == first, "after a restart a client gets what it had"
+    assert work.give("gone", 11.0) == first, "and has the whole time for it again"
+    again = work.give("third", 22.0)
+    assert again == first
+    assert done(work, "gone", first, 23.0), "the first result counts, also if it comes late"
+    assert not done(work, "third", again, 24.0)
+    assert not done(work, "stranger", work.give("other", 24.0), 25.0), "it was given to somebody else"
+    assert work.work.done == 1
+    assert work.work.clients["gone"].late == 1
+
+
+def test_a_result_whose_server_died_is_taken_again() -> None:
+    work = table()
+    subtask = work.give("client", 0.0)
+    assert subtask is not None
+    assert work.reserve("client", subtask, 1.0)
+    assert not work.reserve("client", subtask, 2.0), "a server is at it"
+    assert done(work, "client", subtask, 100.0)
+
+
+def test_clients_get_parts_that_they_have_and_late_subtasks_go_to_reliable_ones() -> None:
+    work = table()
+    had = {}
+    for client in "abcd":
+        had[client] = work.give(client, 0.0)
+        assert done(work, client, had[client], 1.0)
+    for client in "dcab":
+        again, before = work.give(client, 2.0), had[client]
+        assert again is not None and before is not None and again == Subtask(2, before.part)
+
+    work = table()
+    late = work.give("lame", 0.0)
+    assert work.give("lame", 20.0) not in (late, None)
+    assert work.give("reliable", 21.0) == late
+
+
+def test_epochs_run_ahead_by_some_and_end_when_the_mean_is_good_enough() -> None:
+    work = table()
+    given = [work.give(str(n), 0.0) for n in range(17)]
+    ahead = [(epoch, part) for epoch in (1, 2, 3, 4) for part in range(4)]
+    assert [(each.epoch, each.part) for each in given if each] == ahead
+    assert given[16] is None, "not a fifth epoch while the first is unfinished"
+    for n, accuracy in [(4, 0.9), (5, 0.9), (6, 0.9), (7, 0.9), (0, 0.1), (1, 0.2), (2, 0.3)]:
+        assert done(work, str(n), given[n], 1.0)
+        work.judge(given[n] or Subtask(0, 0), accuracy, threshold=0.85)
+        assert work.work.means == [] and not work.work.stopped
+    assert done(work, "3", given[3], 1.0)
+    work.judge(Subtask(1, 3), 0.4, threshold=0.85)
+    assert work.work.means == [pytest.approx(0.25), pytest.approx(0.9)] and work.work.stopped
+    assert work.give("more", 2.0) is None
+
+
+@pytest.mark.parametrize(("clients", "at_once"), [(5, 2), (3, 8)])
+@pytest.mark.parametrize("lost", [0.0, 0.05, 0.2])
+def test_with_clients_that_go_away_it_takes_as_long_as_the_paper_expects(
+    clients: int, at_once: int, lost: float
+) -> None:
+    taken, expected = seconds_taken(Setup(clients, at_once, lost), 500, seed=7)
+    assert taken == pytest.approx(expected, rel=0.15)
+
+
+def test_a_server_validates_after_each_assimilation_and_stops(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "parameters")
+    seen: list[float] = []
+
+    def accuracy(vector: Numbers) -> float:
+        seen.append(float(vector[0]))
+        return float(vector[0])
+
+    server = ParameterServer(RULES, NUMBERS, store, Validation(accuracy, 0.7))
+    agreed, current = server.serve("a", Offer(0, 0, 0), None, 0.0)
+    assert current is None and not agreed.counted, "no client has given what all begin with"
+    agreed, current = server.serve("a", Offer(0, 0, 0), np.zeros(NUMBERS, np.float32), 0.0)
+    while not agreed.again_s:
+        agreed, current = server.serve("a", Offer(agreed.part, agreed.version, 3), np.ones(NUMBERS, np.float32), 1.0)
+    assert seen[:4] == [0.5, 0.75, 0.875, 0.9375] and len(seen) == 4
+    work = server.work()
+    assert work.stopped and work.means == [sum(seen) / 4] and agreed.samples == 12
+    with pytest.raises(ProtocolError, match="4 parameters came"):
+        server.serve("a", Offer(0, 0, 1), np.ones(4, np.float32), 2.0)
+    store.close()
