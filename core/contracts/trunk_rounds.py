@@ -12,9 +12,9 @@ MEMBERS = 64
 """Of one group: above the size at which a round still pays among volunteers (DeDLOC, appendix C)."""
 NUMBERS = 1 << 31
 """Of one vector: a trunk of two thousand million parameters."""
-CHUNK = 1 << 17
-"""Numbers averaged at once: 512 KiB in fp32, 256 in fp16, 128 in int8."""
-CHUNKS = NUMBERS // CHUNK + 2 * MEMBERS
+CHUNK: dict[Codec, int] = {"fp32": 1 << 15, "fp16": 1 << 16, "int8": 1 << 17}
+"""Numbers averaged at once: 128 KiB. Larger ones are no cheaper, and what comes late comes later by one of them."""
+CHUNKS = NUMBERS // min(CHUNK.values()) + 2 * MEMBERS
 """Of one pass: each piece may end in a shorter one."""
 LARGEST_NORM = 1e15
 """Its square and the sum of many such are still numbers of fp32."""

@@ -42,7 +42,7 @@ def measure(quick: bool, against: Path | None, anchors: Path | None) -> dict[str
     sizes, megabytes, rounds = ([4], 25.0, 2) if quick else ([4, 8], 100.0, 3)
     codecs: list[Codec] = ["fp32", "fp16", "int8"]
     even = [group_of(peers, megabytes, codec, rounds) for peers in sizes for codec in codecs]
-    slow = [json.loads(_apart(shares, codec, rounds)) for shares in ("equal", "planned") for codec in ("fp32", "fp16")]
+    slow = [json.loads(_apart(shares, codec, rounds)) for shares in ("equal", "planned") for codec in codecs]
     figures: dict[str, Any] = {"even": even, "one_slow": slow}
     if against is not None:
         theirs = anchor.figures(against, anchors, "averaging", quick)
@@ -83,19 +83,17 @@ def group_of(
     parts = list(shares) or [1.0] * peers
     bounds = [round(numbers * sum(parts[:place]) / sum(parts)) for place in range(peers + 1)]
     hosts = list(names) or ["127.0.0.1"] * peers
-    processes = [_Process(place, numbers, f"{hosts[place]}:0") for place in range(peers)]
+    processes = [PeerProcess(place, numbers, f"{hosts[place]}:0") for place in range(peers)]
     try:
-        addresses = [process.ask("address") for process in processes]
-        for process in processes:
-            process.ask("meet", addresses)
-        members = tuple(msgspec.msgpack.decode(bytes.fromhex(text), type=PeerAddress) for text in addresses)
+        members = acquainted(processes)
         seconds, sent, cpu, wrong = [], [], [], 0
         for turn in range(1 + rounds):
             widths = tuple(stop - start for start, stop in itertools.pairwise(bounds))
             group = Group(turn.to_bytes(32), members, (True,) * peers, widths, codec, GRACE_S)
-            _all(processes, "fill", turn)
-            answers = _all(processes, "go", msgspec.msgpack.encode(group).hex())
-            deviations = _all(processes, "check", turn, peers)
+            all_of(processes, "fill", turn)
+            all_of(processes, "begin", msgspec.msgpack.encode(group).hex())
+            answers = all_of(processes, "end")
+            deviations = all_of(processes, "check", turn, peers)
             good = len({answer.get("digest") for answer in answers}) == 1 and max(deviations) < NEAR[codec]
             wrong += not (good and all(answer.get("peers") == peers for answer in answers))
             if turn and all("seconds" in answer for answer in answers):
@@ -120,20 +118,30 @@ def group_of(
     return figures
 
 
-class _Process:
+def acquainted(processes: "Sequence[PeerProcess]") -> tuple[PeerAddress, ...]:
+    """Connect all with all; where each is."""
+    addresses = all_of(processes, "address")
+    for process in processes:
+        process.ask("meet", addresses)
+    return tuple(msgspec.msgpack.decode(bytes.fromhex(text), type=PeerAddress) for text in addresses)
+
+
+class PeerProcess:
+    """A peer: a line of JSON to it, a line of JSON from it."""
+
     def __init__(self, place: int, numbers: int, listen: str) -> None:
         command = [sys.executable, "-m", "tests.bench.all_reduce_peer", str(place), str(numbers), listen]
         pipe = subprocess.PIPE
-        self._popen = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
+        self.popen = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
 
     def send(self, *words: Any) -> None:
-        assert self._popen.stdin is not None
-        self._popen.stdin.write(json.dumps(words) + "\n")
-        self._popen.stdin.flush()
+        assert self.popen.stdin is not None
+        self.popen.stdin.write(json.dumps(words) + "\n")
+        self.popen.stdin.flush()
 
     def answer(self) -> Any:
-        assert self._popen.stdout is not None
-        line = self._popen.stdout.readline()
+        assert self.popen.stdout is not None
+        line = self.popen.stdout.readline()
         assert line, "a peer's process has ended"
         return json.loads(line)
 
@@ -142,11 +150,11 @@ class _Process:
         return self.answer()
 
     def end(self) -> None:
-        self._popen.kill()
-        self._popen.communicate()
+        self.popen.kill()
+        self.popen.communicate()
 
 
-def _all(processes: Sequence[_Process], *words: Any) -> list[Any]:
+def all_of(processes: Sequence[PeerProcess], *words: Any) -> list[Any]:
     for process in processes:
         process.send(*words)
     return [process.answer() for process in processes]
@@ -177,6 +185,7 @@ def shape() -> bool:
     try:
         if ctypes.CDLL(None).unshare(NAMESPACE) != 0:
             return False
+        Path("/proc/sys/net/ipv6/conf/all/disable_ipv6").write_text("1")  # another way to the same peers, not shaped
         subprocess.run(["ip", "link", "set", "lo", "mtu", "1500", "up"], check=True, capture_output=True)
         subprocess.run(["tc", "-batch", "-"], input="\n".join(lines), text=True, check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError):

@@ -32,6 +32,7 @@ class Peer:
         self.node, self.place, self.rounds = node, place, AllReduce(node, "bench")
         self.shared = np.random.default_rng(0).standard_normal(numbers, np.float32)
         self.vector, self.mean = self.shared, self.shared
+        self.work: asyncio.Task[dict[str, Any]]
 
     async def address(self) -> str:
         return msgspec.msgpack.encode(self.node.address()).hex()
@@ -49,11 +50,23 @@ class Peer:
         self.vector = self.shared * np.float32(factor(self.place, turn))
         return turn
 
-    async def go(self, group: str) -> dict[str, Any]:
+    async def begin(self, group: str) -> None:
+        """Take part in a round, beside what is asked next."""
         which = msgspec.msgpack.decode(bytes.fromhex(group), type=Group)
+        self.work = asyncio.create_task(self._round(which))
+
+    async def end(self) -> dict[str, Any]:
+        """What came of the round."""
+        return await self.work
+
+    async def received(self) -> int:
+        """Bytes since the start."""
+        return self.node.moved()[0]
+
+    async def _round(self, group: Group) -> dict[str, Any]:
         before, began, cpu = self.node.moved()[1], time.perf_counter(), time.process_time()
         try:
-            result = await self.rounds.average(which, self.vector, 1)
+            result = await self.rounds.average(group, self.vector, 1)
         except RoundVoid as error:
             return {"error": str(error)}
         seconds, cpu = time.perf_counter() - began, time.process_time() - cpu

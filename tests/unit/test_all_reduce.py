@@ -14,7 +14,8 @@ from core.averaging.codecs import Numbers
 from core.contracts.errors import ProtocolError, RemoteFault
 from core.contracts.expert_calls import Codec
 from core.contracts.net import PeerAddress, of_run
-from core.contracts.trunk_rounds import CHUNK, Averaged, Chunk, Group, Leave, Left, Report, Verdict
+from core.contracts.trunk_rounds import CHUNK as CHUNKS
+from core.contracts.trunk_rounds import Averaged, Chunk, Group, Leave, Left, Report, Verdict
 from core.identity import Identity
 from core.net.endpoint import LOOPBACK
 from core.net.rpc import RpcNode
@@ -23,6 +24,7 @@ from core.swarm.trunk.ballot import decide, first_pieces, leader_of, pieces_agai
 from core.swarm.trunk.round import Result, RoundVoid
 
 RUN = "run-1"
+CHUNK = max(CHUNKS.values())
 DEADLINE_S = 60.0
 LONG_S, SHORT_S = 300.0, 6.0
 """A grace that no busy machine uses up, and one that passes soon."""
@@ -207,10 +209,10 @@ async def test_numbers_that_no_honest_peer_sends_are_refused(
     sent = vectors(3, 3 * CHUNK)
     which = group(peers, [CHUNK, CHUNK, CHUNK, 0])
     tasks = [asyncio.create_task(peer.rounds.average(which, own, 1)) for peer, own in zip(honest, sent, strict=True)]
-    false = np.full(CHUNK, lie, np.float32).data.cast("B")
+    false = np.full(CHUNKS["fp32"], lie, np.float32).data.cast("B")
     for number, peer in enumerate(honest):
         liar.node.learn(peer.node.address())
-        chunk, method = Chunk(which.key, 0, number, 1, 1.0), of_run("trunk.chunk", RUN)
+        chunk, method = Chunk(which.key, 0, number * CHUNK // CHUNKS["fp32"], 1, 1.0), of_run("trunk.chunk", RUN)
         await liar.node.call(peer.node.peer, method, chunk, Averaged, false, deadline_s=DEADLINE_S)
     for peer in honest:
         await liar.node.call(peer.node.peer, of_run("trunk.leave", RUN), Leave(which.key), Left, deadline_s=DEADLINE_S)

@@ -37,7 +37,7 @@ class AllReduce:
         self._rounds = Newest[bytes, Round](ROUNDS)
         self._begun = asyncio.Condition()
         self._early = Counter[PeerId]()
-        most = encoded_size("fp32", CHUNK)
+        most = max(encoded_size(codec, numbers) for codec, numbers in CHUNK.items())
         node.register(of_run("trunk.chunk", run_id), Chunk, self._on_chunk, max_payload=most)
         node.register(of_run("trunk.report", run_id), Report, self._on_report)
         node.register(of_run("trunk.heard", run_id), Heard, self._on_heard)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from core.contracts.expert_calls import Codec
 from core.contracts.trunk_rounds import CHUNK, PASSES, Group, Report, Verdict
 from core.swarm.trunk.reducing import Span
 
@@ -46,12 +47,12 @@ def pieces_again(group: Group, pieces: Sequence[Piece], verdict: Verdict) -> lis
     return again
 
 
-def chunks_of(pieces: Sequence[Piece]) -> list[dict[int, Span]]:
+def chunks_of(pieces: Sequence[Piece], codec: Codec) -> list[dict[int, Span]]:
     """For each piece its chunks, by numbers that no other chunk of the pass has."""
-    found, number = [], 0
+    found, number, width = [], 0, CHUNK[codec]
     for piece in pieces:
-        starts = range(piece.span.start, piece.span.stop, CHUNK)
-        found.append({number + at: Span(start, min(start + CHUNK, piece.span.stop)) for at, start in enumerate(starts)})
+        starts = range(piece.span.start, piece.span.stop, width)
+        found.append({number + at: Span(start, min(start + width, piece.span.stop)) for at, start in enumerate(starts)})
         number += len(starts)
     return found
 

@@ -17,8 +17,8 @@ log = logging.getLogger(__name__)
 
 ROUNDED = 1.02
 """By rounding a vector gets longer by two parts in a hundred at most."""
-WINDOW = 6
-"""Chunks that a member has under way to each reducer: four lanes are full, and two more are being averaged."""
+WINDOW = 8
+"""Chunks that a member has under way to each reducer at most: 1 MiB."""
 Answer = tuple[Averaged, Payload]
 LEFT = RemoteFault("left", "This peer has left the round.")
 
@@ -147,9 +147,9 @@ class Reducing:
                 future.set_exception(LEFT)
 
     def _owes(self, sender: int) -> bool:
-        """Whether it could send more: something is missing from it, and its window is not full of what others owe."""
+        """Whether nobody holds it up: something is missing from it, and nothing that it sent waits for others."""
         missing = any(sender in missing for missing in self._missing.values())
-        return missing and sum(sender in delivered for delivered in self._delivered.values()) < WINDOW
+        return missing and not any(sender in delivered for delivered in self._delivered.values())
 
     def _refuse(self, sender: int, why: str) -> None:
         if sender not in self._refused:

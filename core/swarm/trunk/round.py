@@ -48,6 +48,10 @@ log = logging.getLogger(__name__)
 
 SENDER, REDUCER, REPORTS = 0.5, 0.75, 0.25
 """Parts of the grace; see above."""
+LEAST = 2
+"""Chunks under way to all reducers: one is sent while another is averaged."""
+QUICK_S = 0.25
+"""An answer within this shows that the line has room."""
 LEAVE_S = 5.0
 """For telling the others that this member goes."""
 LIE = 5.0
@@ -69,12 +73,29 @@ class Result(NamedTuple):
     """Likewise."""
 
 
+class Window:
+    """How many chunks are under way to one reducer. On a slow line few, so that the first have long been averaged, and
+    come back, when the last are sent."""
+
+    def __init__(self, reducers: int) -> None:
+        """One of so many."""
+        self.size = self._least = max(1, LEAST // reducers)
+        self.free = asyncio.Semaphore(self.size)
+
+    def answered(self, seconds: float) -> None:
+        """A chunk's mean has come after so long; another chunk may go, or two, or none."""
+        wanted = min(self.size + 1, WINDOW) if seconds < QUICK_S else max(self.size - 1, self._least)
+        for _ in range(1 + wanted - self.size):
+            self.free.release()
+        self.size = wanted
+
+
 class Pass:
     """One way of the pieces through all members, as this one sees it."""
 
     def __init__(self, round_: "Round", attempt: int, pieces: list[Piece], alive: tuple[int, ...]) -> None:
         self.attempt, self.pieces, self.alive = attempt, pieces, alive
-        self.chunks = chunks_of(pieces)
+        self.chunks = chunks_of(pieces, round_.group.codec)
         self.digests: list[bytes] = [b""] * len(pieces)
         self.least = Averaged(2**53, MEMBERS)
         """Of all chunks that have come."""
@@ -215,22 +236,24 @@ class Round:
         """Have another member reduce a piece; it stays without a digest if that fails."""
         reducer, chunks = self.peers[pass_.pieces[place].reducer], pass_.chunks[place]
         patience = REDUCER * self.group.grace_s
-        loop, window = asyncio.get_running_loop(), asyncio.Semaphore(WINDOW)
+        others = {piece.reducer for piece in pass_.pieces} - {self.here}
+        clock, window = asyncio.get_running_loop().time, Window(len(others))
         hashes: dict[int, bytes] = {}
 
         async def one(number: int, span: Span) -> None:
+            began = clock()
             request = Chunk(self.group.key, pass_.attempt, number, sent.samples, sent.norm)
             payload = encode(sent.vector[span.start : span.stop], self.group.codec)
             method = of_run("trunk.chunk", self._run_id)
             answer = await self._node.call(reducer, method, request, Averaged, payload, deadline_s=86_400)
             hashes[number] = self._take(pass_, span, answer)
-            limit.reschedule(loop.time() + patience)
-            window.release()
+            limit.reschedule(clock() + patience)
+            window.answered(clock() - began)
 
         try:
             async with asyncio.timeout(patience) as limit, asyncio.TaskGroup() as calls:
                 for number, span in chunks.items():
-                    await window.acquire()
+                    await window.free.acquire()
                     calls.create_task(one(number, span))
         except* (HearthError, TimeoutError) as errors:
             log.info("member %s does not reduce its share: %r", reducer.hex()[:8], errors.exceptions[0])
