@@ -25,6 +25,8 @@ from tests.joined_trunks import JoinedTrunks
 BYTES_PER_S = 20e6 / 8
 """Of each trainer's link: the slowest for which strategies are to be good."""
 LATENCY_S = 0.05
+KEPT = 2
+"""Steps whose means are kept, for trainers that come."""
 
 
 def delay_s(size: float) -> float:
@@ -35,8 +37,13 @@ def delay_s(size: float) -> float:
 class _Sum:
     """What is offered for one step."""
 
-    def __init__(self) -> None:
-        self.came = self.samples = self.peers = 0
+    def __init__(self, awaited: set[str]) -> None:
+        """
+        Args:
+            awaited: the trainers there are.
+        """
+        self.awaited = awaited
+        self.samples = self.peers = self.total = 0
         self.numbers: NDArray[np.float32] = np.empty(0, np.float32)
         self.all_here = asyncio.Event()
 
@@ -47,7 +54,6 @@ class JoinedSums:
     def __init__(
         self,
         rules: Dedloc,
-        trainers: int,
         delay_s: Callable[[float], float] = lambda size: 0.0,
         codec: Codec = "fp16",
     ) -> None:
@@ -55,11 +61,10 @@ class JoinedSums:
 
         Args:
             rules: of the run.
-            trainers: that take part in every step.
             delay_s: for how long so many bytes are on their way.
             codec: how numbers travel.
         """
-        self._target, self._trainers, self._delay_s, self._codec = rules.target_samples, trainers, delay_s, codec
+        self._target, self._delay_s, self._codec = rules.target_samples, delay_s, codec
         self.sent: Counter[str] = Counter()
         """Bytes by trainer, both ways."""
         self._workers: dict[str, Calls] = {}
@@ -77,13 +82,20 @@ class JoinedSums:
         join(worker, compute)
         return compute
 
+    def leave(self, trainer: str) -> None:
+        """A trainer has gone: nobody waits for it any more."""
+        del self._workers[trainer]
+        self._gathered.pop(trainer, None)
+        for step in self._steps.values():
+            self._came(trainer, step)
+
     def _note(self, trainer: str, gathered: Gathered) -> None:
         self._gathered[trainer] = gathered
         version = gathered.version
         if version in self._steps:
             self._workers[trainer].tell(ENOUGH, version)
         elif sum(each.samples for each in self._gathered.values() if each.version == version) >= self._target:
-            self._steps[version] = _Sum()
+            self._steps[version] = _Sum(set(self._workers))
             for worker in self._workers.values():
                 worker.tell(ENOUGH, version)
 
@@ -95,25 +107,31 @@ class JoinedSums:
 
     async def _agree(self, trainer: str, offer: Offer, numbers: NDArray[np.float32]) -> tuple[Agreed, Payload]:
         step = self._steps[offer.version]
-        step.came += 1
-        if offer.samples:
+        counted = not step.all_here.is_set()
+        if offer.samples and counted:
             weight = np.float32(offer.samples)
             numbers = weight * self._travelled(numbers / weight)
             step.numbers = step.numbers + numbers if step.peers else numbers
             step.samples += offer.samples
             step.peers += 1
-        if step.came == self._trainers:
-            step.numbers = self._travelled(step.numbers / np.float32(step.samples))
-            self._samples += step.samples
-            self._steps.pop(offer.version - 1, None)
-            step.all_here.set()
+        self._came(trainer, step)
         await step.all_here.wait()
-        agreed = Agreed(0, offer.version + 1, self._samples, step.peers)
+        agreed = Agreed(0, offer.version + 1, step.total, step.peers, counted)
         # each sends all but its own share, and its own to all others; and gets as much
-        size = 2 * encoded_size(self._codec, len(step.numbers)) * (self._trainers - 1) // self._trainers
+        size = 2 * encoded_size(self._codec, len(step.numbers)) * (step.peers - 1) // step.peers
         self.sent[trainer] += 2 * size
         await asyncio.sleep(self._delay_s(size))
         return agreed, step.numbers.tobytes()
+
+    def _came(self, trainer: str, step: _Sum) -> None:
+        """A trainer has offered, or has gone. The last one makes the mean."""
+        step.awaited.discard(trainer)
+        if not step.awaited and not step.all_here.is_set():
+            step.numbers = self._travelled(step.numbers / np.float32(step.samples))
+            self._samples = step.total = self._samples + step.samples
+            step.all_here.set()
+            while len(self._steps) > KEPT:
+                del self._steps[min(self._steps)]
 
     def _travelled(self, numbers: NDArray[np.float32]) -> NDArray[np.float32]:
         return codecs.decode(codecs.encode(numbers, self._codec), self._codec, len(numbers))
@@ -124,15 +142,15 @@ class Arm(NamedTuple):
 
     rules: Callable[[int], Trunk | Dedloc]
     """What the manifest says, by the samples in a batch of all trainers."""
-    exchange: Callable[[Any, int], JoinedSums | JoinedTrunks]
-    """By these rules, for so many trainers."""
+    exchange: Callable[[Any], JoinedSums | JoinedTrunks]
+    """By these rules."""
 
 
-def _sums(rules: Dedloc, trainers: int) -> JoinedSums:
-    return JoinedSums(rules, trainers, delay_s)
+def _sums(rules: Dedloc) -> JoinedSums:
+    return JoinedSums(rules, delay_s)
 
 
-def _fragments(rules: Diloco, trainers: int) -> JoinedTrunks:
+def _fragments(rules: Diloco) -> JoinedTrunks:
     return JoinedTrunks(rules, delay_s)
 
 

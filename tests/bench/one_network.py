@@ -119,7 +119,7 @@ async def _train(job: Job, folder: Path) -> Outcome:
     kernel_gate, directory = KernelGate(), LocalDirectory(experts)
     runtime = Runtime(experts, kernel_gate)
     count = 1 if job.arm == ONE else job.trainers
-    exchange = ARMS[job.arm].exchange(rules.trunk, count) if job.arm in ARMS else None
+    exchange = ARMS[job.arm].exchange(rules.trunk) if job.arm in ARMS else None
     streams = [open_stream(rules, folder, shuffle=number) for number in range(count)]
     trainers = [
         Trainer(

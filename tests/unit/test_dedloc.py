@@ -90,7 +90,7 @@ def together(trainers: int, delayed: bool, each: int) -> tuple[list[Tensor], lis
     async def main() -> tuple[list[Tensor], list[TrunkStrategy]]:
         manifest = rules(target_samples=ROWS * each, delayed=delayed)
         assert isinstance(manifest.trunk, Dedloc)
-        exchange = JoinedSums(manifest.trunk, trainers, lambda size: 0.3, codec="fp32")
+        exchange = JoinedSums(manifest.trunk, lambda size: 0.3, codec="fp32")
         modules = [network() for _ in range(trainers)]
         made = [dedloc.STRATEGY(m, manifest, exchange.calls_of(str(n))) for n, m in enumerate(modules)]
         agreeing = [asyncio.create_task(strategy.agree(run)) for strategy in made]
@@ -152,6 +152,53 @@ def test_delayed_updates_are_exactly_one_step_behind(trainers: int) -> None:
         torch.testing.assert_close(vector, expected, rtol=1e-4, atol=1e-5)
         for behind in (0, 2):
             assert not torch.allclose(vector, plain((STEPS - 1) * 4, 4, behind=behind), atol=1e-3)
+
+
+@pytest.mark.parametrize("delayed", [False, True])
+def test_a_newcomer_goes_on_with_parameters_and_moments_of_another_and_nobody_waits_for_one_that_has_gone(
+    delayed: bool,
+) -> None:
+    async def main() -> list[tuple[Tensor, TrunkStrategy]]:
+        manifest = rules(target_samples=ROWS * 4, delayed=delayed)
+        assert isinstance(manifest.trunk, Dedloc)
+        exchange = JoinedSums(manifest.trunk, lambda size: 0.3)
+        here: dict[str, tuple[nn.Module, dedloc.Dedloc, list[asyncio.Task[None]]]] = {}
+
+        def come(name: str, state: dict[str, Tensor] | None = None) -> None:
+            module = network()
+            strategy = dedloc.STRATEGY(module, manifest, exchange.calls_of(name))
+            if state is not None:
+                strategy.take_over(state)
+            training = train(strategy, module, range(len(name), 10**6))
+            here[name] = module, strategy, [asyncio.create_task(work) for work in (strategy.agree(run), training)]
+
+        for name in ("one", "two", "three"):
+            come(name)
+        await asyncio.sleep(12.3)
+        for task in here["two"][2]:
+            task.cancel()
+        exchange.leave("two")
+        del here["two"]
+        await asyncio.sleep(10)
+        come("four", here["one"][1].state())
+        step = here["one"][1].step
+        await asyncio.sleep(20)
+        assert here["one"][1].step >= step + 5 and step >= 5
+        async with asyncio.timeout(10):
+            while len({strategy.step for _, strategy, _ in here.values()}) > 1:  # noqa: ASYNC110  (in mid-step)
+                await asyncio.sleep(0.1)
+        for _, _, tasks in here.values():
+            assert not any(task.done() for task in tasks)
+            for task in tasks:
+                task.cancel()
+        return [(weights(module), strategy) for module, strategy, _ in here.values()]
+
+    trunks = virtual_time.run(main())
+    assert len(trunks) == 3
+    for vector, strategy in trunks:
+        assert torch.equal(vector, trunks[0][0]), "the trunks differ"
+        for name, tensor in trunks[0][1].state().items():
+            assert name == "batches" or torch.equal(strategy.state()[name], tensor), "the optimizers differ"
 
 
 class Worker:
