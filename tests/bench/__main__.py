@@ -73,12 +73,15 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=OUT, metavar="FOLDER", help="where plots and the JSON are written")
     parser.add_argument("--keep", action="store_true", help="also write the tables of the help page Figures")
     options = parser.parse_args()
+    if options.trunk is not None and options.keep:
+        parser.error("The help page has no table of trunks.")
+    name = options.name if options.trunk is None else "one_network"
     today = datetime.date.today().isoformat()
-    head = {"benchmark": options.name, "quick": options.quick, "date": today, "machine": machine.describe()}
+    head = {"benchmark": name, "quick": options.quick, "date": today, "machine": machine.describe()}
     document = {**head, **BENCHMARKS[options.name](options)}
     written = msgspec.json.format(msgspec.json.encode(document))
     options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / f"{options.name}.json").write_bytes(written)
+    (options.out / f"{name}.json").write_bytes(written)
     if options.keep:
         figures.keep(document)
     print(written.decode())
