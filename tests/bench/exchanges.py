@@ -25,6 +25,7 @@ from tests.joined_trunks import JoinedTrunks
 BYTES_PER_S = 20e6 / 8
 """Of each trainer's link: the slowest for which strategies are to be good."""
 LATENCY_S = 0.05
+GRACE_S = 5.0
 KEPT = 2
 """Steps whose means are kept, for trainers that come."""
 
@@ -157,6 +158,6 @@ def _fragments(rules: Diloco) -> JoinedTrunks:
 ARMS: dict[str, Arm] = {
     "dedloc": Arm(lambda samples: Dedloc(samples), _sums),
     "dedloc_in_step": Arm(lambda samples: Dedloc(samples, delayed=False), _sums),
-    "diloco": Arm(lambda samples: Diloco(wire="dense"), _fragments),
-    "diloco_sparse": Arm(lambda samples: Diloco(wire="sparse"), _fragments),
+    "diloco": Arm(lambda samples: Diloco(wire="dense", grace_s=GRACE_S), _fragments),
+    "diloco_sparse": Arm(lambda samples: Diloco(wire="sparse", grace_s=GRACE_S), _fragments),
 }

@@ -24,6 +24,7 @@ import torch
 
 from core.contracts import manifest as manifests
 from core.contracts.manifest import Manifest
+from core.contracts.model import Model
 from core.experts.directory import LOCAL, LocalDirectory
 from core.runtime.backend import all_experts
 from core.runtime.kernel_gate import KernelGate
@@ -38,8 +39,10 @@ from tests.joined_trunks import JoinedTrunks
 
 ONE, OWN = "one", "own"
 TRAINERS, QUICK_TRAINERS = (4, 8, 16, 64), (1, 4, 8)
-SAMPLES, QUICK_SAMPLES = 1 << 20, 1 << 18
-"""Bytes of text, of all trainers together."""
+STEPS, QUICK_STEPS = 1024, 512
+"""Batches of all trainers together."""
+SMALL = Model("transformer_dmoe", 2, (2, 2), 64, 128, "ffn", 2, heads=4, sequence=64)
+"""The network of a quick benchmark."""
 WINDOWS = 16
 """In the batches of all trainers together, as in the run `text`; one each where there are more trainers."""
 DELAY_S = 0.1
@@ -57,7 +60,20 @@ class Job(NamedTuple):
     arm: str
     trainers: int
     seed: int
-    samples: int
+    model: Model
+    steps: int
+    """Batches of all trainers together."""
+
+    @property
+    def windows(self) -> int:
+        """In such a batch."""
+        return max(WINDOWS, self.trainers)
+
+    @property
+    def samples(self) -> int:
+        """In the run: bytes of text."""
+        assert self.model.sequence
+        return self.steps * self.windows * self.model.sequence
 
 
 class Point(NamedTuple):
@@ -85,13 +101,11 @@ class Outcome(NamedTuple):
 def manifest(job: Job) -> Manifest:
     """The rules of a run: those of `text`, with one batch of each trainer on the way."""
     text = manifests.load("text")
-    windows = max(WINDOWS, job.trainers)
-    batch = windows if job.arm == ONE else windows // job.trainers
+    batch = job.windows if job.arm == ONE else job.windows // job.trainers
     training = msgspec.structs.replace(text.training, batch=batch, in_flight=1, evaluate_every=1_000_000, seed=job.seed)
-    rules = msgspec.structs.replace(text, training=training)
+    rules = msgspec.structs.replace(text, model=job.model, training=training)
     if job.arm in ARMS:
-        assert text.model.sequence
-        rules = msgspec.structs.replace(rules, trunk=ARMS[job.arm].rules(windows * text.model.sequence))
+        rules = msgspec.structs.replace(rules, trunk=ARMS[job.arm].rules(job.samples // job.steps))
     return rules
 
 
@@ -161,9 +175,9 @@ async def _judge(trainers: Sequence[Trainer], held_out: Part, exchange: JoinedSu
 
 def measure(quick: bool, strategies: Sequence[str], seeds: int, out: Path) -> dict[str, Any]:
     """All arms with each number of trainers; one process a core."""
-    samples = QUICK_SAMPLES if quick else SAMPLES
+    model, steps = (SMALL, QUICK_STEPS) if quick else (manifests.load("text").model, STEPS)
     jobs = [
-        Job(arm, trainers, 1337 + seed, samples)
+        Job(arm, trainers, 1337 + seed, model, steps)
         for trainers in (QUICK_TRAINERS if quick else TRAINERS)
         for seed in range(1 if quick else seeds)
         for arm in (ONE, OWN, *strategies)
@@ -213,7 +227,7 @@ def report(jobs: Sequence[Job], outcomes: Sequence[Outcome], out: Path) -> dict[
         plot.Panel(case, "MB sent and got by each", "loss (nats a byte)", by_traffic[case], None) for case in by_traffic
     ]
     plot.draw(panels, out / "one_network.png")
-    return {"samples": max(job.samples for job in jobs), "trainers": table}
+    return {"steps": jobs[0].steps, "model": msgspec.to_builtins(jobs[0].model), "trainers": table}
 
 
 def _line(arm: str, curves: Sequence[Sequence[Point]], x: Sequence[float]) -> plot.Line:
