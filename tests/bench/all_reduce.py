@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from core.averaging.plan import Member, plan
 from core.contracts.expert_calls import Codec
 from core.contracts.net import PeerAddress
 from core.contracts.trunk_rounds import Group
@@ -195,10 +196,19 @@ def shape() -> bool:
 
 def _one_slow(shares: str, codec: Codec, rounds: int) -> dict[str, Any]:
     shaped = shape()
-    parts = [1.0] * PEERS if shares == "equal" else [1.0] * (PEERS - 1) + [0.0]
+    parts = [1] * PEERS if shares == "equal" else _planned()
     names = [f"127.0.0.{place}" for place in range(1, PEERS + 1)]
     figures = group_of(PEERS, MEGABYTES, codec, rounds, parts, names)
     return {"shaped": shaped, "fast_mbit": FAST_MBIT, "slow_mbit": SLOW_MBIT, "shares": shares, **figures}
+
+
+def _planned() -> tuple[int, ...]:
+    """The shares by plan, for the bandwidths to which the peers are shaped."""
+    speeds = [125_000 * mbit for mbit in [FAST_MBIT] * (PEERS - 1) + [SLOW_MBIT]]
+    members = [Member(place.to_bytes(32), 1.0, speed, speed) for place, speed in enumerate(speeds)]
+    found = plan(members, {}, int(MEGABYTES * 1e6), batch=10**9)  # a batch that takes longer than a round: all send
+    assert found is not None
+    return found.shares
 
 
 if __name__ == "__main__":
