@@ -138,16 +138,18 @@ class _Swarm:
         self.trains = self.samples > 0
         self.reduces = np.array([member.reduces for member in ordered])
         places = {key: place for place, key in enumerate(self.keys)}
-        limited = sorted(
+        upload = rounded(np.array([member.upload for member in ordered]))
+        self.download = rounded(np.array([member.download for member in ordered]))
+        self.bandwidth = np.minimum(upload, self.download)
+        limited = [
             (places[source], places[target], speed)
             for (source, target), speed in links.items()
             if source in places and target in places
-        )
-        self.source, self.target, between = np.array(limited, np.int64).reshape(-1, 3).T
-        self.download = rounded(np.array([member.download for member in ordered]))
-        upload = rounded(np.array([member.upload for member in ordered]))
+        ]
+        pairs = np.array(sorted(limited), np.int64).reshape(-1, 3)
+        slower = pairs[:, 2] < np.minimum(upload[pairs[:, 0]], self.download[pairs[:, 1]])
+        self.source, self.target, between = pairs[slower].T  # others are no limits
         self.limits = np.concatenate([upload, self.download, rounded(between)])
-        self.bandwidth = np.minimum(upload, self.download)
         self.vector_bytes, self.batch = vector_bytes, batch
         self.unit = float(max(1, self.limits.max()))
         """The solver's unit of speed."""
