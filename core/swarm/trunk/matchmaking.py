@@ -1,0 +1,221 @@
+"""How peers that want to average come to one group.
+
+Who wants a round says so in a signed record of the DHT that expires with it. Of those who are there the one with the
+lowest rank, a digest of round and peer that nobody chooses, gathers the others: they call it, and it answers all of
+them at once with the same group, as soon as it is full or when its time is over. Who is called but knows somebody of a
+lower rank goes there, and sends its own callers after it.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import logging
+import secrets
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
+import msgspec
+
+from core.contracts.errors import NetworkError, RemoteFault
+from core.contracts.expert_calls import Codec
+from core.contracts.net import PeerAddress, of_run
+from core.contracts.trunk import Whole
+from core.contracts.trunk_rounds import MEMBERS, Group, Numbers
+from core.dht.node import DHTNode
+from core.dht.records import own_subkey, told
+from core.identity import PeerId
+from core.net.rpc import Context, Payload, RpcNode
+
+log = logging.getLogger(__name__)
+
+LOOK_S = 0.5
+"""Between two looks for peers of a lower rank."""
+ANSWER_S = 5.0
+"""A caller waits so much longer than the one who gathers."""
+
+Rate = Annotated[float, msgspec.Meta(ge=0.0, le=1e12)]
+
+
+class Wish(msgspec.Struct, frozen=True, array_like=True):
+    """What a peer says of itself: in the DHT, and to the one who gathers."""
+
+    step: Whole
+    """The round's number: of the run's global step."""
+    address: PeerAddress
+    numbers: Numbers
+    """Of the vector."""
+    sends: bool
+    """Whether it has one; otherwise it helps."""
+    upload: Rate = 0.0
+    """Bytes a second that it can send; 0: not known."""
+    download: Rate = 0.0
+
+
+class Invitation(msgspec.Struct, frozen=True, array_like=True):
+    """The group, or who gathers in place of the one who was asked, or neither: the group is full."""
+
+    group: Group | None = None
+    instead: PeerAddress | None = None
+
+
+Share = Callable[[Sequence[Wish]], Sequence[int]]
+"""How many numbers each of some peers reduces."""
+
+
+def equal_shares(wishes: Sequence[Wish]) -> list[int]:
+    """The same for all that can be dialled, or for all if nobody can."""
+    able = [bool(wish.address.addresses) for wish in wishes]
+    if not any(able):
+        able = [True] * len(wishes)
+    numbers, reducers, shares, before = wishes[0].numbers, sum(able), [], 0
+    for can in able:
+        shares.append(numbers * (before + can) // reducers - numbers * before // reducers)
+        before += can
+    return shares
+
+
+class Matchmaking:
+    """Of one run, at one peer."""
+
+    def __init__(
+        self, node: RpcNode, dht: DHTNode, run_id: str, *, codec: Codec, grace_s: float, share: Share, clip: float = 0.0
+    ) -> None:
+        """Others may call from now on.
+
+        Args:
+            node: this peer's connections.
+            dht: where peers say what they wish.
+            run_id: of the run.
+            codec: as in `Group`.
+            grace_s: as in `Group`.
+            share: how a vector is dealt out.
+            clip: as in `Group`.
+        """
+        self._node, self._dht, self._run_id, self._share = node, dht, run_id, share
+        self._codec, self._grace_s, self._clip = codec, grace_s, clip
+        self._wish: Wish | None = None
+        """None: this peer looks for no group now."""
+        self._known: dict[bytes, PeerAddress] = {}
+        self._failed: set[bytes] = set()
+        self._gathering: dict[PeerId, tuple[Wish, asyncio.Future[Invitation]]] = {}
+        self._came = asyncio.Event()
+        self._follows: PeerAddress | None = None
+        node.register(of_run("trunk.join", run_id), Wish, self._on_join)
+
+    async def find(self, wish: Wish, most: int, within_s: float) -> Group | None:
+        """A group for a round.
+
+        Args:
+            wish: this peer's.
+            most: members that fill it, `MEMBERS` or fewer.
+            within_s: the group is what it is after this.
+
+        Returns:
+            None if nobody else came.
+
+        Raises:
+            NetworkError: the DHT could not be read or written.
+        """
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + within_s
+        self._wish, self._follows, self._known, self._failed = wish, None, {wish.address.peer: wish.address}, set()
+        key = f"{self._run_id}.round.{wish.step}"
+        try:
+            value = msgspec.msgpack.encode(wish)
+            await self._dht.store(key, value, within_s + ANSWER_S, subkey=own_subkey(self._node.peer))
+            while loop.time() < ends + ANSWER_S:
+                first = await self._first(key, wish)
+                if first != self._node.peer:
+                    group = await self._join(first, wish, max(0.0, ends - loop.time()) + ANSWER_S)
+                    if group is not None:
+                        return group
+                elif len(self._gathering) + 1 >= most or loop.time() >= ends:
+                    return self._close(wish, most)
+                else:
+                    self._came.clear()
+                    with contextlib.suppress(TimeoutError):
+                        async with asyncio.timeout_at(min(ends, loop.time() + LOOK_S)):
+                            await self._came.wait()
+            return None
+        finally:
+            self._send_away(None)
+            self._wish = None
+
+    async def _first(self, key: str, wish: Wish) -> PeerId:
+        """Who gathers, as far as is known here."""
+        for record, other in told(await self._dht.get(key), Wish):
+            fits = (other.step, other.numbers) == (wish.step, wish.numbers)
+            if fits and other.address.peer == record.peer and other.address.addresses:
+                self._known[record.peer] = other.address
+
+        def order(peer: bytes) -> tuple[bool, bytes]:
+            """Whom nobody can call gathers only if there is nobody else."""
+            return not self._known[peer].addresses, self._rank(wish.step, peer)
+
+        return PeerId(min(self._known.keys() - self._failed, key=order))
+
+    def _rank(self, step: int, peer: bytes) -> bytes:
+        return hashlib.sha256(f"{self._run_id}.{step}.".encode() + peer).digest()
+
+    async def _join(self, first: PeerId, wish: Wish, patience_s: float) -> Group | None:
+        """The group of another who gathers; None: somebody else is to be asked."""
+        self._follows = self._known[first]
+        self._node.learn(self._follows)
+        self._send_away(self._follows)
+        method = of_run("trunk.join", self._run_id)
+        try:
+            invitation, _ = await self._node.call(first, method, wish, Invitation, deadline_s=patience_s)
+        except NetworkError as error:
+            log.info("peer %s does not gather: %s", first.hex()[:8], error)
+            invitation = Invitation()
+        self._follows = None
+        group, instead = invitation.group, invitation.instead
+        if group is not None and group.fits() and self._is_mine(group, wish):
+            return group
+        if instead is not None and self._rank(wish.step, instead.peer) < self._rank(wish.step, first):
+            self._known[instead.peer] = instead
+        else:
+            self._failed.add(first)
+        return None
+
+    def _is_mine(self, group: Group, wish: Wish) -> bool:
+        mine = [place for place, member in enumerate(group.members) if member.peer == self._node.peer]
+        return bool(mine) and sum(group.shares) == wish.numbers and group.sends[mine[0]] == wish.sends
+
+    def _close(self, wish: Wish, most: int) -> Group | None:
+        """The group of those who came, the same for all."""
+        here = {peer: came for peer, came in self._gathering.items() if not came[1].done()}
+        came = dict(sorted(here.items())[: most - 1])
+        wishes = [wish, *(other for other, _ in came.values())]
+        if not came:
+            return None
+        members = tuple(each.address for each in wishes)
+        sends = tuple(each.sends for each in wishes)
+        shares = tuple(self._share(wishes))
+        group = Group(secrets.token_bytes(32), members, sends, shares, self._codec, self._grace_s, self._clip)
+        for _, future in came.values():
+            future.set_result(Invitation(group))
+        return group
+
+    def _send_away(self, to: PeerAddress | None) -> None:
+        """Whoever waits here goes elsewhere."""
+        for _, future in self._gathering.values():
+            if not future.done():
+                future.set_result(Invitation(None, to))
+        self._gathering.clear()
+
+    def _on_join(self, request: Wish, payload: Payload, context: Context) -> asyncio.Future[Invitation]:
+        wish = self._wish
+        if wish is None or (wish.step, wish.numbers) != (request.step, request.numbers):
+            raise RemoteFault("no_round", "This peer gathers nobody for such a round.")
+        if request.address.peer != context.peer:
+            raise RemoteFault("no_round", "The address is that of another peer.")
+        future: asyncio.Future[Invitation] = asyncio.get_running_loop().create_future()
+        if self._follows is not None and self._follows.peer != context.peer:
+            future.set_result(Invitation(None, self._follows))
+        elif len(self._gathering) >= MEMBERS - 1 and context.peer not in self._gathering:
+            raise RemoteFault("full", "This group is full.")
+        else:
+            self._gathering[context.peer] = request, future
+            self._came.set()
+        return future
