@@ -1,0 +1,68 @@
+"""Real workers train one trunk by VC-ASGD: one of them is the parameter server, and goes on from its file."""
+
+import json
+from contextlib import ExitStack, closing
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from core.contracts import manifest as manifests
+from core.contracts.trunk import VcAsgd
+from core.identity import Identity
+from core.swarm.trunk.parameter_server import ParameterServer
+from core.swarm.trunk.parameter_store import SqliteStore
+from core.swarm.trunk.vc_asgd import FILE
+from core.swarm.trunk.work_generator import Work
+from tests.workers import HERE, RunningWorker, hearth, wait_until
+
+PATIENCE_S = 240.0
+
+
+def manifest(folder: Path, server: str) -> str:
+    """The path of one whose subtasks are short."""
+    document = json.loads(files("resources").joinpath("runs", "digits.json").read_bytes())
+    document["training"] |= {"batch": 16, "in_flight": 2, "evaluate_every": 1000}
+    document["trunk"] = {"strategy": "vc_asgd", "servers": [server], "parts": 4, "batches": 4, "timeout_s": 20.0}
+    path = folder / "digits.json"
+    path.write_text(json.dumps(document))
+    return str(path)
+
+
+@pytest.mark.timeout(600)
+def test_two_workers_share_the_work_and_the_server_goes_on_after_a_restart(tmp_path: Path) -> None:
+    (tmp_path / "first").mkdir()
+    server = Identity.load_or_create(tmp_path / "first").peer.hex()
+    path = manifest(tmp_path, server)
+    run = manifests.load(path)
+    assert isinstance(run.trunk, VcAsgd)
+    rules = run.trunk
+
+    def work() -> Work:
+        [file] = (tmp_path / "first").rglob(FILE)
+        with closing(SqliteStore(file)) as store:
+            return ParameterServer(rules, 1, store).work()
+
+    def has_returned(clients: int, subtasks: int) -> bool:
+        if not [*(tmp_path / "first").rglob(FILE)]:
+            return False
+        now = work()
+        return now.done >= subtasks and sum(client.returned >= 2 for client in now.clients.values()) >= clients
+
+    with ExitStack() as stack:
+
+        def start(name: str, *known: str) -> RunningWorker:
+            running = RunningWorker(tmp_path / name, "--run", path, "--listen", HERE, *known)
+            stack.callback(running.close)
+            return running
+
+        first = start("first")
+        known = ("--bootstrap", hearth(first.folder, "address").stdout.strip())
+        start("second", *known)
+        wait_until(lambda: has_returned(2, 8), "work done by both", PATIENCE_S)
+        first.close()
+        before = work()
+        assert before.samples >= 16 * before.done
+        start("first", *known)
+        wait_until(lambda: work().done >= before.done + 4, "work after a restart", PATIENCE_S)
+    assert work().done > before.done
