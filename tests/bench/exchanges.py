@@ -8,17 +8,21 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.averaging import codecs
+from core.averaging.packing import pack
 from core.contracts.expert_calls import Codec, encoded_size
 from core.contracts.pipe import AGREE, ENOUGH, GATHERED
-from core.contracts.trunk import Agreed, Dedloc, Diloco, Gathered, Offer, Trunk
+from core.contracts.trunk import Agreed, Dedloc, Diloco, Gathered, Offer, Trunk, VcAsgd
 from core.pipe.calls import Calls, Incoming
 from core.pipe.frames import Payload
+from core.swarm.trunk.parameter_server import ParameterServer
+from core.swarm.trunk.parameter_store import SqliteStore
 from tests.joined_calls import join
 from tests.joined_trunks import JoinedTrunks
 
@@ -103,8 +107,7 @@ class JoinedSums:
     def _answer(
         self, trainer: str, offer: Offer, payload: Payload, call: Incoming
     ) -> Awaitable[tuple[Agreed, Payload]]:
-        pieces = [payload] if isinstance(payload, bytes | bytearray | memoryview) else payload
-        return self._agree(trainer, offer, np.frombuffer(b"".join(pieces), "<f4"))
+        return self._agree(trainer, offer, _numbers(payload))
 
     async def _agree(self, trainer: str, offer: Offer, numbers: NDArray[np.float32]) -> tuple[Agreed, Payload]:
         step = self._steps[offer.version]
@@ -138,21 +141,77 @@ class JoinedSums:
         return codecs.decode(codecs.encode(numbers, self._codec), self._codec, len(numbers))
 
 
+class JoinedServer:
+    """VC-ASGD: one parameter server, over a file, deals out subtasks and mixes in what comes."""
+
+    def __init__(self, rules: VcAsgd, folder: Path, delay_s: Callable[[float], float] = lambda size: 0.0) -> None:
+        """Nobody has given the parameters to begin with.
+
+        Args:
+            rules: of the run.
+            folder: for the file.
+            delay_s: for how long so many bytes are on their way.
+        """
+        self._rules, self._delay_s = rules, delay_s
+        self.sent: Counter[str] = Counter()
+        """Bytes by trainer, both ways."""
+        self._store = SqliteStore(folder / "store")
+        self._server: ParameterServer | None = None
+
+    def calls_of(self, trainer: str) -> Calls:
+        """Compute's end of a trainer's pipe."""
+        worker, compute = Calls(), Calls()
+        worker.register_carrier(AGREE, partial(self._agree, trainer))
+        join(worker, compute)
+        return compute
+
+    async def _agree(self, trainer: str, offer: Offer, payload: Payload, call: Incoming) -> tuple[Agreed, Payload]:
+        numbers = _numbers(payload)
+        if self._server is None:
+            if not len(numbers):
+                return Agreed(0, 0, 0, 0, False), b""
+            self._server = ParameterServer(self._rules, len(numbers), self._store)
+        await self._travel(trainer, numbers)
+        vector, now = numbers if len(numbers) else None, asyncio.get_running_loop().time()
+        agreed, current = self._server.serve(trainer, offer, vector, now)
+        if current is None:
+            return agreed, b""
+        await self._travel(trainer, current)
+        return agreed, current.tobytes()
+
+    async def _travel(self, trainer: str, numbers: NDArray[np.float32]) -> None:
+        size = len(pack(numbers)) if len(numbers) else 0
+        self.sent[trainer] += size
+        await asyncio.sleep(self._delay_s(size))
+
+
+def _numbers(payload: Payload) -> NDArray[np.float32]:
+    pieces = [payload] if isinstance(payload, bytes | bytearray | memoryview) else payload
+    return np.frombuffer(b"".join(pieces), "<f4")
+
+
+Exchange = JoinedSums | JoinedTrunks | JoinedServer
+
+
 class Arm(NamedTuple):
     """A strategy with parameters, and how trainers agree by it."""
 
     rules: Callable[[int], Trunk | Dedloc]
     """What the manifest says, by the samples in a batch of all trainers."""
-    exchange: Callable[[Any], JoinedSums | JoinedTrunks]
-    """By these rules."""
+    exchange: Callable[[Any, Path], Exchange]
+    """By these rules, with files in a folder."""
 
 
-def _sums(rules: Dedloc) -> JoinedSums:
+def _sums(rules: Dedloc, folder: Path) -> JoinedSums:
     return JoinedSums(rules, delay_s)
 
 
-def _fragments(rules: Diloco) -> JoinedTrunks:
+def _fragments(rules: Diloco, folder: Path) -> JoinedTrunks:
     return JoinedTrunks(rules, delay_s)
+
+
+def _server(rules: VcAsgd, folder: Path) -> JoinedServer:
+    return JoinedServer(rules, folder, delay_s)
 
 
 ARMS: dict[str, Arm] = {
@@ -160,4 +219,5 @@ ARMS: dict[str, Arm] = {
     "dedloc_in_step": Arm(lambda samples: Dedloc(samples, delayed=False), _sums),
     "diloco": Arm(lambda samples: Diloco(wire="dense", grace_s=GRACE_S), _fragments),
     "diloco_sparse": Arm(lambda samples: Diloco(wire="sparse", grace_s=GRACE_S), _fragments),
+    "vc_asgd": Arm(lambda samples: VcAsgd(servers=("00" * 32,), batches=16), _server),
 }

@@ -32,10 +32,9 @@ from core.runtime.runtime import Runtime
 from core.training.data.stream import Part, open_stream
 from core.training.trainer import Trainer
 from tests.bench import plot, virtual_time
-from tests.bench.exchanges import ARMS, JoinedSums
+from tests.bench.exchanges import ARMS, Exchange
 from tests.bench.far_host import FarHost
 from tests.bench.machine import progress
-from tests.joined_trunks import JoinedTrunks
 
 ONE, OWN = "one", "own"
 TRAINERS, QUICK_TRAINERS = (4, 8, 16, 64), (1, 4, 8)
@@ -133,7 +132,7 @@ async def _train(job: Job, folder: Path) -> Outcome:
     kernel_gate, directory = KernelGate(), LocalDirectory(experts)
     runtime = Runtime(experts, kernel_gate)
     count = 1 if job.arm == ONE else job.trainers
-    exchange = ARMS[job.arm].exchange(rules.trunk) if job.arm in ARMS else None
+    exchange = ARMS[job.arm].exchange(rules.trunk, folder) if job.arm in ARMS else None
     streams = [open_stream(rules, folder, shuffle=number) for number in range(count)]
     trainers = [
         Trainer(
@@ -162,7 +161,7 @@ async def _train(job: Job, folder: Path) -> Outcome:
     return Outcome(curve, loss, sum(trainer.lost for trainer in trainers), seconds)
 
 
-async def _judge(trainers: Sequence[Trainer], held_out: Part, exchange: JoinedSums | JoinedTrunks | None) -> Point:
+async def _judge(trainers: Sequence[Trainer], held_out: Part, exchange: Exchange | None) -> Point:
     """Loss on the held-out text, while nobody trains."""
     losses = []
     for trainer in trainers[:JUDGED]:

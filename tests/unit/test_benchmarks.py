@@ -147,7 +147,7 @@ def test_trunks_that_agree_are_set_beside_one_trainer_and_beside_trunks_that_do_
     assert (tmp_path / "one_network.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("arm", ["one", "own", "dedloc", "diloco_sparse"])
+@pytest.mark.parametrize("arm", ["one", "own", "dedloc", "diloco_sparse", "vc_asgd"])
 def test_each_arm_trains_as_many_samples_and_only_trunks_that_agree_cause_traffic(
     arm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
