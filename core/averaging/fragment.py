@@ -214,6 +214,10 @@ class Collecting:
         """Newcomers that are about to make their first offer."""
         self._first = self._full = math.inf
         """When the first offer came, and the one that made the quorum."""
+        self._usual = math.inf
+        """Length of differences in the last round."""
+        self.clipped: dict[bytes, float] = {}
+        """Trainers of the last round whose differences were scaled down, and to which part of their length."""
         self._lateness_s = patience_s / 2
         """By which the others come after the quorum: a moving mean, also of those who miss a round by little."""
 
@@ -258,7 +262,10 @@ class Collecting:
         """The next round, applied to the fragment. Not without an offer."""
         offers, fragment = self._offers, self.fragment
         norms = [float(np.linalg.norm(difference)) for *_, difference in offers.values()]
-        factors = outer.shares(norms, [samples for _, samples, *_ in offers.values()])
+        longest = outer.length(norms, self._usual)
+        factors = outer.shares(norms, [samples for _, samples, *_ in offers.values()], longest)
+        self._usual = longest or self._usual
+        self.clipped = {peer: longest / norm for peer, norm in zip(offers, norms, strict=True) if norm > longest}
         dense = all(message[:1] == DENSE for *_, message, _ in offers.values())
         parts = [(factor, message) for factor, (*_, message, _) in zip(factors, offers.values(), strict=True)]
         most = largest(len(fragment.numbers), fragment.fine)

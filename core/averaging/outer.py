@@ -1,6 +1,7 @@
 """The outer step of DiLoCo: what trainers learnt in some inner steps each, as one step of all (arXiv 2311.08105,
 2604.21428)."""
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -8,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.float32]
+GROWTH = 4
+"""Times the usual length: so much longer may differences become from one round to the next, as rates rise."""
 MOST_SAMPLES = 2
 """Times the median of samples: what a trainer counts for at most, as nobody can check what it says."""
 
@@ -26,22 +29,31 @@ NESTEROV = Rule(0.7, 0.9)
 """For dense ones."""
 
 
-def shares(norms: Sequence[float], samples: Sequence[int]) -> list[float]:
+def length(norms: Sequence[float], usual: float = math.inf) -> float:
+    """What a difference is scaled down to if it is longer: the median of all, of two the shorter one.
+
+    Args:
+        norms: of the differences.
+        usual: of the last rounds; several times that is the limit too, for a trainer that is alone in a round.
+    """
+    return min(_median(norms), GROWTH * usual)
+
+
+def shares(norms: Sequence[float], samples: Sequence[int], longest: float) -> list[float]:
     """By what each trainer's difference is multiplied so that their sum is the mean.
 
-    A difference that is longer than the median is scaled down to it, of two to the shorter one: whoever sends a
-    hundred times as much moves the others no further than anybody else.
+    Whoever sends a hundred times as much moves the others no further than anybody else.
 
     Args:
         norms: of the differences.
         samples: that made them.
+        longest: what a difference is scaled down to (`length`).
     """
-    length = _median(norms)
     most = MOST_SAMPLES * max(1, _median(samples))
     weights = [min(max(1, count), most) for count in samples]
     total = sum(weights)
     return [
-        weight / total * (min(1.0, length / norm) if norm > 0 else 1.0)
+        weight / total * (min(1.0, longest / norm) if norm > 0 else 1.0)
         for weight, norm in zip(weights, norms, strict=True)
     ]
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.bench import all_reduce, averaging_plan, vc_asgd
+from tests.bench import all_reduce, averaging_plan, diloco, vc_asgd
 from tests.bench.machine import progress
 
 
@@ -30,6 +30,7 @@ class Options(NamedTuple):
 
 ROWS: dict[str, Callable[[Options], Any]] = {
     "plan": lambda o: averaging_plan.measure(o.quick),
+    "diloco": lambda o: diloco.measure(o.quick),
     "all_reduce": lambda o: all_reduce.measure(o.quick, o.python, o.anchors),
     "vc_asgd": lambda o: vc_asgd.measure(o.quick, o.data, o.out),
 }

@@ -86,11 +86,29 @@ def test_numbers_that_are_not_finite_are_refused() -> None:
             codecs.decode(np.array([bad], "<f4").tobytes() + b"\1", "int8", 1)
 
 
-def test_a_difference_a_hundred_times_as_long_moves_no_further() -> None:
-    assert outer.shares([1.0, 1.0, 100.0], [8, 8, 8]) == pytest.approx([1 / 3, 1 / 3, 1 / 300])
-    assert outer.shares([1.0, 100.0], [8, 8]) == pytest.approx([0.5, 0.005])
-    assert outer.shares([1.0, 1.0, 1.0], [10, 10, 10**15]) == pytest.approx([0.25, 0.25, 0.5])
-    assert outer.shares([0.0], [0]) == [1.0]
+@pytest.mark.parametrize(
+    ("norms", "samples", "factors"),
+    [
+        ([1.0, 1.0, 100.0], [8, 8, 8], [1 / 3, 1 / 3, 1 / 300]),
+        ([1.0, 100.0], [8, 8], [0.5, 0.005]),
+        ([1.0, 1.0, 1.0], [10, 10, 10**15], [0.25, 0.25, 0.5]),
+        ([0.0], [0], [1.0]),
+    ],
+)
+def test_a_difference_a_hundred_times_as_long_moves_no_further(
+    norms: list[float], samples: list[int], factors: list[float]
+) -> None:
+    assert outer.shares(norms, samples, outer.length(norms)) == pytest.approx(factors)
+
+
+def test_a_trainer_that_is_alone_cannot_go_anywhere_at_once() -> None:
+    syncer = Collecting(Fragment(np.zeros(64, np.float32), 64), quorum=2, patience_s=10.0)
+    for version, value in ((1, 1.0), (2, 100.0)):
+        offered = Encoder().encode(np.full(64, value, np.float32), 64, is_sparse=True)
+        assert syncer.offer(A, version, 8, offered, 0.0)
+        syncer.make()
+    assert syncer.fragment.numbers == pytest.approx(np.full(64, 1.0 + outer.GROWTH), rel=0.01)
+    assert syncer.clipped == {A: pytest.approx(outer.GROWTH / 100.0, rel=0.01)}
 
 
 def test_outer_steps_are_those_of_nesterov_and_keep_its_momentum() -> None:

@@ -142,6 +142,23 @@ async def test_what_is_no_difference_is_refused_and_its_sender_banned(tmp_path: 
         assert syncer.worker._fragments[part].version == 1
 
 
+@pytest.mark.timeout(300)
+async def test_who_begins_with_another_trunk_is_not_followed_and_who_shouts_is_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with trainers(tmp_path, 2) as (made, _):
+        part = min(made[0].syncs or made[1].syncs)
+        syncer, other = made if part in made[0].syncs else made[::-1]
+        async with asyncio.timeout(PATIENCE_S):
+            await asyncio.gather(syncer.agree(part, draw(1)), other.agree(part, 100 * draw(2)))
+            assert syncer.numbers[part] == other.numbers[part]
+            assert f"{other.node.id.hex()[:8]} offered a difference" in caplog.text
+            unlike = Offer(part, 0, 0, FINE)
+            with pytest.raises(HearthError, match="numbers here and"):
+                await other.worker.agree(unlike, draw(3)[1:].tobytes(), time.monotonic() + PATIENCE_S)
+        assert other.node.rpc.bans.score(syncer.node.id, time.monotonic()) > 0.0
+
+
 def test_all_who_know_the_same_name_the_same_syncer() -> None:
     a, b, c = "aa", "bb", "cc"
     keepers = {a: Keeper({0: 5, 1: 7}, [1]), b: Keeper({0: 6, 1: 8}, [1]), c: Keeper({0: 9}, [], able=False)}

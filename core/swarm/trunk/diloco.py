@@ -61,6 +61,10 @@ SLACK_S = 30.0
 """For an offer, beside the time that it waits for others."""
 MOST = (MAX_PAYLOAD - (1 << 20)) // 8
 """Numbers of a fragment: with its momentum it is one message."""
+CLIPPED = 0.1
+"""Who offers a difference of which only so much is left is named."""
+CLIPPED_POINTS = 1.0
+"""An honest one may be ten times as long as others' now and then, as after a long pause."""
 HOSTILE_POINTS = 4.0
 """For what is no difference, such as NaN: the third one soon after means a ban."""
 
@@ -78,9 +82,9 @@ class DiLoCo(Agreement):
         self._syncers: dict[int, Syncer | None] = {}
         """Of the fragments that are synced here; None: nobody has begun it."""
         self._claimed: dict[int, float] = {}
-        self._wanted: set[int] = set()
-        """Fragments that the trainer here works on."""
         self._asking: dict[int, asyncio.Lock] = {}
+        self._sizes: dict[int, tuple[int, int]] = {}
+        """Numbers of the fragments of the trainer here, and how many of them are fine."""
         self._encoders: dict[int, Encoder] = {}
         self._unanswered: dict[int, tuple[int, bytes]] = {}
         """By fragment: the version of the trainer's difference that was offered last, and its message."""
@@ -142,11 +146,7 @@ class DiLoCo(Agreement):
         await self._look()
         if not self._may_claim():
             return
-        parts = (
-            self._wanted
-            | self._fragments.keys()
-            | {part for keeper in self._keepers.values() for part in keeper.versions}
-        )
+        parts = {part for keeper in self._keepers.values() for part in keeper.versions}
         for part in sorted(parts):
             syncer = syncer_of(part, self._keepers)
             if syncer is None and heir_of(part, self._keepers) == self._members.me:
@@ -165,7 +165,7 @@ class DiLoCo(Agreement):
         return now - self._joined >= SETTLE_S
 
     def _self(self) -> Keeper:
-        versions = dict.fromkeys(sorted(self._wanted | self._syncers.keys()), 0)
+        versions = dict.fromkeys(sorted(self._sizes.keys() | self._syncers.keys()), 0)
         versions |= {part: fragment.version for part, fragment in self._fragments.items()}
         return Keeper(versions, sorted(self._syncers), not self._node.dial_only)
 
@@ -191,7 +191,7 @@ class DiLoCo(Agreement):
 
     def _claim(self, part: int) -> None:
         fragment = self._fragments.get(part)
-        self._syncers[part] = Syncer(fragment, self._rules) if fragment else None
+        self._syncers[part] = Syncer(fragment, self._rules, self._note_clipped) if fragment else None
         self._claimed[part] = time.monotonic()
         self._keepers[self._members.me] = self._self()
         log.info("Syncs fragment %d of the trunk from version %d on.", part, fragment.version if fragment else 0)
@@ -214,7 +214,8 @@ class DiLoCo(Agreement):
 
     async def _agree(self, offer: Offer, payload: bytes) -> tuple[Agreed, Payload]:
         numbers = np.frombuffer(payload, "<f4")
-        self._wanted.add(offer.part)
+        if len(numbers):
+            self._trains(offer.part, (len(numbers), offer.fine))
         if not offer.version or not len(numbers):
             answer = await self._ask(FragmentOffer(offer.part, 0, b"", 0, offer.fine, "ask"))
             if answer.kind == "none" and len(numbers):
@@ -233,6 +234,17 @@ class DiLoCo(Agreement):
         self._heard[offer.part] = time.time()
         agreed = Agreed(offer.part, fragment.version, fragment.samples, answer.peers, answer.counted)
         return agreed, fragment.numbers.tobytes()
+
+    def _trains(self, part: int, size: tuple[int, int]) -> None:
+        """The trainer here has a fragment of so many numbers, of which so many are fine: what is here of another size
+        is of a manifest that was changed."""
+        self._sizes[part] = size
+        known = self._fragments.get(part)
+        if known is not None and (len(known.numbers), known.fine) != size:
+            del self._fragments[part]
+            if part in self._syncers:
+                self._leave(part)
+                self._claim(part)
 
     def _message(self, offer: Offer, numbers: fragments.Numbers) -> bytes:
         """The same for the same offer: what a trainer repeats is not counted twice, nor fed back twice."""
@@ -291,7 +303,7 @@ class DiLoCo(Agreement):
 
     def _follow(self, part: int, answer: FragmentAnswer, data: bytes) -> None:
         if answer.kind == "state":
-            self._fragments[part] = fragments.load(data, MOST)
+            self._fragments[part] = self._fitting(part, fragments.load(data, MOST))
         elif answer.kind == "rounds":
             known = self._fragments.get(part)
             if known is None:
@@ -344,8 +356,24 @@ class DiLoCo(Agreement):
         numbers = codecs.decode(payload, "fp32", len(payload) // 4)
         if offer.fine > len(numbers):
             raise ProtocolError("A fragment has fewer numbers than it says.")
-        self._fragments[part] = Fragment(numbers, offer.fine)
-        self._syncers[part] = Syncer(self._fragments[part], self._rules)
+        self._fragments[part] = self._fitting(part, Fragment(numbers, offer.fine))
+        self._syncers[part] = Syncer(self._fragments[part], self._rules, self._note_clipped)
+
+    def _fitting(self, part: int, fragment: Fragment) -> Fragment:
+        """A fragment as others have it, if it is like that of the trainer here.
+
+        Raises:
+            ProtocolError: it is not.
+        """
+        size = len(fragment.numbers), fragment.fine
+        if self._sizes.get(part, size) != size:
+            raise ProtocolError(f"Fragment {part} of the trunk has {self._sizes[part]} numbers here and {size} there.")
+        return fragment
+
+    def _note_clipped(self, peer: bytes, part: float) -> None:
+        if part < CLIPPED and peer != self._node.peer:
+            log.warning("Peer %s offered a difference %.0f times as long as others.", peer.hex()[:8], 1 / part)
+            self._node.strike(PeerId(peer), CLIPPED_POINTS)
 
     async def _catch_up(self, part: int, peer: PeerId) -> None:
         """Somebody got a round of the former syncer that this one did not: go on from that, not long after a claim."""
@@ -354,7 +382,7 @@ class DiLoCo(Agreement):
         _, data = await self._node.call(peer, self._state, AskState(part), State, deadline_s=SLACK_S)
         if not data:
             return
-        newer, known = fragments.load(data, MOST), self._fragments.get(part)
+        newer, known = self._fitting(part, fragments.load(data, MOST)), self._fragments.get(part)
         if part in self._syncers and (known is None or newer.version > known.version):
             self._leave(part)
             self._fragments[part] = newer

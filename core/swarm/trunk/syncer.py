@@ -1,6 +1,7 @@
 """The rounds of one fragment at its syncer: offers come, wait for each other, and become one step of all."""
 
 import asyncio
+from collections.abc import Callable
 
 from core.averaging.fragment import Collecting, Fragment
 from core.contracts.errors import CallRefused
@@ -10,14 +11,18 @@ from core.contracts.trunk import Diloco
 class Syncer:
     """Of one fragment. It has no task of its own: rounds are made when offers come, or a timer says that it is time."""
 
-    def __init__(self, fragment: Fragment, rules: Diloco) -> None:
+    def __init__(
+        self, fragment: Fragment, rules: Diloco, clipped: Callable[[bytes, float], object] = lambda peer, part: None
+    ) -> None:
         """
         Args:
             fragment: as it is agreed now.
             rules: quorum and grace.
+            clipped: called with each trainer whose difference was scaled down, and to which part of its length.
         """
         self.fragment = fragment
         self._collecting = Collecting(fragment, rules.quorum, rules.grace_s)
+        self._clipped = clipped
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._round: asyncio.Future[None] = self._loop.create_future()
@@ -69,5 +74,7 @@ class Syncer:
             self._timer = self._loop.call_later(wait_s, self._look)
             return
         self._collecting.make()
+        for peer, part in self._collecting.clipped.items():
+            self._clipped(peer, part)
         made, self._round = self._round, self._loop.create_future()
         made.set_result(None)

@@ -22,7 +22,7 @@ from core.pipe.calls import Calls
 from core.runtime.adam import Adam
 from core.runtime.movable import Carry
 from core.training.trunk.exchange import agree
-from core.training.trunk.strategy import Run, TrunkStrategy
+from core.training.trunk.strategy import AGREED, Run, TrunkStrategy
 
 log = logging.getLogger(__name__)
 
@@ -32,8 +32,6 @@ LARGEST = 4 << 20
 """Numbers of a fragment at most: with its momentum it fits a message between peers."""
 AGAIN_S = 2.0
 """Until what could not be offered is offered again."""
-PREFIX = "agreed."
-"""Of the names of what is agreed, in a checkpoint."""
 
 
 class Fragment:
@@ -188,38 +186,39 @@ class DiLoCo(TrunkStrategy):
     def state(self) -> dict[str, Tensor]:
         state = self._adam.state()
         for part, (fragment, agreed) in enumerate(zip(self._fragments, self._agreed, strict=True)):
-            state[f"{PREFIX}{part}"] = torch.zeros(fragment.size) if agreed is None else agreed.clone()
-            state[f"{PREFIX}{part}.version"] = torch.tensor(self._versions[part])
+            state[f"{AGREED}{part}"] = torch.zeros(fragment.size) if agreed is None else agreed.clone()
+            state[f"{AGREED}{part}.version"] = torch.tensor(self._versions[part])
         return state
 
     def load_state(self, state: dict[str, Tensor]) -> None:
-        own = {name: tensor for name, tensor in state.items() if not name.startswith(PREFIX)}
-        vectors, versions = self._checked(state)
-        self._adam.load_state(own)
-        self._versions = versions
-        self._agreed = [vector if version else None for vector, version in zip(vectors, versions, strict=True)]
+        agreed = [self._read(state, part) for part in range(len(self._fragments))]
+        self._adam.load_state({name: tensor for name, tensor in state.items() if not name.startswith(AGREED)})
+        self._agreed = [numbers for numbers, _ in agreed]
+        self._versions = [version for _, version in agreed]
         self._samples = [0] * len(self._fragments)
         self._life += 1
         self._begun = self.step  # whatever was on the way is trained on anew
         self._join_if_all_is_known()
+
+    def _read(self, state: dict[str, Tensor], part: int) -> tuple[Tensor | None, int]:
+        """What was agreed on a fragment, and its version; nothing if the trunk was cut in another way then, or not at
+        all: what is agreed is asked for.
+
+        Raises:
+            CheckpointError: it is not finite.
+        """
+        numbers, version = state.get(f"{AGREED}{part}"), state.get(f"{AGREED}{part}.version")
+        if numbers is None or version is None or numbers.shape != (self._fragments[part].size,) or int(version) < 1:
+            return None, 0
+        if not torch.isfinite(numbers).all():
+            raise CheckpointError(notice("checkpoint.not_finite", name=f"{AGREED}{part}"))
+        return numbers, int(version)
 
     def take_over(self, state: dict[str, Tensor]) -> None:
         self.load_state(state)
         for fragment, agreed in zip(self._fragments, self._agreed, strict=True):
             if agreed is not None:  # what the other has learnt since is its own to give
                 fragment.write(self._adam.weights, agreed, fragment.read(self._adam.weights))
-
-    def _checked(self, state: dict[str, Tensor]) -> tuple[list[Tensor], list[int]]:
-        vectors, versions = [], []
-        for part, fragment in enumerate(self._fragments):
-            vector, version = state.get(f"{PREFIX}{part}"), state.get(f"{PREFIX}{part}.version")
-            if vector is None or version is None or vector.shape != (fragment.size,) or version.shape != ():
-                raise CheckpointError(notice("checkpoint.other_tensors", names=f"{PREFIX}{part}"))
-            if not torch.isfinite(vector).all():
-                raise CheckpointError(notice("checkpoint.not_finite", name=f"{PREFIX}{part}"))
-            vectors.append(vector)
-            versions.append(max(0, int(version)))
-        return vectors, versions
 
     def move(self, carry: Carry) -> None:
         self._adam.move(carry)

@@ -34,6 +34,8 @@ from core.contracts.manifest import Manifest
 from core.pipe.calls import Calls
 from core.runtime.movable import Carry
 
+AGREED = "agreed."
+"""Begins the names, in a checkpoint, of what is agreed with others: who agrees with nobody does without."""
 Run = Callable[..., Awaitable[Any]]
 """Runs `kernel(*arguments)` as soon as training kernels may run, where the trunk is."""
 
