@@ -218,12 +218,6 @@ class ExpertGrid(Picking):
 
     # choosing
 
-    def _pick(self, at: int | None) -> None:
-        for cell in (self.at, at):
-            if cell is not None:
-                self.update(self._cell(cell).toAlignedRect().adjusted(-1, -1, 1, 1))
-        super()._pick(at)
-
     def _under(self, place: QPointF) -> int | None:
         row, column = int(place.y() // self._pitch()), int(place.x() // self._pitch())
         cell = row * self._columns + column
