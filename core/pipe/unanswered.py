@@ -46,9 +46,17 @@ class Reply(asyncio.Future[A]):
         at_once = asyncio.current_task() is None
         for fn, context in self._then:
             if at_once:
-                (copy_context() if context is None else context).run(fn, self)  # an empty one is false
+                self._call(fn, copy_context() if context is None else context)  # an empty one is false
             else:
                 super().add_done_callback(fn, context=context)
+
+    def _call(self, fn: Callable[[Any], object], context: Context) -> None:
+        """As the loop calls it: an error of one is no reason not to call the others, nor to read on."""
+        try:
+            context.run(fn, self)
+        except Exception as error:
+            told = {"message": f"A reply's callback {fn!r} failed.", "exception": error, "future": self}
+            self.get_loop().call_exception_handler(told)
 
     def set_exception(self, exception: type | BaseException, /) -> None:
         """See `asyncio.Future`."""

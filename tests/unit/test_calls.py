@@ -69,6 +69,24 @@ async def test_a_task_that_goes_on_with_an_answer_does_so_in_its_own_context() -
     assert await asyncio.create_task(work(), context=Context()) == 1
 
 
+async def test_a_callback_that_fails_keeps_nothing_from_those_behind_it() -> None:
+    ends, told, called = Ends(), list[object](), list[str]()
+
+    def fail(answer: object) -> None:
+        raise KeyError("odd")
+
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: told.append(context.get("exception")))
+    try:
+        first, second = ends.here.call(LENGTH, Question("four")), ends.here.call(LENGTH, Question("three"))
+        first.add_done_callback(fail)
+        first.add_done_callback(lambda _: called.append("behind it"))
+        assert await second == 5 and await first == 4
+        assert called == ["behind it"] and [type(error) for error in told] == [KeyError]
+    finally:
+        loop.set_exception_handler(None)
+
+
 async def delayed(question: Question) -> int:
     await asyncio.sleep(0)
     return len(question.text)
