@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 
 from core.contracts import manifest as manifests
-from core.contracts.errors import DataFolderError, ManifestError
+from core.contracts.errors import DataFolderError, ManifestError, RunError
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, notice
 from core.contracts.status import Weight
@@ -63,8 +63,14 @@ class Kept:
         self._save()
 
     def weigh(self, run_id: str, weight: int) -> None:
-        """Note its weight, unless it is here for this time only."""
+        """Note its weight, unless it is here for this time only.
+
+        Raises:
+            RunError: it is not noted, and there is no room for it in the list.
+        """
         if run_id in self.weights or run_id != self._by_hand:
+            if len({*self.weights, run_id}) > MOST:
+                raise RunError(notice("run.too_many", most=MOST))
             self.join(run_id, weight)
 
     def _save(self) -> None:

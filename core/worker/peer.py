@@ -19,6 +19,7 @@ from core.contracts.errors import HearthError
 from core.contracts.notices import Notice, english
 from core.contracts.status import BenchmarkStatus, CurvePoint, LogLine, RunStatus, Status
 from core.logs import Ring
+from core.net.background import Background
 from core.policy.decide import Decision
 from core.policy.limits.traffic import Traffic
 from core.store import settings_file
@@ -75,7 +76,7 @@ class Peer:
         chosen, kept = opening.runs(folder, self._files, self.settings, run, self._notes)
         self.ledger = Ledger(folder)
         self.windows = Windows()
-        self._changing = asyncio.Lock()
+        self._changing, self._commands = asyncio.Lock(), Background()
         self._ring = ring
         self._listeners: dict[Listener, str] = {}
         """Each with the id of the run that it is told of."""
@@ -167,6 +168,7 @@ class Peer:
             async with asyncio.TaskGroup() as group:
                 ticking = group.create_task(self._tick(), name="policy")
                 await self.runs.work(group)
+                await self._commands.done()
                 ticking.cancel()
         finally:
             self.policy.close()
@@ -195,7 +197,7 @@ class Peer:
 
     def _told_here(self) -> list[Notice]:
         """What is wrong with the data folder, or with what was decided for all runs."""
-        return [*self._notes, *self._files.notes.values(), *self.ledger.notes, *self._caps.notes]
+        return [*self._notes, *self._files.notes.values(), *self.ledger.notes, *self._caps.notes, *self.network.notes]
 
     def benchmark(self, again: bool, name: str | None = None) -> BenchmarkStatus:
         """How fast this PC is, as measured last.
@@ -247,15 +249,15 @@ class Peer:
         return values
 
     async def join_run(self, name: str, weight: int) -> RunStatus:
-        """Train one more run, from now on and at each start. See `Runs.join`."""
-        run = await self.runs.join(name, weight)
+        """Train one more run, from now on and at each start, be the client gone or not. See `Runs.join`."""
+        run = await asyncio.shield(self._commands.start(self.runs.join(name, weight), f"join {name}"))
         self.policy.decide()
         self._changed.set()
         return run.status()
 
     async def leave_run(self, name: str) -> RunStatus:
-        """Train a run no more. See `Runs.leave`."""
-        run = await self.runs.leave(name)
+        """Train a run no more, be the client gone or not. See `Runs.leave`."""
+        run = await asyncio.shield(self._commands.start(self.runs.leave(name), f"leave {name}"))
         self._changed.set()
         return run.status()
 

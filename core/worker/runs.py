@@ -161,11 +161,11 @@ class Runs:
             weight: see `RunStatus`.
 
         Raises:
-            RunError: there is no such run.
+            RunError: there is no such run, or no room in the list of those that are kept.
         """
         run = self.named(name)
-        run.weight = weight
         self._kept.weigh(run.id, weight)
+        run.weight = weight
         return run
 
     def _start(self, run: Run, group: asyncio.TaskGroup) -> None:

@@ -45,9 +45,17 @@ class Questions:
     def ended(self, why: Notice | None) -> None:
         """Compute cannot be asked any more; `why` tells whoever waited for it, if there is anything to tell."""
         self._is_ready = False
+        if why:
+            self._refuse(notice("question.ended", why=why))
+
+    def quit(self) -> None:
+        """Compute is not started any more."""
+        self._refuse(notice("question.quitting"))
+
+    def _refuse(self, why: Notice) -> None:
         for question in self._starting:
-            if why and not question.done():
-                question.set_exception(ComputeError(notice("question.ended", why=why)))
+            if not question.done():
+                question.set_exception(ComputeError(why))
 
     async def predict(self, picture: PredictParams) -> Prediction:
         """Wait for what the model reads in a picture.

@@ -121,6 +121,7 @@ class ComputeSupervisor:
 
     def leave(self) -> None:
         """Save and end; `run` returns then."""
+        self.questions.quit()
         self._happened(News.LEAVE)
 
     async def host(self, experts: Mapping[Uid, Path | None]) -> dict[str, Notice]:
