@@ -14,6 +14,7 @@ from core.contracts.dht import NAMED
 from core.contracts.errors import IdentityError, RecordError
 from core.contracts.net import PeerAddress
 from core.contracts.network_status import DhtStatus
+from core.contracts.notices import Notice
 from core.dht import store as state
 from core.dht.clock import NetworkClock
 from core.dht.crawl import REPLICAS, PeerCrawl, ValueCrawl
@@ -70,7 +71,7 @@ class DHTNode(Server):  # type: ignore[misc]
         self._responsible = Newest[bytes, tuple[float, list[Contact]]](RESPONSIBLE_KEYS)
         self._readings = Readings()
         self._bootstrap: list[PeerId] = []
-        self._upkeep = Recurring("dht upkeep", self.upkeep, lambda: UPKEEP_S * random.uniform(0.8, 1.2))
+        self._upkeep = Recurring("upkeep", self.upkeep, lambda: UPKEEP_S * random.uniform(0.8, 1.2))
 
     async def __aenter__(self) -> "DHTNode":
         self._upkeep.start()
@@ -289,6 +290,11 @@ class DHTNode(Server):  # type: ignore[misc]
         return found
 
     # Upkeep
+
+    @property
+    def notes(self) -> list[Notice]:
+        """What the user is told of an upkeep that fails again and again."""
+        return self._upkeep.notes
 
     async def upkeep(self) -> None:
         """One round: drop what expired, check some contacts, refresh a bucket, publish one's own again."""

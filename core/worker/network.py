@@ -10,20 +10,20 @@ from typing import Annotated, NamedTuple
 
 import msgspec
 
-from core.contracts.errors import HearthError, IdentityError, NetworkError, SettingsError
+from core.contracts.errors import HearthError, IdentityError, SettingsError
 from core.contracts.manifest import Manifest
 from core.contracts.net import PeerAddress
 from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStatus, PeerReach, PeerStatus
-from core.contracts.notices import notice
+from core.contracts.notices import Notice, notice
 from core.contracts.words import counted
 from core.dht.node import DHTNode
 from core.identity import Identity, PeerId, peer_text
 from core.net.addresses import address_text, check_socket, host_of, parse_address
-from core.net.background import Background
 from core.net.endpoint import ANYWHERE
 from core.net.lan import Lan
 from core.net.link import Link
 from core.net.reach import Reach
+from core.net.recurring import Recurring
 from core.net.rpc import RpcNode
 from core.store.run_files import RunFiles
 from core.store.small_files import Files
@@ -109,8 +109,10 @@ class Network:
         self._names: dict[str, str] = {}
         """Run ids by the runs' names, for people who look into the DHT."""
         self._stack = contextlib.AsyncExitStack()
-        self._work = Background()
-        self._look = asyncio.Event()
+        self._tending = Recurring("network", self._tend, lambda: TEND_S if self.dht.contacts() else JOIN_S)
+        self._looking = Recurring("lan", self._look_on_lan, lambda: LAN_S)
+        self._joined, self._saved = 0.0, time.monotonic()
+        """When it was tried last to join, and when the DHT's state was written."""
         self._forbidden = ""
 
     async def __aenter__(self) -> "Network":
@@ -131,14 +133,15 @@ class Network:
             await stack.enter_async_context(self.dht)
             self._stack = stack.pop_all()
         self.node.on_connected.append(self._meet)
-        self._work.start(self._tend(), "network")
+        self._tending.start()
         if self._options.on_lan:
-            self._work.start(self._look_on_lan(), "lan")
+            self._looking.start()
         log.info("This PC is peer %s.", address_text(self.node.address()))
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._work.close()
+        await self._tending.stop()
+        await self._looking.stop()
         self._save()
         await self._stack.aclose()
 
@@ -169,19 +172,15 @@ class Network:
     def _meet(self, peer: PeerId) -> None:
         """The first peer that connects, such as one of the local network, is joined through at once."""
         if not self.dht.contacts():
-            self._look.set()
+            self._tending.wake.set()
 
     async def _look_on_lan(self) -> None:
         """Beside the rest: to announce this PC takes a second, for which nobody waits. Anew in another network, and for
         other runs."""
-        while True:
-            try:
-                runs = frozenset(self._swarms)
-                async with Lan(self.node, runs):
-                    await self._changed(self._hosts(), runs)
-            except NetworkError as error:
-                log.warning("Peers of the local network are not looked for: %s", error)
-                await asyncio.sleep(LAN_S)
+        runs = frozenset(self._swarms)
+        async with Lan(self.node, runs):
+            await self._changed(self._hosts(), runs)
+        self._looking.wake.set()
 
     async def _changed(self, hosts: set[str], runs: frozenset[str]) -> None:
         """Wait until this PC has other addresses, of which nothing tells, or other runs."""
@@ -202,7 +201,7 @@ class Network:
         """
         if bool(forbidden) != bool(self._forbidden):
             self._forbidden = forbidden
-            self._look.set()
+            self._tending.wake.set()
 
     def limit(self, upload: float, download: float) -> None:
         """Move no more bytes a second than that, over all peers; 0: no limit."""
@@ -231,10 +230,11 @@ class Network:
                 async with asyncio.timeout(LEAVE_S):
                     await asyncio.gather(*(swarm.withdraw() for swarm in self._swarms.values()))
             self._fall_silent()
-        elif not self._forbidden and self.node.hushed:
-            log.info("Joining the network again.")
-            self.node.speak()
-            for swarm in self._swarms.values():
+        elif not self._forbidden:
+            if self.node.hushed:
+                log.info("Joining the network again.")
+                self.node.speak()
+            for swarm in self._swarms.values():  # also one that came while it was forbidden, had it lasted
                 swarm.thaw()
 
     def _fall_silent(self) -> None:
@@ -244,25 +244,17 @@ class Network:
 
     async def _tend(self) -> None:
         """Join, follow what is known of this peer's reach, save the DHT's state."""
-        joined, saved = 0.0, time.monotonic()
-        while True:
-            await self._obey()
-            if self._forbidden:
-                await self._look.wait()
-                self._look.clear()
-                continue
-            now = time.monotonic()
-            if not self.dht.contacts() and (peers := self._peers()) and now - joined >= JOIN_S:
-                joined = now
-                await self._join(peers)
-            self.dht.protocol.serving = not self.node.dial_only
-            if now - saved >= SAVE_S:
-                saved = now
-                self._save()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(TEND_S if self.dht.contacts() else JOIN_S):
-                    await self._look.wait()
-            self._look.clear()
+        await self._obey()
+        if self._forbidden:
+            return
+        now = time.monotonic()
+        if not self.dht.contacts() and (peers := self._peers()) and now - self._joined >= JOIN_S:
+            self._joined = now
+            await self._join(peers)
+        self.dht.protocol.serving = not self.node.dial_only
+        if now - self._saved >= SAVE_S:
+            self._saved = now
+            self._save()
 
     def _peers(self) -> list[PeerId]:
         """Those through which one can join."""
@@ -286,6 +278,11 @@ class Network:
             log.warning("%s could not be written: %s", self._state_path, error.strerror)
 
     # for the UI and the command line
+
+    @property
+    def notes(self) -> list[Notice]:
+        """What the user is told of what fails here again and again."""
+        return [*self._tending.notes, *self._looking.notes, *self.dht.notes]
 
     def status(self, first: int = 0, count: int = PEERS_PAGE) -> NetworkStatus:
         """This peer, and `count` of its connected peers from the `first` on, in the order of their connections."""

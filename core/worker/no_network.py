@@ -1,10 +1,11 @@
 """A PC that works alone, in place of one among its peers (`core.worker.network.Network`)."""
 
+from collections.abc import Sequence
 from typing import NoReturn
 
 from core.contracts.errors import NetworkError
 from core.contracts.manifest import Manifest
-from core.contracts.notices import notice
+from core.contracts.notices import Notice, notice
 from core.store.run_files import RunFiles
 from core.store.small_files import Files
 from core.swarm.state_room import StateRoom
@@ -17,6 +18,7 @@ class NoNetwork:
 
     has_peers = False
     shuffle = 0
+    notes: Sequence[Notice] = ()
 
     async def __aenter__(self) -> "NoNetwork":
         return self

@@ -74,7 +74,7 @@ class Swarm:
         self._dht, self._compute, self._room = dht, compute, room
         trains = "train" in roles
         self._hosts, self._frozen = "host" in roles, False
-        self._announcing = Recurring("announcing", self._announce, lambda: TEND_S)
+        self._announcing = Recurring("telling", self._announce, lambda: TEND_S)
         compute.incoming.register(node, manifest.run_id)
         self.directory = DHTDirectory(dht, node, grid, manifest.run_id)
         self._node, self._members = node, Members(node, dht, self.directory)
@@ -139,9 +139,10 @@ class Swarm:
         await asyncio.gather(self.directory.withdraw({*self.directory.announced}), self.hosting.withdraw())
 
     def thaw(self) -> None:
-        """It may use the network again."""
-        self._frozen = self.hosting.frozen = False
-        self.look()
+        """It may use the network, again if it might not."""
+        if self._frozen:
+            self._frozen = self.hosting.frozen = False
+            self.look()
 
     # what the run tells
 

@@ -4148,6 +4148,10 @@
       <translation>Windows sagt nicht, wann dieser PC zuletzt benutzt wurde.</translation>
     </message>
     <message>
+      <source>lan.fails</source>
+      <translation>{times:count}-mal hintereinander konnte nicht nach anderen Peers im lokalen Netz gesucht werden ({error}). Peers im Internet werden wie immer erreicht; bitte melde es.</translation>
+    </message>
+    <message>
       <source>ledger.closed</source>
       <translation>Hearth beendet sich und hat den Verlauf deiner Beiträge geschlossen.</translation>
     </message>
@@ -4382,6 +4386,10 @@
     <message>
       <source>network.bad_listen</source>
       <translation>--listen: {why} 0.0.0.0 ist jede Adresse dieses PCs, Port 0 ein freier.</translation>
+    </message>
+    <message>
+      <source>network.fails</source>
+      <translation>{times:count}-mal hintereinander ließ sich die Verbindung dieses PCs zum Netz nicht pflegen ({error}). Es wird immer seltener erneut versucht; bitte melde es.</translation>
     </message>
     <message>
       <source>network.no_address</source>
@@ -4944,6 +4952,14 @@
     <message>
       <source>source.no_function</source>
       <translation>Dieses System hat keine Funktion {name}.</translation>
+    </message>
+    <message>
+      <source>telling.fails</source>
+      <translation>{times:count}-mal hintereinander konnte anderen Peers nicht mitgeteilt werden, was sich an den Experten auf diesem PC geändert hat ({error}). Er trainiert weiter; bitte melde es.</translation>
+    </message>
+    <message>
+      <source>upkeep.fails</source>
+      <translation>{times:count}-mal hintereinander ließ sich das Verzeichnis aller Peers (DHT) hier nicht pflegen ({error}). Was bekannt ist, wird weiter genutzt; bitte melde es.</translation>
     </message>
     <message>
       <source>user.always</source>

@@ -1419,6 +1419,10 @@
       <translation>Windows does not tell when this PC was last used.</translation>
     </message>
     <message>
+      <source>lan.fails</source>
+      <translation>Other peers of the local network could not be looked for {times:count} times in a row ({error}). Peers on the Internet are reached as ever; please report it.</translation>
+    </message>
+    <message>
       <source>ledger.closed</source>
       <translation>Hearth is quitting, and has closed the history of your contributions.</translation>
     </message>
@@ -1653,6 +1657,10 @@
     <message>
       <source>network.bad_listen</source>
       <translation>--listen: {why} 0.0.0.0 is every address of this PC, port 0 a free one.</translation>
+    </message>
+    <message>
+      <source>network.fails</source>
+      <translation>This PC's place in the network could not be looked after {times:count} times in a row ({error}). It is tried again, ever more rarely; please report it.</translation>
     </message>
     <message>
       <source>network.no_address</source>
@@ -2215,6 +2223,14 @@
     <message>
       <source>source.no_function</source>
       <translation>This system has no function {name}.</translation>
+    </message>
+    <message>
+      <source>telling.fails</source>
+      <translation>What changed among the experts that this PC hosts could not be told to other peers {times:count} times in a row ({error}). It trains on; please report it.</translation>
+    </message>
+    <message>
+      <source>upkeep.fails</source>
+      <translation>The directory of all peers (DHT) could not be looked after here {times:count} times in a row ({error}). What is known stays in use; please report it.</translation>
     </message>
     <message>
       <source>user.always</source>

@@ -1,5 +1,6 @@
 """What is done again and again goes on whatever happens, and an error of our own is told."""
 
+import ast
 import asyncio
 from collections.abc import Awaitable, Callable
 from itertools import pairwise
@@ -9,6 +10,7 @@ import pytest
 from core.contracts.errors import NetworkError
 from core.net import recurring
 from core.net.recurring import TOLD, Recurring
+from tests.translations import ROOT, sentences
 
 
 async def times(count: int, step: Callable[[int], Awaitable[None]]) -> tuple[Recurring, list[float]]:
@@ -78,3 +80,15 @@ async def test_a_wake_ends_a_rest_but_not_one_after_an_error() -> None:
             await asyncio.sleep(0.005)
     await made.stop()
     assert calls[1] - calls[0] < 5.0 and calls[2] - calls[1] >= 0.35
+
+
+def test_each_has_a_name_of_its_own_and_a_sentence_for_what_fails() -> None:
+    calls = [
+        node
+        for path in (ROOT / "core").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "Recurring"
+    ]
+    names = [ast.literal_eval(call.args[0]) for call in calls]
+    assert len(names) > 5 and len(names) == len(set(names))
+    assert {f"{name}.fails" for name in names} <= sentences("en").keys()
