@@ -202,7 +202,8 @@ class Swarm:
     def notes(self) -> list[Notice]:
         """What the user is told of what fails here again and again."""
         recurring = self.hosting.planning, self._copies.caring, self._announcing, self._exchanging
-        return [*self.directory.notes, *(note for one in recurring for note in one.notes)]
+        agreeing = self._agreement.notes() if self._agreement else []
+        return [*self.directory.notes, *(note for one in recurring for note in one.notes), *agreeing]
 
     # inside
 

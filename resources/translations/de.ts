@@ -4958,6 +4958,10 @@
       <translation>{times:count}-mal hintereinander konnte anderen Peers nicht mitgeteilt werden, was sich an den Experten auf diesem PC geändert hat ({error}). Er trainiert weiter; bitte melde es.</translation>
     </message>
     <message>
+      <source>trunk.fails</source>
+      <translation>{times:count}-mal hintereinander ließ sich nicht pflegen, worauf sich die Trainer als Rumpf einigen ({error}). Das Training geht mit dem Rumpf weiter, der hier ist; bitte melde es.</translation>
+    </message>
+    <message>
       <source>upkeep.fails</source>
       <translation>{times:count}-mal hintereinander ließ sich das Verzeichnis aller Peers (DHT) hier nicht pflegen ({error}). Was bekannt ist, wird weiter genutzt; bitte melde es.</translation>
     </message>

@@ -2229,6 +2229,10 @@
       <translation>What changed among the experts that this PC hosts could not be told to other peers {times:count} times in a row ({error}). It trains on; please report it.</translation>
     </message>
     <message>
+      <source>trunk.fails</source>
+      <translation>What trainers agree on as the trunk could not be looked after {times:count} times in a row ({error}). Training goes on with the trunk that is here; please report it.</translation>
+    </message>
+    <message>
       <source>upkeep.fails</source>
       <translation>The directory of all peers (DHT) could not be looked after here {times:count} times in a row ({error}). What is known stays in use; please report it.</translation>
     </message>

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -24,6 +25,7 @@ from tests.swarm.echo_peer import Number
 
 DEADLINE_S = 60.0
 """For what must happen, however busy the machine is."""
+NOTICED_S, TRIES = 10.0, 3
 ROOT = Path(__file__).parents[2]
 
 
@@ -60,21 +62,25 @@ async def within(condition: Callable[[], object]) -> None:
 
 
 async def test_a_killed_peer_is_noticed_within_ten_seconds_and_found_again() -> None:
-    assert limits.PING_S + limits.DEAD_ROUNDS + 2 <= 10  # with what passes until the next look, at both ends of it
-    identity = Identity.generate()
+    took, lost = list[float](), list[PeerId]()
     async with RpcNode(Identity.generate(), listen=LOOPBACK) as node:
-        lost: list[PeerId] = []
         node.on_disconnected.append(lost.append)
-        async with echo_peer(identity) as (process, address):
-            node.learn(address)
-            await node.call(identity.peer, "add_one", Number(1), Number, deadline_s=60)
-            call = asyncio.create_task(node.call(identity.peer, "never", Number(1), Number, deadline_s=60))
-            await within(lambda: node.pool.links[identity.peer].waiting)
-            process.kill()
-            with pytest.raises(PeerUnreachable, match="silent"):
-                async with asyncio.timeout(DEADLINE_S):
-                    await call
-            assert lost == [identity.peer]
+        while min(took, default=NOTICED_S) >= NOTICED_S:  # the quickest of some, as the machine may be busy
+            assert len(took) < TRIES, took
+            identity = Identity.generate()
+            async with echo_peer(identity) as (process, address):
+                node.learn(address)
+                await node.call(identity.peer, "add_one", Number(1), Number, deadline_s=60)
+                call = asyncio.create_task(node.call(identity.peer, "never", Number(1), Number, deadline_s=60))
+                link = node.pool.links[identity.peer]
+                await within(partial(len, link.waiting))
+                process.kill()
+                killed = time.monotonic()
+                with pytest.raises(PeerUnreachable, match="silent"):
+                    async with asyncio.timeout(DEADLINE_S):
+                        await call
+                took.append(time.monotonic() - killed)
+                assert lost.pop() == identity.peer and not lost
         async with echo_peer(identity, address.addresses[0]) as (_, again):
             assert address.addresses[0] in again.addresses
             async with asyncio.timeout(DEADLINE_S):

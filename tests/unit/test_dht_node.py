@@ -110,8 +110,11 @@ async def test_stock_raises_or_fails_where_we_answer() -> None:
         async with peer(alone) as other:
             await until(lambda: len(other.dht.protocol.router) == 1, "the table")
             await until(lambda: len(alone.dht.protocol.router) == 1, "the table")
+        failed = alone.rpc.metrics["dht.find_node"].errors
         assert not await alone.dht.store("key", b"v", 60)
         assert len(alone.dht.protocol.router) == 0, "one failed call is enough to leave the table"
+        assert alone.rpc.metrics["dht.find_node"].errors <= failed + 1, "and no other one is waited for"
+        assert "dht.store" not in {name for name, meter in alone.rpc.metrics.items() if meter.errors}
 
 
 async def test_a_newer_record_wins_wherever_an_older_one_is_left(pair: list[Peer]) -> None:
@@ -350,12 +353,15 @@ async def test_one_that_calls_enters_only_after_it_answered_a_ping(pair: list[Pe
 async def test_a_list_of_ten_thousand_nodes_is_refused(pair: list[Peer]) -> None:
     a, b = pair
     many = [PeerAddress(number.to_bytes(32, "big"), ("127.0.0.1:9",)) for number in range(10_000)]
+    asked: list[FindNode] = []
 
     def flood(request: FindNode, payload: Any, context: Context) -> Nodes:
+        asked.append(request)
         return Nodes(many[:4000], [list(range(256)) for _ in request.targets])
 
     b.rpc.register("dht.find_node", FindNode, flood)
     await a.dht.store("key", b"v", 60)
+    assert len(asked) <= 2, "a search and one more, whatever it answers"
     assert len(a.dht.contacts()) <= 1 and len(a.rpc.pool.links) <= 2
 
 
@@ -382,8 +388,16 @@ async def test_a_malformed_node_list_is_outlived(pair: list[Peer], nearest: list
 
     a, b = pair
     ghost = PeerAddress(b"g" * 32, ("127.0.0.1:9",))
-    b.rpc.register("dht.find_node", FindNode, lambda request, payload, context: Nodes([ghost], nearest))
+    asked: list[FindNode] = []
+
+    def answer(request: FindNode, payload: Any, context: Context) -> Nodes:
+        asked.append(request)
+        return Nodes([ghost], nearest)
+
+    b.rpc.register("dht.find_node", FindNode, answer)
     await a.dht.store("key", b"v", 60)
+    assert len(asked) <= 2, "a search and one more, whatever it answers"
+    assert a.rpc.metrics["dht.find_node"].errors <= 1, "whom it names is tried once"
 
 
 def test_the_stock_package_makes_a_call_of_any_name_and_ours_does_not() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from core.contracts.manifest import Manifest
+from core.contracts.notices import Notice
 from core.contracts.pipe import AGREE
 from core.contracts.trunk import Agreed, Local, Offer
 from core.contracts.trunk_status import PartStatus
@@ -56,6 +57,10 @@ class Agreement(ABC):
 
     def status(self) -> list[PartStatus]:
         """What is agreed, as far as this PC knows, where the trunk is cut into parts that have digests."""
+        return []
+
+    def notes(self) -> list[Notice]:
+        """What the user is told of what fails here again and again."""
         return []
 
     def serve(self, calls: Calls) -> None:

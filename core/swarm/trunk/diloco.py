@@ -28,6 +28,7 @@ from core.contracts.errors import (
 )
 from core.contracts.manifest import Manifest
 from core.contracts.net import of_run
+from core.contracts.notices import Notice
 from core.contracts.trunk import Agreed, Diloco, Offer
 from core.contracts.trunk_calls import KEEPERS, OFFER, STATE, AskState, FragmentAnswer, FragmentOffer, Keeper, State
 from core.contracts.trunk_status import PartStatus
@@ -117,6 +118,9 @@ class DiLoCo(Agreement):
         with contextlib.suppress(HearthError, TimeoutError):
             async with asyncio.timeout(1.0):
                 await self._dht.remove({self._key: [own_subkey(self._node.peer)]})
+
+    def notes(self) -> list[Notice]:
+        return self._tending.notes
 
     def status(self) -> list[PartStatus]:
         return [
