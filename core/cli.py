@@ -121,10 +121,13 @@ def _add_questions(add: Callable[..., argparse.ArgumentParser]) -> None:
     predict = add(
         "predict", "model.predict", "Ask the model which digit a PNG shows.", "the whole answer as one JSON document"
     )
+    which = "the run's name or id (the first one that can answer)"
+    predict.add_argument("--run", help=which)
     predict.add_argument("file", type=Path, metavar="FILE.png")
     each = "a JSON document a byte, with the experts that answered"
     generate = add("generate", "model.generate", "Let the model go on with a text.", each)
     generate.add_argument("prompt", metavar="TEXT", help="how the text begins")
+    generate.add_argument("--run", help=which)
     generate.add_argument("--length", type=int, default=200, help="bytes to add (200)")
     generate.add_argument("--temperature", type=float, default=0.7, help="0 always takes the likeliest byte (0.7)")
     generate.add_argument("--seed", type=int, help="the same one gives the same text while the model stays as it is")

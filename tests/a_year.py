@@ -6,7 +6,7 @@ from core.community import schema
 from core.community.calendar import DAY, HOUR, MINUTE
 from core.community.ledger import KEPT
 
-DEVICES = ("cpu", "GPU-0", "GPU-1", "", "network.expert", "network.blob", "network.dht", "network.other")
+DEVICES = ("cpu", "GPU-0", "GPU-1", "", "network.expert", "network.file", "network.dht", "network.other")
 RUNS = ("digits", "text")
 DAYS = 366
 

@@ -27,7 +27,7 @@ class Welcome(Step):
         super().__init__(
             tr("Welcome"),
             tr("One network, many PCs"),
-            tr("Volunteers train one neural network together that is too large for any of their PCs."),
+            tr("Together, volunteers train one neural network that is too large for any single PC."),
         )
         add(
             self.body,
@@ -49,7 +49,7 @@ class Welcome(Step):
                 ],
             ),
             Label(
-                tr("The next steps take about two minutes. Alt+Right and Alt+Left go on and back."),
+                tr("The next steps take about two minutes. Alt+Right goes on, Alt+Left goes back."),
                 "cap",
                 "text3",
                 wrap=True,

@@ -100,7 +100,7 @@ class HelpBrowser(QTextBrowser):
             letters.setFont(theme().mono())
             cursor.mergeBlockFormat(whole)
             cursor.mergeCharFormat(letters)
-        elif cursor.currentTable() is None and block.textList() is None:
+        elif cursor.currentTable() is None and (block.textList() is None or block.next().textList() is None):
             whole = QTextBlockFormat()
             whole.setBottomMargin(look.S)
             cursor.mergeBlockFormat(whole)

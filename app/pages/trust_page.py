@@ -20,7 +20,7 @@ from app.widgets.boxes import STRETCH, add, grid_box, vbox
 from app.widgets.table import Column, Table, TableModel
 from app.window.page import LookingPage
 from app.worker.client import WorkerClient
-from core.contracts.ledger import Amounts, Totals
+from core.contracts.ledger import Totals
 from core.contracts.status import Status
 
 EVERY_MS = 10_000
@@ -50,7 +50,7 @@ KINDS = {
         mark("Tensors: what experts are given, what they answer, gradients"),
         mark("peers that train with you"),
     ),
-    "blob": Kind(
+    "file": Kind(
         "disk",
         mark("Weights and optimizer state of experts, pieces of the run's data"),
         mark("peers that keep copies or take over"),
@@ -60,6 +60,7 @@ KINDS = {
         mark("Which experts are here, their versions and load, your address and key, signed"),
         mark("peers that keep the directory"),
     ),
+    "trunk": Kind("chart", mark("What the trunk has learned, compressed"), mark("trainers of the run")),
     "host": Kind("person", mark("Names and versions of experts"), mark("peers of the run")),
     "reach": Kind(
         "network", mark("Addresses, and knocks that open a way through routers"), mark("peers that help others to meet")
@@ -67,6 +68,8 @@ KINDS = {
     "relay": Kind("lock", mark("Sealed traffic of two others, which this PC cannot read"), mark("those two peers")),
     "other": Kind("info", mark("Packet headers, acknowledgements, what is under way"), mark("all of these")),
 }
+OLD_KINDS = {"blob": "file"}
+"""What version 0.1.0 wrote into the ledger, and what it is called now."""
 UNKNOWN = Kind("question", mark("Of a newer version of the worker"), mark("peers of the run"))
 FACTS = [
     (
@@ -140,20 +143,22 @@ class TrafficCard(Card):
         counts = today.bytes_out, today.bytes_in, ever.bytes_out, ever.bytes_in
         for figure, count in zip(self._figures, counts, strict=True):
             figure.set(data_size(count))
-        kinds = {
-            device.removeprefix(KIND): amounts
-            for device, amounts in totals.all.devices.items()
-            if device.startswith(KIND)
-        }
+        kinds: dict[str, tuple[int, int]] = {}
+        for device, amounts in totals.all.devices.items():
+            if device.startswith(KIND):
+                kind = device.removeprefix(KIND)
+                kind = OLD_KINDS.get(kind, kind)
+                out, into = kinds.get(kind, (0, 0))
+                kinds[kind] = out + amounts.bytes_out, into + amounts.bytes_in
         for kind in kinds.keys() - self.rows.keys():
             self._add(kind)
         for kind, (sent, received) in self.rows.items():
-            amounts, name = kinds.get(kind, Amounts()), device_name(KIND + kind, {})
-            out, into = data_size(max(0, amounts.bytes_out)), data_size(max(0, amounts.bytes_in))
-            sent.setText(out)
-            sent.setAccessibleName(tr("{kind}, sent: {size}", kind=name, size=out))
-            received.setText(into)
-            received.setAccessibleName(tr("{kind}, received: {size}", kind=name, size=into))
+            name = device_name(KIND + kind, {})
+            gone, come = (data_size(max(0, count)) for count in kinds.get(kind, (0, 0)))
+            sent.setText(gone)
+            sent.setAccessibleName(tr("{kind}, sent: {size}", kind=name, size=gone))
+            received.setText(come)
+            received.setAccessibleName(tr("{kind}, received: {size}", kind=name, size=come))
         day = "" if totals.since is None else day_name(totals.since)
         self.words.setText(tr("Counted since {day}, headers included.", day=day) if ever.bytes_out else tr(NOTHING))
 

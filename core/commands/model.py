@@ -20,7 +20,7 @@ PICTURE_PIXELS = 50_000_000
 
 def predict(options: argparse.Namespace) -> None:
     with common.client(options) as client:
-        answer = client.call("predict", read_picture(options.file), Prediction, 40.0)
+        answer = client.call("predict", read_picture(options.file) | {"run": options.run}, Prediction, 40.0)
     if options.json:
         common.print_json(answer)
         return
@@ -42,7 +42,7 @@ def generate(options: argparse.Namespace) -> None:
         else:
             print(prompt + printable(piece["text"]), end="", flush=True)
 
-    limits = {"length": options.length, "temperature": options.temperature, "seed": options.seed}
+    limits = {"length": options.length, "temperature": options.temperature, "seed": options.seed, "run": options.run}
     try:
         params = msgspec.convert({"prompt": options.prompt, **limits}, GenerateParams)
     except msgspec.ValidationError as error:

@@ -73,7 +73,7 @@ def dht(options: argparse.Namespace) -> None:
             raise SettingsError("Which key? For example: hearth dht get digits.0.1.3")
         records = client.call("dht_get", {"key": options.key}, list[DhtRecord], 30.0)
         if not records:
-            print(f"Nobody has stored {options.key}.")
+            print(f"Nobody has stored “{printable(options.key)}”.")
         for record in records:
             left = duration(max(0.0, record.expires - time.time()))
             print(f"{printable(record.subkey) or '-'}  by {record.peer[:8]}  for {left}  {record.value[:80]}")

@@ -8,6 +8,7 @@ import time
 from core import logs
 from core.commands import common
 from core.commands.devices import energy_line
+from core.contracts.control import StatusParams
 from core.contracts.errors import DataFolderError
 from core.contracts.kinds import TASKS
 from core.contracts.notices import english
@@ -18,33 +19,44 @@ from core.store.data_folder import data_path
 def status(options: argparse.Namespace) -> None:
     with common.client(options) as client:
         status = client.call("status", {}, Status)
+        more = [] if options.json else status.runs[1:]
+        others = [client.call("status", StatusParams(run.id), Status) for run in more]
     if options.json:
         common.print_json(status)
     else:
-        print(describe(status))
+        print(describe(status, others))
 
 
-def describe(status: Status) -> str:
-    """A status in words."""
+def describe(status: Status, others: list[Status]) -> str:
+    """The status of a PC in words.
+
+    Args:
+        status: of the PC, with the first of its runs.
+        others: the same with each other run.
+    """
+    rows = [("State", f"{status.state}: {english(status.reason)} {english(status.until)}")]
+    rows += [row for one in (status, *others) for row in _run(one)]
+    rows += [("Memory", ", ".join(f"{process.name} {process.memory_mb:.0f} MB" for process in status.processes))]
+    if status.energy is not None:
+        rows += [("Energy", energy_line(status.energy))]
+    return "\n".join(
+        [*(f"{name:8} {text}" for name, text in rows), *(f"Attention: {said}" for said in status.attention)]
+    )
+
+
+def _run(status: Status) -> list[tuple[str, str]]:
     task = TASKS[status.task]
     unit, unseen = task.unit, "the next byte of unseen text" if task.in_tokens else "unseen samples"
     accuracy = "not measured yet" if status.accuracy is None else f"{status.accuracy:.1%} on {unseen}"
     loss = "-" if status.loss is None else f"{status.loss:.3f}"
     if status.loss is not None and task.in_tokens:
         loss += f" ({status.loss / math.log(2):.2f} bits per byte)"
-    memory = ", ".join(f"{process.name} {process.memory_mb:.0f} MB" for process in status.processes)
-    rows = {
-        "State": f"{status.state}: {english(status.reason)} {english(status.until)}",
-        "Run": f"{status.run} ({status.run_title}), step {status.step:,}, {status.samples:,} {unit}",
-        "Speed": f"{status.samples_per_s:,.0f} {unit}/s, {status.calls_per_s:,.0f} expert calls/s on {status.device}",
-        "Model": f"accuracy {accuracy}, training loss {loss}",
-        "Experts": f"{len(status.experts)} here, {sum(expert.updates for expert in status.experts):,} updates",
-        "Memory": memory,
-    }
-    if status.energy is not None:
-        rows["Energy"] = energy_line(status.energy)
-    lines = [f"{name:8} {text}" for name, text in rows.items()]
-    return "\n".join([*lines, *(f"Attention: {said}" for said in status.attention)])
+    return [
+        ("Run", f"{status.run} ({status.run_title}), step {status.step:,}, {status.samples:,} {unit}"),
+        ("Speed", f"{status.samples_per_s:,.0f} {unit}/s, {status.calls_per_s:,.0f} expert calls/s on {status.device}"),
+        ("Model", f"accuracy {accuracy}, training loss {loss}"),
+        ("Experts", f"{len(status.experts)} here, {sum(expert.updates for expert in status.experts):,} updates"),
+    ]
 
 
 def log(options: argparse.Namespace) -> None:

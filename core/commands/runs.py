@@ -6,6 +6,7 @@ from pathlib import Path
 from core.commands import common
 from core.contracts.control import JoinRunParams, LeaveRunParams, WeightParams
 from core.contracts.errors import SettingsError
+from core.contracts.kinds import TASKS
 from core.contracts.status import RunStatus, Status
 
 
@@ -22,8 +23,9 @@ def _list(options: argparse.Namespace) -> None:
         return
     whole = sum(one.weight for one in runs)
     for one in runs:
-        step = f"step {one.step:,}, {one.samples_per_s:,.0f} samples/s"
-        print(f"{one.id}  {one.title}  weight {one.weight} ({one.weight / whole:.0%} of the time)  {one.phase}, {step}")
+        phase = "not running" if one.phase == "absent" else one.phase
+        step = f"{phase}, step {one.step:,}, {one.samples_per_s:,.0f} {TASKS[one.task].unit}/s"
+        print(f"{one.id}  {one.title}  weight {one.weight} ({one.weight / whole:.0%} of the time)  {step}")
 
 
 def _join(options: argparse.Namespace) -> None:

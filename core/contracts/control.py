@@ -166,6 +166,7 @@ class PredictParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pixels: Annotated[bytes, msgspec.Meta(max_length=PICTURE_SIDE * PICTURE_SIDE)]
     """Base64 in JSON."""
     run: RunName | None = None
+    """None: the first one that reads pictures."""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -204,6 +205,7 @@ class GenerateParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seed: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)] | None = None
     """None: another one each time."""
     run: RunName | None = None
+    """None: the first one that continues text."""
 
 
 class StopParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

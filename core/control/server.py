@@ -223,7 +223,7 @@ class _Session:
             "resume": (_NoParams, lambda _: worker.policy.resume()),
             "start_now": (wire.StartNowParams, lambda params: worker.policy.start_now(params.seconds)),
             "quit": (_NoParams, lambda _: worker.quit()),
-            "predict": (wire.PredictParams, lambda params: worker.runs.named(params.run).predict(params)),
+            "predict": (wire.PredictParams, lambda params: worker.runs.asked(params.run, "picture").predict(params)),
             "generate": (wire.GenerateParams, lambda params: self._generate(request.id, params)),
             "stop": (wire.StopParams, lambda params: self._stop(params.request)),
             "set_settings": (wire.SetSettingsParams, lambda params: worker.set_settings(params.changes)),
@@ -262,7 +262,7 @@ class _Session:
         assert task is not None
         self._streams[number] = task
         try:
-            return await self._worker.runs.named(params.run).generate(
+            return await self._worker.runs.asked(params.run, "text").generate(
                 params, lambda *piece: self._push("piece", wire.Piece(number, *piece))
             )
         except asyncio.CancelledError:

@@ -97,6 +97,19 @@ class Runs:
         known = list(self._runs)
         raise RunError(notice("run.name_of_several" if found else "run.not_joined", run=name, known=known))
 
+    def asked(self, name: str | None, prompt: str) -> Run:
+        """The run that answers a prompt: the one that is named, else the first one whose model takes such a prompt.
+
+        Args:
+            name: None: whichever takes it; if none does, the first, which says so.
+            prompt: what is given to the model: "picture" or "text".
+
+        Raises:
+            RunError: as `named`.
+        """
+        able = [] if name else [run for run in self if run.manifest.task.takes == prompt]
+        return able[0] if able else self.named(name)
+
     # what people ask for
 
     async def join(self, name: str, weight: int) -> Run:

@@ -193,7 +193,7 @@
       <translation>Ein Netz, viele PCs</translation>
     </message>
     <message>
-      <source>Volunteers train one neural network together that is too large for any of their PCs.</source>
+      <source>Together, volunteers train one neural network that is too large for any single PC.</source>
       <translation>Freiwillige trainieren gemeinsam ein neuronales Netz, das für jeden einzelnen ihrer PCs zu groß ist.</translation>
     </message>
     <message>
@@ -273,7 +273,7 @@
       <translation>So funktioniert es</translation>
     </message>
     <message>
-      <source>The next steps take about two minutes. Alt+Right and Alt+Left go on and back.</source>
+      <source>The next steps take about two minutes. Alt+Right goes on, Alt+Left goes back.</source>
       <translation>Die nächsten Schritte dauern etwa zwei Minuten. Alt+Rechts und Alt+Links gehen vor und zurück.</translation>
     </message>
     <message>
@@ -576,6 +576,10 @@
     <message>
       <source>Copies of checkpoints</source>
       <translation>Kopien von Sicherungspunkten</translation>
+    </message>
+    <message>
+      <source>Agreeing on the trunk</source>
+      <translation>Abgleich des Stamms</translation>
     </message>
     <message>
       <source>Directory of experts</source>
@@ -1917,6 +1921,14 @@
     <message>
       <source>peers that keep the directory</source>
       <translation>Peers, die das Verzeichnis führen</translation>
+    </message>
+    <message>
+      <source>What the trunk has learned, compressed</source>
+      <translation>Was der Stamm gelernt hat, komprimiert</translation>
+    </message>
+    <message>
+      <source>trainers of the run</source>
+      <translation>Trainer des Laufs</translation>
     </message>
     <message>
       <source>Names and versions of experts</source>
@@ -4572,11 +4584,11 @@
     </message>
     <message>
       <source>question.run_continues_text</source>
-      <translation>Der Lauf {run} ({title}) setzt Text fort: hearth generate 'The for statement'. Der Lauf digits liest Bilder: hearth worker --run digits.</translation>
+      <translation>Der Lauf {run} ({title}) setzt Text fort: hearth generate 'The for statement'. Der Lauf digits liest Bilder: hearth run join digits.</translation>
     </message>
     <message>
       <source>question.run_reads_pictures</source>
-      <translation>Der Lauf {run} ({title}) liest Bilder: hearth predict FILE.png. Der Lauf text setzt Text fort: hearth worker --run text.</translation>
+      <translation>Der Lauf {run} ({title}) liest Bilder: hearth predict FILE.png. Der Lauf text setzt Text fort: hearth run join text.</translation>
     </message>
     <message>
       <source>question.stopped</source>

@@ -326,7 +326,7 @@
     </message>
     <message>
       <source>celsius.none</source>
-      <translation>This PC tells no program how hot its processor is.</translation>
+      <translation>This PC does not report how hot its processor is.</translation>
     </message>
     <message>
       <source>celsius.sensor_silent</source>
@@ -841,7 +841,7 @@
     </message>
     <message>
       <source>doctor.peers_remedy</source>
-      <translation>Start the worker with --bootstrap and what `hearth address` prints on a PC of the network.</translation>
+      <translation>Start the worker with --bootstrap and what `hearth address` prints on a PC in the network.</translation>
     </message>
     <message>
       <source>doctor.port</source>
@@ -1544,7 +1544,7 @@
     </message>
     <message>
       <source>memory.bound_job</source>
-      <translation>Windows gives compute no more than {most:size} (a job)</translation>
+      <translation>Windows allows compute no more than {most:size} (a job)</translation>
     </message>
     <message>
       <source>memory.bound_none</source>
@@ -1552,7 +1552,7 @@
     </message>
     <message>
       <source>memory.bound_rlimit</source>
-      <translation>the kernel gives compute no more than {most:size} (RLIMIT_DATA)</translation>
+      <translation>the kernel allows compute no more than {most:size} (RLIMIT_DATA)</translation>
     </message>
     <message>
       <source>memory.bound_systemd</source>
@@ -1843,11 +1843,11 @@
     </message>
     <message>
       <source>question.run_continues_text</source>
-      <translation>The run {run} ({title}) continues text: hearth generate 'The for statement'. The run digits reads pictures: hearth worker --run digits.</translation>
+      <translation>The run {run} ({title}) continues text: hearth generate 'The for statement'. The run digits reads pictures: hearth run join digits.</translation>
     </message>
     <message>
       <source>question.run_reads_pictures</source>
-      <translation>The run {run} ({title}) reads pictures: hearth predict FILE.png. The run text continues text: hearth worker --run text.</translation>
+      <translation>The run {run} ({title}) reads pictures: hearth predict FILE.png. The run text continues text: hearth run join text.</translation>
     </message>
     <message>
       <source>question.stopped</source>
@@ -1879,7 +1879,7 @@
     </message>
     <message>
       <source>reach.by_acquaintance</source>
-      <translation>a backbone peer that this PC writes to dialled it; that strangers can is not certain</translation>
+      <translation>a backbone peer that this PC is in contact with has dialled it; whether strangers can is uncertain</translation>
     </message>
     <message>
       <source>reach.by_nobody</source>
@@ -1999,7 +1999,7 @@
     </message>
     <message>
       <source>run.of_settings</source>
-      <translation>{run} is the run of the settings. Choose another one there, restart Hearth, and leave this one then.</translation>
+      <translation>{run} is the run chosen in Settings. Choose another one there and restart Hearth before you leave this one.</translation>
     </message>
     <message>
       <source>run.only_one</source>
@@ -2342,7 +2342,7 @@
     </message>
     <message>
       <source>watts.none</source>
-      <translation>This PC's processor does not tell how much power it takes.</translation>
+      <translation>This PC's processor does not report how much power it draws.</translation>
     </message>
     <message>
       <source>wayland.gone</source>

@@ -54,7 +54,7 @@ def texts(page: TrustPage) -> list[str]:
 def moved(folder: Path) -> None:
     """Let a ledger tell of traffic, also of a kind that this app does not know."""
     ledger = Ledger(folder)
-    for kind, sent in (("expert", 4_200_000), ("dht", 38_000), ("trunk", 900)):
+    for kind, sent in (("expert", 4_200_000), ("dht", 38_000), ("blob", 500), ("file", 200), ("novel", 900)):
         ledger.add("digits", f"network.{kind}", Amounts(bytes_in=2 * sent, bytes_out=sent))
     ledger.close()
 
@@ -69,18 +69,19 @@ def test_it_tells_bytes_by_kind_and_to_whom(
     toy.tell_of(read_only(folder))
     page.look()
     qtbot.waitUntil(lambda: page.traffic.rows["expert"][0].text() == "4.2 MB")
-    qtbot.waitUntil(lambda: "trunk" in texts(page))  # a row that is new is laid out before it is seen
+    qtbot.waitUntil(lambda: "novel" in texts(page))  # a row that is new is laid out before it is seen
     shown = texts(page)
     for words in (
         "8.4 MB",
         "38.0 kB",
         "Tensors only, no code",
         "Tensors: what experts are given, what they answer, gradients. To: peers that train with you.",
-        "trunk",
+        "novel",
         "Of a newer version of the worker",
     ):
         assert any(text.startswith(words) for text in shown), words
     assert page.traffic.rows["dht"][1].accessibleName() == "Directory of experts, received: 76.0 kB"
+    assert page.traffic.rows["file"][0].text() == "700 B", "version 0.1.0 called it blob"
     assert page.traffic._figures[2].accessibleName() == "Sent ever: 4.2 MB"
     assert "Hearth 0.1.7" in shown
     for size in SIZES:

@@ -15,7 +15,7 @@ import pytest
 
 from core.contracts import manifest
 from core.contracts.control import Snapshot
-from core.contracts.errors import RunError
+from core.contracts.errors import QuestionError, RunError
 from core.contracts.ledger import Totals
 from core.contracts.network_status import DhtRecord, NetworkStatus
 from core.contracts.status import RunStatus, Status
@@ -233,7 +233,14 @@ def test_a_pc_joins_and_leaves_runs_and_gives_both_back_at_once(tmp_path: Path) 
         assert hearth(running.folder, "run", "weight", "digits", "3").returncode == 0
         wait_until(lambda: len(computes(running)) == 2 and are_training(running), "two processes that train")
         assert running.call("status", {"run": "text"})["run_id"] == text
-        assert "75%" in hearth(running.folder, "run", "list").stdout
+        listed = hearth(running.folder, "run", "list").stdout
+        assert "75%" in listed and " samples/s" in listed and " bytes/s" in listed
+        told = hearth(running.folder, "status").stdout
+        assert all(f"Run      {name} (" in told for name in ("digits", "text")), told
+        generated = hearth(running.folder, "generate", "The", "--length", "3")
+        assert generated.returncode == 0 and generated.stdout.startswith("The"), "the run that continues text answers"
+        wrong = hearth(running.folder, "generate", "The", "--run", "digits")
+        assert wrong.returncode == QuestionError.exit_code and "hearth run join text" in wrong.stderr
 
         running.call("pause")
         wait_until(lambda: all(run.phase in ("stopped", "absent") for run in runs(running).values()), "both stopped")

@@ -70,7 +70,7 @@ def test_what_was_measured_is_judged(tmp_path: Path, said: Any) -> None:
 
 
 def test_a_key_that_nobody_stored_is_named(said: Any) -> None:
-    assert said("dht", "get", "bogus", dht_get=[[]]) == (0, "Nobody has stored bogus.\n")
+    assert said("dht", "get", "bogus", dht_get=[[]]) == (0, "Nobody has stored “bogus”.\n")
     stored = DhtRecord("", "ff", 1, 2e9, "ab" * 32)
     assert "Nobody" not in said("dht", "get", "known", dht_get=[[stored]])[1]
 

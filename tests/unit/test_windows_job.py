@@ -69,7 +69,7 @@ def test_a_process_is_bounded_and_ends_with_its_worker() -> None:
     assert windows.inside == [PID] and windows.open == {JOB}  # its last handle: the job ends when the worker does
     job.keep(2 * GIB)
     assert windows.limits == [(0x2200, beyond(GIB) + BASE), (0x2200, beyond(2 * GIB) + BASE)]
-    assert english(job.said()) == "Windows gives compute no more than 2.8 GB (a job)"
+    assert english(job.said()) == "Windows allows compute no more than 2.8 GB (a job)"
     assert not job.overran()
     job.close()
     assert not windows.open

@@ -116,7 +116,9 @@ KINDS: dict[str, Kind] = {
 }
 TRAFFIC = {
     "expert": mark("Expert calls"),
-    "blob": mark("Copies of checkpoints"),
+    "file": mark("Copies of checkpoints"),
+    "blob": mark("Copies of checkpoints"),  # as version 0.1.0 calls it
+    "trunk": mark("Agreeing on the trunk"),
     "dht": mark("Directory of experts"),
     "host": mark("Sharing out experts"),
     "relay": mark("Passed on for others"),
