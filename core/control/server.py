@@ -167,20 +167,28 @@ class _Session:
             self._worker.windows.came(hello.pid, hello.client)
         try:
             async with asyncio.TaskGroup() as requests:
-                while line := await self._reader.readline():
-                    request = _decode(line, wire.Request)
-                    await self._slots.acquire()
-                    requests.create_task(self._answer(request, time.monotonic()), name=request.method)
+                await self._read(requests)
                 for stream in self._streams.values():
                     stream.cancel()
-        except* OSError:
-            pass  # the client has gone, which is its right
-        except* (ProtocolError, ValueError) as group:  # ValueError: a line over the limit
-            log.warning("A client of the control socket was cut off: %s", group.exceptions[0])
         finally:
             self._worker.unlisten(self._push)
             if hello.client != "cli":
                 self._worker.windows.went(hello.pid)
+
+    async def _read(self, requests: asyncio.TaskGroup) -> None:
+        """Begin what is asked for until the client goes, in whatever way: commands that it gave are carried out."""
+        try:
+            while line := await self._reader.readline():
+                request = _decode(line, wire.Request)
+                await self._slots.acquire()
+                task = requests.create_task(self._answer(request, time.monotonic()), name=request.method)
+                if request.method == "generate":
+                    self._streams[request.id] = task
+        except OSError:
+            pass  # which is its right
+        except (ProtocolError, ValueError) as error:  # ValueError: a line over the limit
+            log.warning("A client of the control socket was cut off: %s", error)
+            self._writer.close()
 
     async def greet(self) -> Hello | None:
         """The client's Hello, or None if it says nothing.
@@ -259,8 +267,6 @@ class _Session:
             HearthError: as `Run.generate`.
         """
         task = asyncio.current_task()
-        assert task is not None
-        self._streams[number] = task
         try:
             return await self._worker.runs.asked(params.run, "text").generate(
                 params, lambda *piece: self._push("piece", wire.Piece(number, *piece))

@@ -2,7 +2,8 @@
 
 import msgspec
 
-from core.contracts.errors import ERRORS_BY_CODE, CallTimeout, HearthError, ProtocolError, RemoteFault
+from core.contracts.control import ErrorInfo
+from core.contracts.errors import CallTimeout, HearthError, ProtocolError, RemoteFault
 from core.contracts.notices import Notice
 from core.pipe.frames import Data
 
@@ -16,6 +17,8 @@ class Fault(msgspec.Struct, frozen=True, array_like=True):
     code: str
     """Of the error (`core.contracts.errors`)."""
     said: Notice
+    remote: bool = False
+    """It is a `RemoteFault`: a peer that sends any code it likes does not choose which error is raised here."""
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -24,14 +27,15 @@ _decode = msgspec.msgpack.Decoder(Fault).decode
 
 def encode_error(error: HearthError) -> bytes:
     """An error as it travels."""
-    return _encode(Fault(error.fault if isinstance(error, RemoteFault) else error.code, error.notice))
+    if isinstance(error, RemoteFault):
+        return _encode(Fault(error.fault, error.notice, remote=True))
+    return _encode(Fault(error.code, error.notice))
 
 
 def decode_error(body: Data) -> HearthError:
     """The error that has travelled."""
     fault = _decode(body)
-    kind = ERRORS_BY_CODE.get(fault.code, RemoteFault)
-    return RemoteFault(fault.code, fault.said) if kind is RemoteFault else kind(fault.said)
+    return RemoteFault(fault.code, fault.said) if fault.remote else ErrorInfo(fault.code, fault.said).error()
 
 
 def late(seconds: float) -> CallTimeout:

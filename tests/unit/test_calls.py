@@ -14,7 +14,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.contracts.errors import CallTimeout, ComputeError, HearthError, PictureError, ProtocolError, RemoteFault
+from core.contracts.errors import (
+    ERRORS_BY_CODE,
+    CallTimeout,
+    ComputeError,
+    HearthError,
+    PictureError,
+    ProtocolError,
+    RecordError,
+    RemoteFault,
+)
 from core.contracts.pipe import Carrier, Method, Stream, Tell
 from core.pipe import frames
 from core.pipe.calls import Calls, Incoming
@@ -114,6 +123,32 @@ async def test_errors_travel_with_their_types_and_those_of_a_program_are_told() 
         await ends.here.call(LENGTH, Question("else"))
     with pytest.raises(ZeroDivisionError):
         await ends.there.failed()
+
+
+@pytest.mark.parametrize("code", [*ERRORS_BY_CODE, "made up"])
+async def test_what_a_peer_calls_its_fault_never_chooses_the_error_raised_here(code: str) -> None:
+    ends = Ends()
+
+    def fail(question: Question) -> int:
+        raise RemoteFault(code, "Because.")
+
+    ends.there.register(NEVER, fail)
+    with pytest.raises(RemoteFault, match="Because") as caught:
+        async with asyncio.timeout(10):  # not to wait for ever if it does not
+            await ends.here.call(NEVER, Question(""))
+    assert (type(caught.value), caught.value.fault) == (RemoteFault, code)
+
+
+async def test_an_error_that_is_made_otherwise_than_the_rest_travels_too() -> None:
+    ends = Ends()
+
+    def fail(question: Question) -> int:
+        raise RecordError(1, "Forged.")
+
+    ends.there.register(NEVER, fail)
+    with pytest.raises(RecordError, match="Forged"):
+        async with asyncio.timeout(10):  # not to wait for ever if it does not
+            await ends.here.call(NEVER, Question(""))
 
 
 async def test_who_does_not_wait_any_more_cancels_the_call() -> None:
