@@ -58,6 +58,7 @@ from tests.disks import supervisor as supervised
 M = TypeVar("M")
 Q = TypeVar("Q")
 DEADLINE_S = 120.0
+GONE_S, TRIES = 2.0, 5
 PICTURE = Predict(16, 16, bytes(255 if 6 <= i % 16 <= 9 else 0 for i in range(256)))
 
 
@@ -351,14 +352,20 @@ async def test_an_unknown_model_is_told_and_ends_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("training", [False, True])
 async def test_it_goes_with_its_worker(tmp_path: Path, training: bool) -> None:
-    """The pipe closed: gone, whatever it was doing."""
-    async with started(tmp_path) as compute:
-        await compute.ready
-        if training:
-            await train(compute, 10)
-        compute.link._stdin.close()
-        async with asyncio.timeout(DEADLINE_S):
-            await compute.link._exited.wait()
+    """The pipe closed: gone within 2 s, whatever it was doing; judged by the quickest of some, as the machine may be
+    busy."""
+    took = list[float]()
+    while min(took, default=GONE_S) >= GONE_S:
+        assert len(took) < TRIES, took
+        async with started(tmp_path) as compute:
+            await compute.ready
+            if training:
+                await train(compute, 10)
+            compute.link._stdin.close()
+            closed = time.monotonic()
+            async with asyncio.timeout(DEADLINE_S):
+                await compute.link._exited.wait()
+            took.append(time.monotonic() - closed)
 
 
 async def test_sigterm_saves(tmp_path: Path) -> None:

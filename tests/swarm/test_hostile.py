@@ -32,7 +32,7 @@ from tests.workers import DIGITS_CALLS, RunningWorker, start_paused, worker
 MIB = 1024 * 1024
 GROWTH_MB = 64.0
 READ_S, READS = 3.0, 5
-"""The quickest of so many is as quick as that, though the machine be busy with something else."""
+"""Most of so many are as quick as that, though the machine be busy with something else."""
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def where(victim: RunningWorker) -> Iterator[PeerAddress]:
     before = process.memory_info().rss
     yield parse_address(address(victim))
     assert victim.status().state == "paused"
-    assert min(read_s(victim) for _ in range(READS)) < READ_S
+    assert statistics.median(read_s(victim) for _ in range(READS)) < READ_S
     assert process.memory_info().rss - before < GROWTH_MB * MIB
 
 
