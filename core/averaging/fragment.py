@@ -22,6 +22,10 @@ STALE = 3
 """Rounds that an offer may be behind."""
 GIVERS = 1024
 """Trainers in one round."""
+HELD = 256 << 20
+"""Bytes of offers that a syncer keeps at most until it makes a round of them."""
+FARTHEST = 2.0**16
+"""What no number of a trunk moves by between two rounds: sums of such differences stay finite."""
 DENSE, SPARSE = b"d", b"s"
 Numbers = NDArray[np.float32]
 Peer = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
@@ -36,7 +40,7 @@ class Encoder:
 
     def encode(self, difference: Numbers, fine: int, is_sparse: bool) -> bytes:
         """What travels of a finite difference [count], whose first `fine` numbers are not rounded to few bits."""
-        coarse = difference[fine:]
+        coarse = np.clip(difference[fine:], -codecs.LARGEST_HALF, codecs.LARGEST_HALF)
         head = codecs.encode(difference[:fine], "fp16")
         if is_sparse:
             return SPARSE + head + self._feedback.encode(coarse)
@@ -60,7 +64,10 @@ def decode(message: bytes, count: int, fine: int) -> Numbers:
         raise ProtocolError("A difference came in an unknown form.")
     head = codecs.decode(memoryview(message)[1:cut], "fp16", fine)
     tail = sparse.decode(rest, count - fine) if coarse == SPARSE else codecs.decode(rest, "int8", count - fine)
-    return np.concatenate([head, tail])
+    difference = np.concatenate([head, tail])
+    if np.abs(difference).max(initial=0.0) > FARTHEST:
+        raise ProtocolError("A difference came that is too far.")
+    return difference
 
 
 class Round(msgspec.Struct, frozen=True, array_like=True):
@@ -119,7 +126,7 @@ class Fragment:
         if not np.isfinite(numbers).all() or (momentum is not None and not np.isfinite(momentum).all()):
             raise ProtocolError("A round leads to numbers that are not finite.")
         self.numbers, self.momentum, self.version = numbers, momentum, made.version
-        self.samples += made.samples
+        self.samples = min(self.samples + made.samples, 2**53)
         self.line = _digest(self.line + msgspec.msgpack.encode(made))
         self.rounds.append(made)
         self._lines.append(self.line)
@@ -208,8 +215,8 @@ class Collecting:
         """
         self.fragment = fragment
         self._quorum, self._patience_s = quorum, patience_s
-        self._offers: dict[bytes, tuple[int, int, bytes, Numbers]] = {}
-        """By trainer: version, samples, message, difference."""
+        self._offers: dict[bytes, tuple[int, int, bytes, float]] = {}
+        """By trainer: version, samples, message, length of the difference."""
         self._expected: set[bytes] = set()
         """Newcomers that are about to make their first offer."""
         self._first = self._full = math.inf
@@ -227,7 +234,8 @@ class Collecting:
             self._expected.add(peer)
 
     def offer(self, peer: bytes, version: int, samples: int, message: bytes, now: float) -> bool:
-        """Take an offer, the newest of each trainer. Whether it is to be counted, or was already; else it is too old.
+        """Take an offer, the newest of each trainer, while there is room. Whether it was counted already or is not too
+        old for the next round.
 
         Raises:
             ProtocolError: it is none.
@@ -237,11 +245,12 @@ class Collecting:
             return True
         if not fragment.version - STALE <= version <= fragment.version:
             return False
-        difference = decode(message, len(fragment.numbers), fragment.fine)
+        norm = float(np.linalg.norm(decode(message, len(fragment.numbers), fragment.fine)))
         if self._full < math.inf and peer not in self._offers:
             self._lateness_s += (min(now - self._full, self._patience_s) - self._lateness_s) / 4
-        if len(self._offers) < GIVERS or peer in self._offers:
-            self._offers[peer] = version, samples, message, difference
+        held = sum(len(message) for *_, message, _ in self._offers.values())
+        if peer in self._offers or (len(self._offers) < GIVERS and held + len(message) <= HELD):
+            self._offers[peer] = version, samples, message, norm
         self._first = min(self._first, now)
         if len(self._offers) >= self._quorum:
             self._full = min(self._full, now)
@@ -261,7 +270,7 @@ class Collecting:
     def make(self) -> Round:
         """The next round, applied to the fragment. Not without an offer."""
         offers, fragment = self._offers, self.fragment
-        norms = [float(np.linalg.norm(difference)) for *_, difference in offers.values()]
+        norms = [norm for *_, norm in offers.values()]
         longest = outer.length(norms, self._usual)
         factors = outer.shares(norms, [samples for _, samples, *_ in offers.values()], longest)
         self._usual = longest or self._usual
@@ -271,8 +280,8 @@ class Collecting:
         most = largest(len(fragment.numbers), fragment.fine)
         if dense or sum(len(message) for _, message in parts) > most:
             mean = np.zeros(len(fragment.numbers), np.float32)
-            for factor, (*_, difference) in zip(factors, offers.values(), strict=True):
-                mean += np.float32(factor) * difference
+            for factor, message in parts:
+                mean += np.float32(factor) * decode(message, len(fragment.numbers), fragment.fine)
             changed = outer.change(NESTEROV if dense else PLAIN, mean, fragment.momentum)
             parts = [(1.0, Encoder().encode(changed, fragment.fine, is_sparse=False))]
         givers = tuple((peer, version) for peer, (version, *_) in offers.items())

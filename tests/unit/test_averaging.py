@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.averaging import codecs, outer, sparse
+from core.averaging import codecs, fragment, outer, sparse
 from core.averaging.fragment import STALE, Collecting, Encoder, Fragment, Round, decode, dump, largest, load
 from core.averaging.outer import NESTEROV, PLAIN
 from core.contracts.errors import ProtocolError
@@ -213,9 +213,24 @@ def test_what_is_too_old_is_not_counted_and_what_was_counted_not_twice() -> None
     assert syncer.due_s(0.0) < math.inf
 
 
+def test_hostile_offers_neither_stop_the_rounds_nor_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    syncer = collecting()
+    far = message()[: 1 + 2 * 100] + np.full(9, 2e36, "<f4").tobytes() + b"\x7f" * 8900  # scales, then numbers
+    assert len(far) == len(message())
+    with pytest.raises(ProtocolError, match="too far"):
+        syncer.offer(A, 1, 8, far, 0.0)
+    monkeypatch.setattr(fragment, "HELD", 2 * len(message()))
+    for peer, samples in ((A, 8), (B, 2**53), (C, 8)):
+        assert syncer.offer(peer, 1, samples, message(65504.0), 0.0)
+    made = syncer.make()
+    assert {peer for peer, _ in made.givers} == {A, B}, "there was no room for the third"
+    load(dump(syncer.fragment), 9000)
+    assert syncer.fragment.samples == 2**53
+
+
 def test_rounds_and_fragments_that_are_none_change_nothing() -> None:
-    fragment = Fragment(draw(9000), 100)
-    before = dump(fragment)
+    agreed = Fragment(draw(9000), 100)
+    before = dump(agreed)
     huge = Encoder().encode(np.full(9000, 3e38, np.float32), 9000, is_sparse=False)
     for bad in (
         Round(3, 8, True, (), ()),
@@ -224,8 +239,8 @@ def test_rounds_and_fragments_that_are_none_change_nothing() -> None:
         Round(2, 8, True, (), ((1.0, huge),)),
     ):
         with pytest.raises(ProtocolError):
-            fragment.apply(bad)
-        assert dump(fragment) == before
+            agreed.apply(bad)
+        assert dump(agreed) == before
     for data in (b"", before[:-1], dump(Fragment(draw(9001), 100)), b"\xc1" * 40):
         with pytest.raises(ProtocolError):
             load(data, 9000)

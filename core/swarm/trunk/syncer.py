@@ -41,7 +41,7 @@ class Syncer:
             message: of `core.averaging.fragment.Encoder`.
 
         Returns:
-            Whether it is in what is agreed now; else it was too old.
+            Whether it is in what is agreed now; else it was too old, or there were too many.
 
         Raises:
             ProtocolError: it is no such message.
@@ -54,7 +54,7 @@ class Syncer:
         made = self._round
         self._look()
         await asyncio.shield(made)
-        return True
+        return self.fragment.counted(peer, version)
 
     def close(self) -> None:
         """Make no further round: who waits is to ask another syncer."""
