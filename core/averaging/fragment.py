@@ -285,7 +285,7 @@ class Collecting:
             changed = outer.change(NESTEROV if dense else PLAIN, mean, fragment.momentum)
             parts = [(1.0, Encoder().encode(changed, fragment.fine, is_sparse=False))]
         givers = tuple((peer, version) for peer, (version, *_) in offers.items())
-        samples = sum(samples for _, samples, *_ in offers.values())
+        samples = min(2**53, sum(samples for _, samples, *_ in offers.values()))
         made = Round(fragment.version + 1, samples, dense, givers, tuple(parts))
         fragment.apply(made)
         self._offers, self._expected, self._first, self._full = {}, set(), math.inf, math.inf
