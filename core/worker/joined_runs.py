@@ -89,7 +89,10 @@ def manifests_of(folder: Path, weights: Mapping[str, int], notes: list[Notice]) 
     found = []
     for run_id, weight in weights.items():
         try:
-            found.append((manifests.load(str(folder / RUNS / run_id / MANIFEST_FILE)), weight))
+            manifest = manifests.load(str(folder / RUNS / run_id / MANIFEST_FILE))
+            if manifest.run_id != run_id:
+                raise ManifestError(notice("run.other_manifest", run=run_id, found=manifest.run_id))
+            found.append((manifest, weight))
         except ManifestError as error:
             notes.append(error.notice)
             log.warning("%s", error)

@@ -113,6 +113,8 @@ class Network:
         self._looking = Recurring("lan", self._look_on_lan, lambda: LAN_S)
         self._joined, self._saved = 0.0, time.monotonic()
         """When it was tried last to join, and when the DHT's state was written."""
+        self._unmet = False
+        """Whether a run came that names peers nobody has tried to join through yet."""
         self._forbidden = ""
 
     async def __aenter__(self) -> "Network":
@@ -162,7 +164,17 @@ class Network:
             made.freeze()
         self._swarms[manifest.run_id] = made
         self._names[manifest.run] = manifest.run_id
+        self._know(map(parse_address, manifest.bootstrap))
         return made
+
+    def _know(self, named: Iterable[PeerAddress]) -> None:
+        """Peers to join through that a run names which came later."""
+        for address in named:
+            if address.peer != self.identity.peer and address.peer not in self._bootstrap:
+                self._bootstrap.append(PeerId(address.peer))
+                self.node.learn(address)
+                self._unmet, self._joined = True, 0.0
+                self._tending.wake.set()
 
     def leave(self, run_id: str) -> None:
         """Nobody is asked for a run any more, and nobody is answered."""
@@ -248,8 +260,8 @@ class Network:
         if self._forbidden:
             return
         now = time.monotonic()
-        if not self.dht.contacts() and (peers := self._peers()) and now - self._joined >= JOIN_S:
-            self._joined = now
+        if (self._unmet or not self.dht.contacts()) and (peers := self._peers()) and now - self._joined >= JOIN_S:
+            self._unmet, self._joined = False, now
             await self._join(peers)
         self.dht.protocol.serving = not self.node.dial_only
         if now - self._saved >= SAVE_S:

@@ -3067,7 +3067,7 @@
     </message>
     <message>
       <source>celsius.none</source>
-      <translation>Dieser PC sagt keinem Programm, wie heiß sein Prozessor ist.</translation>
+      <translation>Dieser PC gibt nicht an, wie heiß sein Prozessor ist.</translation>
     </message>
     <message>
       <source>celsius.sensor_silent</source>
@@ -4293,7 +4293,7 @@
     </message>
     <message>
       <source>memory.bound_rlimit</source>
-      <translation>der Kernel gibt dem Rechenprozess nicht mehr als {most:size} (RLIMIT_DATA)</translation>
+      <translation>der Kernel erlaubt dem Rechenprozess höchstens {most:size} (RLIMIT_DATA)</translation>
     </message>
     <message>
       <source>memory.bound_systemd</source>
@@ -4740,11 +4740,15 @@
     </message>
     <message>
       <source>run.of_settings</source>
-      <translation>{run} ist der Lauf der Einstellungen. Wähle dort einen anderen, starte Hearth neu, und verlass diesen dann.</translation>
+      <translation>{run} ist der in den Einstellungen gewählte Lauf. Wähle dort einen anderen und starte Hearth neu, bevor du diesen verlässt.</translation>
     </message>
     <message>
       <source>run.only_one</source>
       <translation>{run} ist der einzige Lauf dieses PCs. Nimm erst an einem anderen teil.</translation>
+    </message>
+    <message>
+      <source>run.other_manifest</source>
+      <translation>Im Ordner des Laufs {run} liegt das Manifest eines anderen, {found}. An ihm wird erst wieder gearbeitet, wenn er mit seinem eigenen Manifest erneut aufgenommen wird.</translation>
     </message>
     <message>
       <source>run.says</source>

@@ -2006,6 +2006,10 @@
       <translation>{run} is the only run of this PC. Join another one first.</translation>
     </message>
     <message>
+      <source>run.other_manifest</source>
+      <translation>The folder of the run {run} holds the manifest of another one, {found}. It is not worked on until it is joined again with its own manifest.</translation>
+    </message>
+    <message>
       <source>run.says</source>
       <translation>{run}: {what}</translation>
     </message>

@@ -2,11 +2,21 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from core.contracts import manifest as manifests
 from core.contracts.errors import RunError
+from core.contracts.notices import Notice, notice
+from core.experts.grid import Grid
+from core.net.addresses import address_text
+from core.store.data_folder import RUNS
 from core.store.small_files import Files
-from core.worker.joined_runs import MOST, Kept
+from core.swarm.state_room import StateRoom
+from core.worker.joined_runs import MANIFEST_FILE, MOST, Kept, keep_manifest, manifests_of
+from core.worker.network import Network, NetworkOptions
+from tests.dht_peers import until
+from tests.disks import run_files, supervisor
 
 
 def test_no_more_runs_are_kept_than_are_read_again(tmp_path: Path) -> None:
@@ -21,3 +31,26 @@ def test_no_more_runs_are_kept_than_are_read_again(tmp_path: Path) -> None:
     files.flush()
     again = Kept(Files(tmp_path), None).weights
     assert again == kept.weights and len(again) == MOST and again["run0"] == 3
+
+
+def test_a_manifest_in_the_folder_of_another_run_is_left_out_and_told(tmp_path: Path) -> None:
+    digits = manifests.load("digits")
+    keep_manifest(tmp_path, digits)
+    (tmp_path / RUNS / "text-1").mkdir()
+    written = tmp_path / RUNS / digits.run_id / MANIFEST_FILE
+    (tmp_path / RUNS / "text-1" / MANIFEST_FILE).write_bytes(written.read_bytes())
+    notes: list[Notice] = []
+    assert manifests_of(tmp_path, {"text-1": 1, digits.run_id: 2}, notes) == [(digits, 2)]
+    assert notes == [notice("run.other_manifest", run="text-1", found=digits.run_id)]
+
+
+async def test_a_run_that_is_joined_later_is_met_through_the_peers_that_it_names(tmp_path: Path) -> None:
+    options = NetworkOptions(("127.0.0.1:0",), lan=False)
+    for name in ("there", "here"):
+        (tmp_path / name).mkdir()
+    async with Network(tmp_path / "there", options) as there, Network(tmp_path / "here", options) as here:
+        run = msgspec.structs.replace(manifests.load("digits"), bootstrap=(address_text(there.node.address()),))
+        files = run_files(tmp_path, tmp_path / "run", grid=Grid(run.run, run.model.layers, run.model.grid))
+        compute = supervisor(run, tmp_path / "run", files)
+        here.swarm(run, compute, files, StateRoom(compute.hosted, files))
+        await until(lambda: here.dht.contacts(), "the peer of the manifest")
