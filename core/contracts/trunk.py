@@ -75,7 +75,7 @@ class VcAsgd(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=
     a file, for one PC."""
 
 
-Trunk = Local | Diloco | VcAsgd  # and Dedloc, as soon as a worker counts samples and averages sums for it
+Trunk = Local | Diloco | VcAsgd  # and Dedloc, as soon as who is far behind gets the others' trunk
 
 
 class Offer(msgspec.Struct, frozen=True, array_like=True):
@@ -116,3 +116,5 @@ class Gathered(msgspec.Struct, frozen=True, array_like=True):
     """The step on which it will offer what it gathers."""
     samples: Whole
     """That it has gathered for that; batches on their way are counted in, so that all stop in time."""
+    trained: Whole = 0
+    """Samples in its trunk, in all steps so far."""

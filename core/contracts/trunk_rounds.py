@@ -20,6 +20,8 @@ LARGEST_NORM = 1e15
 """Its square and the sum of many such are still numbers of fp32."""
 PASSES = 2
 """Of one round: what a member's end spoils is reduced once more by the others."""
+MEANS = 2
+"""Of the last rounds, that a trainer keeps for those who missed them."""
 
 Key = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
 Numbers = Annotated[int, msgspec.Meta(ge=0, le=NUMBERS)]
@@ -116,3 +118,30 @@ class Leave(msgspec.Struct, frozen=True, array_like=True):
 
 class Left(msgspec.Struct, frozen=True, array_like=True):
     """It is noted."""
+
+
+class Standing(msgspec.Struct, frozen=True, array_like=True):
+    """What a trainer tells all others in the DHT, for a while."""
+
+    version: Whole
+    """The step on which it will offer what it gathers."""
+    samples: Whole
+    """That it has gathered for that."""
+    enough: Whole
+    """Steps for which, as it counts, all together have gathered enough."""
+    means: Annotated[tuple[tuple[Whole, Key], ...], msgspec.Meta(max_length=MEANS)] = ()
+    """That it has: the step on which each was agreed, and its digest."""
+
+
+class AskMean(msgspec.Struct, frozen=True, array_like=True):
+    """For the mean of a step that was missed."""
+
+    version: Whole
+
+
+class Mean(msgspec.Struct, frozen=True, array_like=True):
+    """The mean is the payload, float32."""
+
+    samples: Whole
+    """In all steps, that one included."""
+    peers: Whole

@@ -287,7 +287,7 @@ def test_who_is_behind_waits_for_the_trunk_of_the_others_and_goes_on_with_them(d
     worker = virtual_time.run(main())
     assert worker.strategy.step == 8 and worker.strategy.samples == 8 * ROWS
     assert worker.offers[1] == (Offer(0, 7, 0), b"")
-    assert Gathered(7, 0) in worker.told
+    assert Gathered(7, 0, 7 * ROWS) in worker.told
 
 
 def test_what_is_not_finite_is_not_added_and_a_state_that_does_not_fit_is_refused() -> None:

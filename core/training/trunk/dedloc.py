@@ -155,7 +155,7 @@ class Dedloc(TrunkStrategy):
     def _tell(self) -> None:
         if self._calls is not None:
             samples = self._gathered + self._each * len(self._on_the_way)
-            self._calls.tell(GATHERED, Gathered(self._version, samples))
+            self._calls.tell(GATHERED, Gathered(self._version, samples, self.samples))
 
     def _take(self) -> tuple[Tensor | None, int]:
         """What is gathered, and the number of its samples; the next sum begins."""

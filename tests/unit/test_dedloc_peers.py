@@ -1,0 +1,154 @@
+"""Real peers on loopback, in this process, take the steps of one trunk together; one goes, one comes late."""
+
+import asyncio
+import hashlib
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+import pytest
+import torch
+
+from core.contracts import manifest as manifests
+from core.contracts.errors import ProtocolError
+from core.contracts.kinds import DATA, MODELS
+from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer
+from core.experts.dht_directory import DHTDirectory
+from core.experts.grid import Grid
+from core.pipe.calls import Calls
+from core.swarm.members import Members
+from core.swarm.trunk.dedloc import AGREEMENT, DeDLOC
+from core.training.models.network import build
+from core.training.trunk.dedloc import STRATEGY
+from tests.dht_peers import Peer, peers, until
+from tests.joined_calls import join
+from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+ROWS, BATCHES = 8, 6
+BATCH_S = 0.05
+"""That a batch takes."""
+PATIENCE_S = 120.0
+DIGITS = manifests.load("digits")
+ENDS = DATA[DIGITS.data].ends(DIGITS.model)
+NUMBERS = MODELS[DIGITS.model.kind].numbers(DIGITS.model, ENDS)
+Bits = defaultdict[int, set[str]]
+"""Of the trunks that were seen, by step."""
+
+
+class Trainer:
+    """Compute and the worker's part in the agreement, at one peer."""
+
+    def __init__(self, peer: Peer, folder: Path, bits: Bits, *, delayed: bool = True) -> None:
+        self.peer, self._bits, self._slant = peer, bits, float(peer.id[0] - 128)
+        training = msgspec.structs.replace(DIGITS.training, batch=ROWS)
+        rules = cast(Any, Dedloc(ROWS * BATCHES, delayed=delayed))
+        run = msgspec.structs.replace(DIGITS, training=training, trunk=rules)
+        directory = DHTDirectory(peer.dht, peer.rpc, Grid(run.run, 1, (2, 2)), run.run_id)
+        self.worker: DeDLOC = AGREEMENT(run, Members(peer.rpc, peer.dht, directory), folder)
+        calls, compute = Calls(), Calls()
+        self.worker.serve(calls)
+        join(calls, compute)
+        self.trunk = STRATEGY(build(run, ENDS), run, compute)
+        self._work: list[asyncio.Task[None]] = []
+
+    async def begin(self) -> None:
+        await self.worker.__aenter__()
+        self._work = [asyncio.create_task(self.trunk.agree(self._kernel)), asyncio.create_task(self._train())]
+
+    async def end(self) -> None:
+        for task in self._work:
+            task.cancel()
+        await asyncio.gather(*self._work, return_exceptions=True)
+        await self.worker._tending.stop()
+
+    async def _kernel(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
+        result = kernel(*arguments)
+        self._bits[self.trunk.step].add(self.digest)
+        return result
+
+    @property
+    def digest(self) -> str:
+        state = self.trunk.state()
+        parts = [state[name].contiguous().numpy().tobytes() for name in sorted(state) if name != "batches"]
+        return hashlib.sha256(b"".join(parts)).hexdigest()
+
+    async def _train(self) -> None:
+        while True:
+            number = await self.trunk.next_batch()
+            await asyncio.sleep(BATCH_S)
+            noise = torch.randn(NUMBERS, generator=torch.Generator().manual_seed(number))
+            self.trunk.contribute(number, noise + self._slant, ROWS)
+
+
+async def all_known(trainers: list[Trainer]) -> None:
+    """Each has told something, and has read what the others told."""
+    for trainer in trainers:
+        trainer.worker._note(Gathered(0, 0))
+
+    async def known() -> bool:
+        for trainer in trainers:
+            await trainer.worker._tend()
+        return all(len(trainer.worker._others) == len(trainers) - 1 for trainer in trainers)
+
+    await until(known, "trainers that know each other", PATIENCE_S)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("delayed", [True, False])
+async def test_trunks_have_the_same_bits_after_each_step_and_go_on_when_a_trainer_dies(
+    tmp_path: Path, delayed: bool
+) -> None:
+    bits: Bits = defaultdict(set)
+    async with peers(3) as nodes:
+        trainers = [Trainer(node, tmp_path, bits, delayed=delayed) for node in nodes]
+        await all_known(trainers)
+        for trainer in trainers:
+            await trainer.begin()
+        await until(lambda: all(trainer.trunk.step >= 3 for trainer in trainers), "three steps", PATIENCE_S)
+        *left, dying = trainers
+        await dying.end()
+        dying.peer.rpc.pool.close("it dies")
+        goal = max(trainer.trunk.step for trainer in trainers) + 2
+        await until(lambda: all(trainer.trunk.step >= goal for trainer in left), "steps without it", PATIENCE_S)
+        assert all(len(same) == 1 for same in bits.values()), "trunks of one step differ"
+        assert len({trainer.trunk.samples for trainer in left if trainer.trunk.step == goal}) <= 1
+        for trainer in left:
+            await trainer.end()
+
+
+@pytest.mark.timeout(300)
+async def test_who_missed_a_round_gets_its_mean_and_who_missed_more_is_told_so(tmp_path: Path) -> None:
+    async with peers(3) as nodes:
+        first, second, late = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+        numbers = torch.ones(NUMBERS).numpy().tobytes()
+        await all_known([first, second])
+
+        async def step(version: int) -> None:
+            async with asyncio.timeout(PATIENCE_S):
+                one, two = await asyncio.gather(
+                    *(each.worker.agree(Offer(0, version, ROWS), numbers, 1e9) for each in (first, second))
+                )
+            assert one == two and one[0].version == version + 1 and one[0].peers == 2
+            for each in (first, second):
+                await each.worker._tend()
+
+        await step(0)
+        agreed, mean = await late.worker.agree(Offer(0, 0, ROWS), numbers, 1e9)
+        assert agreed == Agreed(0, 1, 2 * ROWS, 2, counted=False)
+        assert mean == first.worker._means[0].mean
+        for version in (1, 2, 3):
+            await step(version)
+        assert await late.worker.agree(Offer(0, 1, ROWS), numbers, 1e9) == (Agreed(0, 4, 0, 0, counted=False), b"")
+        with pytest.raises(ProtocolError):
+            await late.worker.agree(Offer(0, 4, ROWS), numbers[:-4], 1e9)
+
+        # a mean that is not the one that was named is not taken
+        for liar in (first, second):
+            kept = liar.worker._means[3]
+            liar.worker._means[3] = kept._replace(mean=bytes(len(kept.mean)))
+        assert await late.worker._missed(3) is None
+        assert all(late.peer.rpc.bans.score(liar.peer.id, time.monotonic()) > 4.0 for liar in (first, second))
