@@ -151,6 +151,5 @@ async def test_a_payload_is_copied_into_the_transport_and_out_of_it_and_nowhere_
         reply, _ = await here.call_undecoded(there.peer, "take", b"\x90", PIECES, deadline_s=10)
     assert reply == b"\x90" and b"".join(taken) == b"".join(PIECES)
     assert all(any(isinstance(d, memoryview) and d.obj is piece for d in written) for piece in PIECES), "a copy"
-    begun, *rest = taken
-    assert rest and isinstance(begun, memoryview), "came together with the header"
-    assert all(any(part is data for data in read) for part in rest), "a copy"
+    rest = taken[1:] if isinstance(taken[0], memoryview) else taken  # its beginning may come together with the header
+    assert rest and all(any(part is data for data in read) for part in rest), "a copy"

@@ -158,7 +158,7 @@ def test_the_processors_temperature(tmp_path: Path, name: str, sensors: dict[str
 
 
 def test_two_processors_thermal_zones_and_broken_sensors(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="tells no program"):
+    with pytest.raises(SourceError, match="does not report how hot"):
         hardware.Temperature(tmp_path)
     zone = tmp_path / "thermal" / "thermal_zone3"
     zone.mkdir(parents=True)
@@ -185,7 +185,7 @@ def domain(root: Path, zone: str, name: str, microjoules: int, span: int = 262_1
 
 
 def test_watts_of_the_packages_over_a_wrap_and_after_sleep(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="does not tell"):
+    with pytest.raises(SourceError, match="does not report how much power"):
         hardware.Rapl(tmp_path)
     span, clock = 1_000_000_000, FakeTime()
     package = domain(tmp_path, "intel-rapl:0", "package-0", 990_000_000, span)

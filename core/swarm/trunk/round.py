@@ -247,7 +247,8 @@ class Round:
             method = of_run("trunk.chunk", self._run_id)
             answer = await self._node.call(reducer, method, request, Averaged, payload, deadline_s=86_400)
             hashes[number] = self._take(pass_, span, answer)
-            limit.reschedule(clock() + patience)
+            if not limit.expired():  # what came in the last moment lets nobody wait longer
+                limit.reschedule(clock() + patience)
             window.answered(clock() - began)
 
         try:
