@@ -159,6 +159,11 @@ class Connection(QObject):
         """Somebody waits for an answer."""
         return bool(self._asked)
 
+    @property
+    def is_dialling(self) -> bool:
+        """Whether a worker may answer yet."""
+        return self._dialling
+
     def dial(self) -> None:
         """Read where the worker is and connect; does nothing while a connection is up or on its way."""
         if self._dialling or self.is_connected:

@@ -134,7 +134,8 @@ class Supervisor(QObject):
     def _tick(self) -> None:
         now = time.monotonic()
         if self._supervision.phase is Phase.LEAVING:
-            if not self.client.is_connected and not self._child_is_there():
+            met = self.client.is_connected or self.client.is_dialling  # the worker of another app is asked as well
+            if not met and not self._child_is_there():
                 self._end()
             elif self._supervision.due is not None and now >= self._supervision.due:
                 if self.process is not None and not self._quit_sent:

@@ -3801,6 +3801,10 @@
       <translation>Spiele halten nichts an</translation>
     </message>
     <message>
+      <source>gathering.fails</source>
+      <translation>{times:count}-mal hintereinander ließ sich weder sagen noch lesen, wie weit die Trainer mit ihrem gemeinsamen Stapel sind ({error}). Bis das geht, kommt kein gemeinsamer Schritt; bitte melde es.</translation>
+    </message>
+    <message>
       <source>gpu.all_off</source>
       <translation>Du hast alle Grafikkarten ausgeschaltet.</translation>
     </message>

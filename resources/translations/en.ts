@@ -1060,6 +1060,10 @@
       <translation>Games stop nothing</translation>
     </message>
     <message>
+      <source>gathering.fails</source>
+      <translation>How far trainers are with their common batch could not be told or read {times:count} times in a row ({error}). No common step is taken until that works; please report it.</translation>
+    </message>
+    <message>
       <source>gpu.all_off</source>
       <translation>You switched all GPUs off.</translation>
     </message>

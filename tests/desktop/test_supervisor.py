@@ -293,6 +293,20 @@ def test_uses_the_worker_that_runs_and_sees_its_end(qtbot: QtBot, watched: Watch
         worker.wait()
 
 
+def test_who_quits_before_the_worker_that_runs_has_answered_ends_it_too(
+    qtbot: QtBot, watched: Watched, folder: Path
+) -> None:
+    pid = watched.start(qtbot)
+    os.kill(pid, signal.SIGSTOP)
+    other = Watched(folder)
+    other.supervisor.start()  # as the app after one that was killed
+    with qtbot.assertNotEmitted(other.supervisor.ended, wait=300):
+        other.supervisor.leave()
+    with qtbot.waitSignal(other.supervisor.ended, timeout=20_000):
+        os.kill(pid, signal.SIGCONT)
+    qtbot.waitUntil(lambda: gone(pid) or watched.supervisor.process is None, timeout=20_000)
+
+
 def test_two_at_once_share_one_worker(qtbot: QtBot, watched: Watched, folder: Path) -> None:
     """Both start one; the loser's ends as the folder is taken, and it connects to the other's."""
     other = Watched(folder)

@@ -88,7 +88,7 @@ class DeDLOC(Agreement):
         self._others: dict[PeerId, Standing] = {}
         self._told: tuple[float, Standing | None] = (0.0, None)
         self._asking = asyncio.Lock()
-        self._tending = Recurring("trunk", self._tend, lambda: TICK_S)
+        self._tending = Recurring("gathering", self._tend, lambda: TICK_S)
         self._rounds = AllReduce(self._node, run_id)
         self._matchmaking = Matchmaking(
             self._node, self._dht, run_id, codec="fp16", grace_s=GRACE_S, share=equal_shares
