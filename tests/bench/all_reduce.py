@@ -23,6 +23,7 @@ from core.contracts.net import PeerAddress
 from core.contracts.trunk_rounds import Group
 from tests.bench import anchor
 from tests.bench.machine import progress
+from tests.bench.network import Process
 from tests.workers import ROOT
 
 GRACE_S = 120.0
@@ -127,28 +128,11 @@ def acquainted(processes: "Sequence[PeerProcess]") -> tuple[PeerAddress, ...]:
     return tuple(msgspec.msgpack.decode(bytes.fromhex(text), type=PeerAddress) for text in addresses)
 
 
-class PeerProcess:
-    """A peer: a line of JSON to it, a line of JSON from it."""
+class PeerProcess(Process):
+    """A peer that takes part in rounds."""
 
     def __init__(self, place: int, numbers: int, listen: str) -> None:
-        command = [sys.executable, "-m", "tests.bench.all_reduce_peer", str(place), str(numbers), listen]
-        pipe = subprocess.PIPE
-        self.popen = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
-
-    def send(self, *words: Any) -> None:
-        assert self.popen.stdin is not None
-        self.popen.stdin.write(json.dumps(words) + "\n")
-        self.popen.stdin.flush()
-
-    def answer(self) -> Any:
-        assert self.popen.stdout is not None
-        line = self.popen.stdout.readline()
-        assert line, "a peer's process has ended"
-        return json.loads(line)
-
-    def ask(self, *words: Any) -> Any:
-        self.send(*words)
-        return self.answer()
+        super().__init__("all_reduce_peer", str(place), str(numbers), listen)
 
     def end(self) -> None:
         self.popen.kill()

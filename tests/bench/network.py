@@ -174,8 +174,8 @@ async def _times(call: Callable[[], Awaitable[None]], count: int) -> list[float]
 class Process:
     """A peer in a process of its own."""
 
-    def __init__(self, module: str) -> None:
-        command = [sys.executable, "-m", f"tests.bench.{module}"]
+    def __init__(self, module: str, *words: str) -> None:
+        command = [sys.executable, "-m", f"tests.bench.{module}", *words]
         pipe = subprocess.PIPE
         self.popen = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
 

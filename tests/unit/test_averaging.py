@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -112,7 +113,6 @@ def test_a_trainer_that_is_alone_cannot_go_anywhere_at_once() -> None:
 
 
 def test_outer_steps_are_those_of_nesterov_and_keep_its_momentum() -> None:
-    torch = pytest.importorskip("torch")
     weights = torch.zeros(100, dtype=torch.float64)
     reference = torch.optim.SGD([weights], lr=NESTEROV.rate, momentum=NESTEROV.momentum, nesterov=True)
     agreed, momentum = np.zeros(100, np.float32), None
