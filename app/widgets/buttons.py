@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal, SignalInstance
-from PySide6.QtGui import QEnterEvent, QFont, QFontMetrics, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QEnterEvent, QFont, QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QPushButton, QSizePolicy, QWidget
 
 from app import theme as look
@@ -224,7 +224,7 @@ class Switch(QAbstractButton):
 
 
 class Segmented(QWidget):
-    """A choice among few, side by side; arrow keys move it.
+    """A choice among few, side by side; arrow keys move it, as with all of Qt's buttons that exclude each other.
 
     Args:
         choices: value to label, in order.
@@ -238,13 +238,10 @@ class Segmented(QWidget):
         super().__init__()
         self._value = next(iter(choices))
         self.setAccessibleName(name)
-        self._buttons: dict[str, _Segment] = {}
-        row = hbox(spacing=0, margins=(3, 3, 3, 3), within=self)
-        for value, label in choices.items():
-            button = _Segment(label, f"{name}: {label}", self._move)
+        self._buttons = {value: _Segment(label, f"{name}: {label}") for value, label in choices.items()}
+        for value, button in self._buttons.items():
             button.clicked.connect(lambda _=False, value=value: self._choose(value))
-            self._buttons[value] = button
-            row.addWidget(button)
+        hbox(*self._buttons.values(), spacing=0, margins=(3, 3, 3, 3), within=self)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.set_value(self._value)
 
@@ -254,21 +251,12 @@ class Segmented(QWidget):
     def set_value(self, value: str) -> None:
         """Show `value` as the chosen one; does not emit `chosen`."""
         self._value = value
-        for key, button in self._buttons.items():
-            button.setChecked(key == value)
-            button.setFocusPolicy(Qt.FocusPolicy.StrongFocus if key == value else Qt.FocusPolicy.ClickFocus)
+        self._buttons[value].setChecked(True)
 
     def _choose(self, value: str) -> None:
-        changed = value != self._value
-        self.set_value(value)
-        if changed:
+        if value != self._value:
+            self._value = value
             self.chosen.emit(value)
-
-    def _move(self, step: int) -> None:
-        keys = list(self._buttons)
-        at = min(len(keys) - 1, max(0, keys.index(self._value) + step))
-        self._choose(keys[at])
-        self._buttons[keys[at]].setFocus(Qt.FocusReason.TabFocusReason)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         colors = theme()
@@ -283,14 +271,15 @@ class Segmented(QWidget):
 
 
 class _Segment(QAbstractButton):
-    def __init__(self, text: str, name: str, move: Callable[[int], None]) -> None:
+    def __init__(self, text: str, name: str) -> None:
         super().__init__()
         self.setText(text)
         self.setAccessibleName(name)
         self.setCheckable(True)
+        self.setAutoExclusive(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setFont(theme().font("strong"))
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self._move = move
 
     def sizeHint(self) -> QSize:
         bold = QFontMetrics(theme().font("head"))
@@ -298,15 +287,6 @@ class _Segment(QAbstractButton):
 
     def minimumSizeHint(self) -> QSize:
         return self.sizeHint()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        on = -1 if self.layoutDirection() is Qt.LayoutDirection.RightToLeft else 1
-        steps = {Qt.Key.Key_Left: -on, Qt.Key.Key_Up: -1, Qt.Key.Key_Right: on, Qt.Key.Key_Down: 1}
-        key = Qt.Key(event.key())
-        if key in steps:
-            self._move(steps[key])
-        else:
-            super().keyPressEvent(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         colors = theme()
