@@ -37,7 +37,25 @@ class NumberField(QSpinBox):
         paint_arrow(self, half - ARROW - 1, down=False)
 
 
-class DurationField(NumberField):
+class _ReadField(NumberField):
+    """A number that is read and written in a way of its own."""
+
+    def _read(self, text: str) -> int | None:
+        """None: it is no such number."""
+        raise NotImplementedError
+
+    def valueFromText(self, text: str) -> int:
+        value = self._read(text)
+        return self.value() if value is None else value
+
+    def validate(self, text: str, at: int) -> tuple[QValidator.State, str, int]:
+        value = self._read(text)
+        if value is None or not self.minimum() <= value <= self.maximum():
+            return QValidator.State.Intermediate, text, at  # left like this, the old value comes back
+        return QValidator.State.Acceptable, text, at
+
+
+class DurationField(_ReadField):
     """Seconds, read and written as "5 min" or "1 min 30 s"; "1:30" is taken too.
 
     A number alone counts the largest unit of the value that it replaces: 10 in the place of "5 min" is 10 min.
@@ -46,38 +64,17 @@ class DurationField(NumberField):
     def textFromValue(self, value: int) -> str:
         return duration(value)
 
-    def valueFromText(self, text: str) -> int:
-        seconds = self._seconds(text)
-        return self.value() if seconds is None else seconds
-
-    def validate(self, text: str, at: int) -> tuple[QValidator.State, str, int]:
-        seconds = self._seconds(text)
-        if seconds is None or not self.minimum() <= seconds <= self.maximum():
-            return QValidator.State.Intermediate, text, at  # left like this, the old value comes back
-        return QValidator.State.Acceptable, text, at
-
-    def _seconds(self, text: str) -> int | None:
+    def _read(self, text: str) -> int | None:
         return seconds_of(text, duration(self.value()).split()[1])
 
 
-class DecimalField(NumberField):
+class DecimalField(_ReadField):
     """A number with two decimals as whole hundredths, read and written as the locale does; "0.3" is taken too."""
 
     def textFromValue(self, value: int) -> str:
         return number(value / 100, 2)
 
-    def valueFromText(self, text: str) -> int:
-        hundredths = self._hundredths(text)
-        return self.value() if hundredths is None else hundredths
-
-    def validate(self, text: str, at: int) -> tuple[QValidator.State, str, int]:
-        hundredths = self._hundredths(text)
-        if hundredths is None or not self.minimum() <= hundredths <= self.maximum():
-            return QValidator.State.Intermediate, text, at
-        return QValidator.State.Acceptable, text, at
-
-    @staticmethod
-    def _hundredths(text: str) -> int | None:
+    def _read(self, text: str) -> int | None:
         value, good = locale().toDouble(text.strip())
         try:
             return round((value if good else float(text)) * 100)

@@ -28,12 +28,12 @@ from core.contracts.remote_experts import (
 from core.experts.calls import ExpertHost
 from core.experts.directory import LOCAL, MIRROR_LIMIT, LocalDirectory
 from core.experts.grid import Coords, Grid, Uid
+from core.net.limits import Newest
 from core.pipe.calls import Calls
 
 log = logging.getLogger(__name__)
 
 K = TypeVar("K")
-V = TypeVar("V")
 
 FRESH_S = 5.0
 """Hosts and suffixes older than this are read again when they are used."""
@@ -84,9 +84,9 @@ class PeerDirectory:
         self._remote: dict[int, frozenset[Coords]] = {}
         self._mirrors: dict[int, tuple[Sequence[Coords] | None, int, tuple[Coords, ...]]] = {}
         self._epoch = 0
-        self._hosts: dict[str, RemoteHost] = {}
-        self._known: dict[Uid, Known] = {}
-        self._suffixes: dict[tuple[int, Coords], tuple[Sequence[int], float]] = {}
+        self._hosts = Newest[str, RemoteHost](KEPT)
+        self._known = Newest[Uid, Known](KEPT)
+        self._suffixes = Newest[tuple[int, Coords], tuple[Sequence[int], float]](KEPT)
         self._locating = _Questions[Uid](self._locate)
         self._finding = _Questions[tuple[int, Coords]](self._find)
 
@@ -120,7 +120,7 @@ class PeerDirectory:
     def host(self, peer: str) -> RemoteHost:
         """How a peer is asked."""
         if peer not in self._hosts:
-            _remember(self._hosts, peer, RemoteHost(peer, self._asking, self._training, self))
+            self._hosts[peer] = RemoteHost(peer, self._asking, self._training, self)
         return self._hosts[peer]
 
     def tell_answered(self) -> None:
@@ -210,7 +210,7 @@ class PeerDirectory:
         if len(places) != len(uids):
             raise ProtocolError("The worker's answer does not fit the experts that were looked for.")
         for uid, found in zip(uids, places, strict=True):
-            _remember(self._known, uid, Known(found, _now() + FRESH_S))
+            self._known[uid] = Known(found, _now() + FRESH_S)
         self.changed()
 
     async def _find(self, prefixes: list[tuple[int, Coords]]) -> None:
@@ -220,7 +220,7 @@ class PeerDirectory:
             if len(found) != len(mine):
                 raise ProtocolError("The worker's answer does not fit the prefixes that were looked for.")
             for prefix, suffixes in zip(mine, found, strict=True):
-                _remember(self._suffixes, (layer, prefix), (suffixes, _now() + FRESH_S))
+                self._suffixes[layer, prefix] = suffixes, _now() + FRESH_S
 
 
 class _Questions(Generic[K]):
@@ -247,14 +247,6 @@ class _Questions(Generic[K]):
         finally:
             for key in chunk:
                 del self._under_way[key]
-
-
-def _remember(cache: dict[K, V], key: K, value: V) -> None:
-    """As the newest of a bounded number."""
-    cache.pop(key, None)
-    cache[key] = value
-    while len(cache) > KEPT:
-        del cache[next(iter(cache))]
 
 
 def _now() -> float:

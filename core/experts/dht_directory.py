@@ -12,7 +12,6 @@ import random
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence, Set
-from types import TracebackType
 from typing import Annotated, NamedTuple
 
 import msgspec
@@ -107,9 +106,7 @@ class DHTDirectory:
             self._reading.start()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._announcing.stop()
         await self._reading.stop()
         with contextlib.suppress(HearthError, TimeoutError):

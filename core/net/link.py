@@ -109,7 +109,6 @@ class Link:
         self.slots = asyncio.Semaphore(limits.CALLS_BY_PEER)
         """Our calls at once; an honest peer is never refused for too many."""
         self.closed_because: str | None = None
-        self.retired = False
         self.ended_by_peer = False
         self._owner = owner
         # what goes through a relay is sent by the link with the relay

@@ -226,12 +226,10 @@ class Pool:
         alive = new.closed_because is None and old.closed_because is None
         if old.heard < asked and alive and self.links.get(old.peer) is old:
             self._retired.discard(new)
-            new.retired = False
             self.links[old.peer] = new
             old.close("the peer has started anew")
 
     def _retire(self, link: Link) -> None:
-        link.retired = True
         link.used = time.monotonic()
         self._retired.add(link)
 

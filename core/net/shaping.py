@@ -6,13 +6,14 @@ that large ones pay. Receiving is slowed by not reading: the transport's window 
 
 import asyncio
 import contextlib
+import math
 import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable
 
 from core.identity import PeerId
 from core.net import limits
-from core.net.limits import KIB
+from core.net.limits import KIB, TokenBucket
 
 OVERHEAD = 1.07
 """Bytes on the wire for each byte of a frame: headers of the packets, and answers to them."""
@@ -34,13 +35,13 @@ class Bucket:
         self.rate = 0.0
         """Bytes a second; 0: no limit."""
         self._clock = clock
-        self._tokens, self._at = 0.0, clock()
+        self._bytes = TokenBucket(0.0, 0.0, math.inf)
 
     def set(self, rate: float) -> None:
         if rate != self.rate:
             self.spend(0)
-            debt = min(0.0, self._tokens) if rate else 0.0
-            self.rate, self._tokens, self._at = rate, debt, self._clock()
+            debt = min(0.0, self._bytes.tokens) if self.rate and rate else 0.0
+            self.rate, self._bytes = rate, TokenBucket(rate, rate * BURST_S, math.inf, debt, self._clock())
 
     @property
     def chunk(self) -> int:
@@ -49,12 +50,7 @@ class Bucket:
 
     def spend(self, size: int) -> float:
         """Account for bytes that move now; seconds until the debt is paid."""
-        if not self.rate:
-            return 0.0
-        now = self._clock()
-        self._tokens = min(self.rate * BURST_S, self._tokens + (now - self._at) * self.rate) - size * OVERHEAD
-        self._at = now
-        return max(0.0, -self._tokens / self.rate)
+        return self._bytes.spend(size * OVERHEAD, self._clock()) if self.rate else 0.0
 
 
 class Turns:

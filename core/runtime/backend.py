@@ -10,10 +10,10 @@ from torch import Tensor
 
 from core.contracts.errors import ComputeError, DeviceError, ManifestError
 from core.contracts.kinds import EXPERTS
-from core.contracts.manifest import Manifest, Training
+from core.contracts.manifest import Training
 from core.contracts.model import Model
 from core.contracts.notices import notice
-from core.experts.grid import Grid, Uid
+from core.experts.grid import Uid
 from core.experts.kinds import expert as experts
 from core.experts.kinds.expert import Expert
 from core.experts.products import Factors, Numbered
@@ -374,9 +374,3 @@ def useful_threads(backends: Iterable[ExpertBackend], threads: int) -> int:
         threads: as many as are allowed.
     """
     return threads if any(backend.weights >= THREADED_WEIGHTS for backend in backends) else 1
-
-
-def all_experts(manifest: Manifest) -> Iterator[ExpertBackend]:
-    """A new expert for every cell of a run's grid."""
-    grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
-    return (ExpertBackend(uid, manifest.model, manifest.training) for uid in grid.uids())

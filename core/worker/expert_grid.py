@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from core.contracts.status import CELLS, CellStatus, ExpertStatus, GridStatus
 from core.experts.grid import Coords, Grid, Uid
 from core.worker.swarm import LoneSwarm, Swarm
@@ -35,7 +37,7 @@ def overview(
         for coords in remembered if mirror is None else mirror:
             infos = remembered.get(coords, ())
             if coords in cells:
-                cells[coords] = _with_hosts(cells[coords], len(infos))
+                cells[coords] = msgspec.structs.replace(cells[coords], hosts=len(infos))
                 continue
             best = infos[0] if infos else None
             cells[coords] = CellStatus(
@@ -48,10 +50,6 @@ def overview(
             )
     told = sorted(cells.values(), key=lambda cell: (not cell.here, cell.cell))[:CELLS]
     return GridStatus(layer, grid.layers, tuple(grid.shape), mirror is not None, told)
-
-
-def _with_hosts(cell: CellStatus, hosts: int) -> CellStatus:
-    return CellStatus(cell.cell, cell.here, cell.version, cell.load, hosts, cell.calls)
 
 
 def place(coords: Coords, shape: Sequence[int]) -> int:

@@ -25,7 +25,6 @@ from core.contracts import kinds
 from core.contracts.manifest import Manifest, Training
 from core.contracts.model import Model
 from core.experts.directory import LOCAL, LocalDirectory
-from core.runtime.backend import all_experts
 from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
 from core.training.data.stream import Part, Table
@@ -33,6 +32,7 @@ from core.training.trainer import Trainer
 from tests.bench import plot, virtual_time
 from tests.bench.far_host import FarHost
 from tests.bench.machine import progress
+from tests.experts import all_experts
 from tests.workers import ROOT
 
 DATA = ROOT.parent / "shared" / "data"

@@ -26,7 +26,6 @@ from core.contracts import manifest as manifests
 from core.contracts.manifest import Manifest
 from core.contracts.model import Model
 from core.experts.directory import LOCAL, LocalDirectory
-from core.runtime.backend import all_experts
 from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
 from core.training.data.stream import Part, open_stream
@@ -35,6 +34,7 @@ from tests.bench import plot, virtual_time
 from tests.bench.exchanges import ARMS, Exchange
 from tests.bench.far_host import FarHost
 from tests.bench.machine import progress
+from tests.experts import all_experts
 
 ONE, OWN = "one", "own"
 TRAINERS, QUICK_TRAINERS = (4, 8, 16, 64), (1, 4, 8)

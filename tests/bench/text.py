@@ -15,12 +15,12 @@ from core.contracts import manifest as manifests
 from core.contracts.pipe import Generate
 from core.contracts.status import CurvePoint
 from core.experts.directory import LOCAL, LocalDirectory
-from core.runtime.backend import all_experts
 from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
 from core.training.asking import ask
 from core.training.data.stream import open_stream
 from core.training.trainer import Trainer
+from tests.experts import all_experts
 
 TRAINED, QUICK = 2_200_000, 200_000
 """Bytes."""

@@ -17,13 +17,13 @@ from core.experts.gating import Gate, add_up, balance_loss
 from core.experts.grid import Grid
 from core.experts.kinds.expert import build
 from core.runtime.adam import Adam
-from core.runtime.backend import all_experts
 from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
 from core.training.data.stream import open_stream
 from core.training.models.network import build as build_trunk
 from core.training.tasks.task import Task, task_of
 from core.training.trainer import Trainer
+from tests.experts import all_experts
 
 
 class PlainLoop:

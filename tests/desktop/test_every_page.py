@@ -31,7 +31,6 @@ from PySide6.QtWidgets import (
 )
 
 from app import language
-from app.colors import contrast
 from app.desktop import Desktop
 from app.first_run.first_run import FirstRun
 from app.language import BRITISH, WORKER, Catalogue, Message, speak
@@ -53,6 +52,7 @@ from core.policy.inputs import Compute, Usage, Wishes
 from core.policy.signals.reading import Signals
 from tests import a_summer
 from tests.desktop.conftest import ToyWorker, make_status
+from tests.desktop.contrast import contrast
 from tests.desktop.test_experts_page import make_grid
 from tests.desktop.test_network_page import make_network, make_peers
 from tests.desktop.test_text_page import text_status

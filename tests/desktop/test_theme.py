@@ -10,8 +10,9 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app import theme as look
-from app.colors import DARK, LIGHT, Colors, contrast
+from app.colors import DARK, LIGHT, Colors
 from app.theme import theme
+from tests.desktop.contrast import contrast
 
 ROOT = Path(__file__).parents[2]
 GROUNDS = ("canvas", "sidebar", "surface", "sunken")

@@ -380,9 +380,14 @@ def test_segments_move_by_arrow_keys(qtbot: QtBot, plain_theme: None) -> None:
     control.show()
     chosen: list[str] = []
     control.chosen.connect(chosen.append)
-    first = control.findChildren(QAbstractButton)[0]
+    first, second, third = control.findChildren(QAbstractButton)
+    control.activateWindow()
+    qtbot.waitUntil(control.isActiveWindow)
+    first.setFocus()
     QTest.keyClick(first, Qt.Key.Key_Right)
-    QTest.keyClick(control.findChildren(QAbstractButton)[1], Qt.Key.Key_Right)
+    assert second.hasFocus() and not first.focusPolicy() & Qt.FocusPolicy.TabFocus
+    QTest.keyClick(second, Qt.Key.Key_Right)
+    QTest.keyClick(third, Qt.Key.Key_Right)
     assert chosen == ["light", "dark"] and control.value() == "dark"
     control.set_value("system")
     assert chosen == ["light", "dark"]

@@ -15,7 +15,6 @@ from core.contracts.pipe import AGREE
 from core.contracts.trunk import Agreed, Diloco, Offer
 from core.experts.directory import LOCAL, LocalDirectory
 from core.pipe.calls import Calls
-from core.runtime.backend import all_experts
 from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
 from core.training.data.stream import open_stream
@@ -23,6 +22,7 @@ from core.training.trainer import Trainer
 from core.training.trunk.diloco import DiLoCo, cut
 from core.training.trunk.local import Local
 from tests.bench import virtual_time
+from tests.experts import all_experts
 from tests.joined_calls import join
 from tests.joined_trunks import JoinedTrunks
 from tests.unit.one_thread import one_thread  # noqa: F401 - fixture

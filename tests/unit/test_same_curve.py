@@ -22,12 +22,12 @@ from core.experts.directory import LOCAL, Directory, LocalDirectory
 from core.experts.grid import Uid
 from core.pipe.calls import Calls, Incoming
 from core.pipe.frames import Payload
-from core.runtime.backend import all_experts
 from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
 from core.training.trainer import Trainer
 from tests.bench import virtual_time
 from tests.bench.scaling import SpreadDirectory
+from tests.experts import all_experts
 from tests.joined_calls import join
 from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
 

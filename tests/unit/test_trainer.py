@@ -20,13 +20,13 @@ from core.contracts.manifest import Manifest
 from core.contracts.pipe import Answered, Predict, Predicted
 from core.contracts.status import CurvePoint
 from core.experts.directory import LOCAL, LocalDirectory
-from core.runtime.backend import all_experts
 from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
 from core.training.asking import ask
 from core.training.data import digits as handwritten
 from core.training.trainer import Trainer
 from tests.bench.throughput import PlainLoop
+from tests.experts import all_experts
 from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
 from tests.workers import ROOT
 
@@ -233,7 +233,7 @@ from pathlib import Path
 import torch
 from core.contracts import manifest as manifests
 from core.experts.directory import LOCAL, LocalDirectory
-from core.runtime.backend import all_experts
+from tests.experts import all_experts
 from core.runtime.runtime import Runtime
 from core.runtime.kernel_gate import KernelGate
 from core.training.asking import ask

@@ -12,11 +12,11 @@ import torch
 from core.contracts import manifest as manifests
 from core.contracts.errors import ManifestError
 from core.experts.directory import LOCAL, LocalDirectory
-from core.runtime.backend import all_experts
 from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
 from core.training import trunk
 from core.training.trainer import Trainer
+from tests.experts import all_experts
 from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
 
 IN_FOURS = '''

@@ -13,12 +13,13 @@ from core.contracts.manifest import Manifest
 from core.experts.calls import Call
 from core.experts.directory import LOCAL, LocalDirectory
 from core.experts.grid import Uid
-from core.runtime.backend import ExpertBackend, all_experts
+from core.runtime.backend import ExpertBackend
 from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
 from core.training.trainer import Trainer
 from tests.bench import virtual_time
 from tests.bench.far_host import FarHost
+from tests.experts import all_experts
 
 
 @pytest.fixture(autouse=True)

@@ -13,12 +13,12 @@ from core.contracts import manifest as manifests
 from core.contracts.manifest import Manifest
 from core.contracts.status import CurvePoint
 from core.experts.directory import LOCAL, LocalDirectory
-from core.runtime.backend import all_experts
 from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
 from core.store import shards
 from core.training.data.stream import open_stream
 from core.training.trainer import Trainer
+from tests.experts import all_experts
 
 SMALL: dict[str, Any] = {"layers": 2, "grid": (2, 3), "width": 16, "hidden": 12, "heads": 2, "sequence": 16}
 

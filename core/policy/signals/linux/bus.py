@@ -47,12 +47,17 @@ class Object:
     path: str
     interface: str
 
+    @classmethod
+    def main(cls, label: str, service: str) -> "Object":
+        """The object and interface that have the name of their service, as is usual."""
+        return cls(label, service, f"/{service.replace('.', '/')}", service)
+
     def at(self, path: str, interface: str) -> "Object":
         """Another object of the same service."""
         return Object(self.label, self.service, path, interface)
 
 
-_BUS = Object("The bus", "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
+_BUS = Object.main("The bus", "org.freedesktop.DBus")
 _PROPERTIES = "org.freedesktop.DBus.Properties"
 
 

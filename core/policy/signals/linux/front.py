@@ -14,12 +14,8 @@ from core.policy.signals.linux.bus import AbsentError, Object, OnBus
 from core.policy.signals.linux.logind import MANAGER
 from core.policy.signals.reading import OWN, Front, SourceError
 
-GAME_MODE = Object(
-    "GameMode", "com.feralinteractive.GameMode", "/com/feralinteractive/GameMode", "com.feralinteractive.GameMode"
-)
-SESSION_MANAGER = Object(
-    "GNOME's session manager", "org.gnome.SessionManager", "/org/gnome/SessionManager", "org.gnome.SessionManager"
-)
+GAME_MODE = Object.main("GameMode", "com.feralinteractive.GameMode")
+SESSION_MANAGER = Object.main("GNOME's session manager", "org.gnome.SessionManager")
 POWERDEVIL = Object(
     "KDE's power manager",
     "org.kde.Solid.PowerManagement",

@@ -4,12 +4,7 @@ from core.contracts.notices import notice
 from core.policy.signals.linux.bus import Object, OnBus
 from core.policy.signals.reading import SourceError
 
-MANAGER = Object(
-    "NetworkManager",
-    "org.freedesktop.NetworkManager",
-    "/org/freedesktop/NetworkManager",
-    "org.freedesktop.NetworkManager",
-)
+MANAGER = Object.main("NetworkManager", "org.freedesktop.NetworkManager")
 _METERED = {1: True, 2: False, 3: True, 4: False}
 """NMMetered: yes, no, and both as guessed; 0 is unknown."""
 

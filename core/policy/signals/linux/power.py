@@ -7,7 +7,7 @@ from core.contracts.notices import notice
 from core.policy.signals.linux.bus import Object, OnBus
 from core.policy.signals.reading import Power, SourceError, Stateless
 
-UPOWER = Object("UPower", "org.freedesktop.UPower", "/org/freedesktop/UPower", "org.freedesktop.UPower")
+UPOWER = Object.main("UPower", "org.freedesktop.UPower")
 DISPLAY = UPOWER.at("/org/freedesktop/UPower/devices/DisplayDevice", "org.freedesktop.UPower.Device")
 """All batteries of the PC in one, as its panel shows them."""
 _STORES = (2, 3)

@@ -5,10 +5,8 @@ from collections.abc import Callable
 from core.policy.signals.linux.bus import Object, OnBus
 from core.policy.signals.reading import Open
 
-GNOME = Object("GNOME's screensaver", "org.gnome.ScreenSaver", "/org/gnome/ScreenSaver", "org.gnome.ScreenSaver")
-FREEDESKTOP = Object(
-    "The screensaver", "org.freedesktop.ScreenSaver", "/org/freedesktop/ScreenSaver", "org.freedesktop.ScreenSaver"
-)
+GNOME = Object.main("GNOME's screensaver", "org.gnome.ScreenSaver")
+FREEDESKTOP = Object.main("The screensaver", "org.freedesktop.ScreenSaver")
 
 
 class ScreenSaver(OnBus):
