@@ -59,17 +59,20 @@ def _has_display() -> bool:
 
 
 def worker(options: argparse.Namespace) -> int:
-    from core.commands import terminal  # the app starts through this module as well, and needs none of these
-    from core.control.start import run_worker
+    from core.control.start import run_worker  # the app starts through this module as well, and needs none of these
 
-    network = None
+    network = screen = None
     if options.listen or options.bootstrap or options.role:
         from core.worker.network import parse_options
 
         network = parse_options(options.listen, options.bootstrap, options.role)
     folder = data_folder(options.data_dir)
     _consent(folder)
-    return run_worker(folder, options.run, network, options.join, terminal.show)
+    if sys.stdout is not None and sys.stdout.isatty():  # None: started with stdout closed
+        from core.commands import terminal  # takes 4 MB, of which a worker in the background has no use
+
+        screen = terminal.show
+    return run_worker(folder, options.run, network, options.join, screen)
 
 
 def _consent(folder: Path) -> None:

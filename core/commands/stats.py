@@ -6,9 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import RenderableType
-from rich.table import Table
 
-from core.commands import common
+from core.commands import common, tables
 from core.community.reading import read_only
 from core.contracts.errors import NotRunning
 from core.contracts.ledger import Amounts, Totals
@@ -25,7 +24,7 @@ def show(options: argparse.Namespace) -> None:
     if options.json:
         common.print_json(answer)
     else:
-        common.print_rich(table(answer))
+        tables.show(table(answer))
 
 
 def totals(folder: Path) -> Totals:
@@ -47,7 +46,7 @@ def table(answer: Totals) -> RenderableType:
     if answer.since is None:
         return "Nothing yet. Figures appear within a minute after this PC has begun to compute."
     local = time.localtime(answer.since)
-    shown = Table(box=None, pad_edge=False, header_style="dim", show_edge=False)
+    shown = tables.table()
     shown.add_column(f"Since {local.tm_mday} {time.strftime('%B %Y', local)}")
     for name in ("Today", "7 days", "Ever"):
         shown.add_column(name, justify="right")

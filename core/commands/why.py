@@ -3,10 +3,9 @@
 import argparse
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from core.commands import common
+from core.commands import common, tables
 from core.contracts.notices import english
 from core.contracts.status import Status
 from core.control.why import FINE, UNKNOWN, Why, promise, uses_gpus, verdict, why
@@ -21,7 +20,7 @@ def show(options: argparse.Namespace) -> None:
     if options.json:
         common.print_json(answer)
     else:
-        common.print_rich(panel(answer))
+        tables.show(panel(answer))
 
 
 def panel(answer: Why) -> RenderableType:
@@ -30,7 +29,7 @@ def panel(answer: Why) -> RenderableType:
     running = answer.cpu or answer.gpu
     head = Text(f"Why am I {'' if running else 'not '}running?", style="bold")
     state = Text(f"{answer.state.capitalize()}. {english(answer.reason)} {english(answer.until)}")
-    table = Table(box=None, pad_edge=False, header_style="dim")
+    table = tables.table()
     for name in ("", "Rule", "Now", "By your settings", "Verdict"):
         table.add_column(name, overflow="fold")
     rules = sorted(answer.rules, key=lambda rule: rule.rule != answer.decides)

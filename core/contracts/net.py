@@ -16,6 +16,8 @@ PREFIX = struct.Struct(">II")
 Id = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 Peer = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
 SocketAddress = Annotated[str, msgspec.Meta(max_length=64)]
+ANYWHERE = ("0.0.0.0:0", "[::]:0")
+"""To listen at every address of this PC, on a free port."""
 
 
 class PeerAddress(msgspec.Struct, frozen=True):

@@ -16,8 +16,8 @@ from core.contracts.control import LOCK_FILE
 from core.contracts.errors import AlreadyRunning, DataFolderError
 from core.contracts.notices import notice
 from core.control.server import ControlServer
-from core.worker.network import NetworkOptions
 from core.worker.peer import Peer
+from core.worker.places import NetworkOptions
 
 log = logging.getLogger(__name__)
 
@@ -58,14 +58,12 @@ def run_worker(
         run: as `Peer` takes it.
         network: likewise.
         join: join peers as the settings say, likewise.
-        screen: shows the status where there is a terminal; log lines are shown without.
+        screen: shows the status; None: log lines are shown.
 
     Raises:
         HearthError: it cannot start, and nothing was changed; or the folder has been removed.
     """
     with lock(folder):
-        if sys.stdout is None or not sys.stdout.isatty():  # None: started with stdout closed
-            screen = None
         ring = logs.start(folder, terminal=sys.stdout is not None and screen is None)
         try:
             key_file.ensure(folder)  # at the first start, also of a worker that is alone as yet

@@ -13,13 +13,12 @@ from typing import Any, NamedTuple
 import iroh
 
 from core.contracts.errors import NetworkError, PeerUnreachable, PortInUse
+from core.contracts.net import ANYWHERE
 from core.contracts.notices import notice
 from core.identity import PeerId
 from core.net import fast_binding, heap, limits
 
 ALPN = b"hearth/1"
-ANYWHERE = ("0.0.0.0:0", "[::]:0")
-"""Every address of this PC, on a free port."""
 PACKET_HEADERS = 28
 """Bytes."""
 SENT_HEADERS = 1.04

@@ -10,10 +10,22 @@ from typing import Any, TypeVar
 import msgspec
 
 from core.contracts.errors import UNREADABLE, CallRefused, CallTimeout, HearthError, NetworkError, RemoteFault
-from core.contracts.net import REFUSALS, TIMED_OUT, Answer, Call, Cancel, Fault, Header, PeerAddress, Ping, Pong
+from core.contracts.net import (
+    ANYWHERE,
+    REFUSALS,
+    TIMED_OUT,
+    Answer,
+    Call,
+    Cancel,
+    Fault,
+    Header,
+    PeerAddress,
+    Ping,
+    Pong,
+)
 from core.identity import Identity, PeerId
 from core.net import limits
-from core.net.endpoint import ANYWHERE, Endpoint
+from core.net.endpoint import Endpoint
 from core.net.limits import Bans
 from core.net.link import Link, Parts, Payload, Refusal, joined, size_of
 from core.net.metrics import Meter

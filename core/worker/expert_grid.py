@@ -6,7 +6,7 @@ import msgspec
 
 from core.contracts.status import CELLS, CellStatus, ExpertStatus, GridStatus
 from core.experts.grid import Coords, Grid, Uid
-from core.worker.swarm import LoneSwarm, Swarm
+from core.worker.places import SwarmPlace
 
 
 def overview(
@@ -14,7 +14,7 @@ def overview(
     layer: int,
     here: Sequence[ExpertStatus],
     load: float,
-    swarm: Swarm | LoneSwarm,
+    swarm: SwarmPlace,
 ) -> GridStatus:
     """The hosted experts of a layer.
 

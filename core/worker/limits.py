@@ -25,8 +25,7 @@ from core.policy.sharing import Sharing, Used
 from core.policy.signals.reading import UNKNOWN, Signals
 from core.store.quota import Quota
 from core.worker.memory import SHARE
-from core.worker.network import Network
-from core.worker.no_network import NoNetwork
+from core.worker.places import NetworkPlace
 from core.worker.runs import Runs
 
 CONTROL_S = 1.0
@@ -43,7 +42,7 @@ class Caps:
         quota: Quota,
         traffic: Traffic,
         runs: Runs,
-        network: Network | NoNetwork,
+        network: NetworkPlace,
         others: Callable[[], int],
         experts_bytes: int,
     ) -> None:

@@ -16,7 +16,7 @@ from core.policy.limits.memory_limit import BASE
 from core.policy.limits.system_limits import Bounds
 from core.swarm.placement import least_needed
 from core.worker.compute.supervisor import ComputeSupervisor
-from core.worker.swarm import LoneSwarm, Swarm
+from core.worker.places import SwarmPlace
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ SMALLER = 0.7
 class Memory:
     """Looks at what a run's compute process takes, and acts."""
 
-    def __init__(self, compute: ComputeSupervisor, swarm: Swarm | LoneSwarm, bounds: Bounds | None = None) -> None:
+    def __init__(self, compute: ComputeSupervisor, swarm: SwarmPlace, bounds: Bounds | None = None) -> None:
         """
         Args:
             compute: the process.

@@ -6,20 +6,20 @@ import logging
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import msgspec
 
 from core.contracts.errors import HearthError, IdentityError, SettingsError
 from core.contracts.manifest import Manifest
-from core.contracts.net import PeerAddress
+from core.contracts.net import ANYWHERE, PeerAddress
 from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStatus, PeerReach, PeerStatus
 from core.contracts.notices import Notice, notice
 from core.contracts.words import counted
 from core.dht.node import DHTNode
 from core.identity import Identity, PeerId, peer_text
 from core.net.addresses import address_text, check_socket, host_of, parse_address
-from core.net.endpoint import ANYWHERE
+from core.net.endpoint import kept
 from core.net.lan import Lan
 from core.net.link import Link
 from core.net.reach import Reach
@@ -29,6 +29,7 @@ from core.store.run_files import RunFiles
 from core.store.small_files import Files
 from core.swarm.state_room import StateRoom
 from core.worker.compute.supervisor import ComputeSupervisor
+from core.worker.places import NetworkOptions
 from core.worker.swarm import Swarm
 
 log = logging.getLogger(__name__)
@@ -55,22 +56,6 @@ class Ports(msgspec.Struct, frozen=True):
         tuple[Annotated[str, msgspec.Meta(pattern=r"^(0\.0\.0\.0|\[::\]):[0-9]{1,5}\Z")], ...],
         msgspec.Meta(max_length=2),
     ] = ()
-
-
-class NetworkOptions(NamedTuple):
-    """What the command line and the settings say about the network."""
-
-    listen: tuple[str, ...] = ANYWHERE
-    bootstrap: tuple[PeerAddress, ...] = ()
-    roles: frozenset[str] = frozenset({"host", "train"})
-    lan: bool = True
-    relay: bool = True
-    """Whether a backbone peer relays."""
-
-    @property
-    def on_lan(self) -> bool:
-        """Whether peers of the local network are looked for: not if this peer listens to itself alone."""
-        return self.lan and not all(address.startswith(("127.", "[::1]")) for address in self.listen)
 
 
 class Network:
@@ -347,6 +332,25 @@ class Network:
         ]
         experts = None if None in mirrors else sum(len(mirror or ()) for mirror in mirrors)
         return self.dht.stats(experts)
+
+
+def opened(folder: Path, files: Files, options: NetworkOptions, manifests: Iterable[Manifest]) -> Network:
+    """A network that listens where it did last time, unless another address was asked for by hand.
+
+    Args:
+        folder: the data folder.
+        files: its small files.
+        options: what the command line and the settings say.
+        manifests: see `Network`.
+
+    Raises:
+        IdentityError, DataFolderError: the key cannot be used or made.
+    """
+    keeps_ports = options.listen == ANYWHERE
+    if keeps_ports:
+        ports = files.read(PORTS_FILE, Ports, notice("file.loss_ports"))
+        options = options._replace(listen=kept(ports.sockets))
+    return Network(folder, options, manifests, keeps_ports)
 
 
 def parse_options(listen: str | None, bootstrap: Sequence[str], roles: str | None) -> NetworkOptions:

@@ -12,12 +12,11 @@ from core.contracts.errors import DataFolderError, IdentityError, ManifestError
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, notice
 from core.contracts.settings import Settings
-from core.net.endpoint import ANYWHERE, kept
 from core.store import data_folder, settings_file
 from core.store.small_files import Files
 from core.worker.joined_runs import Kept, manifests_of
-from core.worker.network import PORTS_FILE, Network, NetworkOptions, Ports
 from core.worker.no_network import NoNetwork
+from core.worker.places import NetworkOptions, NetworkPlace
 
 log = logging.getLogger(__name__)
 
@@ -107,7 +106,7 @@ def network(
     join: bool,
     joined: Collection[Manifest],
     notes: list[Notice],
-) -> Network | NoNetwork:
+) -> NetworkPlace:
     """The PC among its peers, if it was asked for or the settings say so: then a fault of it is no reason not to work
     alone.
 
@@ -125,13 +124,11 @@ def network(
     """
     if by_hand is None and not (join and settings.peers):
         return NoNetwork()
+    from core.worker.network import opened  # takes 10 MB, of which a PC that works alone has no use
+
     options = (by_hand or NetworkOptions())._replace(lan=settings.lan, relay=settings.relay)
-    keeps_ports = options.listen == ANYWHERE  # those that were asked for by hand are asked for again
-    if keeps_ports:
-        ports = files.read(PORTS_FILE, Ports, notice("file.loss_ports"))
-        options = options._replace(listen=kept(ports.sockets))
     try:
-        return Network(folder, options, joined, keeps_ports)
+        return opened(folder, files, options, joined)
     except (IdentityError, DataFolderError) as error:
         if by_hand is not None:
             raise

@@ -30,7 +30,7 @@ from core.worker.compute.yields import Yields
 from core.worker.devices import Devices
 from core.worker.energy import Energy
 from core.worker.limits import Caps
-from core.worker.network import NetworkOptions
+from core.worker.places import NetworkOptions
 from core.worker.policy import Policy
 from core.worker.report import VERSION, Report
 from core.worker.run import Resources

@@ -36,8 +36,7 @@ from core.worker.compute.supervisor import ComputeSupervisor
 from core.worker.compute.yields import Yields
 from core.worker.expert_grid import overview
 from core.worker.memory import Memory
-from core.worker.network import Network
-from core.worker.no_network import NoNetwork
+from core.worker.places import NetworkPlace
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +51,7 @@ class Resources(NamedTuple):
     """The data folder."""
     files: Files
     ledger: Ledger
-    network: Network | NoNetwork
+    network: NetworkPlace
     quota: Quota
     yields: Yields
     """Where it is noted how fast compute stopped."""

@@ -1,9 +1,7 @@
-"""A run's place in the network: who hosts what, what is hosted here, copies, data and trunk; or none, on a lone PC."""
+"""A run's place in the network: who hosts what, what is hosted here, copies, data and trunk."""
 
 import asyncio
 import contextlib
-import logging
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
@@ -12,30 +10,27 @@ from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice
 from core.contracts.trunk_status import PartStatus
 from core.dht.node import DHTNode
-from core.experts.dht_directory import DHTDirectory, HostInfo
-from core.experts.grid import Coords, Grid, Uid
+from core.experts.dht_directory import DHTDirectory
+from core.experts.directory import HostState
+from core.experts.grid import Coords, Grid
 from core.net.recurring import Recurring
 from core.net.rpc import RpcNode
 from core.store.run_files import RunFiles
 from core.swarm.hosting import Hosting
 from core.swarm.members import Members
 from core.swarm.outgoing_calls import OutgoingCalls
-from core.swarm.placement import least_needed
 from core.swarm.replication import Copies
 from core.swarm.shard_exchange import ShardExchange
 from core.swarm.state_room import StateRoom
 from core.swarm.trunk.agreement import agreement_of
 from core.swarm.trunk_exchange import TrunkFollower
 from core.worker.compute.supervisor import ComputeSupervisor
-
-log = logging.getLogger(__name__)
+from core.worker.no_network import let_go
 
 TEND_S = 10.0
 """Between two looks at what compute needs, and at the versions of the experts hosted here."""
 ALONE_S = 1.0
 """The same while nobody is known."""
-COME_BACK_S = 60.0
-"""Between two times that parked experts are taken back."""
 
 
 class Swarm:
@@ -167,7 +162,7 @@ class Swarm:
     async def settle(self) -> None:
         """Before a new process trains: let go what the disk has no room for; hosting takes on what there is."""
         if surplus := self._room.surplus():
-            await _let_go(self._compute, surplus)
+            await let_go(self._compute, surplus)
 
     # what it is asked
 
@@ -175,9 +170,10 @@ class Swarm:
         """See `DHTDirectory.mirror`."""
         return self.directory.mirror(layer)
 
-    def remembered(self, layer: int) -> Mapping[Coords, Sequence[HostInfo]]:
+    def remembered(self, layer: int) -> Mapping[Coords, Sequence[HostState]]:
         """See `DHTDirectory.remembered`."""
-        return self.directory.remembered(layer)
+        known = self.directory.remembered(layer)
+        return {coords: [HostState(host.load, host.version) for host in hosts] for coords, hosts in known.items()}
 
     @property
     def calls(self) -> Counter[str]:
@@ -221,97 +217,3 @@ class Swarm:
         if self._dht.contacts() and not self._frozen:
             await self._shards.tend()
             await self._trunk.tend()
-
-
-class LoneSwarm:
-    """The place of a run on a PC without a network: all experts are here, but for those that there is no room for."""
-
-    networked = False
-    """Whether other peers' experts may be asked."""
-    reachable = True
-    capacity: int | None = None
-    notes: Sequence[Notice] = ()
-
-    def __init__(self, compute: ComputeSupervisor, room: StateRoom) -> None:
-        """
-        Args:
-            compute: the run's compute process.
-            room: for states of experts on the disk.
-        """
-        self._compute, self._room, self._hosted = compute, room, compute.hosted
-        self._moved = float("-inf")
-        self._moving: asyncio.Task[None] | None = None
-        self.calls: Counter[str] = Counter()
-
-    async def __aenter__(self) -> "LoneSwarm":
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        if self._moving:
-            self._moving.cancel()
-            await asyncio.gather(self._moving, return_exceptions=True)
-
-    def look(self) -> None:
-        """Nobody is told."""
-
-    def lonely(self) -> bool:
-        """Always."""
-        return True
-
-    def mirror(self, layer: int) -> Sequence[Coords] | None:
-        """Nothing is known of others."""
-
-    def remembered(self, layer: int) -> Mapping[Coords, Sequence[HostInfo]]:
-        """There are no others."""
-        return {}
-
-    def agreed(self) -> list[PartStatus]:
-        """There is nobody to agree with."""
-        return []
-
-    def fit(self, count: int, most_bytes: float) -> None:
-        """Park the least needed experts until the rest fits, and take them back later.
-
-        Args:
-            count: experts for which there is memory.
-            most_bytes: none are hosted for others, and what has no room on a graphics processor is computed beside it.
-        """
-        idle = self._moving is None or self._moving.done()
-        if self._compute.phase not in ("stopped", "training") or not idle:
-            return
-        experts, now = self._hosted.experts, time.monotonic()
-        least = least_needed(experts, len(experts) - count) if count < len(experts) else []
-        if least := least or self._room.surplus():
-            self._moving = asyncio.create_task(self.park(least), name="parking")
-        elif self._hosted.parked and count > len(experts) and now - self._moved > COME_BACK_S:
-            self._moved = now
-            if back := self._room.fitting(self._hosted.parked)[: count - len(experts)]:
-                self._moving = asyncio.create_task(self._take_back(back), name="taking back")
-
-    async def settle(self) -> None:
-        """Before a new process trains: park what the disk has no room for, while there is nothing of it to be saved."""
-        if self._moving is None or self._moving.done():
-            self._moving = asyncio.create_task(self.park(self._room.surplus()), name="parking")
-        await asyncio.wait({self._moving})
-
-    async def park(self, uids: Sequence[Uid]) -> None:
-        """Save experts and do without them until there is room again."""
-        gone = await _let_go(self._compute, uids) if uids else set()
-        if gone:
-            self._hosted.park(gone)
-            log.info("Parked %d experts: they do not fit into what Hearth may use now.", len(gone))
-
-    async def _take_back(self, uids: Sequence[Uid]) -> None:
-        with contextlib.suppress(HearthError):
-            failed = await self._compute.host(dict.fromkeys(uids))
-            self._hosted.unpark(uid for uid in uids if str(uid) not in failed)
-            log.info("Took %d parked experts back: there is room again.", len(uids) - len(failed))
-
-
-async def _let_go(compute: ComputeSupervisor, uids: Sequence[Uid]) -> set[Uid]:
-    """Have compute save experts and let them go; those that are gone. If it ended meanwhile, none is."""
-    with contextlib.suppress(HearthError):
-        with compute.hosted.leaving(uids) as stay:
-            stay.update(map(Uid.parse, await compute.unhost(uids)))
-        return set(uids) - stay
-    return set()

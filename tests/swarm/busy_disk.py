@@ -40,11 +40,11 @@ def main() -> int:
         saving.SAVE_S = SAVE_S
     else:
         from core.swarm import replication as copies
-        from core.worker import limits, swarm
+        from core.worker import limits, no_network
 
         link.command = _command
         copies.UPLOAD_BYTES_PER_S = 64.0 * (1 << 20)
-        swarm.COME_BACK_S, limits.DISK_S, limits.DISK_REST = 0.0, 1.0, 20
+        no_network.COME_BACK_S, limits.DISK_S, limits.DISK_REST = 0.0, 1.0, 20
     from core.cli import main as cli
 
     return cli()

@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
+import psutil
 import pytest
 
 from core import key_file
 from core.contracts.control import Prediction
+from core.contracts.net import ANYWHERE
 from core.contracts.network_status import NetworkStatus
 from core.contracts.status import Status
-from core.net.endpoint import ANYWHERE, kept
+from core.net.endpoint import kept
 from tests.workers import HERE, RunningWorker, hearth, wait_until, worker
 
 EXPERTS = 32
@@ -82,6 +84,14 @@ def test_who_wants_no_peers_has_no_network(tmp_path: Path) -> None:
         done = hearth(alone.folder, "peers")
         assert done.returncode == 12 and "the settings say so" in done.stderr
         alone.until(whole, "training")
+        assert not _has_loaded(alone, "iroh"), "memory that only peers are worth"
+    with worker(choose(tmp_path / "other"), "--join") as joined:
+        assert _has_loaded(joined, "iroh")
+
+
+def _has_loaded(running: RunningWorker, library: str) -> bool:
+    """Whether a file of this name is mapped into the worker's memory."""
+    return any(library in Path(area.path).name for area in psutil.Process(running.process.pid).memory_maps())
 
 
 def test_a_key_that_cannot_be_used_keeps_nobody_from_training(tmp_path: Path) -> None:

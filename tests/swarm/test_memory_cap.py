@@ -26,7 +26,7 @@ from core.swarm.state_room import StateRoom
 from core.worker import memory, swarm
 from core.worker.compute.owner import Owner
 from core.worker.memory import Memory
-from core.worker.swarm import LoneSwarm
+from core.worker.no_network import LoneSwarm
 from tests.disks import run_files, supervisor
 
 MB = 1 << 20

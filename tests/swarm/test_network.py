@@ -20,7 +20,8 @@ from core.experts.grid import Uid
 from core.identity import Identity, PeerId
 from core.net.addresses import parse_address
 from core.net.rpc import RpcNode
-from core.worker.network import Network, NetworkOptions
+from core.worker.network import Network
+from core.worker.places import NetworkOptions
 from tests.dht_peers import until
 from tests.workers import DIGITS_CALLS, RunningWorker, hearth, start_paused, wait_until, worker
 

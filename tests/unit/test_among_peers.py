@@ -14,8 +14,9 @@ from core.net.recurring import TOLD
 from core.swarm.hosted import HostedExperts
 from core.swarm.state_room import StateRoom
 from core.worker import network
-from core.worker.network import Network, NetworkOptions
+from core.worker.network import Network
 from core.worker.peer import Peer
+from core.worker.places import NetworkOptions
 from core.worker.swarm import Swarm
 from tests.dht_peers import until
 from tests.disks import run_files, supervisor

@@ -174,7 +174,7 @@ NETWORK = {"iroh", "kademlia", "zeroconf", "cryptography"}
 @pytest.mark.parametrize(
     ("entry", "forbidden"),
     [
-        ("core.control.start", HEAVY),
+        ("core.control.start", HEAVY | NETWORK),
         ("core.worker.network", HEAVY),
         ("core.cli", HEAVY | NETWORK | {"asyncio", "rich", "psutil"}),  # every command starts with it
         ("core.compute.process", {"PySide6", "rich", "sklearn"}),

@@ -14,7 +14,8 @@ from core.store.data_folder import RUNS
 from core.store.small_files import Files
 from core.swarm.state_room import StateRoom
 from core.worker.joined_runs import MANIFEST_FILE, MOST, Kept, keep_manifest, manifests_of
-from core.worker.network import Network, NetworkOptions
+from core.worker.network import Network
+from core.worker.places import NetworkOptions
 from tests.dht_peers import until
 from tests.disks import run_files, supervisor
 

@@ -1,0 +1,137 @@
+"""The place of a PC and of its runs among peers: what the worker asks of it, whether it is alone (`no_network`) or in a
+network (`network`, `swarm`), of which this loads nothing."""
+
+from collections import Counter
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from core.contracts.manifest import Manifest
+from core.contracts.net import ANYWHERE, PeerAddress
+from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStatus
+from core.contracts.notices import Notice
+from core.contracts.trunk_status import PartStatus
+from core.experts.directory import HostState
+from core.experts.grid import Coords
+from core.store.run_files import RunFiles
+from core.store.small_files import Files
+from core.swarm.state_room import StateRoom
+from core.worker.compute.supervisor import ComputeSupervisor
+
+
+class NetworkOptions(NamedTuple):
+    """What the command line and the settings say about the network."""
+
+    listen: tuple[str, ...] = ANYWHERE
+    bootstrap: tuple[PeerAddress, ...] = ()
+    roles: frozenset[str] = frozenset({"host", "train"})
+    lan: bool = True
+    relay: bool = True
+    """Whether a backbone peer relays."""
+
+    @property
+    def on_lan(self) -> bool:
+        """Whether peers of the local network are looked for: not if this peer listens to itself alone."""
+        return self.lan and not all(address.startswith(("127.", "[::1]")) for address in self.listen)
+
+
+class SwarmPlace(Protocol):
+    """A run's place among peers, taken while it is entered."""
+
+    networked: bool
+    """Whether other peers' experts may be asked."""
+
+    @property
+    def calls(self) -> Counter[str]:
+        """Answered calls to others' experts, by uid."""
+
+    @property
+    def reachable(self) -> bool:
+        """Whether every layer has an expert, here or elsewhere, as far as is known."""
+
+    @property
+    def capacity(self) -> int | None:
+        """How many experts this PC can host; None: it does not host for others."""
+
+    @property
+    def notes(self) -> Sequence[Notice]:
+        """What the user is told of what fails here again and again."""
+
+    async def __aenter__(self) -> object: ...
+
+    async def __aexit__(self, *_: object) -> None: ...
+
+    def look(self) -> None:
+        """Compute has begun or stopped: what is hosted here changes."""
+
+    def lonely(self) -> bool:
+        """Whether nobody is known who could host experts: compute begins with all of them."""
+
+    def fit(self, count: int, most_bytes: float) -> None:
+        """Host no more experts than that.
+
+        Args:
+            count: experts for which there is memory.
+            most_bytes: what they may take at most.
+        """
+
+    async def settle(self) -> None:
+        """Before a new process trains: let go what the disk has no room for."""
+
+    def mirror(self, layer: int) -> Sequence[Coords] | None:
+        """See `Directory.mirror`."""
+
+    def remembered(self, layer: int) -> Mapping[Coords, Sequence[HostState]]:
+        """The cells of a layer whose hosts are known, with what these said last."""
+
+    def agreed(self) -> list[PartStatus]:
+        """What the trainers have agreed on, as far as this PC knows."""
+
+
+class NetworkPlace(Protocol):
+    """A PC's place among peers, taken while it is entered."""
+
+    has_peers: bool
+    shuffle: int
+    """In which order this PC goes through a run's data."""
+
+    @property
+    def notes(self) -> Sequence[Notice]:
+        """What the user is told of what fails here again and again."""
+
+    async def __aenter__(self) -> object: ...
+
+    async def __aexit__(self, *_: object) -> None: ...
+
+    def swarm(self, manifest: Manifest, compute: ComputeSupervisor, files: RunFiles, room: StateRoom) -> SwarmPlace:
+        """Make a run's place; it is there until `leave`."""
+
+    def leave(self, run_id: str) -> None:
+        """Nobody is asked for a run any more, and nobody is answered."""
+
+    def allow(self, forbidden: str) -> None:
+        """Take part in the network, or leave it until allowed again.
+
+        Args:
+            forbidden: why it may not, a sentence; "": it may.
+        """
+
+    def limit(self, upload: float, download: float) -> None:
+        """Move no more bytes a second than that, over all peers; 0: no limit."""
+
+    def keep_ports(self, files: Files) -> None:
+        """Note where this PC listens, for its next start."""
+
+    def moved(self) -> tuple[int, int]:
+        """Bytes received and sent since the start."""
+
+    def moved_by_method(self) -> dict[str, tuple[int, int]]:
+        """See `RpcNode.moved_by_method`."""
+
+    def status(self, first: int = 0, count: int = PEERS_PAGE, /) -> NetworkStatus:
+        """This peer, and `count` of its connected peers from the `first` on, in the order of their connections."""
+
+    def dht_get(self, key: str, /) -> Awaitable[list[DhtRecord]]:
+        """The records of a key, of this network's replicas; a run's name in it stands for the run's id."""
+
+    def dht_stats(self) -> DhtStatus:
+        """What is known of this PC's part of the DHT."""
