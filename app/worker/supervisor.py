@@ -65,6 +65,8 @@ class Supervisor(QObject):
         self.process: subprocess.Popen[bytes] | None = None
         self._supervision = Supervision()
         self._quit_sent = False
+        self._may_run = False
+        """A worker that was not asked to end may be there, although the last dial failed: for want of time."""
         self._last_report: Report | None = None
         client.connected.connect(lambda snapshot: self._connected())
         client.disconnected.connect(self._unreachable)
@@ -79,6 +81,7 @@ class Supervisor(QObject):
         return self._supervision.report(time.monotonic())
 
     def start(self) -> None:
+        self._may_run = True
         self._do(self._supervision.begin(time.monotonic()))
 
     def retry(self) -> None:
@@ -135,13 +138,14 @@ class Supervisor(QObject):
         now = time.monotonic()
         if self._supervision.phase is Phase.LEAVING:
             met = self.client.is_connected or self.client.is_dialling  # the worker of another app is asked as well
-            if not met and not self._child_is_there():
+            if not met and not self._child_is_there() and (self._quit_sent or not self._may_run):
                 self._end()
             elif self._supervision.due is not None and now >= self._supervision.due:
                 if self.process is not None and not self._quit_sent:
                     self.process.terminate()  # it never answered; a kind signal is all that is left
                 self._end()
-            elif not self.client.is_connected and not self._quit_sent:
+            elif not met and not self._quit_sent:
+                self._may_run = False
                 self.client.dial()
         else:
             self._child_is_there()

@@ -29,8 +29,8 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-HELLO_S = 5.0
-"""A connection that has not shown the token by then is closed."""
+HELLO_S = 20.0
+"""A connection that has not shown the token by then is closed; the app dials first and builds its window then."""
 WATCH_S = 5.0
 """Between two looks at the address file: without it nobody could reach this worker any more."""
 STRANGERS = 16

@@ -58,7 +58,7 @@ def shown(qtbot: QtBot, toy: ToyWorker, folder: Path) -> Iterator[tuple[MainWind
     qtbot.addWidget(window)
     window.show()
     window.update_status(make_status(devices=DEVICES))
-    qtbot.waitExposed(window)
+    qtbot.waitUntil(window.isActiveWindow)
     yield window, page
     window.may_close = True
     client.hang_up()

@@ -44,7 +44,7 @@ def page(qtbot: QtBot, toy: ToyWorker, folder: Path) -> Iterator[ExpertsPage]:
     with qtbot.waitSignal(client.connected):
         client.dial()
     page.show()
-    qtbot.waitExposed(page)
+    qtbot.waitUntil(page.isActiveWindow)
     page.update_status(make_status())
     page.set_connected(True, "")
     yield page

@@ -37,7 +37,7 @@ def desktop(qtbot: QtBot, folder: Path, toy: ToyWorker, monkeypatch: pytest.Monk
     instance = Instance(folder)
     assert instance.acquire()
     desktop = Desktop(supervise(folder), instance, time.monotonic())
-    qtbot.waitExposed(desktop.window)
+    qtbot.waitUntil(desktop.window.isActiveWindow)
     yield desktop
     desktop.close()
     instance.release()

@@ -23,7 +23,7 @@ def page(qtbot: QtBot) -> Iterator[HelpPage]:
     qtbot.addWidget(page)
     page.resize(828, 640)
     page.show()
-    qtbot.waitExposed(page)
+    qtbot.waitUntil(page.isActiveWindow)
     yield page
     theme().set_mode("system")
 

@@ -49,7 +49,7 @@ def home(qtbot: QtBot) -> Iterator[tuple[MainWindow, HomePage, Actions]]:
     window.may_close = True
     qtbot.addWidget(window)
     window.show()
-    qtbot.waitExposed(window)
+    qtbot.waitUntil(window.isActiveWindow)
     yield window, page, actions
     theme().set_mode("system")
 

@@ -29,7 +29,7 @@ def page(qtbot: QtBot, folder: Path) -> LogPage:
     qtbot.addWidget(page)
     page.resize(828, 690)
     page.show()
-    qtbot.waitExposed(page)
+    qtbot.waitUntil(page.isActiveWindow)
     return page
 
 

@@ -39,7 +39,7 @@ def page(qtbot: QtBot, folder: Path, toy: ToyWorker) -> Iterator[DigitsDemo]:
     page.update_status(make_status())
     page.set_connected(True, "")
     page.show()
-    qtbot.waitExposed(page)
+    qtbot.waitUntil(page.isActiveWindow)
     yield page.digits
     client.hang_up()
 

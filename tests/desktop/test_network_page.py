@@ -63,7 +63,7 @@ def page(qtbot: QtBot, toy: ToyWorker, folder: Path) -> Iterator[NetworkPage]:
     with qtbot.waitSignal(client.connected):
         client.dial()
     page.show()
-    qtbot.waitExposed(page)
+    qtbot.waitUntil(page.isActiveWindow)
     page.set_connected(True, "")
     yield page
     client.hang_up()

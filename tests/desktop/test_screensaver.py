@@ -483,8 +483,8 @@ def view(qtbot: QtBot, feed: Feed) -> View:
     view = View(feed)
     qtbot.addWidget(view)
     view.resize(470, 290)  # too small for words, of which the time goes on
-    view.show()
-    qtbot.waitExposed(view)
+    with qtbot.waitExposed(view):
+        view.show()
     return view
 
 

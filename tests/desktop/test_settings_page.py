@@ -47,7 +47,7 @@ def page(qtbot: QtBot, folder: Path, toy: ToyWorker, config: Path) -> Iterator[S
     qtbot.addWidget(page)
     page.resize(828, 690)
     page.show()
-    qtbot.waitExposed(page)
+    qtbot.waitUntil(page.isActiveWindow)
     with qtbot.waitSignal(client.connected):
         client.dial()
     qtbot.waitUntil(lambda: all(group.isVisible() for group in page.groups.values()))
@@ -338,7 +338,7 @@ def test_the_search_finds_what_can_be_chosen(page: SettingsPage) -> None:
     assert "theme" in shown(page)
 
 
-def test_the_search_finds_labels_explanations_and_groups(page: SettingsPage) -> None:
+def test_the_search_finds_labels_explanations_and_groups(qtbot: QtBot, page: SettingsPage) -> None:
     page.search.setFocus()
     QTest.keyClicks(page.search, "GPU MEMORY used")
     assert shown(page) == ["gpu_memory_percent"]
@@ -349,6 +349,7 @@ def test_the_search_finds_labels_explanations_and_groups(page: SettingsPage) -> 
     assert set(shown(page)) >= {"compute_hours", "network_hours"}
     page.search.setText("unheard of")
     assert shown(page) == [] and "unheard of" in page.nothing.text() and page.nothing.isVisible()
+    qtbot.waitUntil(page.search.hasFocus)  # a shortcut needs it
     QTest.keyClick(page.search, Qt.Key.Key_Escape)
     assert len(shown(page)) == len(page.rows) and not page.nothing.isVisible()
 

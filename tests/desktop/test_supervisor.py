@@ -307,6 +307,18 @@ def test_who_quits_before_the_worker_that_runs_has_answered_ends_it_too(
     qtbot.waitUntil(lambda: gone(pid) or watched.supervisor.process is None, timeout=20_000)
 
 
+def test_who_quits_between_two_dials_ends_the_worker_that_runs_too(
+    qtbot: QtBot, watched: Watched, folder: Path
+) -> None:
+    pid = watched.start(qtbot)
+    other = Watched(folder)
+    other.supervisor.start()
+    other.client.hang_up()  # as if a busy worker had not answered in time
+    with qtbot.waitSignal(other.supervisor.ended):
+        other.supervisor.leave()
+    qtbot.waitUntil(lambda: gone(pid) or watched.supervisor.process is None)
+
+
 def test_two_at_once_share_one_worker(qtbot: QtBot, watched: Watched, folder: Path) -> None:
     """Both start one; the loser's ends as the folder is taken, and it connects to the other's."""
     other = Watched(folder)

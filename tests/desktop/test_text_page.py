@@ -97,7 +97,7 @@ def talk(request: pytest.FixtureRequest, qtbot: QtBot, folder: Path, toy: ToyWor
     page.update_status(text_status())
     page.set_connected(True, "")
     page.show()
-    qtbot.waitExposed(page)
+    qtbot.waitUntil(page.isActiveWindow)
     yield Talk(page, toy, client)
     client.hang_up()
     speak("system")

@@ -43,7 +43,7 @@ def window(qtbot: QtBot) -> MainWindow:
     window.may_close = True
     qtbot.addWidget(window)
     window.show()
-    qtbot.waitExposed(window)
+    qtbot.waitUntil(window.isActiveWindow)
     window.activateWindow()
     qtbot.waitUntil(window.isActiveWindow)
     window.set_connected(True)

@@ -57,7 +57,7 @@ def make_window(qtbot: QtBot, size: tuple[int, int] = (1040, 720)) -> tuple[Main
     qtbot.addWidget(window)
     window.resize(*size)
     window.show()
-    qtbot.waitExposed(window)
+    qtbot.waitUntil(window.isActiveWindow)
     window.set_connected(True)
     window.update_curve([CurvePoint(step, step * 32, 2.3, 0.5) for step in range(0, 6400, 64)])
     window.update_status(make_status())
