@@ -77,7 +77,6 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_worker(add: Callable[..., argparse.ArgumentParser]) -> None:
-    """The worker, what it does, and what it shall do."""
     worker = add("worker", "running.worker", "Run the worker alone, without the app.")
     worker.add_argument("--run", help="name of the run to train, or path of its manifest (.json)")
     worker.add_argument("--listen", metavar="ADDR", help="join peers; address and port for them, such as 0.0.0.0:4401")
@@ -117,7 +116,6 @@ def _add_worker(add: Callable[..., argparse.ArgumentParser]) -> None:
 
 
 def _add_questions(add: Callable[..., argparse.ArgumentParser]) -> None:
-    """What the model and the network are asked."""
     predict = add(
         "predict", "model.predict", "Ask the model which digit a PNG shows.", "the whole answer as one JSON document"
     )

@@ -225,7 +225,6 @@ class FirstRun(QWidget):
 
 
 def _scrolling(step: Step) -> QScrollArea:
-    """A step that scrolls where the window is too small for it."""
     step.setMaximumWidth(theme().px(760))
     canvas = QWidget()
     vbox(step, margins=(look.PAGE_MARGIN, 28, look.PAGE_MARGIN, look.S), within=canvas)

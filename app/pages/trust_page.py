@@ -296,7 +296,6 @@ class TrustPage(LookingPage):
 
 
 def _read_build() -> Build | str:
-    """Or why not."""
     try:
         return program_files.read()
     except OSError as error:

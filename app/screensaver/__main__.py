@@ -92,7 +92,6 @@ class Saver(QObject):
         self._look()
 
     def _look(self) -> None:
-        """Show it, or not, as things are now."""
         around = self._surroundings
         if self._host is None and around.on_battery:
             print(f"hearth: {ON_BATTERY}", file=sys.stderr)  # noqa: T201

@@ -140,8 +140,6 @@ class Plot(Picking):
 
 
 class _Canvas(QWidget):
-    """Where a plot is painted."""
-
     def __init__(self, plot: Plot) -> None:
         super().__init__()
         self._plot = plot

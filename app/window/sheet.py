@@ -98,8 +98,6 @@ class Sheet(QWidget):
 
 
 class _Panel(QWidget):
-    """The surface of a sheet."""
-
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.fillRect(self.rect(), theme().color("surface"))

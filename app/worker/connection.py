@@ -70,8 +70,6 @@ def _while_there(callback: Callable[[Any], None]) -> Callable[[Any], None]:
 
 
 class _Asked:
-    """A request on its way."""
-
     def __init__(self, result: Any, done: Callable[[Any], None], failed: Failed, deadline_s: float, each: Each) -> None:
         self.result, self.done, self.failed = result, _while_there(done), _while_there(failed)
         self.deadline_s, self.each = deadline_s, each and _while_there(each)

@@ -197,7 +197,6 @@ class _Moved(Exception):
 
 
 def _timed(threads: int, kernel: Callable[[], None]) -> float:
-    """Seconds that a kernel takes on so many threads."""
     team.resize(threads)
     start = time.perf_counter()
     kernel()

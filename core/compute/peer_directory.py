@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from core.compute.peers import Asking, RemoteHost
-from core.contracts.errors import HearthError, ProtocolError
+from core.contracts.errors import HearthError
 from core.contracts.manifest import Training
 from core.contracts.remote_experts import (
     FOLLOW,
@@ -207,8 +207,6 @@ class PeerDirectory:
 
     async def _locate(self, uids: list[Uid]) -> None:
         places = await self._calls.call(LOCATE, [str(uid) for uid in uids], _now() + LOOK_UP_S)
-        if len(places) != len(uids):
-            raise ProtocolError("The worker's answer does not fit the experts that were looked for.")
         for uid, found in zip(uids, places, strict=True):
             self._known[uid] = Known(found, _now() + FRESH_S)
         self.changed()
@@ -217,8 +215,6 @@ class PeerDirectory:
         for layer in {layer for layer, _ in prefixes}:
             mine = [prefix for of, prefix in prefixes if of == layer]
             found = await self._calls.call(SUFFIXES, Prefixes(layer, mine), _now() + LOOK_UP_S)
-            if len(found) != len(mine):
-                raise ProtocolError("The worker's answer does not fit the prefixes that were looked for.")
             for prefix, suffixes in zip(mine, found, strict=True):
                 self._suffixes[layer, prefix] = suffixes, _now() + FRESH_S
 

@@ -199,7 +199,6 @@ class Session:
             self._to_measure.set()
 
     def _moved(self) -> None:
-        """Kernels run on another device from now on."""
         self._set_threads()
         self._look_up_speed()
 
@@ -251,7 +250,6 @@ class Session:
         return self._threads or max(1, cores() // 2)
 
     def _ready(self, notes: tuple[Notice, ...]) -> Ready:
-        """What this process can do, told once all is loaded."""
         trainer = self._trainer
         size = expert_bytes(self._manifest.model)
         return Ready(processor(), trainer.step, trainer.samples, notes, size, can_use_gpus())

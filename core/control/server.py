@@ -153,8 +153,6 @@ class ControlServer:
 
 
 class _Session:
-    """One connected client."""
-
     def __init__(self, worker: Peer, token: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._worker, self._token, self._reader, self._writer = worker, token, reader, writer
         self._slots = asyncio.Semaphore(REQUESTS)

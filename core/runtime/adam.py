@@ -281,7 +281,6 @@ def _change(
 
 
 def _norms(vectors: Sequence[Tensor]) -> float:
-    """Of all together."""
     return math.hypot(*team.run([partial(_norm, vector) for vector in vectors]))
 
 

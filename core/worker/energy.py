@@ -79,7 +79,6 @@ class Energy:
         self._sum()
 
     def _parts(self) -> dict[str, float]:
-        """What each run had of the time."""
         whole = sum(self._worked.values()) or 1.0
         return {run: share / whole for run, share in self._worked.items()}
 

@@ -81,7 +81,6 @@ class Memory:
         self._hosted.park(least_needed(experts, len(experts) - int(self._most)))
 
     def _watch(self, left: int, taken: int, cap: int, now: float) -> None:
-        """End a process that stays over the cap."""
         if taken <= max(left, 0):
             self._over_since = math.inf
             if taken:

@@ -254,7 +254,6 @@ class Network:
             self._save()
 
     def _peers(self) -> list[PeerId]:
-        """Those through which one can join."""
         return list(dict.fromkeys([*self._bootstrap, *self.node.pool.links]))
 
     async def _join(self, peers: list[PeerId]) -> None:

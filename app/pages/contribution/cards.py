@@ -104,8 +104,6 @@ class HistoryCard(Card):
 
 
 class _Entry(QWidget):
-    """An entry of the legend: colour and name."""
-
     def __init__(self, part: Part) -> None:
         super().__init__()
         self._tone = part.tone

@@ -185,7 +185,6 @@ class ExpertsPage(LookingPage):
         super().failed(error)
 
     def _draw(self) -> None:
-        """The figures of the status and the curves."""
         self.history.draw()
         self.history.loss.set_points([(point.step, point.loss) for point in self._points])
         if self._status is not None:

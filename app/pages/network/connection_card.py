@@ -77,7 +77,6 @@ class ConnectionTestCard(Card):
 
 
 def _finding(finding: Finding) -> QWidget:
-    """One finding: mark, name, what was found, what to do."""
     row = QWidget()
     grid = grid_box(look.S, 1, within=row)
     icon, tone, verdict = VERDICTS[finding.good]

@@ -213,8 +213,6 @@ class Group(Card):
 
 
 class _Dot(QWidget):
-    """Says that a value is not the standard one."""
-
     def __init__(self) -> None:
         super().__init__()
         self.setFixedSize(theme().px(8), theme().px(8))

@@ -108,8 +108,5 @@ class Programs(Stateless):
 
     name = "The system"
 
-    def __init__(self, proc: Path = Path("/proc")) -> None:
-        self._read = names(proc)
-
-    def read(self) -> frozenset[str]:
-        return self._read()
+    def __init__(self) -> None:
+        self.read = names()

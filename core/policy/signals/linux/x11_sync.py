@@ -69,7 +69,6 @@ def ask_for_returns(display: Any, away_ms: int) -> int | None:
 
 
 def _counters(reply: Any) -> dict[str, int]:
-    """Ids by name."""
     data, at, found = bytes(reply.counters), 0, {}
     for _ in range(reply.count):
         counter, _, _, length = COUNTER.unpack_from(data, at)
