@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal, SignalInstance
-from PySide6.QtGui import QEnterEvent, QFont, QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtCore import QRectF, QSize, Qt, Signal, SignalInstance
+from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QPushButton, QSizePolicy, QWidget
 
 from app import theme as look
@@ -42,7 +42,7 @@ class Button(QPushButton):
         self.kind, self._icon, self._icon_after = kind, icon, icon_after
         self.joined: Qt.Edge | None = None
         """The edge at which it touches the other part of a split button, read from left to right."""
-        self._hover = False
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)  # it is painted anew when the mouse comes and goes
         self.setFont(theme().font("strong"))
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
@@ -85,22 +85,12 @@ class Button(QPushButton):
     def minimumSizeHint(self) -> QSize:
         return self.sizeHint()
 
-    def enterEvent(self, event: QEnterEvent) -> None:
-        self._hover = True
-        self.update()
-        super().enterEvent(event)
-
-    def leaveEvent(self, event: QEvent) -> None:
-        self._hover = False
-        self.update()
-        super().leaveEvent(event)
-
     def _tone(self) -> str:
         if not self.isEnabled():
             return "text3"
         return {"primary": "on_fill", "link": "ember"}.get(self.kind, "text")
 
-    def paint_body(self, painter: QPainter, rect: QRectF) -> None:
+    def _paint_body(self, painter: QPainter, rect: QRectF) -> None:
         """The filled or outlined shape behind the word."""
         colors = theme()
         if self.kind == "link":
@@ -109,7 +99,7 @@ class Button(QPushButton):
         fill = colors.color("ember_fill" if primary else "raised")
         if self.isDown():
             fill = mix(fill, colors.color("text"), 0.14)
-        elif self._hover and self.isEnabled():
+        elif self.underMouse() and self.isEnabled():
             fill = mix(fill, colors.color("text"), 0.07)
         edge = colors.color("line" if self.isEnabled() else "border")
         painter.setPen(Qt.PenStyle.NoPen)
@@ -132,10 +122,10 @@ class Button(QPushButton):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = smooth(self)
-        self.paint_body(painter, QRectF(self.rect()))
-        self.paint_label(painter, QRectF(self.rect()))
+        self._paint_body(painter, QRectF(self.rect()))
+        self._paint_label(painter, QRectF(self.rect()))
 
-    def paint_label(self, painter: QPainter, rect: QRectF) -> None:
+    def _paint_label(self, painter: QPainter, rect: QRectF) -> None:
         """Icon and word, centred in `rect` (links: from where lines begin)."""
         color = theme().color(self._tone())
         side, gap = (self._icon_side(), theme().px(6) if self.text() else 0) if self._icon else (0, 0)
@@ -147,7 +137,7 @@ class Button(QPushButton):
             place = QRectF(icon_left, rect.center().y() - side / 2, side, side)
             paint_icon(painter, self._icon, placed(self, place), color)
         font = QFont(self.font())
-        font.setUnderline(self.kind == "link" and self._hover)
+        font.setUnderline(self.kind == "link" and self.underMouse())
         painter.setFont(font)
         painter.setPen(color)
         painter.drawText(

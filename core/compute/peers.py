@@ -11,7 +11,7 @@ import msgspec
 import torch
 from torch import Tensor
 
-from core.contracts.errors import CallTimeout, HearthError, ProtocolError, RemoteFault
+from core.contracts.errors import UNREADABLE, CallTimeout, HearthError, ProtocolError, RemoteFault
 from core.contracts.expert_calls import MAX_BYTES, MAX_CALLS, Codec, Direction, ExpertReply, ExpertRequest, encoded_size
 from core.contracts.manifest import Training
 from core.contracts.remote_experts import ASK, ASKED, SUSPECT, ExpertCall, Suspect
@@ -20,7 +20,6 @@ from core.experts.calls import Call, Output
 from core.experts.grid import Uid
 from core.experts.standing import Standing
 from core.pipe.calls import Calls
-from core.pipe.faults import UNKNOWN
 from core.pipe.frames import Data, Payload
 
 ASKS = 512
@@ -77,7 +76,7 @@ class Asking:
         try:
             body, data = await self._calls.exchange(ASK, call, payload, deadline)
             reply = _decode_reply(body)
-        except UNKNOWN as error:
+        except UNREADABLE as error:
             self.suspect(peer, NONSENSE, f"Its answer has wrong types: {error}.")
             raise RemoteFault("bad_reply", f"Peer {peer[:8]} answered with wrong types: {error}.") from error
         finally:

@@ -21,14 +21,13 @@ from core.compute.recent_calls import (
     KEPT_BYTES_PEER,
     Memory,
 )
-from core.contracts.errors import CallRefused, HearthError, ProtocolError, RemoteFault
+from core.contracts.errors import UNREADABLE, CallRefused, HearthError, ProtocolError, RemoteFault
 from core.contracts.expert_calls import Codec, Direction, ExpertReply, ExpertRequest, encoded_size, payload_size
 from core.contracts.remote_experts import SERVE, SUSPECT, ExpertCall, Suspect
 from core.experts import codec
 from core.experts.calls import Call
 from core.experts.grid import Uid
 from core.pipe.calls import Calls, Incoming
-from core.pipe.faults import UNKNOWN
 from core.pipe.frames import Payload
 from core.runtime.admission import Misconduct
 from core.runtime.kernel_gate import KernelGate
@@ -127,7 +126,7 @@ class Serving:
         """
         try:
             request = _decode(message.request)
-        except UNKNOWN as error:
+        except UNREADABLE as error:
             self._calls.tell(SUSPECT, Suspect(message.peer, MISCONDUCT, f"Its request has wrong types: {error}."))
             raise RemoteFault("bad_request", f"Your request has wrong types: {error}.") from error
         if len(request.rows) != len(request.uids):

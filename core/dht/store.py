@@ -5,7 +5,7 @@ import heapq
 import os
 import time
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -133,12 +133,10 @@ class RecordStore:
         Returns:
             At most `budget` bytes of records (but one subkey at least), and where the next page begins (None: no more).
         """
-        subkeys = self._keys.get(digest, {})
-        names = sorted(subkeys) if len(subkeys) > 1 else list(subkeys)
         page: list[bytes] = []
         last = None
-        for name in names[bisect_right(names, after) if after else 0 :]:
-            raws = [record.raw for record in subkeys[name].values() if record.expires > now]
+        for name, records in self._behind(digest, after):
+            raws = [record.raw for record in records if record.expires > now]
             budget -= sum(map(len, raws))
             if budget < 0 and page:
                 return page, last
@@ -155,12 +153,10 @@ class RecordStore:
             At most `count` subkeys of `budget` bytes (but one at least), where the next page begins (None: no more),
             and what is left of the budget.
         """
-        subkeys = self._keys.get(digest, {})
-        names = sorted(subkeys) if len(subkeys) > 1 else list(subkeys)
         page: dict[str, float] = {}
         last = after
-        for name in names[bisect_right(names, after) if after else 0 :]:
-            alive = [record.expires for record in subkeys[name].values() if record.expires > now and not record.dead]
+        for name, records in self._behind(digest, after):
+            alive = [record.expires for record in records if record.expires > now and not record.dead]
             if alive:
                 if page and (len(page) >= count or budget <= 0):
                     return page, last, budget
@@ -168,6 +164,11 @@ class RecordStore:
                 budget -= len(name.encode()) + SUFFIX_BYTES
             last = name
         return page, None, budget
+
+    def _behind(self, digest: bytes, after: str) -> Iterator[tuple[str, Collection[Record]]]:
+        subkeys = self._keys.get(digest, {})
+        names = sorted(subkeys) if len(subkeys) > 1 else list(subkeys)
+        return ((name, subkeys[name].values()) for name in names[bisect_right(names, after) if after else 0 :])
 
     def _drop(self, digest: bytes, subkey: str, peer: bytes) -> None:
         subkeys = self._keys.get(digest, {})

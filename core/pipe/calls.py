@@ -17,10 +17,10 @@ from typing import Any, NoReturn, Protocol, TypeVar
 
 import msgspec
 
-from core.contracts.errors import ComputeError, HearthError, ProtocolError, RemoteFault
+from core.contracts.errors import UNREADABLE, ComputeError, HearthError, ProtocolError, RemoteFault
 from core.contracts.pipe import Carrier, Described, Method, Stream, Tell
 from core.pipe import frames
-from core.pipe.faults import UNKNOWN, decode_error, encode_error, late, unknown
+from core.pipe.faults import decode_error, encode_error, late, unknown
 from core.pipe.frames import Data, Frame, Kind, Payload
 from core.pipe.unanswered import Reply, Unanswered, Waiting
 
@@ -348,7 +348,7 @@ class Calls:
         if effect := self._effects.get(frame.method):
             try:
                 effect(frame)
-            except UNKNOWN as error:
+            except UNREADABLE as error:
                 raise unknown(error) from error
 
     def received(self, link: Link, frame: Frame) -> None:
@@ -369,7 +369,7 @@ class Calls:
                         cancel()
                 case _:
                     self._waiting.arrived(frame)
-        except UNKNOWN as error:
+        except UNREADABLE as error:
             raise unknown(error) from error
 
 

@@ -7,9 +7,6 @@ from core.contracts.errors import CallTimeout, HearthError, ProtocolError, Remot
 from core.contracts.notices import Notice
 from core.pipe.frames import Data
 
-UNKNOWN = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-"""What decoding raises for something that is not in the contract."""
-
 
 class Fault(msgspec.Struct, frozen=True, array_like=True):
     """Why a call failed."""
@@ -44,5 +41,5 @@ def late(seconds: float) -> CallTimeout:
 
 
 def unknown(error: Exception) -> ProtocolError:
-    """What `UNKNOWN` means for the pipe."""
+    """What `UNREADABLE` means for the pipe."""
     return ProtocolError(f"The pipe carried something unknown: {error}.")

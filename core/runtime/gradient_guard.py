@@ -59,11 +59,6 @@ class GradientGuard:
             self._callers[caller] = known._replace(samples=samples + factor * rows)
         return factor
 
-    def norm(self, caller: str) -> float:
-        """The caller's moving norm."""
-        known = self._callers[caller]
-        return known.total / known.weight
-
     def _typical(self) -> float:
         """The median of the callers' moving norms, weighted by what they contributed (of two, the smaller)."""
         norms = sorted((known.total / known.weight, known.samples) for known in self._callers.values())
