@@ -10,6 +10,7 @@ from PySide6.QtCore import QBuffer, QObject, Signal
 from PySide6.QtGui import QImage
 
 from app.language import tr
+from core.store.writing import write_whole
 
 T = TypeVar("T")
 
@@ -39,13 +40,9 @@ class Saver(QObject):
 
 def _save(path: Path, content: str | QImage | Callable[[], bytes]) -> str:
     """How it went."""
-    partial = path.with_name(f"{path.name}.partial")  # what was saved there before stays if this one fails
     try:
-        partial.write_bytes(_encoded(content))
-        partial.replace(path)
+        write_whole(path, [_encoded(content)])
     except (OSError, ValueError) as error:  # ValueError: an archive before 1980, by a clock that is wrong
-        with contextlib.suppress(OSError):
-            partial.unlink()
         reason = getattr(error, "strerror", None) or error
         return tr("{file} could not be written: {reason}.", file=path.name, reason=reason)
     return tr("Saved as {path}.", path=path)

@@ -68,10 +68,10 @@ class Saving:
         """Go on from the newest checkpoint; what was wrong with it."""
         owners: dict[str, ExpertBackend | Trainer] = {str(uid): b for uid, b in self._residents.backends.items()}
         owners[TRUNK] = self._trainer
-        restored = self._store.restore({name: partial(load_part, owner) for name, owner in owners.items()})
+        notes = self._store.restore({name: partial(load_part, owner) for name, owner in owners.items()})
         if self._trainer.step:
             log.info("Going on at step %d.", self._trainer.step)
-        return restored.notes
+        return notes
 
     async def regularly(self, kernel_gate: KernelGate) -> None:
         """For ever, while the gate is open."""

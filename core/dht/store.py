@@ -3,7 +3,6 @@
 import contextlib
 import heapq
 import os
-import time
 from bisect import bisect_right
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ import msgspec
 
 from core.contracts.errors import RecordError
 from core.dht.records import Record, Verdict, genuine, key_digest, parse, timely
+from core.store.settings_file import aside
 
 MAX_RECORDS = 32_768
 """In all: 1 KB of memory each. A network of 10,000 experts on 30 peers puts 5,000 here."""
@@ -223,7 +223,7 @@ def load_state(path: Path, now: float) -> tuple[list[Contact], list[Record]]:
         return [], []
     except (OSError, ValueError, RecursionError):  # msgspec's errors are ValueErrors
         with contextlib.suppress(OSError):
-            path.replace(path.with_name(f"{path.name}.bad-{time.strftime('%Y%m%d-%H%M%S')}"))
+            path.replace(aside(path))
         return [], []
     records = []
     for raw in state.records:

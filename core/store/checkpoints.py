@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from core.contracts.errors import CheckpointError
 from core.contracts.files import PartFile
@@ -68,17 +68,6 @@ Target = Callable[[bytes], None]
 Room = Callable[[int, int, bool], Awaitable[int]]
 """Asked for room for the next file and, if there is, for all that are left (bytes), and told whether the older states
 of what was written so far are superseded already; how many bytes may be written."""
-
-
-class Restored(NamedTuple):
-    """What was found in the folder."""
-
-    checkpoint: Checkpoint | None
-    """The newest one whose manifest is good."""
-    missing: list[str]
-    """Parts that no checkpoint holds undamaged: they start anew."""
-    notes: tuple[Notice, ...]
-    """What was set aside, for the user."""
 
 
 async def _unbounded(needed: int, wanted: int, superseded: bool) -> int:
@@ -158,8 +147,8 @@ class CheckpointStore:
                 raise
             raise CheckpointError(_advice(self._folder, step, error)) from error
 
-    def restore(self, targets: Mapping[str, Target]) -> Restored:
-        """Give each target its newest undamaged part.
+    def restore(self, targets: Mapping[str, Target]) -> tuple[Notice, ...]:
+        """Give each target its newest undamaged part; what was wrong.
 
         A damaged manifest or part is set aside, and the checkpoint before it serves instead, also where a target
         refuses a part that does not fit it, by raising CheckpointError. Where parts are missing, or something was
@@ -168,7 +157,7 @@ class CheckpointStore:
         with self._writing:
             return self._restore(targets)
 
-    def _restore(self, targets: Mapping[str, Target]) -> Restored:
+    def _restore(self, targets: Mapping[str, Target]) -> tuple[Notice, ...]:
         notes: list[Notice] = []
         checkpoints = list(self._readable(notes))
         versions: dict[str, int] = {}
@@ -179,13 +168,12 @@ class CheckpointStore:
                 versions[name] = used.version
         # Where experts are missing, this PC was one of many: what it has of the trunk is as old as its last save of it.
         copied = bool(notes or targets.keys() - versions.keys()) and self._restore_copies(targets, versions)
-        newest = checkpoints[0] if checkpoints else None
         missing = [name for name in targets if name not in versions]
         lost = [name for name in missing if any(name in checkpoint.parts for checkpoint in checkpoints)]
-        found = [*_shortened(notes, bool(newest or copied), lost)]
+        found = [*_shortened(notes, bool(checkpoints or copied), lost)]
         if copied and missing:
             found.append(notice("checkpoint.not_here", n=len(missing), all=len(targets)))
-        return Restored(newest, missing, tuple(found))
+        return tuple(found)
 
     def _restore_copies(self, targets: Mapping[str, Target], versions: dict[str, int]) -> bool:
         """Have copies serve that are newer than `versions`, which are brought up to date; whether any did."""

@@ -17,6 +17,7 @@ import msgspec
 from core.contracts.errors import DataError, DataFolderError
 from core.contracts.manifest import Manifest, Shard
 from core.contracts.notices import notice
+from core.store.writing import write_whole
 
 FOLDER = "data"
 """Inside the run's folder."""
@@ -41,11 +42,9 @@ def accept(folder: Path, shard: Shard, data: bytes) -> None:
     if not _is(shard, data):
         raise DataError(f"{len(data)} bytes that came for a part of the run's text are not what its hash says.")
     path = path_of(folder, shard)
-    partial = path.with_suffix(".partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_bytes(data)
-        partial.replace(path)
+        write_whole(path, [data])
     except OSError as error:
         raise DataFolderError(notice("data.not_written", path=str(path), why=str(error.strerror))) from error
 

@@ -15,6 +15,7 @@ import torch
 
 from core.contracts.errors import CheckpointError
 from core.runtime.part_files import Part, unpack
+from core.store.checkpoint_files import manifests, read_manifest
 from core.store.checkpoints import CheckpointStore
 
 RUN = "digits"
@@ -37,11 +38,12 @@ def _take(got: dict[str, Part], name: str, data: bytes) -> None:
 def restored_step(folder: Path) -> int:
     """The step that all parts agree on."""
     got: dict[str, Part] = {}
-    found = CheckpointStore(folder, RUN).restore({name: partial(_take, got, name) for name in parts(0)})
-    assert found.checkpoint and not found.missing and not found.notes, found
+    notes = CheckpointStore(folder, RUN).restore({name: partial(_take, got, name) for name in parts(0)})
+    assert got.keys() == parts(0).keys() and not notes, notes
+    newest = read_manifest(manifests(folder)[0]).step
     steps = {int(value) for name in ("a", "b", "trunk") for value in got[name].tensors["w"].tolist()}
-    assert steps == {found.checkpoint.step}, steps
-    return found.checkpoint.step
+    assert steps == {newest}, steps
+    return newest
 
 
 def save(folder: Path, step: int, numbers: int = 64) -> None:

@@ -18,11 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.contracts.errors import CheckpointError
-from core.contracts.notices import notice
+from core.contracts.notices import Notice, notice
 from core.runtime.part_files import Part, unpack
 from core.store import checkpoints
 from core.store.checkpoint_files import Checkpoint, read_manifest
-from core.store.checkpoints import BAD_KEPT, KEPT, CheckpointStore, Restored
+from core.store.checkpoints import BAD_KEPT, KEPT, CheckpointStore
 
 NAMES = ("digits.0.1.2", "digits.0.1.3", "trunk")
 
@@ -38,10 +38,12 @@ def take(got: dict[str, Part], name: str, data: bytes) -> None:
     got[name] = unpack(data)
 
 
-def restore(folder: Path, names: tuple[str, ...] = NAMES, run: str = "digits") -> tuple[Restored, dict[str, Part]]:
+def restore(
+    folder: Path, names: tuple[str, ...] = NAMES, run: str = "digits"
+) -> tuple[tuple[Notice, ...], dict[str, Part]]:
     got: dict[str, Part] = {}
-    found = CheckpointStore(folder, run).restore({name: partial(take, got, name) for name in names})
-    return found, got
+    notes = CheckpointStore(folder, run).restore({name: partial(take, got, name) for name in names})
+    return notes, got
 
 
 async def saved(folder: Path, *steps: int) -> CheckpointStore:
@@ -68,16 +70,17 @@ def manifests(folder: Path) -> list[Path]:
 
 async def test_what_was_saved_comes_back(tmp_path: Path) -> None:
     await saved(tmp_path / "new" / "folder", 5)
-    found, got = restore(tmp_path / "new" / "folder")
-    assert found.checkpoint and (found.checkpoint.step, found.checkpoint.samples) == (5, 160)
-    assert found.notes == () and found.missing == []
+    notes, got = restore(tmp_path / "new" / "folder")
+    newest = read_manifest(manifests(tmp_path / "new" / "folder")[0])
+    assert (newest.step, newest.samples) == (5, 160)
+    assert notes == ()
     assert set(got) == set(NAMES)
     assert got["trunk"].version == 5 and got["trunk"].samples == 40
     torch.testing.assert_close(got["trunk"].tensors, parts(5)["trunk"].tensors, rtol=0, atol=0)
 
 
 def test_an_empty_folder_is_a_first_start(tmp_path: Path) -> None:
-    assert restore(tmp_path / "none") == (Restored(None, list(NAMES), ()), {})
+    assert restore(tmp_path / "none") == ((), {})
 
 
 async def test_the_newest_three_are_kept_and_nothing_else(tmp_path: Path) -> None:
@@ -97,8 +100,8 @@ async def test_what_a_save_leaves_out_stays_on_a_pc_that_is_alone(tmp_path: Path
     for step in range(3, 9):
         await store.save(step, 32 * step, parts(step, ("trunk",)))
     assert len(manifests(tmp_path)) == KEPT
-    found, got = restore(tmp_path)
-    assert found.notes == () and [got[name].version for name in NAMES] == [2, 1, 8]
+    notes, got = restore(tmp_path)
+    assert notes == () and [got[name].version for name in NAMES] == [2, 1, 8]
 
 
 async def test_a_save_that_gets_no_room_leaves_what_was_there(tmp_path: Path) -> None:
@@ -124,8 +127,8 @@ async def test_a_save_in_stages_that_dies_has_the_parts_of_the_finished_ones(tmp
 
     with pytest.raises(CheckpointError, match="It dies"):
         await store.save(2, 64, parts(2), room_for_one, told.append)
-    found, got = restore(tmp_path)
-    assert found.notes == () and [got[name].version for name in NAMES] == [2, 2, 1]
+    notes, got = restore(tmp_path)
+    assert notes == () and [got[name].version for name in NAMES] == [2, 2, 1]
     assert [checkpoint.step for checkpoint in told] == [1, 1]  # the trunk is as it was
     told.clear()
     await store.save(2, 64, parts(2), room_for_one)
@@ -162,31 +165,32 @@ async def test_a_damaged_part_comes_from_the_checkpoint_before(tmp_path: Path, d
     }
     path.unlink() if damage == "removed" else path.write_bytes(damaged[damage])
 
-    found, got = restore(tmp_path)
-    assert found.checkpoint and found.checkpoint.step == 2 and found.missing == []
+    notes, got = restore(tmp_path)
+    assert read_manifest(manifests(tmp_path)[0]).step == 2
     assert [got[name].version for name in NAMES] == [2, 1, 2]
-    assert "digits.0.1.3" in str(found.notes[0]) and found.notes[-1] == notice("checkpoint.replaced")
+    assert "digits.0.1.3" in str(notes[0]) and notes[-1] == notice("checkpoint.replaced")
     assert not path.exists() and path.with_name(path.name + ".bad").exists() == (damage != "removed")
     assert restore(tmp_path)[1]["digits.0.1.3"].version == 1
 
     await saved(tmp_path, 3)
-    found, got = restore(tmp_path)
-    assert found.notes == () and {part.version for part in got.values()} == {3}
+    notes, got = restore(tmp_path)
+    assert notes == () and {part.version for part in got.values()} == {3}
 
 
 async def test_a_damaged_manifest_is_set_aside(tmp_path: Path) -> None:
     await saved(tmp_path, 1, 2)
     newest = manifests(tmp_path)[0]
     newest.write_bytes(newest.read_bytes()[:-20])
-    found, got = restore(tmp_path)
-    assert found.checkpoint and found.checkpoint.step == 1
+    notes, got = restore(tmp_path)
+    assert read_manifest(manifests(tmp_path)[0]).step == 1
     assert {part.version for part in got.values()} == {1}
     aside = newest.with_name(newest.name + ".bad")
-    assert found.notes[0].code == "checkpoint.set_aside" and found.notes[0].args["file"] == aside.name
-    assert newest.name in str(found.notes[0].args["damage"]) and aside.exists()
+    assert notes[0].code == "checkpoint.set_aside" and notes[0].args["file"] == aside.name
+    assert newest.name in str(notes[0].args["damage"]) and aside.exists()
     # The next checkpoint is newer than the one set aside.
     await saved(tmp_path, 2)
-    assert restore(tmp_path)[0].checkpoint.step == 2  # type: ignore[union-attr]
+    restore(tmp_path)
+    assert read_manifest(manifests(tmp_path)[0]).step == 2
     assert manifests(tmp_path)[0].name > newest.name
 
 
@@ -197,17 +201,17 @@ async def test_a_manifest_of_version_0_1_0_is_read(tmp_path: Path) -> None:
     for entry in document["parts"].values():
         assert entry.pop("samples") == 32  # which that version did not tell
     path.write_bytes(msgspec.json.encode(document))
-    found, got = restore(tmp_path)
-    assert found.missing == [] and {part.version for part in got.values()} == {4}
+    _, got = restore(tmp_path)
+    assert set(got) == set(NAMES) and {part.version for part in got.values()} == {4}
 
 
 async def test_if_nothing_is_left_training_starts_anew_and_says_so(tmp_path: Path) -> None:
     await saved(tmp_path, 1, 2, 3)
     for name in files(tmp_path):
         (tmp_path / name).write_bytes(b"{}")
-    found, got = restore(tmp_path)
-    assert found.checkpoint is None and found.missing == list(NAMES) and got == {}
-    assert found.notes[-1] == notice("checkpoint.none_left")
+    notes, got = restore(tmp_path)
+    assert not manifests(tmp_path) and got == {}
+    assert notes[-1] == notice("checkpoint.none_left")
     await saved(tmp_path, 1)
     assert len(restore(tmp_path)[1]) == 3
 
@@ -217,25 +221,25 @@ async def test_a_lone_pc_goes_on_from_copies_where_its_own_states_are_missing_or
     await saved(copies, 5, 9)  # kept for others: files without a manifest
     await CheckpointStore(folder, "digits").save(3, 96, parts(3, NAMES[1:]))
 
-    def restored(names: tuple[str, ...] = NAMES) -> tuple[Restored, dict[str, int]]:
+    def restored(names: tuple[str, ...] = NAMES) -> tuple[tuple[Notice, ...], dict[str, int]]:
         got: dict[str, int] = {}
         store = CheckpointStore(folder, "digits", keeps_all=True, copies=copies)
         targets = {name: lambda data, name=name: got.update({name: unpack(data).version}) for name in names}
         return store.restore(targets), got
 
-    found, got = restored(NAMES[1:])
-    assert got == dict.fromkeys(NAMES[1:], 3) and found.notes == (), "nothing was missing: what it trained is its own"
-    found, got = restored()
-    assert got == dict.fromkeys(NAMES, 9) and found.notes == () and found.missing == []
-    found, got = restored((*NAMES, "digits.1.0.0"))
-    assert got == dict.fromkeys(NAMES, 9) and found.missing == ["digits.1.0.0"]
-    assert found.notes == (notice("checkpoint.not_here", n=1, all=4),)
+    notes, got = restored(NAMES[1:])
+    assert got == dict.fromkeys(NAMES[1:], 3) and notes == (), "nothing was missing: what it trained is its own"
+    notes, got = restored()
+    assert got == dict.fromkeys(NAMES, 9) and notes == ()
+    notes, got = restored((*NAMES, "digits.1.0.0"))
+    assert got == dict.fromkeys(NAMES, 9)
+    assert notes == (notice("checkpoint.not_here", n=1, all=4),)
 
     for path in copies.glob("*.safetensors"):
         path.write_bytes(path.read_bytes()[:-1])
     manifests(folder)[0].write_bytes(bytes(100))
-    found, got = restored()
-    assert got == {} and len(found.notes) == 2 and found.notes[-1] == notice("checkpoint.none_left")
+    notes, got = restored()
+    assert got == {} and len(notes) == 2 and notes[-1] == notice("checkpoint.none_left")
     await saved(copies, 7)
     assert restored()[1] == dict.fromkeys(NAMES, 7)
 
@@ -245,8 +249,8 @@ async def test_few_damaged_files_are_kept_and_few_notes_given(tmp_path: Path) ->
     await CheckpointStore(tmp_path, "digits").save(1, 1, parts(1, names))
     for name in files(tmp_path, "*.safetensors"):
         (tmp_path / name).write_bytes(b"rubbish")
-    found, _ = restore(tmp_path, names)
-    assert found.missing == list(names) and len(found.notes) <= 8
+    notes, got = restore(tmp_path, names)
+    assert got == {} and len(notes) <= 8
     assert len(files(tmp_path, "*.bad")) == BAD_KEPT
 
 
@@ -260,9 +264,9 @@ async def test_a_part_that_does_not_fit_is_refused_but_not_set_aside(tmp_path: P
         if part.version == 2:
             raise CheckpointError("it has 3 layers instead of 2")
 
-    found = CheckpointStore(tmp_path, "digits").restore({"trunk": picky})
-    assert versions == [2, 1] and found.missing == []
-    assert found.notes[0].code == "checkpoint.part_does_not_fit" and "3 layers" in str(found.notes[0])
+    notes = CheckpointStore(tmp_path, "digits").restore({"trunk": picky})
+    assert versions == [2, 1]
+    assert notes[0].code == "checkpoint.part_does_not_fit" and "3 layers" in str(notes[0])
     assert not files(tmp_path, "*.bad")
 
 
@@ -277,9 +281,9 @@ async def test_what_is_not_finite_is_not_saved(tmp_path: Path) -> None:
 
 async def test_another_runs_checkpoint_is_not_used(tmp_path: Path) -> None:
     await saved(tmp_path, 1)
-    found, got = restore(tmp_path, run="text")
-    assert found.checkpoint is None and got == {}
-    assert "belongs to the run digits" in str(found.notes[0])
+    notes, got = restore(tmp_path, run="text")
+    assert got == {}
+    assert "belongs to the run digits" in str(notes[0])
 
 
 async def test_swapped_parts_are_noticed(tmp_path: Path) -> None:
@@ -288,8 +292,8 @@ async def test_swapped_parts_are_noticed(tmp_path: Path) -> None:
     document = msgspec.json.decode(manifest.read_bytes())
     document["parts"]["trunk"] = document["parts"]["digits.0.1.2"]
     manifest.write_bytes(msgspec.json.encode(document))
-    found, _ = restore(tmp_path)
-    assert found.missing == ["trunk"] and "belongs to digits.0.1.2" in str(found.notes[0])
+    notes, got = restore(tmp_path)
+    assert "trunk" not in got and "belongs to digits.0.1.2" in str(notes[0])
 
 
 @settings(max_examples=150, deadline=None)
