@@ -26,6 +26,8 @@ HELD = 256 << 20
 """Bytes of offers that a syncer keeps at most until it makes a round of them."""
 FARTHEST = 2.0**16
 """What no number of a trunk moves by between two rounds: sums of such differences stay finite."""
+MOST = 0.5
+"""Share of the trainers over which a round's own median tells what is usual."""
 DENSE, SPARSE = b"d", b"s"
 Numbers = NDArray[np.float32]
 Peer = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
@@ -84,6 +86,8 @@ class Round(msgspec.Struct, frozen=True, array_like=True):
         tuple[tuple[Annotated[float, msgspec.Meta(ge=0, le=1)], bytes], ...], msgspec.Meta(max_length=GIVERS)
     ]
     """Messages and their factors; their sum is added."""
+    share: Annotated[float, msgspec.Meta(ge=1 / GIVERS, le=1)] = 1.0
+    """The givers', of all trainers that give in the time in which these do once."""
 
 
 ROUNDS = msgspec.msgpack.Decoder(Annotated[list[Round], msgspec.Meta(max_length=STALE)])
@@ -122,7 +126,7 @@ class Fragment:
         for factor, message in made.parts:
             changed += np.float32(factor) * decode(message, len(self.numbers), self.fine)
         numbers = self.numbers + changed
-        momentum = outer.momentum_after(NESTEROV if made.dense else PLAIN, changed, self.momentum)
+        momentum = outer.momentum_after(NESTEROV if made.dense else PLAIN, changed, self.momentum, made.share)
         if not np.isfinite(numbers).all() or (momentum is not None and not np.isfinite(momentum).all()):
             raise ProtocolError("A round leads to numbers that are not finite.")
         self.numbers, self.momentum, self.version = numbers, momentum, made.version
@@ -221,12 +225,16 @@ class Collecting:
         """Newcomers that are about to make their first offer."""
         self._first = self._full = math.inf
         """When the first offer came, and the one that made the quorum."""
-        self._usual = math.inf
-        """Length of differences in the last round."""
+        self._usual = (math.inf, math.inf)
+        """Length of differences, and the median of their samples, in the last round of most trainers."""
         self.clipped: dict[bytes, float] = {}
         """Trainers of the last round whose differences were scaled down, and to which part of their length."""
         self._lateness_s = patience_s / 2
         """By which the others come after the quorum: a moving mean, also of those who miss a round by little."""
+        self._last_full = math.inf
+        """When the last round had its quorum."""
+        self._gave = {giver: made.version for made in fragment.rounds for giver, _ in made.givers}
+        """Each trainer's last round."""
 
     def expect(self, peer: bytes) -> None:
         """A trainer has begun with what is agreed: the next round waits for it as for those who took part."""
@@ -246,8 +254,10 @@ class Collecting:
         if not fragment.version - STALE <= version <= fragment.version:
             return False
         norm = float(np.linalg.norm(decode(message, len(fragment.numbers), fragment.fine)))
-        if self._full < math.inf and peer not in self._offers:
-            self._lateness_s += (min(now - self._full, self._patience_s) - self._lateness_s) / 4
+        if peer not in self._offers:
+            late_s = now - (self._full if version == fragment.version else self._last_full)
+            if 0.0 <= late_s <= self._patience_s:
+                self._lateness_s += (late_s - self._lateness_s) / 4
         held = sum(len(message) for *_, message, _ in self._offers.values())
         if peer in self._offers or (len(self._offers) < GIVERS and held + len(message) <= HELD):
             self._offers[peer] = version, samples, message, norm
@@ -255,6 +265,15 @@ class Collecting:
         if len(self._offers) >= self._quorum:
             self._full = min(self._full, now)
         return True
+
+    def _share(self) -> float:
+        """Of the trainers that gave in or after the last round of any of those that are here, those that are here."""
+        here = self._offers.keys()
+        since = max((self._gave[peer] for peer in here if peer in self._gave), default=0)
+        self._gave = {peer: version for peer, version in self._gave.items() if version >= since}
+        share = len(here) / len(here | self._gave.keys() | self._expected)
+        self._gave |= dict.fromkeys(here, self.fragment.version + 1)
+        return max(1 / GIVERS, share)
 
     def due_s(self, now: float) -> float:
         """Seconds until a round is made of what is here; infinite without an offer."""
@@ -271,9 +290,13 @@ class Collecting:
         """The next round, applied to the fragment. Not without an offer."""
         offers, fragment = self._offers, self.fragment
         norms = [norm for *_, norm in offers.values()]
-        longest = outer.length(norms, self._usual)
-        factors = outer.shares(norms, [samples for _, samples, *_ in offers.values()], longest)
-        self._usual = longest or self._usual
+        share = self._share()
+        usual = (math.inf, math.inf) if share > MOST else self._usual
+        longest = outer.length(norms, usual[0])
+        weights = outer.believed([samples for _, samples, *_ in offers.values()], usual[1])
+        factors = outer.shares(norms, weights, longest)
+        if share > MOST and longest:
+            self._usual = longest, outer.median(weights)
         self.clipped = {peer: longest / norm for peer, norm in zip(offers, norms, strict=True) if norm > longest}
         dense = all(message[:1] == DENSE for *_, message, _ in offers.values())
         parts = [(factor, message) for factor, (*_, message, _) in zip(factors, offers.values(), strict=True)]
@@ -282,11 +305,13 @@ class Collecting:
             mean = np.zeros(len(fragment.numbers), np.float32)
             for factor, message in parts:
                 mean += np.float32(factor) * decode(message, len(fragment.numbers), fragment.fine)
-            changed = outer.change(NESTEROV if dense else PLAIN, mean, fragment.momentum)
+            changed = outer.change(NESTEROV if dense else PLAIN, mean, fragment.momentum, share)
             parts = [(1.0, Encoder().encode(changed, fragment.fine, is_sparse=False))]
+        else:
+            parts = [(PLAIN.rate * share * factor, message) for factor, message in parts]
         givers = tuple((peer, version) for peer, (version, *_) in offers.items())
-        samples = min(2**53, sum(samples for _, samples, *_ in offers.values()))
-        made = Round(fragment.version + 1, samples, dense, givers, tuple(parts))
+        made = Round(fragment.version + 1, min(2**53, sum(weights)), dense, givers, tuple(parts), share)
         fragment.apply(made)
+        self._last_full = self._full
         self._offers, self._expected, self._first, self._full = {}, set(), math.inf, math.inf
         return made

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 Numbers = NDArray[np.float32]
 GROWTH = 4
-"""Times the usual length: so much longer may differences become from one round to the next, as rates rise."""
+"""Times the usual length: differences in a round of few trainers are no longer."""
 MOST_SAMPLES = 2
 """Times the median of samples: what a trainer counts for at most, as nobody can check what it says."""
 
@@ -34,23 +34,32 @@ def length(norms: Sequence[float], usual: float = math.inf) -> float:
 
     Args:
         norms: of the differences.
-        usual: of the last rounds; several times that is the limit too, for a trainer that is alone in a round.
+        usual: where these are few of all trainers, the length when most were there: several times that is the limit.
     """
-    return min(_median(norms), GROWTH * usual)
+    return min(median(norms), GROWTH * usual)
 
 
-def shares(norms: Sequence[float], samples: Sequence[int], longest: float) -> list[float]:
+def believed(samples: Sequence[int], usual: float = math.inf) -> list[int]:
+    """What trainers' samples count as: a trainer says how many they are, and everybody's learning rate goes by them.
+
+    Args:
+        samples: that made the differences, as their trainers say.
+        usual: where these are few of all trainers, the median when most were there.
+    """
+    most = int(min(MOST_SAMPLES * max(1, median(samples)), GROWTH * usual))
+    return [min(max(1, count), most) for count in samples]
+
+
+def shares(norms: Sequence[float], weights: Sequence[int], longest: float) -> list[float]:
     """By what each trainer's difference is multiplied so that their sum is the mean.
 
     Whoever sends a hundred times as much moves the others no further than anybody else.
 
     Args:
         norms: of the differences.
-        samples: that made them.
+        weights: how much each counts (`believed`).
         longest: what a difference is scaled down to (`length`).
     """
-    most = MOST_SAMPLES * max(1, _median(samples))
-    weights = [min(max(1, count), most) for count in samples]
     total = sum(weights)
     return [
         weight / total * (min(1.0, longest / norm) if norm > 0 else 1.0)
@@ -58,22 +67,25 @@ def shares(norms: Sequence[float], samples: Sequence[int], longest: float) -> li
     ]
 
 
-def change(rule: Rule, mean: Numbers, momentum: Numbers | None) -> Numbers:
+def change(rule: Rule, mean: Numbers, momentum: Numbers | None, share: float = 1.0) -> Numbers:
     """What is added to the agreed parameters.
 
     Args:
         rule: of the step.
         mean: of the trainers' differences.
         momentum: as after the last step; None: zeros.
+        share: of all trainers, those whose differences these are. Where they come in several rounds, all of these
+            together are one step: else each latecomer would make the momentum move all parameters once more.
     """
+    part = np.float32(share)
     if not rule.momentum:
-        return np.float32(rule.rate) * mean
-    moved = mean if momentum is None else np.float32(rule.momentum) * momentum + mean
-    changed: Numbers = np.float32(rule.rate) * (mean + np.float32(rule.momentum) * moved)
+        return np.float32(rule.rate) * part * mean
+    moved = part * mean if momentum is None else np.float32(rule.momentum**share) * momentum + part * mean
+    changed: Numbers = np.float32(rule.rate) * part * (mean + np.float32(rule.momentum) * moved)
     return changed
 
 
-def momentum_after(rule: Rule, changed: Numbers, momentum: Numbers | None) -> Numbers | None:
+def momentum_after(rule: Rule, changed: Numbers, momentum: Numbers | None, share: float = 1.0) -> Numbers | None:
     """The momentum, from what was added: everybody who applies a change keeps it alike, also if the change was rounded
     on its way.
 
@@ -81,15 +93,17 @@ def momentum_after(rule: Rule, changed: Numbers, momentum: Numbers | None) -> Nu
         rule: of the step.
         changed: as `change` gave it, or rounded.
         momentum: before the step.
+        share: as in `change`.
     """
     if not rule.momentum:
         return None
-    m, before = np.float32(rule.momentum), np.float32(0) if momentum is None else momentum
-    mean = (changed / np.float32(rule.rate) - m * m * before) / (np.float32(1) + m)
-    after: Numbers = (m * before + mean).astype(np.float32)
+    kept = np.float32(rule.momentum**share) * (np.float32(0) if momentum is None else momentum)
+    m, part = np.float32(rule.momentum), np.float32(share)
+    mean = (changed / (np.float32(rule.rate) * part) - m * kept) / (np.float32(1) + m * part)
+    after: Numbers = (kept + part * mean).astype(np.float32)
     return after
 
 
-def _median(values: Sequence[float]) -> float:
+def median(values: Sequence[float]) -> float:
     """The lower one of an even count."""
     return sorted(values)[(len(values) - 1) // 2]

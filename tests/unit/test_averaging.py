@@ -99,17 +99,73 @@ def test_numbers_that_are_not_finite_are_refused() -> None:
 def test_a_difference_a_hundred_times_as_long_moves_no_further(
     norms: list[float], samples: list[int], factors: list[float]
 ) -> None:
-    assert outer.shares(norms, samples, outer.length(norms)) == pytest.approx(factors)
+    assert outer.shares(norms, outer.believed(samples), outer.length(norms)) == pytest.approx(factors)
 
 
-def test_a_trainer_that_is_alone_cannot_go_anywhere_at_once() -> None:
+def fine(value: float) -> bytes:
+    """A difference of 64 numbers, of which nothing is rounded."""
+    return Encoder().encode(np.full(64, value, np.float32), 64, is_sparse=True)
+
+
+def test_a_trainer_that_is_alone_in_a_round_cannot_go_anywhere_at_once_nor_say_that_it_has_trained_for_years() -> None:
     syncer = Collecting(Fragment(np.zeros(64, np.float32), 64), quorum=2, patience_s=10.0)
-    for version, value in ((1, 1.0), (2, 100.0)):
-        offered = Encoder().encode(np.full(64, value, np.float32), 64, is_sparse=True)
-        assert syncer.offer(A, version, 8, offered, 0.0)
-        syncer.make()
-    assert syncer.fragment.numbers == pytest.approx(np.full(64, 1.0 + outer.GROWTH), rel=0.01)
+    for peer in (A, B):
+        assert syncer.offer(peer, 1, 8, fine(1.0), 0.0)
+    syncer.make()
+    assert syncer.offer(A, 2, 2**50, fine(100.0), 0.0)
+    syncer.make()
+    assert syncer.fragment.numbers == pytest.approx(np.full(64, 1.0 + outer.GROWTH / 2), rel=0.01)
     assert syncer.clipped == {A: pytest.approx(outer.GROWTH / 100.0, rel=0.01)}
+    assert syncer.fragment.samples == 2 * 8 + outer.GROWTH * 8
+
+
+def test_differences_that_grow_fast_as_rates_rise_are_taken_as_they_are() -> None:
+    """A fragment's first round comes after a few steps at hardly any rate: it says nothing of those that follow."""
+    syncer = Collecting(Fragment(np.zeros(64, np.float32), 64), quorum=2, patience_s=10.0)
+    for version, value in ((1, 0.01), (2, 0.7)):
+        for peer in (A, B):
+            assert syncer.offer(peer, version, 8, fine(value), 0.0)
+        syncer.make()
+    assert syncer.fragment.numbers == pytest.approx(np.full(64, 0.71), rel=0.01) and not syncer.clipped
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_trainers_that_come_in_several_rounds_move_the_trunk_as_far_as_in_one(is_sparse: bool) -> None:
+    """A latecomer that is alone in a round is one of four: its round is a quarter of an outer step."""
+    peers = [bytes([number]) * 32 for number in range(4)]
+
+    def after(*rounds: tuple[int, ...]) -> float:
+        syncer = Collecting(Fragment(np.zeros(64, np.float32), 64), quorum=2, patience_s=10.0)
+        for together in ((0, 1, 2, 3), *rounds):
+            version = syncer.fragment.version
+            for number in together:
+                message = Encoder().encode(np.ones(64, np.float32), 64, is_sparse)
+                assert syncer.offer(peers[number], version, 8, message, 0.0)
+            syncer.make()
+        return float(syncer.fragment.numbers.mean())
+
+    at_once = after((0, 1, 2, 3), (0, 1, 2, 3), (0, 1, 2, 3))
+    late = after((0, 1, 2), (3,), (0, 1, 2), (3,), (0, 1, 2), (3,))
+    assert late == pytest.approx(at_once, rel=0.1)
+    assert after((0, 1), (2, 3), (0, 1), (2, 3), (0, 1), (2, 3)) == pytest.approx(at_once, rel=0.1)
+    assert after(*[(0, 1, 2)] * 8) > 0.95 * after(*[(0, 1, 2, 3)] * 8) - 1, "who has gone is not counted for long"
+
+
+def test_who_misses_rounds_by_little_is_waited_for_after_a_while() -> None:
+    syncer = collecting()
+    for version in range(1, 12):
+        for peer in (A, B, C):
+            assert syncer.offer(peer, version, 8, message(), 100.0 * version)
+        syncer.make()
+    for version in range(12, 40, 2):
+        for peer in (A, B):
+            assert syncer.offer(peer, version, 8, message(), 100.0 * version)
+        syncer.make()
+        assert syncer.offer(C, version, 8, message(), 100.0 * version + 3.0)
+        syncer.make()
+    for peer in (A, B):
+        assert syncer.offer(peer, 40, 8, message(), 4000.0)
+    assert syncer.due_s(4000.0) > 3.0
 
 
 def test_outer_steps_are_those_of_nesterov_and_keep_its_momentum() -> None:
@@ -123,6 +179,10 @@ def test_outer_steps_are_those_of_nesterov_and_keep_its_momentum() -> None:
         changed = outer.change(NESTEROV, mean, momentum)
         agreed, momentum = agreed + changed, outer.momentum_after(NESTEROV, changed, momentum)
         assert agreed == pytest.approx(weights.numpy(), abs=1e-4)
+    part = outer.change(NESTEROV, mean, momentum, 0.25)
+    assert momentum is not None
+    kept = NESTEROV.momentum**0.25 * momentum + 0.25 * mean
+    assert outer.momentum_after(NESTEROV, part, momentum, 0.25) == pytest.approx(kept, abs=1e-4)
     assert (outer.change(PLAIN, mean, None) == mean).all() and outer.momentum_after(PLAIN, mean, None) is None
 
 
@@ -154,15 +214,14 @@ def test_who_applies_the_rounds_has_the_same_bits_as_the_syncer(is_sparse: bool)
 
 def test_the_mean_of_what_was_offered_is_added() -> None:
     syncer = Collecting(Fragment(np.zeros(64, np.float32), 64), quorum=2, patience_s=10.0)
-    for peer, value in ((A, 1.0), (B, -0.5)):  # all of it fine, so that nothing is rounded
-        message = Encoder().encode(np.full(64, value, np.float32), 64, is_sparse=True)
-        assert syncer.offer(peer, 1, 8, message, 0.0)
+    for peer, value in ((A, 1.0), (B, -0.5)):
+        assert syncer.offer(peer, 1, 8, fine(value), 0.0)
     syncer.make()
     assert syncer.fragment.numbers == pytest.approx(np.zeros(64), abs=1e-3)  # of two the longer is cut to the shorter
-    message = Encoder().encode(np.ones(64, np.float32), 64, is_sparse=True)
-    assert syncer.offer(A, 2, 8, message, 0.0)
-    syncer.make()
-    assert syncer.fragment.numbers == pytest.approx(np.ones(64), abs=1e-3)
+    for version, agreed in ((2, 0.25), (3, 1.25)):  # A alone is half of those that took part last, then all of them
+        assert syncer.offer(A, version, 8, fine(0.5 if version == 2 else 1.0), 0.0)
+        syncer.make()
+        assert syncer.fragment.numbers == pytest.approx(np.full(64, agreed), abs=1e-3)
 
 
 def message(value: float = 1.0) -> bytes:
@@ -225,7 +284,7 @@ def test_hostile_offers_neither_stop_the_rounds_nor_fill_the_memory(monkeypatch:
     made = syncer.make()
     assert {peer for peer, _ in made.givers} == {A, B}, "there was no room for the third"
     load(dump(syncer.fragment), 9000)
-    assert syncer.fragment.samples == 2**53
+    assert syncer.fragment.samples == (1 + outer.MOST_SAMPLES) * 8, "no more of a liar than of others"
 
 
 def test_rounds_and_fragments_that_are_none_change_nothing() -> None:

@@ -176,7 +176,7 @@ async def test_a_trainer_goes_on_from_its_own_state_and_a_newcomer_from_what_is_
     await asyncio.gather(task, return_exceptions=True)
     learn(strategy)
     state = strategy.state()
-    assert strategy.step == 1 and strategy.samples == 1000
+    assert strategy.step == 1 and strategy.samples == 1004
     restarted, _ = strategy_with(answer)
     restarted.load_state(state)
     assert restarted._versions == [1] and torch.equal(weights(restarted), weights(strategy))
@@ -188,6 +188,23 @@ async def test_a_trainer_goes_on_from_its_own_state_and_a_newcomer_from_what_is_
     with pytest.raises(CheckpointError):
         newcomer.load_state({**state, "agreed.0": torch.full((44,), torch.inf)})
     assert all(torch.equal(before[key], tensor) for key, tensor in newcomer.state().items())
+
+
+async def test_the_rate_rises_and_falls_by_the_samples_of_all_trainers() -> None:
+    def answer(offer: Offer, numbers: Tensor) -> tuple[Agreed, Tensor]:
+        return Agreed(0, offer.version + 1, 1000, 2), torch.zeros(44)
+
+    strategy, _ = strategy_with(answer)
+    alone, _ = strategy_with(answer)
+    for each in (strategy, alone):
+        each._adam._warmup = 2000.0
+    task = asyncio.create_task(strategy.agree(run))
+    async with asyncio.timeout(60):
+        await strategy.next_batch()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    there, here = (float(learn(each).abs().mean()) for each in (strategy, alone))
+    assert there / here == pytest.approx(1004 / 4, rel=0.05), "the others have warmed up, too"
 
 
 def test_a_run_whose_trainers_begin_to_agree_or_cease_to_goes_on_with_its_trunk() -> None:

@@ -85,7 +85,7 @@ class DiLoCo(TrunkStrategy):
         self._versions = [0] * len(self._fragments)
         self._samples = [0] * len(self._fragments)
         """That this trainer has taken since it offered the fragment last."""
-        self._begun = self._total = self._life = 0
+        self._begun = self._life = 0
         self._stepped = asyncio.Event()
         self._joined = asyncio.Event()
         """What is agreed was asked for, if there is anybody to ask."""
@@ -96,7 +96,7 @@ class DiLoCo(TrunkStrategy):
 
     @property
     def samples(self) -> int:
-        return max(self._total, self._adam.samples)
+        return self._adam.samples
 
     async def next_batch(self) -> int:
         if self._calls is not None:
@@ -179,7 +179,7 @@ class DiLoCo(TrunkStrategy):
             self._samples[part] += offered.offer.samples
         self._agreed[part], self._versions[part] = numbers, agreed.version
         self._join_if_all_is_known()
-        self._total = max(self._total, agreed.samples)
+        self._adam.samples = max(self._adam.samples, agreed.samples)  # warm-up and decay go by the samples of all
 
     # --- what is kept
 
