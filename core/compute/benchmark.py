@@ -166,7 +166,7 @@ class Benchmark:
             await asyncio.sleep(0)
         where = expert.device
         label = "" if where is CPU else where.label
-        return sum(passes), Speed(threads, rows / _typical(passes[WARM:]), where.id, label)
+        return sum(passes), Speed(threads, rows / _undisturbed(passes[WARM:]), where.id, label)
 
     async def _prepare(self, device: Device, threads: int) -> float:
         """The time that it took to make the expert ready for a pass, and to end the step of the one before."""
@@ -203,10 +203,10 @@ def _timed(threads: int, kernel: Callable[[], None]) -> float:
     return time.perf_counter() - start
 
 
-def _typical(seconds: Iterable[float]) -> float:
-    """The mean without the slowest quarter, in which something else had the processor."""
+def _undisturbed(seconds: Iterable[float]) -> float:
+    """The mean of the fastest quarter: what else runs on this PC only slows passes, and on a busy one slows most."""
     ordered = sorted(seconds)
-    kept = ordered[: max(1, len(ordered) * 3 // 4)]
+    kept = ordered[: max(1, len(ordered) // 4)]
     return max(1e-9, sum(kept) / len(kept))
 
 

@@ -127,7 +127,10 @@ class PeerCrawl(NodeSpiderCrawl):  # type: ignore[misc]
 
 
 class ValueCrawl(PeerCrawl, ValueSpiderCrawl):  # type: ignore[misc]
-    """Looks for what is stored under a key: asks replicas side by side until a quorum of them has answered."""
+    """Looks for what is stored under a key: asks replicas side by side until a quorum of them has answered.
+
+    What is kept here counts as an answer, yet never as the only one: stores may have missed this peer.
+    """
 
     def __init__(self, node: Node, peers: list[Contact], ask: Ask, local: Any = None) -> None:
         PeerCrawl.__init__(self, node, peers, ask)
@@ -141,7 +144,7 @@ class ValueCrawl(PeerCrawl, ValueSpiderCrawl):  # type: ignore[misc]
     def _complete(self, more: bool, waiting: int) -> bool:
         if len(self.values) >= QUORUM or (not more and not self._pending):
             return True
-        return bool(self.values) and not more and not waiting
+        return bool(self.values and self._answered) and not more and not waiting
 
     def _side_by_side(self) -> int:
         return min(int(self.alpha), QUORUM - len(self.values))  # no more than can still count

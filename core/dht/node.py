@@ -3,6 +3,7 @@
 import asyncio
 import random
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -37,7 +38,7 @@ CHECKED = 3
 LONELY_S = 600.0
 """A bucket without a look-up for so long is refreshed, one at each upkeep."""
 REPUBLISH_S = 300.0
-"""Own records that live longer are published again, for those who came near their keys meanwhile."""
+"""Own records that live longer are published again, for those who came near their keys unnoticed."""
 REPUBLISH_BATCH = 256
 OWN_RECORDS = 16_384
 KEPT = (Verdict.STORED, Verdict.SAME, Verdict.OLDER)
@@ -62,12 +63,13 @@ class DHTNode(Server):  # type: ignore[misc]
         self.storage: RecordStore  # an empty one is false, and the package would put its own in its place
         self.storage = RecordStore()
         self.clock = NetworkClock(wall)
-        self.protocol: DHTProtocol = self.protocol_class(rpc, contact, self.storage, self.clock)
+        self.protocol: DHTProtocol = self.protocol_class(rpc, contact, self.storage, self.clock, self._owe)
         self.protocol.serving = serving
         self._rpc = rpc
         self._identity = identity
         self._sequence = 0
         self._own = Newest[tuple[str, str], tuple[Record, float]](OWN_RECORDS)
+        """By key and subkey, and when each is to be published again (time.monotonic())."""
         self._responsible = Newest[bytes, tuple[float, list[Contact]]](RESPONSIBLE_KEYS)
         self._readings = Readings()
         self._bootstrap: list[PeerId] = []
@@ -109,19 +111,22 @@ class DHTNode(Server):  # type: ignore[misc]
     async def _find_peers(self, digests: Iterable[bytes], fresh: bool = False) -> dict[bytes, list[Contact]]:
         """The peers nearest to each digest, nearest first, that keep its records."""
         now = time.monotonic()
-        found: dict[bytes, list[Contact]] = {}
+        lists: dict[bytes, tuple[float, list[Contact]]] = {}
         wanted: list[bytes] = []
         for digest in dict.fromkeys(digests):
-            until, contacts = self._responsible.get(digest, (0.0, []))
+            lists[digest] = until, contacts = self._responsible.get(digest, (0.0, []))
             if fresh or until < now or len(self.protocol.usable(contacts)) < len(contacts):
                 wanted.append(digest)
-            else:
-                found[digest] = contacts
         nodes = [Node(digest) for digest in wanted]
         crawls = [PeerCrawl(node, self._near(node), self.protocol.nodes.ask).find() for node in nodes]
         for digest, contacts in zip(wanted, await asyncio.gather(*crawls), strict=True):
-            found[digest] = contacts
-            self._responsible[digest] = (now + RESPONSIBLE_S, contacts)
+            lists[digest] = now + RESPONSIBLE_S, contacts
+        found: dict[bytes, list[Contact]] = {}
+        for digest, (until, contacts) in lists.items():
+            node = Node(digest)  # who came, or came back, meanwhile belongs there as well
+            around = {contact.id: contact for contact in (*contacts, *self._near(node, REPLICAS))}
+            found[digest] = sorted(around.values(), key=node.distance_to)[:REPLICAS]
+            self._responsible[digest] = until, found[digest]
         return found
 
     # Writing
@@ -172,16 +177,16 @@ class DHTNode(Server):  # type: ignore[misc]
 
         records = sign() if len(values) <= 16 else await asyncio.to_thread(sign)
         for record in records:
-            self._own[(record.key, record.subkey)] = (record, time.monotonic())
+            self._own[(record.key, record.subkey)] = (record, time.monotonic() + REPUBLISH_S)
         return await (self._tell_connected(records) if leaving else self._spread(records))
 
     async def _tell_connected(self, records: list[Record]) -> int:
         digests = [key_digest(record.key) for record in records]
-        self._keep_own_share(records, digests)
+        peers = {digest: self._responsible.get(digest, (0.0, self._near(Node(digest))))[1] for digest in digests}
+        self._keep_own_share(records, peers)
         stored = []
         for record, digest in zip(records, digests, strict=True):
-            _, found = self._responsible.get(digest, (0.0, None))
-            near = self._near(Node(digest)) if found is None else self.protocol.usable(found)
+            near = self.protocol.usable(peers[digest])
             connected = [contact for contact in near if contact.peer in self._rpc.pool.links]
             stored.append([self.protocol.stores.ask(contact, record.raw) for contact in connected])
         asked = [future for futures in stored for future in futures]
@@ -190,49 +195,57 @@ class DHTNode(Server):  # type: ignore[misc]
         return min(sum(future.result() in KEPT for future in futures) for futures in stored)
 
     async def _spread(self, records: list[Record]) -> int:
-        """Store records at the peers responsible for them; once more where some of these have gone."""
+        """Store records at the peers responsible for them; once more where some of these have gone.
+
+        What did not reach one of them, or not in time, is due again at the next upkeep.
+        """
         digests = [key_digest(record.key) for record in records]
-        peers = await self._find_peers(digests)
-        stored = [0] * len(records)
-        tried: dict[bytes, set[bytes]] = {digest: set() for digest in digests}
-        places = list(range(len(records)))
-        for _ in range(2):
-            asked: list[tuple[int, asyncio.Future[Verdict | None]]] = []
-            for place in places:
-                new = [contact for contact in peers[digests[place]] if contact.id not in tried[digests[place]]]
-                asked += [(place, self.protocol.stores.ask(contact, records[place].raw)) for contact in new]
-            for digest, contacts in peers.items():
-                tried[digest].update(contact.id for contact in contacts)
-            if asked:
-                await asyncio.wait([future for _, future in asked])
-            failed: set[int] = set()
-            for place, future in asked:
-                if future.result() in KEPT:
-                    stored[place] += 1
-                elif future.result() is None:
-                    failed.add(place)
-            places = sorted(failed)
+        peers: dict[bytes, list[Contact]] = {}
+        answers: dict[tuple[int, Contact], asyncio.Future[Verdict | None]] = {}
+        places: Iterable[int] = range(len(records))
+        for again in (False, True):
+            peers |= await self._find_peers([digests[place] for place in places], fresh=again)
+            asked = [(place, contact) for place in places for contact in peers[digests[place]]]
+            new = {
+                (place, contact): self.protocol.stores.ask(contact, records[place].raw)
+                for place, contact in asked
+                if (place, contact) not in answers
+            }
+            if new:
+                await asyncio.wait(new.values())
+            answers |= new
+            places = sorted({place for (place, _), future in new.items() if future.result() is None})
             if not places:
                 break
-            peers = await self._find_peers([digests[place] for place in places], fresh=True)
-        self._keep_own_share(records, digests)
-        return min(stored)
+        self._keep_own_share(records, peers)
+        verdicts = [(place, future.result()) for (place, _), future in answers.items()]
+        self._due([records[place] for place in {place for place, verdict in verdicts if verdict is None}])
+        kept = Counter(place for place, verdict in verdicts if verdict in KEPT)
+        return min(kept[place] for place in range(len(records)))
 
-    def _keep_own_share(self, records: list[Record], digests: list[bytes]) -> None:
+    def _due(self, records: Iterable[Record]) -> None:
+        """Have own records published again at the next upkeep, unless newer ones have taken their places."""
+        for record in records:
+            name = record.key, record.subkey
+            if name in self._own and self._own[name][0] is record:
+                self._own[name] = record, 0.0
+
+    def _owe(self, newcomer: Contact) -> None:
+        """What this peer publishes near a newcomer, who may only have been away or slow, is due there."""
+        lists = self._responsible.items()
+        near = {digest for digest, (_, peers) in lists if _belongs(newcomer, Node(digest), peers)}
+        if near:
+            self._due([record for record, _ in self._own.values() if key_digest(record.key) in near])
+
+    def _keep_own_share(self, records: list[Record], peers: Mapping[bytes, list[Contact]]) -> None:
         """This peer is a replica as well, of what lies near it."""
         if not self.protocol.serving:
             return
-        now = self.clock.now()
-        near = {digest: self._mine(digest) for digest in set(digests)}
-        for record, digest in zip(records, digests, strict=True):
-            if near[digest]:
+        now, own = self.clock.now(), self.protocol.source_node
+        mine = {digest for digest, near in peers.items() if _belongs(own, Node(digest), near)}
+        for record in records:
+            if key_digest(record.key) in mine:
                 self.storage.put(record, now)
-
-    def _mine(self, digest: bytes) -> bool:
-        key = Node(digest)
-        around = self._near(key, REPLICAS)
-        distance = self.protocol.source_node.distance_to(key)
-        return len(around) < REPLICAS or bool(distance < around[-1].distance_to(key))
 
     # Reading
 
@@ -311,12 +324,12 @@ class DHTNode(Server):  # type: ignore[misc]
         await self._publish_again()
 
     async def _publish_again(self) -> None:
-        due = time.monotonic() - REPUBLISH_S
-        old = [name for name, (_, published) in self._own.items() if published < due][:REPUBLISH_BATCH]
-        for name in old:
-            self._own[name] = (self._own[name][0], time.monotonic())
-        if old:
-            await self._spread([self._own[name][0] for name in old])
+        now = time.monotonic()
+        due = [(name, record) for name, (record, at) in self._own.items() if at < now][:REPUBLISH_BATCH]
+        for name, record in due:
+            self._own[name] = record, now + REPUBLISH_S
+        if due:
+            await self._spread([record for _, record in due])
 
     def stats(self, experts: int | None) -> DhtStatus:
         """What this node holds; `experts`: see `DhtStatus`."""
@@ -350,3 +363,8 @@ class DHTNode(Server):  # type: ignore[misc]
             self._rpc.learn(PeerAddress(peer, tuple(addresses)))
             peers.append(peer)
         return peers
+
+
+def _belongs(peer: Contact, key: Node, peers: list[Contact]) -> bool:
+    """Whether a peer is among the `REPLICAS` nearest to a key, of which `peers` are the nearest others, in order."""
+    return len(peers) < REPLICAS or bool(peer.distance_to(key) < peers[REPLICAS - 1].distance_to(key))

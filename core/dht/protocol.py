@@ -1,8 +1,10 @@
 """The DHT's calls, out and in: the kademlia package's protocol over the authenticated transport."""
 
+import asyncio
 import logging
 import random
 import time
+from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
@@ -27,7 +29,7 @@ from core.contracts.dht import (
     Stored,
     Values,
 )
-from core.contracts.errors import CallRefused, HearthError, RecordError, RemoteFault
+from core.contracts.errors import CallRefused, CallTimeout, HearthError, RecordError, RemoteFault
 from core.contracts.net import PeerAddress
 from core.dht.batching import Batcher
 from core.dht.clock import NetworkClock
@@ -48,8 +50,10 @@ CALL_S = 1.5
 """A peer that takes longer is of no use to a look-up."""
 STORE_S = 4.0
 """A store may wait for a dial."""
+LATE_S = 10.0
+"""For so long an answer is still of use: it tells that the peer lives, and was slow, or this PC was."""
 FAILED_S = 30.0
-"""A peer that did not answer is left out for so long."""
+"""A peer that did not answer is left out for so long, unless it does after all."""
 FAILED_PEERS = 1024
 MEETING = 32
 """Newcomers that are being pinged at once; further ones are met at their next call."""
@@ -61,12 +65,21 @@ T = TypeVar("T", bound=msgspec.Struct)
 class DHTProtocol(KademliaProtocol):  # type: ignore[misc]
     """Four methods over an RpcNode, and who is in the routing table."""
 
-    def __init__(self, rpc: RpcNode, contact: Contact, storage: RecordStore, clock: NetworkClock) -> None:
+    def __init__(
+        self,
+        rpc: RpcNode,
+        contact: Contact,
+        storage: RecordStore,
+        clock: NetworkClock,
+        on_newcomer: Callable[[Contact], None],
+    ) -> None:
+        """`on_newcomer` gets each peer that enters the table, also one that was left out for a while."""
         # The package's __init__ would open the way to its datagrams: every attribute is set here instead.
         self.rpc = rpc
         self.source_node = contact
         self.storage = storage
         self.clock = clock
+        self._on_newcomer = on_newcomer
         self.serving = True
         self.router = NearestRoutingTable(contact, self._meet_soon)
         self._failed = Newest[PeerId, float](FAILED_PEERS)
@@ -90,12 +103,25 @@ class DHTProtocol(KademliaProtocol):  # type: ignore[misc]
     # Calls out
 
     async def call(self, contact: Contact, name: str, request: Any, reply: type[T], deadline_s: float) -> T | None:
-        """One call; None if there was no answer. A peer that cannot be reached, or talks nonsense, leaves the table."""
+        """One call; None if there was no answer in time.
+
+        A peer that cannot be reached, is late, or talks nonsense leaves the table; a late answer brings it back.
+        """
         if contact not in self.router and contact.address.addresses:
             self.rpc.learn(contact.address)
+        asked = self._start(self._ask(contact, name, request, reply), name)
+        await asyncio.wait([asked], timeout=deadline_s)
+        if asked.done():
+            return asked.result()
+        log.debug("%s has not answered %s yet.", contact, name)
+        self.handle_call_response((False, None), contact)
+        return None
+
+    async def _ask(self, contact: Contact, name: str, request: Any, reply: type[T]) -> T | None:
         try:
-            answer, _ = await self.rpc.call(contact.peer, name, request, reply, deadline_s=deadline_s)
-        except (CallRefused, RemoteFault) as error:  # it lives, and is busy
+            answer, _ = await self.rpc.call(contact.peer, name, request, reply, deadline_s=LATE_S)
+        except (CallRefused, RemoteFault, CallTimeout) as error:
+            # it lives, and is busy; or it left the table when it was late
             log.debug("%s refused %s: %s", contact, name, error)
             return None
         except HearthError as error:
@@ -280,6 +306,7 @@ class DHTProtocol(KademliaProtocol):  # type: ignore[misc]
             self._meet_soon(node)
         else:
             self.router.add_contact(node)
+            self._on_newcomer(node)
             self._hand_over.begin(node)
 
     def get_refresh_ids_older(self, age_s: float) -> list[bytes]:

@@ -301,7 +301,7 @@ class DHTDirectory:
     def _remember(self, uid: Uid, records: Mapping[str, Record]) -> None:
         infos = self._parse(records)
         self._hosts[uid] = (time.monotonic() + POSITIVE_S, infos)
-        if not infos and uid not in self._local:
+        if not infos and uid not in self._local and self._dht.contacts():  # cut off from all others, nobody said so
             self._miss(uid)
 
     def _parse(self, records: Mapping[str, Record]) -> list[HostInfo]:

@@ -190,6 +190,18 @@ async def test_an_announced_expert_that_nobody_hosts_costs_one_look_up(trio: lis
         assert other.mirror(0) == ()
 
 
+async def test_who_is_cut_off_does_not_take_silence_for_an_absent_expert() -> None:
+    async with AsyncExitStack() as stack:
+        host = await stack.enter_async_context(peer())
+        announcing = await stack.enter_async_context(directory(host, UIDS[0]))
+        async with peer(host, serving=False) as reader, directory(reader) as other:  # it keeps no records itself
+            await announcing.announce()
+            await until(lambda: other.mirror(0) == ((0, 3),), "the mirror")
+            reader.rpc.hush("A test cuts it off.")
+            assert await other.hosts([UIDS[0]]) == {} and not reader.dht.contacts()
+            assert other.mirror(0) == ((0, 3),), "nobody said that it has gone"
+
+
 @pytest.mark.parametrize("value", [b"", b"\xff", msgspec.msgpack.encode([float("nan"), 0, {"peer": b"p" * 32}]),
                                    msgspec.msgpack.encode([0.0, -1, {"peer": b"p" * 32}]), b"\x91" * 500,
                                    NO_TEXT])  # fmt: skip

@@ -2,8 +2,11 @@
 
 import asyncio
 import json
+import random
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -61,6 +64,24 @@ def test_small_experts_are_measured_on_one_thread_and_large_ones_on_several(tmp_
     assert large.by_device(3)["cpu"] == large.speeds[-1].samples_per_s
     assert not large.holds(4) and large.by_device(8)["cpu"] == large.speeds[-1].samples_per_s
     assert large.by_device(1)["cpu"] < measured(tmp_path / "s", threads=1).by_device(1)["cpu"]
+
+
+def test_a_pc_that_was_busy_when_it_was_measured_counts_as_fast_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance, busy, now = random.Random(0), 0.0, 0.0
+
+    def clock() -> float:
+        """Each kernel takes a millisecond, and many a one waits for the processor."""
+        nonlocal now
+        now += 0.05 if chance.random() < busy else 0.001
+        return now
+
+    monkeypatch.setattr(benchmark, "time", SimpleNamespace(perf_counter=clock, time=time.time))
+    monkeypatch.setattr(benchmark, "PASSES", 40)
+    at_rest = measured(tmp_path / "at rest").by_device(1)
+    busy = 0.2
+    assert measured(tmp_path / "busy").by_device(1) == pytest.approx(at_rest)
 
 
 def test_the_runs_random_numbers_go_on_as_if_nothing_had_been_measured(tmp_path: Path) -> None:
