@@ -46,16 +46,6 @@ def used(draws: Mapping[str, Draw], seconds: float) -> dict[str, Amounts]:
     return found
 
 
-def cost(kwh: float, price_kwh: float) -> float:
-    """In the currency of the price."""
-    return kwh * price_kwh
-
-
-def co2_kg(kwh: float, g_kwh: float) -> float:
-    """Kilograms of carbon dioxide."""
-    return kwh * g_kwh / 1000
-
-
 def cpu_draw(own: float, others: float | None, watts: float | None, estimate_watts: float, cores: int) -> Draw:
     """What the processor takes for Hearth.
 

@@ -77,14 +77,10 @@ class Adam:
 
     def _hold(self, weights: Tensor) -> None:
         """Have the parameters be views of these weights."""
-        self._weights = weights
+        self.weights = weights
+        """All parameters, flat: the vector that they are views of, until they move or are loaded."""
         for parameter, part in zip(self.parameters, self.parts(weights), strict=True):
             parameter.data = part
-
-    @property
-    def weights(self) -> Tensor:
-        """All parameters, flat: the vector that they are views of, until they move or are loaded."""
-        return self._weights
 
     def parts(self, flat: Tensor) -> list[Tensor]:
         """Views of [all parameters], flat, in the parameters' shapes."""
@@ -93,7 +89,7 @@ class Adam:
 
     def move(self, carry: Callable[[Tensor], Tensor]) -> None:
         """Have weights and moments carried to another device; nothing has changed if that fails."""
-        weights = carry(self._weights)
+        weights = carry(self.weights)
         moments = self._moments and (carry(self._moments[0]), carry(self._moments[1]))
         self._hold(weights)
         self._moments = moments
@@ -148,20 +144,20 @@ class Adam:
             vectors: the gradient and the moments.
             each: numbers of a slice.
         """
-        return _slices(partial(change, rate, self._weight_decay), (self._weights, *vectors), each)
+        return _slices(partial(change, rate, self._weight_decay), (self.weights, *vectors), each)
 
     def state(self) -> dict[str, Tensor]:
         """A copy of the weights and both moments by parameter, and the numbers of steps and samples."""
         state: dict[str, Tensor] = {}
-        for _ in self.copying(state, each=len(self._weights)):
+        for _ in self.copying(state, each=len(self.weights)):
             pass
         return state
 
     @torch.no_grad()
     def copying(self, state: dict[str, Tensor], each: int = SLICE) -> Iterator[None]:
         """The same slice by slice, into `state`, whose counters come last; nothing may change meanwhile."""
-        for kind, flat in zip(KINDS, (self._weights, *(self._moments or (None, None))), strict=True):
-            copy = torch.empty(self._weights.shape, dtype=self._weights.dtype)
+        for kind, flat in zip(KINDS, (self.weights, *(self._moments or (None, None))), strict=True):
+            copy = torch.empty(self.weights.shape, dtype=self.weights.dtype)
             for start in range(0, len(copy), each):
                 piece = slice(start, start + each)
                 if flat is None:
@@ -183,7 +179,7 @@ class Adam:
 
     def adopt(self, state: "State") -> None:
         """Go on from a copy that fits: its vectors become those of this module."""
-        where = self._weights.device
+        where = self.weights.device
         weights, mean, square = (vector.to(where) for vector in state.vectors)
         self._hold(weights)
         self._moments = (mean, square) if state.version else None
@@ -208,7 +204,7 @@ class Lamb(Adam):
         self, rate: float, change: Callable[..., None], vectors: tuple[Tensor, ...], each: int
     ) -> Iterator[None]:
         yield from _slices(partial(change, 1.0, 0.0), (self._step, *vectors), each)
-        for weight, step in zip(self.parts(self._weights), self.parts(self._step), strict=True):
+        for weight, step in zip(self.parts(self.weights), self.parts(self._step), strict=True):
             step.sub_(weight, alpha=self._weight_decay)
             length, own = float(step.norm()), min(LONGEST, float(weight.norm()))
             weight.add_(step, alpha=rate * own / length if weight.ndim > 1 and own and length else rate)

@@ -100,6 +100,6 @@ def _use(used: Amounts, settings: Settings) -> EnergyUse:
     return EnergyUse(
         used.kwh,
         min(1.0, used.kwh_measured / used.kwh) if used.kwh else 1.0,
-        energy.cost(used.kwh, settings.price_kwh) if settings.price_kwh else None,
-        energy.co2_kg(used.kwh, settings.co2_g_kwh) if settings.co2_g_kwh else None,
+        used.kwh * settings.price_kwh if settings.price_kwh else None,
+        used.kwh * settings.co2_g_kwh / 1000 if settings.co2_g_kwh else None,
     )

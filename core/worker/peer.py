@@ -351,9 +351,6 @@ class Peer:
         with contextlib.suppress(RuntimeError):  # the loop has ended
             self._loop.call_soon_threadsafe(call, *arguments)
 
-    def _compute_pids(self) -> list[int]:
-        return [run.compute.pid for run in self.runs if run.compute.pid is not None]
-
     def _pids(self) -> list[int]:
         """Of Hearth's own processes; asked from other threads."""
-        return [*self.windows.pids(), *self._compute_pids()]
+        return [*self.windows.pids(), *(run.compute.pid for run in self.runs if run.compute.pid is not None)]

@@ -15,8 +15,6 @@ def test_an_hour_of_a_hundred_watts_is_a_tenth_of_a_kilowatt_hour() -> None:
     cpu, gpu = (sum(step[device].kwh for step in used) for device in draws)
     assert cpu == pytest.approx(0.1) and gpu == pytest.approx(0.05)
     assert used[0]["cpu"].kwh_measured == used[0]["cpu"].kwh and used[0]["GPU-a"].kwh_measured == 0.0
-    assert energy.cost(0.15, 0.30) == pytest.approx(0.045)
-    assert energy.co2_kg(0.15, 350) == pytest.approx(0.0525)
 
 
 def test_sleep_and_impossible_power_add_nothing() -> None:

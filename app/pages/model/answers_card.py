@@ -49,7 +49,7 @@ class AnswersCard(Card):
             self._legend()
         self._note = Label("", "body", "text2", wrap=True)
         self._missing = Notice("warn", "clock")
-        self._grids: list[AnswerGrid] = []
+        self.grids: list[AnswerGrid] = []
         self._columns: list[QWidget] = []
         """A grid with its name each."""
         self.lists: list[AnswerList] = []
@@ -64,13 +64,9 @@ class AnswersCard(Card):
         self._answers: list[Answer] = []
 
     @property
-    def grids(self) -> list[AnswerGrid]:
-        return self._grids
-
-    @property
     def stops(self) -> list[QWidget]:
         """What takes the focus by keyboard, in reading order; there is more of it with the first answer."""
-        return [*self._grids, *(uid for figures in self.lists for uid in figures.uids)]
+        return [*self.grids, *(uid for figures in self.lists for uid in figures.uids)]
 
     def update_status(self, status: Status) -> None:
         """The shape of the grid and who is hosted here."""
@@ -78,9 +74,9 @@ class AnswersCard(Card):
         if hosted == self._hosted:
             return
         self._hosted = hosted
-        while len(self._grids) < min(status.layers, LAYERS_SHOWN):
+        while len(self.grids) < min(status.layers, LAYERS_SHOWN):
             self._add_layer()
-        for grid in self._grids:
+        for grid in self.grids:
             mine = [expert.uid for expert in status.experts if _layer_of(expert.uid) == grid.layer]
             grid.set_hosted(status.grid, mine)
         for column in self._columns:
@@ -90,7 +86,7 @@ class AnswersCard(Card):
     def show_answers(self, answers: list[Answer]) -> None:
         """Light the experts of an answer, or none."""
         self._answers = answers
-        for grid, figures in zip(self._grids, self.lists, strict=True):
+        for grid, figures in zip(self.grids, self.lists, strict=True):
             of_layer = [answer for answer in answers if answer.layer == grid.layer]
             grid.set_answers(of_layer)
             figures.set_answers(of_layer)
@@ -99,13 +95,13 @@ class AnswersCard(Card):
     def _describe(self) -> None:
         for divider in self._dividers:
             divider.setVisible(bool(self._answers))
-        if not self._answers or not self._grids:
+        if not self._answers or not self.grids:
             self._note.setText(self._before)
             self._missing.set_text("")
             return
         layers, shape, uids = self._hosted
         cells = math.prod(shape)
-        first = sum(answer.layer == self._grids[0].layer for answer in self._answers)
+        first = sum(answer.layer == self.grids[0].layer for answer in self._answers)
         self._note.setText(tr("{best} best of {cells} in each layer", best=first, cells=cells))
         sentences = (missing(self._answers), absent(self._answers, len(uids), layers * cells))
         self._missing.set_text(" ".join(filter(None, sentences)))
@@ -126,7 +122,7 @@ class AnswersCard(Card):
             entry.setVisible(fits)
 
     def _add_layer(self) -> None:
-        layer = len(self._grids)
+        layer = len(self.grids)
         largest = CELL_UPRIGHT if self._upright else CELL_MAXIMUM
         grid, figures = AnswerGrid(layer, self._hosts, largest), AnswerList(self._hosts)
         name = Label(tr("Layer {layer}", layer=layer), "body", "text2")
@@ -137,7 +133,7 @@ class AnswersCard(Card):
             self._dividers.append(Divider())
             self._figures.insertWidget(self._figures.count() - 2, self._dividers[-1])
         self._figures.insertWidget(self._figures.count() - 2, figures)
-        self._grids.append(grid)
+        self.grids.append(grid)
         self.lists.append(figures)
         if self._answers:
             self.show_answers(self._answers)
