@@ -29,7 +29,7 @@ HERE = "127.0.0.1:0"
 DIGITS = manifest.load("digits").run_id
 """The run that a worker trains unless told otherwise."""
 DIGITS_CALLS = {direction: of_run(method, DIGITS) for direction, method in METHODS.items()}
-PATIENCE_S = 120.0
+PATIENCE_S = 240.0
 """How long a condition may take on a busy machine before the test fails; never how long it should take."""
 LOOK_S = 0.02, 0.25
 """Between two looks whether it holds: at first, and after a while."""

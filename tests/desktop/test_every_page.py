@@ -62,7 +62,7 @@ from tests.workers import agreed
 SMALL, USUAL = (880, 600), (1280, 800)
 PAGES = ("home", "model", "contribution", "network", "experts", "settings", "log", "help", "trust")
 PLACES = (*PAGES, "text", "why", *(f"first run {step}" for step in range(1, 7)))
-DEADLINE_S = 60.0
+DEADLINE_S = 180.0
 TEXT = 4.5
 """Least contrast of text and its ground (WCAG 2.2, AA)."""
 OPEN, CLOSE = "⟦", "⟧"

@@ -19,7 +19,7 @@ from core.policy.signals.linux.x11_front import XWindow
 from core.policy.signals.reading import Front, SourceError
 from tests.virtual_screen import desktop, started, x_server
 
-DEADLINE_S = 60.0
+DEADLINE_S = 180.0
 
 
 def use(monkeypatch: pytest.MonkeyPatch, screen: str) -> None:

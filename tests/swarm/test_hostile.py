@@ -131,13 +131,18 @@ async def test_a_list_of_ten_thousand_nodes_is_not_read(
     many = Nodes([PeerAddress(os.urandom(32), ("127.0.0.1:9",)) for _ in range(10_000)], [[0]])
     asked = 0
 
+    def list_many(request: FindNode, payload: object, context: object) -> Nodes:
+        nonlocal asked
+        asked += 1
+        return many
+
     def lie(request: FindValue, payload: object, context: object) -> Values:
         nonlocal asked
         asked += 1
         return Values([Found([], {}, None)] * len(request.keys), many)
 
     mallory.register("dht.ping", Ping, lambda request, payload, context: Pong(mallory.address(), 9e18, True))
-    mallory.register("dht.find_node", FindNode, lambda request, payload, context: many)
+    mallory.register("dht.find_node", FindNode, list_many)
     mallory.register("dht.find_value", FindValue, lie)
     await mallory.call(peer, "dht.ping", Ping(True), Pong, deadline_s=5)
 
@@ -153,18 +158,15 @@ async def test_a_list_of_ten_thousand_nodes_is_not_read(
 async def test_ten_thousand_members_that_are_none_cost_little(
     victim: RunningWorker, mallory: RpcNode, where: PeerAddress
 ) -> None:
-    def sign() -> list[bytes]:
-        now, room = time.time(), msgspec.msgpack.encode((1_000_000, 0))
-        made = []
-        for _ in range(10_000):
-            nobody = Identity.generate()
-            made.append(make(nobody, "digits.hosts", own_subkey(nobody.peer), room, int(now * 1000), now + 60).raw)
-        return made
+    room, nobodies = msgspec.msgpack.encode((1_000_000, 0)), [Identity.generate() for _ in range(10_000)]
 
-    records = await asyncio.to_thread(sign)
+    def sign(nobody: Identity) -> bytes:
+        now = time.time()
+        return make(nobody, "digits.hosts", own_subkey(nobody.peer), room, int(now * 1000), now + 60).raw
+
     verdicts: Counter[Verdict] = Counter()
-    for start in range(0, len(records), 400):
-        store = Store(records[start : start + 400], False)
+    for start in range(0, len(nobodies), 400):
+        store = Store([sign(nobody) for nobody in nobodies[start : start + 400]], False)
         reply, _ = await mallory.call(PeerId(where.peer), "dht.store", store, Stored, deadline_s=30)
         verdicts.update(map(Verdict, reply.verdicts))
     assert verdicts.keys() == {Verdict.STORED, Verdict.KEY_FULL} and verdicts[Verdict.STORED] <= KEY_SUBKEYS

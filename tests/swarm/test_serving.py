@@ -1,6 +1,7 @@
 """A host that serves peers over the real network: fairly, each gradient once, and nothing that is wrong."""
 
 import asyncio
+import contextlib
 import statistics
 import time
 from array import array
@@ -8,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.contracts.errors import RemoteFault
+from core.contracts.errors import CallRefused, RemoteFault
 from core.contracts.expert_calls import Direction, ExpertReply, ExpertRequest
 from core.contracts.net import PeerAddress
 from core.contracts.status import ExpertStatus
@@ -21,7 +22,7 @@ HERE = "127.0.0.1:0"
 WIDTH, TARGET = 64, 8
 UID = "digits.0.1.3"
 UIDS = tuple(f"digits.0.{row}.{column}" for row in range(4) for column in range(4))
-DEADLINE_S = 90.0
+DEADLINE_S = 180.0
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +91,8 @@ async def test_a_peer_that_floods_does_not_starve_another(where: PeerAddress) ->
 
         async def keep_flooding() -> None:
             while True:
-                await timed("flood", flood, UIDS, rows)
+                with contextlib.suppress(CallRefused):  # as busy as that
+                    await timed("flood", flood, UIDS, rows)
 
         floods = [asyncio.create_task(keep_flooding()) for _ in range(24)]
         while len(times["flood"]) < len(floods):
