@@ -20,11 +20,14 @@ def show(options: argparse.Namespace) -> None:
     known = counted(len(status.parts), "part is", "parts are")
     print(f"{status.run}: trainers agree by {status.strategy}; {known} known here.")
     for part in status.parts:
-        print(_line(part))
+        print(_line(part) + (_syncer(part) if status.strategy == "diloco" else ""))
 
 
 def _line(part: PartStatus) -> str:
     ago = "" if part.agreed is None else f" {duration(max(0.0, time.time() - part.agreed))} ago"
     made = f"agreement {part.version:,} of {counted(part.peers, 'trainer')}{ago}"
-    syncer = f"synced by {part.syncer[:8]}" if part.syncer else "nobody syncs it now"
-    return f"part {part.part}  {part.numbers:,} numbers  {made}  {part.digest[:8]}  {syncer}"
+    return f"part {part.part}  {part.numbers:,} numbers  {made}  {part.digest[:8]}"
+
+
+def _syncer(part: PartStatus) -> str:
+    return f"  synced by {part.syncer[:8]}" if part.syncer else "  nobody syncs it now"

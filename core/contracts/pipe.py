@@ -14,7 +14,7 @@ from core.contracts.files import PartFile
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, Sentences
 from core.contracts.status import CurvePoint, ExpertStatus
-from core.contracts.trunk import Agreed, Gathered, Offer
+from core.contracts.trunk import Agreed, Gathered, Offer, Reached
 
 ANNOUNCED: int | None = getattr(signal, "SIGUSR1", None)
 """Sent to compute before a call that gives something back to the user; Windows has no such signal."""
@@ -313,6 +313,8 @@ UNHOST = Method("unhost", list[str], dict[str, Notice])
 saved, and why."""
 TAKE_TRUNK = Method("take_trunk", str, NOTHING)
 """Go on with this trunk if it is newer than the one here: that of another trainer, from its checkpoint file."""
+GIVE_TRUNK = Carrier("give_trunk", NOTHING, Agreed)
+"""The trunk as it is now, for a trainer that is far behind: parameters and both moments of the optimizer, float32."""
 ENOUGH = Tell("enough", Whole)
 """All trainers together have gathered enough for the step on this version of the trunk, or have taken it already: it is
 time to offer what there is. Said again whenever compute tells of having `Gathered` for such a version."""
@@ -333,4 +335,6 @@ AGREE = Carrier("agree_on_trunk", Offer, Agreed)
 """Give the other trainers what was learnt, and get what all agree on: numbers as float32, both ways. It takes as long
 as the others take; nothing is lost if it fails."""
 GATHERED = Tell("gathered", Gathered)
-"""Whenever a batch begins or ends, and when a version is begun."""
+"""Whenever a batch begins or ends, and when a version is begun; now and then as well, while training goes on."""
+REACHED = Tell("reached", Reached)
+"""Of each version of a trunk that is agreed on as one, soon after it is there."""

@@ -15,6 +15,8 @@ MOST = 2**53
 
 Part = Annotated[int, msgspec.Meta(ge=0, lt=PARTS)]
 Whole = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
+Line = Annotated[bytes, msgspec.Meta(max_length=16)]
+"""Digest of a trunk, or of all that was agreed on it up to a version: those with the same one have the same bits."""
 PeerText = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -75,7 +77,7 @@ class VcAsgd(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=
     a file, for one PC."""
 
 
-Trunk = Local | Diloco | VcAsgd  # and Dedloc, as soon as who is far behind gets the others' trunk
+Trunk = Local | Diloco | VcAsgd | Dedloc
 
 
 class Offer(msgspec.Struct, frozen=True, array_like=True):
@@ -94,7 +96,8 @@ class Offer(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Agreed(msgspec.Struct, frozen=True, array_like=True):
-    """What is agreed now: the payload beside it, float32; none if nobody has agreed on anything yet."""
+    """What is agreed now: the payload beside it, float32; none if nobody has agreed on anything yet. Where the answer
+    to a trainer that is far behind is all of a trunk: its parameters, then both moments of the optimizer."""
 
     part: Part
     version: Whole
@@ -107,6 +110,14 @@ class Agreed(msgspec.Struct, frozen=True, array_like=True):
     """Whether the offer is part of what is agreed; if not, its trainer has it still to give."""
     again_s: Annotated[float, msgspec.Meta(ge=0.0, le=3600.0)] = 0.0
     """There is nothing to do in this part now: ask again after so many seconds; 0: there is."""
+
+
+class Reached(msgspec.Struct, frozen=True, array_like=True):
+    """The trunk that a trainer has come to."""
+
+    version: Whole
+    digest: Line
+    """Of its parameters, the optimizer's moments and the counters (`core.averaging.digests`)."""
 
 
 class Gathered(msgspec.Struct, frozen=True, array_like=True):

@@ -7,15 +7,12 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from core.contracts.trunk import PARTS, Part, Whole
+from core.contracts.trunk import PARTS, Line, Part, Whole
 
 OFFER = "trunk.offer"
 STATE = "trunk.state"
 KEEPERS = "trunk"
 """Of the key `<run id>.trunk`."""
-
-Line = Annotated[bytes, msgspec.Meta(max_length=16)]
-"""Digest of all that was agreed up to a version: two fragments with the same one have the same bits."""
 
 
 class Keeper(msgspec.Struct, frozen=True, array_like=True):

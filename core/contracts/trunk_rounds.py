@@ -1,12 +1,12 @@
 """What peers say to each other in a round: a group of them averages one vector each, the mean is the same on all."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
 from core.contracts.expert_calls import Codec
 from core.contracts.net import PeerAddress
-from core.contracts.trunk import Whole
+from core.contracts.trunk import Line, Whole
 
 MEMBERS = 64
 """Of one group: above the size at which a round still pays among volunteers (DeDLOC, appendix C)."""
@@ -22,6 +22,8 @@ PASSES = 2
 """Of one round: what a member's end spoils is reduced once more by the others."""
 MEANS = 2
 """Of the last rounds, that a trainer keeps for those who missed them."""
+TRUNKS = 8
+"""Whose digests a trainer tells: trainers that follow each other by some steps have one of them in common."""
 
 Key = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
 Numbers = Annotated[int, msgspec.Meta(ge=0, le=NUMBERS)]
@@ -131,17 +133,28 @@ class Standing(msgspec.Struct, frozen=True, array_like=True):
     """Steps for which, as it counts, all together have gathered enough."""
     means: Annotated[tuple[tuple[Whole, Key], ...], msgspec.Meta(max_length=MEANS)] = ()
     """That it has: the step on which each was agreed, and its digest."""
+    trunks: Annotated[tuple[tuple[Whole, Line], ...], msgspec.Meta(max_length=TRUNKS)] = ()
+    """That it came to last: version and digest of each."""
+    settled: bool = False
+    """It has agreed with others since it came or came back; the others' word weighs more than that of who has not."""
 
 
-class AskMean(msgspec.Struct, frozen=True, array_like=True):
-    """For the mean of a step that was missed."""
+class AskVector(msgspec.Struct, frozen=True, array_like=True):
+    """For a piece of the mean of a step that was missed, or of a whole trunk, from a byte on."""
+
+    what: Literal["mean", "trunk"]
+    version: Whole
+    """The step of the mean. Of the trunk: 0 for the one that there is now, then the one that is in the answer."""
+    start: Whole = 0
+
+
+class Vector(msgspec.Struct, frozen=True, array_like=True):
+    """The piece is the payload, float32; of a trunk the parameters, then both moments of the optimizer."""
 
     version: Whole
-
-
-class Mean(msgspec.Struct, frozen=True, array_like=True):
-    """The mean is the payload, float32."""
-
     samples: Whole
     """In all steps, that one included."""
     peers: Whole
+    """Whose sums are in the mean; of a trunk 0."""
+    size: Whole
+    """Bytes of the whole vector."""

@@ -15,15 +15,15 @@ class PartStatus(msgspec.Struct, frozen=True):
     version: int
     """Agreements so far."""
     digest: str
-    """Hexadecimal; of all that was agreed: PCs that show the same one hold the same numbers."""
+    """Hexadecimal; of all that was agreed: PCs that show the same one of a version hold the same numbers."""
     samples: int
     """In them."""
     peers: int
-    """Trainers that made the last one; 0: it is what they begin with."""
+    """Trainers that made the last one; 0: it is what they begin with, or what another trainer gave."""
     agreed: float | None
     """Unix time at which this PC heard of it; None: not since its start."""
     syncer: str | None
-    """The peer that brings the agreement about; None: there is none now."""
+    """The peer that brings the agreement about; None: there is none now, or all trainers do."""
     numbers: int
 
 

@@ -185,6 +185,11 @@ class Adam:
         self._moments = (mean, square) if state.version else None
         self.version, self.samples = state.version, state.samples
 
+    @property
+    def vectors(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Weights and both moments, [all parameters] each, flat: those in use, which the next step changes."""
+        return self._weights, *(self._moments or (torch.zeros_like(self._weights), torch.zeros_like(self._weights)))
+
     def _counts(self) -> dict[str, Tensor]:
         return {"version": torch.tensor(self.version), "samples": torch.tensor(self.samples)}
 

@@ -196,7 +196,7 @@ Exchange = JoinedSums | JoinedTrunks | JoinedServer
 class Arm(NamedTuple):
     """A strategy with parameters, and how trainers agree by it."""
 
-    rules: Callable[[int], Trunk | Dedloc]
+    rules: Callable[[int], Trunk]
     """What the manifest says, by the samples in a batch of all trainers."""
     exchange: Callable[[Any, Path], Exchange]
     """By these rules, with files in a folder."""

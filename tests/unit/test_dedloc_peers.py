@@ -5,6 +5,7 @@ import hashlib
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,12 +14,15 @@ import pytest
 import torch
 
 from core.contracts import manifest as manifests
-from core.contracts.errors import ProtocolError
+from core.contracts.errors import CallTimeout, ProtocolError
 from core.contracts.kinds import DATA, MODELS
+from core.contracts.pipe import GIVE_TRUNK
 from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer
+from core.contracts.trunk_rounds import MEANS
 from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid
-from core.pipe.calls import Calls
+from core.pipe.calls import Calls, Incoming
+from core.pipe.frames import Payload
 from core.swarm.members import Members
 from core.swarm.trunk.dedloc import AGREEMENT, DeDLOC
 from core.training.models.network import build
@@ -52,6 +56,7 @@ class Trainer:
         calls, compute = Calls(), Calls()
         self.worker.serve(calls)
         join(calls, compute)
+        self.compute = compute
         self.trunk = STRATEGY(build(run, ENDS), run, compute)
         self._work: list[asyncio.Task[None]] = []
 
@@ -82,6 +87,11 @@ class Trainer:
             await asyncio.sleep(BATCH_S)
             noise = torch.randn(NUMBERS, generator=torch.Generator().manual_seed(number))
             self.trunk.contribute(number, noise + self._slant, ROWS)
+
+
+async def zeros(trainer: Trainer, nothing: None, payload: Payload, call: Incoming) -> tuple[Agreed, Payload]:
+    agreed, _ = await trainer.trunk._give(nothing, payload, call)
+    return agreed, [bytes(4 * NUMBERS)] * 3
 
 
 async def all_known(trainers: list[Trainer]) -> None:
@@ -128,6 +138,10 @@ async def test_who_missed_a_round_gets_its_mean_and_who_missed_more_is_told_so(t
         await all_known([first, second])
 
         async def step(version: int) -> None:
+            for each in (first, second):
+                each.worker._note(Gathered(version, 0))
+            for each in (first, second):
+                await each.worker._tend()
             async with asyncio.timeout(PATIENCE_S):
                 one, two = await asyncio.gather(
                     *(each.worker.agree(Offer(0, version, ROWS), numbers, 1e9) for each in (first, second))
@@ -142,13 +156,62 @@ async def test_who_missed_a_round_gets_its_mean_and_who_missed_more_is_told_so(t
         assert mean == first.worker._means[0].mean
         for version in (1, 2, 3):
             await step(version)
-        assert await late.worker.agree(Offer(0, 1, ROWS), numbers, 1e9) == (Agreed(0, 4, 0, 0, counted=False), b"")
         with pytest.raises(ProtocolError):
             await late.worker.agree(Offer(0, 4, ROWS), numbers[:-4], 1e9)
 
         # a mean that is not the one that was named is not taken
+        await late.worker._look()
         for liar in (first, second):
             kept = liar.worker._means[3]
             liar.worker._means[3] = kept._replace(mean=bytes(len(kept.mean)))
         assert await late.worker._missed(3) is None
         assert all(late.peer.rpc.bans.score(liar.peer.id, time.monotonic()) > 4.0 for liar in (first, second))
+
+
+@pytest.mark.timeout(400)
+async def test_who_was_away_for_long_or_comes_late_goes_on_with_trunk_and_optimizer_of_the_others(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "core.swarm.trunk")
+    bits: Bits = defaultdict(set)
+    async with peers(4) as nodes:
+        *swarm, newcomer = [Trainer(node, tmp_path, bits) for node in nodes]
+        await all_known(swarm)
+        for trainer in swarm:
+            await trainer.begin()
+
+        async def all_pass(steps: int, trainers: list[Trainer]) -> None:
+            goal = steps + max(trainer.trunk.step for trainer in trainers)
+            await until(lambda: all(trainer.trunk.step >= goal for trainer in trainers), "steps", PATIENCE_S)
+
+        await all_pass(2, swarm)
+        *others, away = swarm
+        await away.worker._tending.stop()
+        async with away.worker._asking:  # in the middle of its life, it hears nothing for a while
+            await all_pass(MEANS + 2, others)
+            behind = away.trunk.step
+        away.worker._tending.start()
+        await all_pass(1, swarm)
+        assert behind + MEANS < others[0].trunk.step and "gave the trunk" in caplog.text
+        assert away.worker._settled
+
+        # another trunk than the one that is named is not taken
+        for trainer in swarm:
+            trainer.compute.register_carrier(GIVE_TRUNK, partial(zeros, trainer))
+
+        async def is_blamed() -> bool:
+            await newcomer.worker._look()
+            with pytest.raises(CallTimeout):
+                await newcomer.worker._trunk_of_others()
+            return any(newcomer.peer.rpc.bans.score(trainer.peer.id, time.monotonic()) > 4.0 for trainer in swarm)
+
+        await until(is_blamed, "a lie that is found out", PATIENCE_S)
+        for trainer in swarm:
+            trainer.compute.register_carrier(GIVE_TRUNK, trainer.trunk._give)
+            trainer.worker._vectors._held.clear()
+
+        await newcomer.begin()
+        await all_pass(2, [newcomer, *others])
+        for trainer in (*swarm, newcomer):
+            await trainer.end()
+        assert all(len(same) == 1 for step, same in bits.items() if step), "trunks of one step differ"

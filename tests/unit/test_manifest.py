@@ -21,6 +21,7 @@ from core.contracts.trunk import Trunk
 from core.experts import kinds
 from core.experts.grid import Uid
 from core.experts.kinds.expert import ADDED, build
+from core.swarm import trunk as swarm_trunk
 from core.training import data, models, tasks, trunk
 from core.training.models.network import build as build_trunk
 from tests.workers import hearth
@@ -139,8 +140,8 @@ def test_what_a_manifest_may_name_is_what_there_is() -> None:
     added = ADDED.keys() | {"mnist"}  # by benchmarks for themselves, in this process
     for declared, package, attribute in sorts:
         assert declared.keys() - added == written(package, attribute) != set()
-    unserved = {"dedloc"}  # no worker brings about its agreement yet, so no manifest may name it
-    assert {kind.__struct_config__.tag for kind in get_args(Trunk)} == written(trunk, "STRATEGY") - unserved
+    strategies = {kind.__struct_config__.tag for kind in get_args(Trunk)}
+    assert strategies == written(trunk, "STRATEGY") == written(swarm_trunk, "AGREEMENT") | {"local"}
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,9 @@ def test_a_strategy_or_a_parameter_that_is_not_there_is_refused_where_the_manife
         return manifests.decode(msgspec.json.encode(document), "mine.json")
 
     assert decoded(strategy="local") == manifests.load("digits")
-    with pytest.raises(ManifestError, match=r"mine\.json cannot be used: .*'dedloc'"):
+    with pytest.raises(ManifestError, match=r"mine\.json cannot be used: .*'gossip'"):
+        decoded(strategy="gossip")
+    with pytest.raises(ManifestError, match="target_samples"):
         decoded(strategy="dedloc")
     with pytest.raises(ManifestError, match="unknown field `inner_steps`"):
         decoded(strategy="local", inner_steps=32)

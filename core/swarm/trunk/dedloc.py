@@ -3,7 +3,8 @@
 Each trainer tells in the DHT how many samples it has gathered; when all together have the target, each offers what it
 has. They come to one group and average by a butterfly all-reduce. Only a group of more than half of the trainers takes
 the step, so that there are never two trunks of one step. Who missed a round asks for its mean and takes what most of
-those who have it name by its digest; who missed more is told so, and goes on with another trainer's trunk.
+those who have it name by its digest. Who missed more, or went on alone beside the others, goes on with parameters and
+optimizer of one of them, whose digest the others name, too (`core.swarm.trunk.lineage`).
 
 All reduce equal shares: the plan by bandwidths (`core.averaging.plan`) needs scipy, 47 MiB that a worker does without.
 """
@@ -14,7 +15,6 @@ import hashlib
 import logging
 import time
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -22,25 +22,27 @@ import msgspec
 import numpy as np
 
 from core.averaging.codecs import Numbers
+from core.averaging.digests import TrunkDigest
 from core.contracts.errors import CallRefused, CallTimeout, HearthError, NetworkError, ProtocolError
 from core.contracts.kinds import DATA, MODELS
 from core.contracts.manifest import Manifest
-from core.contracts.net import of_run
 from core.contracts.notices import Notice
-from core.contracts.pipe import ENOUGH, GATHERED
-from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer
-from core.contracts.trunk_rounds import MEANS, MEMBERS, AskMean, Mean, Standing
+from core.contracts.pipe import ENOUGH, GATHERED, GIVE_TRUNK, REACHED
+from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer, Reached
+from core.contracts.trunk_rounds import MEANS, MEMBERS, TRUNKS, AskVector, Standing, Vector
+from core.contracts.trunk_status import PartStatus
 from core.dht.records import own_subkey, told
 from core.identity import PeerId
-from core.net.limits import MAX_PAYLOAD, Newest
+from core.net.limits import Newest
 from core.net.recurring import Recurring
-from core.net.rpc import Context
 from core.pipe.calls import Calls
 from core.pipe.frames import Payload
 from core.swarm.members import Members
 from core.swarm.trunk.agreement import Agreement
 from core.swarm.trunk.all_reduce import AllReduce
+from core.swarm.trunk.lineage import by_most, is_away, names, newest
 from core.swarm.trunk.matchmaking import Matchmaking, Wish, equal_shares
+from core.swarm.trunk.vectors import Vectors, Whole
 
 log = logging.getLogger(__name__)
 
@@ -54,9 +56,11 @@ FORMING_S = 10.0
 GRACE_S = 15.0
 """That a member of a round may cost the others."""
 MEAN_S = 60.0
-"""For the mean of a round that was missed."""
+"""For the mean of a round in which a trainer had nothing to give."""
+NAMED_S = 10.0
+"""For a second trainer to name the digest of a trunk that was fetched, as it may not be there yet."""
 LIE = 5.0
-"""Points for a mean that is not the one that was named: the second time soon after means a ban."""
+"""Points for a vector that is not the one that was named: the second time soon after means a ban."""
 
 
 class _Kept(NamedTuple):
@@ -76,7 +80,7 @@ class DeDLOC(Agreement):
         self._target, self._members, self._node, self._dht = rules.target_samples, members, members.node, members.dht
         self._numbers = MODELS[manifest.model.kind].numbers(manifest.model, DATA[manifest.data].ends(manifest.model))
         run_id = manifest.run_id
-        self._key, self._method = f"{run_id}.gathered", of_run("trunk.mean", run_id)
+        self._key = f"{run_id}.gathered"
         self._calls: Calls | None = None
         self._gathered: Gathered | None = None
         """By the trainer here; None: there is none."""
@@ -85,6 +89,12 @@ class DeDLOC(Agreement):
         """Steps for which there is enough."""
         self._means = Newest[int, _Kept](MEANS)
         """By the step on which they were agreed."""
+        self._trunks = Newest[int, bytes](TRUNKS)
+        """Digests of the trunks of the trainer here, by version."""
+        self._settled = self._alone = False
+        """Whether the trainer here has agreed with others since it came; and whether it took a step alone since."""
+        self._agreed: tuple[float, Agreed] | None = None
+        """The last agreement here, and its unix time."""
         self._others: dict[PeerId, Standing] = {}
         self._told: tuple[float, Standing | None] = (0.0, None)
         self._asking = asyncio.Lock()
@@ -93,7 +103,7 @@ class DeDLOC(Agreement):
         self._matchmaking = Matchmaking(
             self._node, self._dht, run_id, codec="fp16", grace_s=GRACE_S, share=equal_shares
         )
-        self._node.register(self._method, AskMean, self._give, cost=4.0)
+        self._vectors = Vectors(self._node, run_id, self._mean_of, lambda: max(self._trunks, default=0), self._trunk)
 
     async def __aenter__(self) -> Self:
         self._tending.start()
@@ -108,16 +118,29 @@ class DeDLOC(Agreement):
     def notes(self) -> list[Notice]:
         return self._tending.notes
 
+    def status(self) -> list[PartStatus]:
+        if not self._trunks or self._gathered is None:
+            return []
+        version, digest = max(self._trunks.items())
+        at, agreed = self._agreed or (None, Agreed(0, 0, 0, 0))
+        return [PartStatus(0, version, digest.hex(), self._gathered.trained, agreed.peers, at, None, self._numbers)]
+
     def serve(self, calls: Calls) -> None:
         """As `Agreement.serve`; its trainer's samples are counted, too."""
         super().serve(calls)
         calls.listen(GATHERED, self._note)
+        calls.listen(REACHED, self._reached)
         self._calls = calls
 
     # --- who has gathered how much
 
     def _note(self, gathered: Gathered) -> None:
-        before, self._heard = self._gathered, time.monotonic()
+        before, now = self._gathered, time.monotonic()
+        if now - self._heard > EXPIRY_S:  # the others may be far ahead
+            self._settled = False
+        self._heard = now
+        for later in [version for version in self._trunks if version > gathered.version]:
+            del self._trunks[later]  # compute goes on from an older one
         if before is not None and before.version == gathered.version:  # what is offered now counts until the step
             gathered = msgspec.structs.replace(gathered, samples=max(before.samples, gathered.samples))
         else:
@@ -125,7 +148,12 @@ class DeDLOC(Agreement):
         self._gathered = gathered
         self._decide()
 
+    def _reached(self, reached: Reached) -> None:
+        self._trunks[reached.version] = reached.digest
+        self._tending.wake.set()
+
     async def _tend(self) -> None:
+        self._vectors.tidy()
         if not self._node.hushed and self._gathered is not None:
             await self._tell(self._gathered)
             await self._look()
@@ -134,12 +162,16 @@ class DeDLOC(Agreement):
     async def _tell(self, gathered: Gathered) -> None:
         at, said = self._told
         now = time.monotonic()
-        means = tuple((version, kept.digest) for version, kept in self._means.items())
-        mine = Standing(gathered.version, gathered.samples, self._enough, means)
+        mine = self._standing(gathered)
         if now - self._heard < EXPIRY_S and (mine != said or now - at > RENEW_S):
             record = {own_subkey(self._node.peer): msgspec.msgpack.encode(mine)}
             await self._dht.store_many({self._key: record}, EXPIRY_S)
             self._told = now, mine
+
+    def _standing(self, gathered: Gathered) -> Standing:
+        means = tuple((version, kept.digest) for version, kept in self._means.items())
+        trunks = tuple(self._trunks.items())
+        return Standing(gathered.version, gathered.samples, self._enough, means, trunks, self._settled)
 
     async def _look(self) -> None:
         found = told(await self._dht.get(self._key), Standing)
@@ -158,7 +190,9 @@ class DeDLOC(Agreement):
         together = sum(min(samples, self._target) for version, samples in standings if version == mine.version)
         if together >= self._target:
             self._enough = max(self._enough, mine.version + 1)
-        if mine.version < max(self._enough, _by_half([each.enough for each in self._others.values()])):
+        # Who is behind has not heard of what the others gather.
+        near = [each.enough for each in self._others.values() if each.version >= mine.version - 1]
+        if mine.version < max(self._enough, by_most(near)):
             self._enough = max(self._enough, mine.version + 1)
             self._calls.tell(ENOUGH, mine.version)
 
@@ -167,20 +201,40 @@ class DeDLOC(Agreement):
     async def agree(self, offer: Offer, payload: bytes, deadline: float) -> tuple[Agreed, Payload]:
         if len(payload) != (4 * self._numbers if offer.samples else 0):
             raise ProtocolError(f"{len(payload)} bytes were offered for a trunk of {self._numbers} numbers.")
-        trained = self._gathered.trained if self._gathered else 0
+        gathered = self._gathered or Gathered(offer.version, 0)
         async with self._asking:  # a process that was just killed may wait yet
             await self._look()
             kept, counted = self._means.get(offer.version), False
-            if kept is None:
+            if kept is None and self._is_like_theirs(offer.version):
                 kept = await self._missed(offer.version)
+                self._settled = self._settled or kept is not None
             if kept is None:
-                ahead = _by_half([_step(each) for each in self._others.values()])
-                if ahead > offer.version:
-                    return Agreed(0, ahead, 0, 0, counted=False), b""
-                kept, counted = await self._step_with_others(offer, payload, trained), bool(offer.samples)
+                found = newest([self._standing(gathered), *self._others.values()])
+                if is_away(self._trunks, offer.version, found, trusts=self._settled and not self._alone):
+                    return await self._trunk_of_others()
+                kept, counted = await self._step_with_others(offer, payload, gathered.trained), bool(offer.samples)
         self._means[offer.version] = kept
+        self._agreed = time.time(), kept.agreed
         self._tending.wake.set()
         return msgspec.structs.replace(kept.agreed, counted=counted), kept.mean
+
+    def _is_like_theirs(self, version: int) -> bool:
+        """Whether means of the others lead from the trunk here to theirs."""
+        named = [digest for digest, _ in names(self._others.values(), version).most_common(1)]
+        return not version or (self._settled and not self._alone) or named == [self._trunks.get(version)]
+
+    def _in_step(self, version: int) -> set[PeerId]:
+        """The other trainers for which a step waits: not those that are far behind."""
+        return {peer for peer, each in self._others.items() if abs(each.version - version) <= 1}
+
+    def _may_be_in_step(self, version: int) -> set[PeerId]:
+        """The other trainers of which more than half are to take a step: a little while ago they were not far from it,
+        for what is read of them may be old."""
+        return {
+            peer
+            for peer, each in self._others.items()
+            if each.version <= version + 1 and (each.settled or each.version >= version - 1)
+        }
 
     async def _step_with_others(self, offer: Offer, payload: bytes, trained: int) -> _Kept:
         """What the sums of all come to.
@@ -188,15 +242,20 @@ class DeDLOC(Agreement):
         Raises:
             NetworkError: too few came, or the round has no result here.
         """
-        trainers = 1 + len(self._others)
+        others = self._may_be_in_step(offer.version)
+        trainers = 1 + len(others)
         vector = await asyncio.to_thread(_mean, payload, offer.samples) if payload else None
         if trainers == 1 and vector is not None:
+            self._alone = True
             return _kept(Agreed(0, offer.version + 1, trained + offer.samples, 1), vector.tobytes())
         wish = Wish(offer.version, self._node.address(), self._numbers, vector is not None)
-        group = await self._matchmaking.find(wish, min(trainers, MEMBERS), FORMING_S)
-        if group is None or 2 * len(group.members) <= trainers:
+        most = min(max(2, 1 + len(self._in_step(offer.version))), MEMBERS)
+        group = await self._matchmaking.find(wish, most, FORMING_S)
+        came = 1 + len(others & {PeerId(member.peer) for member in group.members}) if group else 1
+        if group is None or 2 * came <= trainers:
             raise CallTimeout(f"Too few of {trainers} trainers came to the round of step {offer.version}.")
         result = await self._rounds.average(group, vector, offer.samples)
+        self._settled, self._alone = True, False
         if result.vector is not None:
             agreed = Agreed(0, offer.version + 1, trained + result.samples, result.peers)
             return await asyncio.to_thread(_kept, agreed, result.vector.tobytes())
@@ -215,33 +274,86 @@ class DeDLOC(Agreement):
         for digest, _ in Counter(digest for digest in named.values() if digest is not None).most_common(1):
             for peer in (peer for peer, name in named.items() if name == digest):
                 try:
-                    mean, payload = await self._node.call(peer, self._method, AskMean(version), Mean, deadline_s=MEAN_S)
+                    whole = await self._vectors.fetch(peer, AskVector("mean", version), 4 * self._numbers)
                 except NetworkError as error:
                     log.info("Peer %s did not give the mean of step %d: %s", peer.hex()[:8], version, error)
                     continue
-                agreed = Agreed(0, version + 1, mean.samples, mean.peers)
-                kept = await asyncio.to_thread(_kept, agreed, bytes(payload))
-                if kept.digest == digest and len(kept.mean) == 4 * self._numbers:
+                agreed = Agreed(0, version + 1, whole.told.samples, whole.told.peers)
+                kept = await asyncio.to_thread(_kept, agreed, whole.data)
+                if kept.digest == digest:
                     return kept
-                log.warning("Peer %s gave another mean of step %d than it names.", peer.hex()[:8], version)
-                self._node.strike(peer, LIE)
+                self._blame(peer, f"another mean of step {version} than it names")
         return None
 
-    async def _give(self, request: AskMean, payload: bytes, context: Context) -> tuple[Mean, bytes]:
-        kept = self._means.get(request.version)
-        if kept is None or len(kept.mean) > MAX_PAYLOAD:
-            raise CallRefused("This peer has no such mean, or one that is too large for a message.")
-        return Mean(kept.agreed.samples, kept.agreed.peers), kept.mean
+    def _blame(self, peer: PeerId, what: str) -> None:
+        log.warning("Peer %s gave %s.", peer.hex()[:8], what)
+        self._node.strike(peer, LIE)
+
+    # --- far behind, and who gives to those that are
+
+    async def _trunk_of_others(self) -> tuple[Agreed, bytes]:
+        """Parameters and optimizer of a trainer that is in step with most.
+
+        Raises:
+            NetworkError: nobody gave one; to be asked again.
+        """
+        best = newest([*self._others.values()])
+        for peer in self._givers(best) if best else ():
+            try:
+                whole = await self._vectors.fetch(peer, AskVector("trunk", 0), 12 * self._numbers)
+            except NetworkError as error:
+                log.info("Peer %s did not give its trunk: %s", peer.hex()[:8], error)
+                continue
+            told = whole.told
+            digest = await asyncio.to_thread(_digest, whole)
+            named = await self._named(peer, told.version)
+            if named[digest] < max(named.values(), default=1):
+                if named:
+                    self._blame(peer, f"a trunk of step {told.version} that is not the others'")
+                continue
+            log.info("The others are at step %d; peer %s gave the trunk.", told.version, peer.hex()[:8])
+            self._settled, self._alone = True, False
+            self._agreed = time.time(), Agreed(0, told.version, told.samples, 0)
+            return Agreed(0, told.version, told.samples, 0, counted=False), whole.data
+        raise CallTimeout("No other trainer gave the trunk that most of them have.")
+
+    def _givers(self, best: Reached) -> list[PeerId]:
+        """Who came to that trunk, the one that is farthest first."""
+        those = [peer for peer, each in self._others.items() if (best.version, best.digest) in each.trunks]
+        return sorted(those, key=lambda peer: (-max(self._others[peer].trunks)[0], peer))
+
+    async def _named(self, giver: PeerId, version: int) -> Counter[bytes]:
+        """How many trainers name each digest of a trunk, as soon as one beside the giver does, if there is one that
+        could; of none if it does not come to that."""
+        loop = asyncio.get_running_loop()
+        limit = loop.time() + NAMED_S
+        while loop.time() < limit:
+            told = names(self._others.values(), version)
+            beside = [each for peer, each in self._others.items() if each.settled and peer != giver]
+            if told and (not beside or names(beside, version)):
+                return told
+            await asyncio.sleep(TICK_S)
+            await self._look()
+        return Counter()
+
+    def _mean_of(self, version: int) -> Whole | None:
+        """That a step was taken by here."""
+        kept = self._means.get(version)
+        return kept and Whole(Vector(version, kept.agreed.samples, kept.agreed.peers, len(kept.mean)), kept.mean)
+
+    async def _trunk(self) -> Whole:
+        """Of the trainer here, as it is now."""
+        if self._calls is None:
+            raise CallRefused("No trunk is trained here.")
+        agreed, pieces = await self._calls.exchange(GIVE_TRUNK, None, deadline=time.monotonic() + MEAN_S)
+        data = bytes(pieces) if isinstance(pieces, bytes | bytearray | memoryview) else b"".join(pieces)
+        return Whole(Vector(agreed.version, agreed.samples, 0, len(data)), data)
 
 
-def _step(standing: Standing) -> int:
-    """That a trainer has reached."""
-    return max((version + 1 for version, _ in standing.means), default=0)
-
-
-def _by_half(values: Sequence[int]) -> int:
-    """What at least half of some peers have reached: one of many cannot say so alone."""
-    return sorted(values, reverse=True)[(len(values) - 1) // 2] if values else 0
+def _digest(whole: Whole) -> bytes:
+    digest = TrunkDigest(whole.told.version, whole.told.samples)
+    digest.add(whole.data)
+    return digest.value
 
 
 def _mean(payload: bytes, samples: int) -> Numbers:

@@ -1,6 +1,7 @@
 """Trainers that agree by VC-ASGD: asks the run's parameter servers, and is one where the manifest names this peer."""
 
 import asyncio
+import hashlib
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +17,7 @@ from core.contracts.kinds import DATA, MODELS
 from core.contracts.manifest import Manifest
 from core.contracts.net import of_run
 from core.contracts.trunk import Agreed, Offer, VcAsgd
+from core.contracts.trunk_status import PartStatus
 from core.identity import parse_peer, peer_text
 from core.net.rpc import Context
 from core.pipe.frames import Payload
@@ -46,6 +48,7 @@ class ParameterServers(Agreement):
         """For packing, and for the store, which waits."""
         self._store: ParameterStore | None = None
         self._left = False
+        self._known: PartStatus | None = None
         if members.me in rules.servers:
             most = (NOISE + 2) * self._numbers + 1024
             members.node.register(self._method, Offer, self._answer, max_payload=most)
@@ -59,10 +62,24 @@ class ParameterServers(Agreement):
         self._left = True
         self._thread.shutdown()
 
+    def status(self) -> list[PartStatus]:
+        return [self._known] if self._known else []
+
     async def agree(self, offer: Offer, payload: bytes, deadline: float) -> tuple[Agreed, Payload]:
         """As `Agreement.agree`; who is a server itself asks no other."""
-        if self._members.me in self._servers:
-            return await self._aside(lambda: self._serve(self._members.me, offer, payload))
+        server, agreed, answer = await self._ask(offer, payload, deadline)
+        if answer:
+            digest = await self._aside(lambda: hashlib.sha256(answer).hexdigest()[:32])
+            self._known = PartStatus(
+                0, agreed.version, digest, agreed.samples, agreed.peers, time.time(), server, self._numbers
+            )
+        return agreed, answer
+
+    async def _ask(self, offer: Offer, payload: bytes, deadline: float) -> tuple[str, Agreed, bytes]:
+        """The first server that answers, and its answer."""
+        me = self._members.me
+        if me in self._servers:
+            return me, *await self._aside(lambda: self._serve(me, offer, payload))
         packed = await self._aside(lambda: pack(np.frombuffer(payload, "<f4")) if payload else b"")
         failed: NetworkError | None = None
         for server in self._servers:
@@ -76,9 +93,7 @@ class ParameterServers(Agreement):
             except NetworkError as error:
                 failed = error
                 continue
-            if not answer:
-                return agreed, b""
-            return agreed, await self._aside(partial(self._unpacked, answer))
+            return server, agreed, await self._aside(partial(self._unpacked, answer)) if answer else b""
         raise failed or NetworkError("No parameter server could be asked in time.")
 
     async def _answer(self, offer: Offer, payload: bytes, context: Context) -> tuple[Agreed, bytes]:

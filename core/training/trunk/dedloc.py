@@ -4,7 +4,7 @@ Each adds gradients up at its own pace until the worker says that all together h
 on their way included. These come to their end, the sum is offered, and the mean over all comes back. With delayed
 updates (section 3.2) the next sum is gathered while that one travels, and the mean is applied when that is gathered,
 too: what is applied was computed with the trunk of exactly one step before. Who counts samples and who averages what is
-the worker's matter.
+the worker's matter. Who fell behind is answered with all of another's trunk instead of a mean.
 """
 
 import asyncio
@@ -13,14 +13,16 @@ import logging
 import torch
 from torch import Tensor, nn
 
+from core.averaging.digests import TrunkDigest
 from core.contracts import trunk
 from core.contracts.errors import ComputeError, NetworkError
 from core.contracts.kinds import MODELS
 from core.contracts.manifest import Manifest
-from core.contracts.pipe import ENOUGH, GATHERED
-from core.contracts.trunk import Agreed, Gathered, Offer
-from core.pipe.calls import Calls
-from core.runtime.adam import Adam, Lamb, check_state
+from core.contracts.pipe import ENOUGH, GATHERED, GIVE_TRUNK, REACHED
+from core.contracts.trunk import Agreed, Gathered, Offer, Reached
+from core.pipe.calls import Calls, Incoming
+from core.pipe.frames import Payload
+from core.runtime.adam import SLICE, Adam, Lamb, State, check_state
 from core.runtime.movable import Carry
 from core.training.trunk.exchange import agree
 from core.training.trunk.strategy import Run, TrunkStrategy
@@ -29,6 +31,8 @@ log = logging.getLogger(__name__)
 
 AGAIN_S = 2.0
 """Before a round that failed is offered again."""
+ALIVE_S = 12.0
+"""Between two signs of a trainer that trains, as long as a batch may take: so it is not taken for gone."""
 Round = asyncio.Task[tuple[Agreed, Tensor | None]]
 """An offer that is on its way."""
 OPTIMIZERS: dict[str, type[Adam]] = {"adam": Adam, "lamb": Lamb}
@@ -61,6 +65,7 @@ class Dedloc(TrunkStrategy):
         self._may_begin.set()
         if calls is not None:
             calls.listen(ENOUGH, self._told)
+            calls.register_carrier(GIVE_TRUNK, self._give)
 
     @property
     def step(self) -> int:
@@ -99,24 +104,53 @@ class Dedloc(TrunkStrategy):
     async def agree(self, run: Run) -> None:
         if self._calls is None:
             return
-        self._tell()
         try:
-            while True:
-                await self._enough.wait()
-                self._may_begin.clear()
-                while self._on_the_way:
-                    self._ended.clear()
-                    await self._ended.wait()
-                await self._finish(run)
-                if self._enough.is_set():  # else another's trunk was taken over meanwhile
-                    self._travelling = asyncio.create_task(self._offer(self._calls, *self._take()))
-                    self._tell()
-                    if not self._delayed:
-                        await self._finish(run)
-                self._may_begin.set()
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._take_steps(self._calls, run), name="steps")
+                group.create_task(self._show_life(run), name="signs of life")
         finally:
             if self._travelling is not None:
                 self._travelling.cancel()
+
+    async def _take_steps(self, calls: Calls, run: Run) -> None:
+        self._tell()
+        named = await self._name(calls, run)
+        while True:
+            await self._enough.wait()
+            self._may_begin.clear()
+            while self._on_the_way:
+                self._ended.clear()
+                await self._ended.wait()
+            await self._finish(run)
+            if self._enough.is_set():  # else another's trunk was taken over meanwhile
+                self._travelling = asyncio.create_task(self._offer(calls, *self._take()))
+                self._tell()
+                if not self._delayed:
+                    await self._finish(run)
+            self._may_begin.set()
+            if self.step != named:
+                named = await self._name(calls, run)
+
+    async def _show_life(self, run: Run) -> None:
+        while True:
+            await asyncio.sleep(ALIVE_S)
+            await run(self._tell)
+
+    async def _name(self, calls: Calls, run: Run) -> int:
+        """Tell the digest of the trunk, which only `_finish` changes; its version. Piece by piece: training goes on."""
+        version, vectors = self.step, self._adam.vectors
+        digest = TrunkDigest(version, self.samples)
+        for vector in vectors:
+            for piece in torch.split(vector, SLICE):
+                await run(lambda part: digest.add(_bytes(part)), piece)
+        if version and version == self.step:  # else another's trunk was taken over meanwhile
+            calls.tell(REACHED, Reached(version, digest.value))
+        return version
+
+    async def _give(self, _: None, payload: Payload, call: Incoming) -> tuple[Agreed, Payload]:
+        """The trunk as it is between two kernels."""
+        vectors = [_bytes(vector.clone()) for vector in self._adam.vectors]
+        return Agreed(0, self.step, self.samples, 0), vectors
 
     def state(self) -> dict[str, Tensor]:
         return self._adam.state() | {"batches": torch.tensor(self._begun)}
@@ -170,13 +204,14 @@ class Dedloc(TrunkStrategy):
         size = sum(parameter.numel() for parameter in self.parameters)
         while True:
             try:
-                return await agree(calls, Offer(0, self.step, samples), numbers, size)
+                return await agree(calls, Offer(0, self.step, samples), numbers, size, or_size=3 * size)
             except NetworkError as error:
                 log.info("Step %d is offered again, as the others could not be asked: %s", self.step, error)
                 await asyncio.sleep(AGAIN_S)
 
     async def _finish(self, run: Run) -> None:
-        """Apply what the round on its way comes to; where the others are further, wait for their trunk."""
+        """Apply what the round on its way comes to: a mean, or another's trunk where the others are further. If there
+        is neither, a trunk that is taken over is waited for."""
         travelling = self._travelling
         if travelling is None:
             return
@@ -184,9 +219,11 @@ class Dedloc(TrunkStrategy):
         if travelling is not self._travelling:
             return
         try:
-            agreed, mean = travelling.result()
-            if mean is not None and agreed.version == self.step + 1:
-                await run(self._apply, travelling, mean, agreed.samples)
+            agreed, numbers = travelling.result()
+            if numbers is not None and len(numbers) > len(self._adam.weights):
+                await run(self._adopt, travelling, agreed, numbers)
+            elif numbers is not None and agreed.version == self.step + 1:
+                await run(self._apply, travelling, numbers, agreed.samples)
             else:
                 log.info("The other trainers are at step %d, this one is at %d.", agreed.version, self.step)
                 self._taken_over.clear()
@@ -206,6 +243,31 @@ class Dedloc(TrunkStrategy):
         if round_ is self._travelling:
             self._adam.step(mean.to(self.parameters[0].device), samples - self.samples)
             self._travelling = None
+
+    def _adopt(self, round_: Round, agreed: Agreed, numbers: Tensor) -> None:
+        """Go on from another's trunk and optimizer.
+
+        Args:
+            round_: that it ends, as in `_apply`.
+            agreed: how far that trunk is.
+            numbers: parameters and both moments, [all parameters] each, flat.
+
+        Raises:
+            ComputeError: training cannot lead to such a trunk.
+        """
+        weights, mean, square = numbers.chunk(3)
+        if bool((square < 0).any()):
+            raise ComputeError("The trunk that another trainer gave is none that training leads to.")
+        if round_ is self._travelling:
+            self._travelling = None
+            self._adam.adopt(State((weights, mean, square), agreed.version, agreed.samples))
+            self._take()
+            self._tell()
+            log.info("Going on with the trunk of the others, at step %d.", self.step)
+
+
+def _bytes(vector: Tensor) -> memoryview:
+    return vector.to("cpu").numpy().data.cast("B")
 
 
 STRATEGY = Dedloc

@@ -1,0 +1,104 @@
+"""Large vectors that peers give each other, piece by piece: means that were missed, trunks with their optimizers."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+from core.contracts.errors import CallRefused, ProtocolError
+from core.contracts.net import of_run
+from core.contracts.trunk_rounds import AskVector, Vector
+from core.identity import PeerId
+from core.net.limits import Newest
+from core.net.rpc import Context, RpcNode
+
+PIECE = 8 << 20
+"""Bytes."""
+PIECE_S = 60.0
+"""For one piece."""
+HELD = 2
+"""Trunks that are held for those who are in the middle of them."""
+HELD_S = 60.0
+"""After the last piece that was asked for a trunk is let go."""
+
+
+class Whole(NamedTuple):
+    """A vector with what is told of it."""
+
+    told: Vector
+    data: bytes
+
+
+class Vectors:
+    """Those of one run, at one peer."""
+
+    def __init__(
+        self,
+        node: RpcNode,
+        run_id: str,
+        mean: Callable[[int], Whole | None],
+        reached: Callable[[], int],
+        trunk: Callable[[], Awaitable[Whole]],
+    ) -> None:
+        """Others are answered from now on, until the run's methods are unregistered.
+
+        Args:
+            node: this peer's connections.
+            run_id: of the run.
+            mean: gives that of a step, if it is here.
+            reached: gives the version of the trunk of the trainer here.
+            trunk: gives that trunk as it is now.
+        """
+        self._node, self._mean, self._reached, self._trunk = node, mean, reached, trunk
+        self._method = of_run("trunk.vector", run_id)
+        self._held = Newest[int, Whole](HELD)
+        """Trunks by version."""
+        self._asked = 0.0
+        self._copying = asyncio.Lock()
+        node.register(self._method, AskVector, self._give)
+
+    def tidy(self) -> None:
+        """Let go what nobody asks for any more."""
+        if self._held and time.monotonic() - self._asked > HELD_S:
+            self._held.clear()
+
+    async def fetch(self, peer: PeerId, request: AskVector, size: int) -> Whole:
+        """One that another peer has.
+
+        Args:
+            peer: who has it.
+            request: which one, from its beginning.
+            size: its bytes.
+
+        Raises:
+            NetworkError: it was not given.
+            ProtocolError: what came is something else.
+        """
+        data = bytearray()
+        told: Vector | None = None
+        while told is None or len(data) < size:
+            version = told.version if told else request.version
+            ask = AskVector(request.what, version, len(data))
+            vector, piece = await self._node.call(peer, self._method, ask, Vector, deadline_s=PIECE_S)
+            if vector.size != size or not piece or len(data) + len(piece) > size or (told or vector) != vector:
+                raise ProtocolError("What came is not the vector that was asked for.")
+            told = vector
+            data += piece
+        return Whole(told, bytes(data))
+
+    async def _give(self, request: AskVector, payload: bytes, context: Context) -> tuple[Vector, bytes]:
+        if request.what == "mean":
+            found = self._mean(request.version)
+        else:
+            self._asked = time.monotonic()
+            found = self._held.get(request.version) if request.version else await self._copied()
+        if found is None or request.start >= len(found.data):
+            raise CallRefused("This peer has no such vector any more.")
+        return found.told, found.data[request.start : request.start + PIECE]
+
+    async def _copied(self) -> Whole:
+        """Compute copies each version once, however many ask for it."""
+        async with self._copying:
+            found = self._held.get(self._reached()) or await self._trunk()
+            self._held[found.told.version] = found
+            return found

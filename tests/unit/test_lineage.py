@@ -1,0 +1,46 @@
+"""Which trunk is that of a run, by what its trainers tell: pure."""
+
+from core.contracts.trunk import Reached
+from core.contracts.trunk_rounds import Standing
+from core.swarm.trunk.lineage import by_most, is_away, names, newest
+
+OURS, THEIRS = b"ours", b"theirs"
+
+
+def told(first: int, last: int, digest: bytes = OURS, *, settled: bool = True) -> Standing:
+    """A trainer that came to all of these versions."""
+    return Standing(last, 0, 0, (), tuple((version, digest) for version in range(first, last + 1)), settled)
+
+
+def test_one_of_three_cannot_say_how_far_all_are() -> None:
+    assert by_most([]) == 0 and by_most([7]) == 7
+    assert by_most([10**9, 7]) == 7 and by_most([10**9, 7, 6]) == 7
+    assert by_most([10**9, 10**9, 6, 5]) == 6
+
+
+def test_the_trunk_of_a_run_is_the_newest_that_half_of_its_trainers_came_to() -> None:
+    assert newest([]) is None and newest([Standing(0, 5, 0)]) is None
+    assert newest([told(1, 8), told(2, 9), told(1, 7)]) == Reached(8, OURS)
+    assert newest([told(1, 8), told(1, 8), told(90, 97, THEIRS)]) == Reached(8, OURS), "one liar moves two others"
+    assert newest([told(1, 3, THEIRS), told(1, 3, THEIRS), told(2, 9)]) == Reached(3, THEIRS)
+
+
+def test_who_has_just_come_does_not_outvote_the_one_that_went_on_alone() -> None:
+    back = [told(1, 3, settled=False), told(1, 3, settled=False)]
+    assert newest([*back, told(53, 60)]) == Reached(60, OURS)
+    assert newest([*back, told(12, 12, settled=False)]) == Reached(12, OURS), "after a power cut the newest one counts"
+
+
+def test_who_is_behind_or_on_another_line_is_away() -> None:
+    trunks = {7: OURS, 8: OURS}
+    assert not is_away(trunks, 8, None, trusts=False)
+    for trusts in (False, True):
+        assert not is_away(trunks, 8, Reached(7, OURS), trusts=trusts)
+        assert is_away(trunks, 8, Reached(9, OURS), trusts=trusts)
+    assert is_away(trunks, 8, Reached(8, THEIRS), trusts=False)
+    assert not is_away(trunks, 8, Reached(8, THEIRS), trusts=True), "another processor rounds otherwise"
+    assert is_away(trunks, 8, Reached(3, THEIRS), trusts=False)
+
+
+def test_digests_of_a_version_are_counted() -> None:
+    assert names([told(1, 8), told(8, 9), told(7, 9, THEIRS), Standing(8, 0, 0)], 8) == {OURS: 2, THEIRS: 1}
