@@ -137,17 +137,18 @@ class Saving:
         parts = [*checkpoint.parts.values()]
         self._calls.tell(SAVED, Saved(checkpoint.step, time.time(), time.monotonic() - start, None, parts))
 
-    async def _room(self, needed: int, wanted: int, superseded: bool) -> int:
+    async def _room(self, part: str, needed: int, wanted: int, superseded: bool) -> int:
         """Ask the worker, which knows what else takes of the disk space that the user allows.
 
         Args:
-            needed, wanted, superseded: as in `AskSpace`.
+            part, needed, wanted, superseded: as in `AskSpace`.
 
         Raises:
             CheckpointError: it does not answer, as when the disk hangs.
         """
         try:
-            return await self._calls.call(SPACE, AskSpace(needed, wanted, superseded), time.monotonic() + SPACE_S)
+            question = AskSpace(part, needed, wanted, superseded)
+            return await self._calls.call(SPACE, question, time.monotonic() + SPACE_S)
         except CallTimeout:
             raise CheckpointError(notice("checkpoint.disk_hangs", within=SPACE_S)) from None
 

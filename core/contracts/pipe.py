@@ -254,8 +254,10 @@ class Answered(Message, frozen=True):
 class AskSpace(Message, frozen=True):
     """A checkpoint is about to be written."""
 
+    part: str
+    """Whose file is next."""
     needed: int
-    """Bytes of its next file."""
+    """Its bytes."""
     wanted: int
     """Bytes of all that are left."""
     superseded: bool
@@ -330,7 +332,7 @@ SAVED = Tell("saved", Saved)
 FAILED = Tell("failed", Failed)
 LOG = Tell("log", LogText, lossy=True)
 SPACE = Method("space", AskSpace, int)
-"""How many bytes may be written now."""
+"""How many bytes may be written now; less than is needed, though nothing waits: the part is left out."""
 AGREE = Carrier("agree_on_trunk", Offer, Agreed)
 """Give the other trainers what was learnt, and get what all agree on: numbers as float32, both ways. It takes as long
 as the others take; nothing is lost if it fails."""

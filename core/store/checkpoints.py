@@ -65,12 +65,12 @@ class State(Protocol):
 
 Target = Callable[[bytes], None]
 """Takes a part's file; raises CheckpointError if that does not fit."""
-Room = Callable[[int, int, bool], Awaitable[int]]
-"""Asked for room for the next file and, if there is, for all that are left (bytes), and told whether the older states
-of what was written so far are superseded already; how many bytes may be written."""
+Room = Callable[[str, int, int, bool], Awaitable[int]]
+"""Asked for room for the file of the part that is named and, if there is, for all that are left (bytes), and told
+whether the older states of what was written so far are superseded already; how many bytes may be written."""
 
 
-async def _unbounded(needed: int, wanted: int, superseded: bool) -> int:
+async def _unbounded(part: str, needed: int, wanted: int, superseded: bool) -> int:
     return wanted
 
 
@@ -105,7 +105,8 @@ class CheckpointStore:
         """Save all parts, one after the other, in another thread: one save at a time.
 
         Where there is no room for all of them beside their older states, it is done in stages: some parts make a
-        checkpoint with the older states of the others, then what they supersede can go.
+        checkpoint with the older states of the others, then what they supersede can go. A part that has no older state
+        is left out where there is no room even then.
 
         Args:
             step: Of the trunk.
@@ -127,12 +128,13 @@ class CheckpointStore:
                 state = await part() if callable(part) else part
                 file, data = await asyncio.to_thread(self._described, step, name, state)
                 if data and (size := on_disk(file.size)) > allowed:
-                    allowed = await room(size, size * (len(parts) - done), not added)
+                    allowed = await room(name, size, size * (len(parts) - done), not added)
                     if size > allowed and added:
                         staged(await asyncio.to_thread(self._finish, step, samples, files, added, parts.keys()))
-                        allowed = await room(size, size * (len(parts) - done), True)
+                        allowed = await room(name, size, size * (len(parts) - done), True)
                     if size > allowed:
-                        raise CheckpointError(notice("checkpoint.no_room", step=step))
+                        await asyncio.to_thread(self._leave_out, step, name)
+                        continue
                 if data:
                     allowed -= on_disk(file.size)
                     await asyncio.to_thread(self._write_part, file, data, added)
@@ -146,6 +148,15 @@ class CheckpointStore:
             if isinstance(error, CheckpointError):
                 raise
             raise CheckpointError(_advice(self._folder, step, error)) from error
+
+    def _leave_out(self, step: int, name: str) -> None:
+        """Raises:
+        CheckpointError: the newest checkpoint has an older state of the part, which would go with it.
+        """
+        before = self._logged()
+        if before and name in before[0].parts:
+            raise CheckpointError(notice("checkpoint.no_room", step=step))
+        log.info("There is no room for the first state of %s.", name)
 
     def restore(self, targets: Mapping[str, Target]) -> tuple[Notice, ...]:
         """Give each target its newest undamaged part; what was wrong.

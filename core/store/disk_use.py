@@ -49,7 +49,7 @@ class Found(NamedTuple):
 
 def look_through(
     folder: Path, runs: Iterable[tuple[Path, Mapping[str, int]]], coming: Mapping[Path, int]
-) -> tuple[Found, dict[Path, Mapping[str, PartFile]]]:
+) -> tuple[Found, dict[Path, tuple[Mapping[str, PartFile], int]]]:
     """In a thread: a slow disk with many files must not hold up a yield.
 
     Args:
@@ -59,7 +59,7 @@ def look_through(
             seen.
 
     Returns:
-        What is there, and the newest state of each part in the checkpoints of each run.
+        What is there, and of each run's checkpoints the newest state of each part, and the bytes of files of none.
     """
     total, files, links = 0, dict[str, File](), Counter[tuple[int, int]]()
     for parent, folders, names in os.walk(folder):  # unlike Path.rglob it passes over folders that are gone
@@ -72,10 +72,14 @@ def look_through(
                 total += 0 if inode in links else size
                 links[inode] += 1
                 files[str(path)] = File(inode, size, status.st_mtime)
-    states = {run: survey(run / CHECKPOINTS, lambda file: True, kept).states for run, kept in runs}
+    states = dict[Path, tuple[Mapping[str, PartFile], int]]()
+    for run, kept in runs:
+        seen = survey(run / CHECKPOINTS, lambda file: True, kept)
+        strays = (files.get(str(path)) for path in seen.strays)
+        states[run] = seen.states, sum(file.size for file in strays if file)
     sizes = {path: files[str(path)].size if str(path) in files else 0 for path in coming}
     outstanding = sum(max(0, on_disk(size) - sizes[path]) for path, size in coming.items())
-    return Found(total, files, links, outstanding), dict(states)
+    return Found(total, files, links, outstanding), states
 
 
 def spares(

@@ -4,6 +4,11 @@ Whatever is large asks here before it is written: the compute process of each ru
 each file that it fetches. What is small (log, history, settings, manifests) grows into `HEADROOM`. No answer relies on
 anybody's word: each looks through the data folder anew, and counts as the file system does.
 
+Each run has a share: what was promised to the first states of its experts, and a little for states that take the place
+of others. Nobody else gets any of it. An expert is promised room before it is trained (`core.swarm.state_room`); a
+first state that has none is not written, because it would stay. A newer state takes the place of another one: where
+more is kept already than the user allows now, it comes all the same, one at a time for all runs together.
+
 What goes, the least needed first: what was begun and never finished; superseded states, the oldest first; newest states
 that enough other peers keep. All else stays. Experts whose states would not fit beside it are parked or not taken on
 (`core.swarm.state_room`), and where it is too much all the same, compute stops: nothing is lost.
@@ -12,10 +17,10 @@ that enough other peers keep. All else stays. Experts whose states would not fit
 import asyncio
 import contextlib
 import logging
+import math
 import os
 import shutil
-import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -33,8 +38,6 @@ HEADROOM = 4 << 20
 """Bytes of the space that nothing large gets: what is small grows into it between two looks."""
 STAGES = 8
 """A checkpoint is saved in so many, or a few more, where there is no room for all of it beside the one before."""
-GRANT_S = 60.0
-"""A save that tells nothing for so long has ended."""
 
 
 class Hosted(Protocol):
@@ -70,15 +73,22 @@ class Needs(NamedTuple):
     """To be left free for states that take the place of others."""
     state: int = 0
     """What an expert's state takes, with its share of that; 0: not known yet."""
-    promised: int = 0
-    """What the first states of the experts in compute will take."""
+    unfinished: int = 0
+    """Bytes of files of no checkpoint, such as those of a save that goes on."""
 
 
 class _Grant(NamedTuple):
-    """What the compute process of a run may write of its checkpoint."""
+    """What the compute process of a run may write before it makes that a checkpoint."""
 
     bytes: int
-    since: float
+    before: int
+    """Unfinished files that there were then."""
+    passes: bool
+    """Whether it passes the limit by that."""
+
+    def written(self, needs: Needs) -> int:
+        """What of it is there."""
+        return max(0, needs.unfinished - self.before)
 
 
 class Quota:
@@ -96,14 +106,19 @@ class Quota:
         """Bytes, as of the last look."""
         self.full = False
         """What is needed is more than the user allows, and nothing can be left to other peers."""
-        self.room = 0
-        """Bytes that may be given out, as of the last look; negative: so many are too much."""
         self.looked: dict[Path, Needs] = {}
         """What each run needs, by its folder, as of the last look."""
+        self._free_bytes = 0
+        """What nobody takes or keeps free to replace states, as of the last look."""
+        self._promised: dict[Path, frozenset[str]] = {}
+        """By run the experts whose first states have room."""
+        self._forced: set[Path] = set()
+        """Runs that need room for more first states than there is."""
         self._runs: list[Run] = []
         self._needs: dict[Path, Needs] = {}
         self._coming: dict[Path, int] = {}
-        self._came = asyncio.Event()
+        self._gone = asyncio.Event()
+        """Set, and replaced, when something that was on its way has come or comes no more."""
         self._grants: dict[Path, _Grant] = {}
         self._sound: dict[Path, set[str]] = {}
         """By checkpoint folder the hashes of files that compute wrote or this process has checked."""
@@ -116,40 +131,102 @@ class Quota:
     def leave(self, run: Run) -> None:
         """The run is trained here no more; its files stay, and its older states may go."""
         self._runs.remove(run)
-        self._grants.pop(run.folder, None)
+        self._promised.pop(run.folder, None)
+        self._forced.discard(run.folder)
+        self.end_save(run)
 
-    # what is asked
+    # first states
 
-    async def grant(self, run: Run, needed: int, wanted: int, superseded: bool) -> int:
-        """How many bytes the compute process of a run may write of its checkpoint now.
+    @property
+    def room(self) -> int:
+        """Bytes that may be given out beside all that is promised, by the last look; negative: so many are too much."""
+        return self._free_bytes - sum(self._promise(folder, needs) for folder, needs in self.looked.items())
 
-        At least the next file when nothing that was written waits to take the place of older states: what was trained
-        is not lost, though the space be full for that moment.
+    def fits(self, run: Run) -> float:
+        """How many experts of a run that have no state here there is room for, beside what others were promised.
+
+        By the last look, and without limit for a run that it did not see; negative: so many are too much.
+        """
+        needs = self.looked.get(run.folder, Needs())
+        return (self.room + self._promise(run.folder, needs)) // needs.state if needs.state else math.inf
+
+    def promise(self, run: Run, experts: Iterable[str], forced: bool = False) -> None:
+        """Keep room for the first states of these experts of a run, and of no others of its experts.
 
         Args:
             run: The run.
-            needed: Bytes of the next file.
+            experts: Their uids; as many as fit, unless they are forced.
+            forced: There are more, and the run cannot do without them: the space is full.
+        """
+        self._promised[run.folder] = frozenset(experts)
+        (self._forced.add if forced else self._forced.discard)(run.folder)
+
+    def _promise(self, folder: Path, needs: Needs) -> int:
+        return needs.state * sum(uid not in needs.states for uid in self._promised.get(folder, ()))
+
+    # what is asked
+
+    async def grant(self, run: Run, part: str, needed: int, wanted: int, superseded: bool) -> int:
+        """How many bytes the compute process of a run may write of its checkpoint now.
+
+        At least the next file, if it replaces another one and nothing that was written waits to take the place of older
+        states: what was trained is not lost, though the space be full for that moment.
+
+        Args:
+            run: The run.
+            part: Whose file is next.
+            needed: Its bytes.
             wanted: Bytes of all files that are left.
             superseded: Whether nothing that was written so far waits to be made a checkpoint.
         """
+        while (granted := await self._grant(run, part, needed, wanted, superseded)) is None:
+            await self._gone.wait()
+        return granted
+
+    async def _grant(self, run: Run, part: str, needed: int, wanted: int, superseded: bool) -> int | None:
+        """None: another run passes the limit now."""
         async with self._one:
-            self._grants.pop(run.folder, None)
+            last = self._grants.get(run.folder)
+            self.end_save(run)
             found = await self._measure()
-            left = self.cap_bytes - HEADROOM - found.total - found.outstanding - self._granted()
+            needs = self._needs[run.folder]
+            share = self._promise(run.folder, needs) + needs.working
+            left = self._left(found) + share
             if left < wanted:
                 left += await self._free(found, wanted - left, SUPERSEDED)
-            if left < (least := min(wanted, max(self._needs[run.folder].working, needed))):
+            if left < (least := min(wanted, max(needs.working, needed))):
                 left += await self._free(await self._measure(), least - left, HELD)
-            granted = max(0, min(wanted, left))
-            if granted < needed and superseded:
-                granted = needed
-            self._grants[run.folder] = _Grant(granted, time.monotonic())
+            granted, passes = max(0, min(wanted, left - (share if self._unexpected(run, needs) else 0))), False
+            if granted < needed and self._expected(run, needs, part):
+                passes = left < needed and superseded and (part in needs.states or part == TRUNK)
+                if passes and any(grant.passes for grant in self._grants.values()):
+                    return None
+                granted = needed if passes or left >= needed else granted
+            before = last.before if last and not superseded else needs.unfinished
+            self._grants[run.folder] = _Grant(needs.unfinished - before + granted, before, passes)
             return granted
+
+    def _expected(self, run: Run, needs: Needs, part: str) -> bool:
+        """Whether there is room for a part's state in the run's share."""
+        return part == TRUNK or part in needs.states or part in self._promised.get(run.folder, ())
+
+    def _unexpected(self, run: Run, needs: Needs) -> bool:
+        """Whether states may come that have no room in the run's share: then nothing of it is given in advance."""
+        return not all(self._expected(run, needs, expert.uid) for expert in run.hosted.experts)
 
     def saved(self, run: Run, files: Sequence[PartFile]) -> None:
         """Compute has made a checkpoint of these."""
-        self._grants.pop(run.folder, None)
+        self.end_save(run)
         self._sound[run.folder / CHECKPOINTS] = {file.sha256 for file in files}
+
+    def end_save(self, run: Run) -> None:
+        """Compute writes no more of what it was granted."""
+        if self._grants.pop(run.folder, None):
+            self._note_gone()
+
+    def _note_gone(self) -> None:
+        self._gone.set()
+        self._gone = asyncio.Event()
 
     @contextlib.asynccontextmanager
     async def hold(self, path: Path, size: int, replaces: bool = False) -> AsyncIterator[None]:
@@ -166,13 +243,12 @@ class Quota:
         while not await self._admit(path, size, replaces):
             if not (replaces and self._coming):
                 raise CheckpointError(notice("checkpoint.quota_full"))
-            await self._came.wait()  # what another one supersedes makes room then
+            await self._gone.wait()  # what another one supersedes makes room then
         try:
             yield
         finally:
             del self._coming[path]
-            self._came.set()
-            self._came = asyncio.Event()
+            self._note_gone()
 
     async def _admit(self, path: Path, size: int, replaces: bool) -> bool:
         """Note that a file comes, if there is room for it.
@@ -184,57 +260,63 @@ class Quota:
             found = await self._measure()
             begun = found.files.get(str(path))
             rest = max(0, on_disk(size) - (begun.size if begun else 0))
-            left = self._left(found, replaces) - self._promised() - rest
+            left = self._left(found, replaces) - rest
             if left < 0 and not await self._free(found, -left, HELD, whole=True, but=path):
                 return False
             if rest > shutil.disk_usage(self._folder).free:
                 raise CheckpointError(notice("checkpoint.no_disk_space"))
             self._coming[path] = size
+            self._free_bytes -= rest
             return True
 
     def take(self, size: int) -> bool:
         """Whether a file may be copied, by the last look: for those who cannot wait for another."""
         if fits := on_disk(size) <= self.room:
-            self.room -= on_disk(size)
+            self._free_bytes -= on_disk(size)
         return fits
 
     async def look(self) -> None:
         """See what is there, have go what is too much, and tell what fits."""
         async with self._one:
             found = await self._measure()
-            self.used = found.total
-            now = time.monotonic()
-            if any(grant.bytes and now - grant.since < GRANT_S for grant in self._grants.values()):
-                return  # compute is in the middle of it
-            self._grants.clear()
-            if (excess := self._promised() - self._left(found)) > 0 and await self._free(found, excess, HELD):
+            short = sum(self._promise(*needs) for needs in self._needs.items()) - self._unkept(found)
+            if short > 0 and await self._free(found, short, HELD):
                 found = await self._measure()
-            self.used, self.room, self.looked = found.total, self._left(found), self._needs
+            self.used, self.looked, self._free_bytes = found.total, self._needs, self._unkept(found)
             largest = max((needs.largest for needs in self._needs.values()), default=0)
-            over = self.cap_bytes < found.total + found.outstanding + largest
-            self.full = over and not any(run.shared and run.hosted.experts for run in self._runs)
+            over = self.cap_bytes < self._taken(found) + largest or (self._forced and self.room < 0)
+            self.full = bool(over) and not any(run.shared and run.hosted.experts for run in self._runs)
 
     # looking and making room
 
-    def _granted(self) -> int:
-        return sum(grant.bytes for grant in self._grants.values())
+    def _taken(self, found: Found) -> int:
+        """What is there or fetched, but for what a save writes: that was promised, or takes another one's place."""
+        written = (grant.written(self._needs[folder]) for folder, grant in self._grants.items())
+        return found.total - sum(written) + found.outstanding
 
-    def _promised(self) -> int:
-        return sum(needs.promised for needs in self._needs.values())
+    def _unkept(self, found: Found) -> int:
+        """What nobody takes or keeps free to replace states; negative: there is too much."""
+        working = sum(needs.working for needs in self._needs.values())
+        return self.cap_bytes - HEADROOM - self._taken(found) - working
 
     def _left(self, found: Found, replaces: bool = False) -> int:
-        """What may be given out, also of what is left free to replace states; negative: there is too much."""
-        kept_free = 0
+        """What may be written now beside all shares and grants.
+
+        Args:
+            found: What is there.
+            replaces: Whether it may be of what is kept free to replace states.
+        """
+        left = self.cap_bytes - HEADROOM - self._taken(found)
         for folder, needs in self._needs.items():
-            granted = self._grants[folder].bytes if folder in self._grants else 0
-            kept_free += granted if replaces else max(needs.working, granted)
-        return self.cap_bytes - HEADROOM - found.total - found.outstanding - kept_free
+            share = self._promise(folder, needs) + (0 if replaces else needs.working)
+            left -= max(share, self._grants[folder].bytes if folder in self._grants else 0)
+        return left
 
     async def _measure(self) -> Found:
         runs = [*self._runs]  # one that is joined meanwhile is not seen yet
         kept = [(run.folder, run.kept()) for run in runs]
         found, states = await asyncio.to_thread(look_through, self._folder, kept, {**self._coming})
-        self._needs = {run.folder: _needs(run, states[run.folder], found.files) for run in runs}
+        self._needs = {run.folder: _needs(run, *states[run.folder], found.files) for run in runs}
         return found
 
     async def _free(self, found: Found, excess: int, most: int, whole: bool = False, but: Path | None = None) -> int:
@@ -274,7 +356,7 @@ class Quota:
         return file.sha256 in sound
 
 
-def _needs(run: Run, states: Mapping[str, PartFile], files: Mapping[str, File]) -> Needs:
+def _needs(run: Run, states: Mapping[str, PartFile], unfinished: int, files: Mapping[str, File]) -> Needs:
     folder = f"{run.folder}{os.sep}"
     experts = [on_disk(file.size) for part, file in states.items() if part != TRUNK]
     largest = max((f.size for path, f in files.items() if path.endswith(SUFFIX) and path.startswith(folder)), default=0)
@@ -282,5 +364,4 @@ def _needs(run: Run, states: Mapping[str, PartFile], files: Mapping[str, File]) 
     state += state // STAGES
     largest = max(state, largest)
     working = max(largest, sum(on_disk(file.size) for file in states.values()) // STAGES)
-    first = sum(expert.uid not in states for expert in run.hosted.experts)
-    return Needs(states, largest, working, state, first * state)
+    return Needs(states, largest, working, state, unfinished)

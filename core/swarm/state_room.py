@@ -1,6 +1,5 @@
 """How many experts of a run have room for their states on this disk, and which are parked for want of it."""
 
-import math
 from collections.abc import Iterable
 
 from core.contracts.files import TRUNK
@@ -36,35 +35,50 @@ class StateRoom:
     def most(self, able: int) -> int:
         """How many of `able` experts may be hosted here."""
         experts = self._hosted.experts
-        most = len(experts) - len(self._unsaved()) + self._fits()
+        most = len(experts) - len(self._unsaved()) + self._quota.fits(self._files)
         self._limited = int(max(0, most)) if most < able and most <= len(experts) else None
         return int(max(0, min(able, most)))
 
-    def surplus(self) -> list[Uid]:
-        """Experts in compute for whose first states there is no room: those to be parked. Each layer keeps one."""
-        experts, new, fits, states = self._hosted.experts, self._unsaved(), max(0, self._fits()), self._needs().states
+    def admit(self) -> list[Uid]:
+        """Have room kept for the first states of the experts in compute, as far as there is any.
+
+        Returns:
+            Experts for which there is none: those to be parked. Each layer keeps one.
+        """
+        if self._files.folder not in self._quota.looked:
+            return []  # nothing is promised before it is known what there is
+        experts, new, states = self._hosted.experts, self._unsaved(), self._needs().states
+        fits = max(0, self._quota.fits(self._files))
         over = int(max(0, len(new) - fits))
         waits = len(new) >= fits and any(str(uid) not in states for uid in self._hosted.parked)
         self._limited = len(experts) - over if over or waits else None
-        if not over:
-            return []
         saved = {Uid.parse(part).layer for part in states if part != TRUNK}
-        return least_needed(new, over, kept=0 if saved >= {Uid.parse(expert.uid).layer for expert in experts} else 1)
+        kept = 0 if saved >= {Uid.parse(expert.uid).layer for expert in experts} else 1
+        surplus = least_needed(new, over, kept)
+        admitted = {expert.uid for expert in new} - {*map(str, surplus)}
+        self._quota.promise(self._files, admitted, forced=len(surplus) < over)
+        return surplus
 
-    def fitting(self, parked: Iterable[Uid]) -> list[Uid]:
-        """Of parked experts those that there is room for: first those whose state is here anyway, then as many others
-        as fit."""
-        states = self._needs().states
-        saved, new = ([uid for uid in sorted(parked) if (str(uid) in states) == here] for here in (True, False))
-        return saved + new[: int(max(0, min(len(new), self._fits() - len(self._unsaved()))))]
+    def take_back(self, parked: Iterable[Uid], most: int) -> list[Uid]:
+        """Have room kept for parked experts that are to be taken on again, beside those in compute.
+
+        Args:
+            parked: The experts.
+            most: How many shall be taken on.
+
+        Returns:
+            Those that there is room for: first those whose state is here anyway, then as many others as fit.
+        """
+        states, new = self._needs().states, [expert.uid for expert in self._unsaved()]
+        saved, others = ([uid for uid in sorted(parked) if (str(uid) in states) == here] for here in (True, False))
+        fit = int(max(0, min(len(others), self._quota.fits(self._files) - len(new))))
+        chosen = (saved + others[:fit])[:most]
+        if fit:
+            self._quota.promise(self._files, [*new, *map(str, chosen)])
+        return chosen
 
     def _needs(self) -> Needs:
         return self._quota.looked.get(self._files.folder, Needs())
-
-    def _fits(self) -> float:
-        """Experts that have no state here yet, whose states there is room for; negative: so many are too much."""
-        state = self._needs().state
-        return self._quota.room // state if state else math.inf
 
     def _unsaved(self) -> list[ExpertStatus]:
         """Experts in compute that had no state here at the last look."""

@@ -84,17 +84,17 @@ class LoneSwarm:
             return
         experts, now = self._hosted.experts, time.monotonic()
         least = least_needed(experts, len(experts) - count) if count < len(experts) else []
-        if least := least or self._room.surplus():
+        if least := least or self._room.admit():
             self._moving = asyncio.create_task(self.park(least), name="parking")
         elif self._hosted.parked and count > len(experts) and now - self._moved > COME_BACK_S:
             self._moved = now
-            if back := self._room.fitting(self._hosted.parked)[: count - len(experts)]:
+            if back := self._room.take_back(self._hosted.parked, count - len(experts)):
                 self._moving = asyncio.create_task(self._take_back(back), name="taking back")
 
     async def settle(self) -> None:
         """Before a new process trains: park what the disk has no room for, while there is nothing of it to be saved."""
         if self._moving is None or self._moving.done():
-            self._moving = asyncio.create_task(self.park(self._room.surplus()), name="parking")
+            self._moving = asyncio.create_task(self.park(self._room.admit()), name="parking")
         await asyncio.wait({self._moving})
 
     async def park(self, uids: Sequence[Uid]) -> None:

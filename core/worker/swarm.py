@@ -158,10 +158,11 @@ class Swarm:
             most_bytes: what they may take at most.
         """
         self.hosting.memory_bytes = int(min(count * self._compute.hosted.expert_bytes, most_bytes))
+        self._room.admit()  # who has no room is given up as soon as hosting looks again
 
     async def settle(self) -> None:
         """Before a new process trains: let go what the disk has no room for; hosting takes on what there is."""
-        if surplus := self._room.surplus():
+        if surplus := self._room.admit():
             await let_go(self._compute, surplus)
 
     # what it is asked

@@ -108,7 +108,7 @@ async def test_a_save_that_gets_no_room_leaves_what_was_there(tmp_path: Path) ->
     store = await saved(tmp_path, 1)
     before = files(tmp_path)
 
-    async def nothing(needed: int, wanted: int, superseded: bool) -> int:
+    async def nothing(part: str, needed: int, wanted: int, superseded: bool) -> int:
         return 0
 
     with pytest.raises(CheckpointError, match=r"step 2 was not saved: .* you allow Hearth.*Settings"):
@@ -116,11 +116,25 @@ async def test_a_save_that_gets_no_room_leaves_what_was_there(tmp_path: Path) ->
     assert files(tmp_path) == before
 
 
+async def test_a_first_state_without_room_is_left_out(tmp_path: Path) -> None:
+    await saved(tmp_path, 1)
+    store, new = CheckpointStore(tmp_path, "digits"), ("digits.1.0.0", "digits.1.0.1")
+
+    async def none_for_new_ones(part: str, needed: int, wanted: int, superseded: bool) -> int:
+        return 0 if part in new else needed if superseded else 0
+
+    checkpoint = await store.save(2, 64, parts(2, (new[0], *NAMES, new[1])), none_for_new_ones)
+    assert (checkpoint.step, [*checkpoint.parts]) == (2, [*NAMES])
+    assert {restore(tmp_path)[1][name].version for name in NAMES} == {2}
+    full = await store.save(3, 96, parts(3, (*NAMES, *new)))
+    assert {*full.parts} == {*NAMES, *new}
+
+
 async def test_a_save_in_stages_that_dies_has_the_parts_of_the_finished_ones(tmp_path: Path) -> None:
     store = await saved(tmp_path, 1)
     told: list[Checkpoint] = []
 
-    async def room_for_one(needed: int, wanted: int, superseded: bool) -> int:
+    async def room_for_one(part: str, needed: int, wanted: int, superseded: bool) -> int:
         if superseded and len(told) == 2:
             raise CheckpointError("It dies.")
         return needed if superseded else 0

@@ -41,7 +41,9 @@ async def save(folder: Path, *steps: int, run: str = "digits", names: Iterable[s
 
 
 def hosting(files: RunFiles, *uids: str) -> None:
+    """Compute has these, and there was room for the first states of all."""
     files.hosted.experts = [ExpertStatus(uid, 0, 0) for uid in uids]
+    files.quota.promise(files, uids)
 
 
 async def test_everything_counts_once_however_many_names_it_has(tmp_path: Path) -> None:
@@ -102,9 +104,9 @@ async def test_what_was_never_finished_goes_then_older_checkpoints_and_never_the
     files, kept = files_of(tmp_path), newest_states(checkpoints(tmp_path))
     space = files.quota
     await fill(files)
-    await files.quota.grant(files, 64 * KB, working(files) + 60 * KB, True)
+    await files.quota.grant(files, NAMES[0], 64 * KB, working(files) + 60 * KB, True)
     assert not stray.exists() and len(manifests(checkpoints(tmp_path))) == 3
-    await files.quota.grant(files, 64 * KB, working(files) + 60 * KB, True)
+    await files.quota.grant(files, NAMES[0], 64 * KB, working(files) + 60 * KB, True)
     assert len(manifests(checkpoints(tmp_path))) == 3  # that was enough
     files.saved([])
     space.cap_bytes = 0
@@ -154,7 +156,7 @@ async def test_files_of_a_save_that_goes_on_stay(tmp_path: Path, monkeypatch: py
     files = files_of(tmp_path, cap_bytes=0)
     space = files.quota
     files.hosted.computes = True
-    await files.quota.grant(files, 64 * KB, 64 * KB, True)
+    await files.quota.grant(files, NAMES[0], 64 * KB, 64 * KB, True)
     await space.look()
     assert written.exists()
 
@@ -165,16 +167,16 @@ async def test_compute_gets_what_is_left_and_one_file_at_least_in_the_place_of_a
     space = files.quota
     await fill(files, left=100 * KB)
     free = 100 * KB + working(files)
-    assert await files.quota.grant(files, 64 * KB, 10**9, False) == free
+    assert await files.quota.grant(files, NAMES[0], 64 * KB, 10**9, False) == free
     with pytest.raises(CheckpointError, match="no room"):  # that is compute's now
         async with space.hold(tmp_path / "file", 64 * KB):
             pass
     files.saved([])
     async with space.hold(tmp_path / "file", 64 * KB):
-        assert await files.quota.grant(files, 64 * KB, 10**9, True) == free - 64 * KB
+        assert await files.quota.grant(files, NAMES[0], 64 * KB, 10**9, True) == free - 64 * KB
     space.cap_bytes = HEADROOM
-    assert await files.quota.grant(files, 64 * KB, 10**9, False) == 0
-    assert await files.quota.grant(files, 64 * KB, 10**9, True) == 64 * KB
+    assert await files.quota.grant(files, NAMES[0], 64 * KB, 10**9, False) == 0
+    assert await files.quota.grant(files, NAMES[0], 64 * KB, 10**9, True) == 64 * KB
 
 
 async def test_a_checkpoint_is_saved_in_stages_where_there_is_no_room_for_two(
@@ -190,10 +192,10 @@ async def test_a_checkpoint_is_saved_in_stages_where_there_is_no_room_for_two(
     files.hosted.computes = True
     store, stages, most = CheckpointStore(checkpoints(tmp_path), "digits"), list[int](), 0
 
-    async def room(needed: int, wanted: int, superseded: bool) -> int:
+    async def room(part: str, needed: int, wanted: int, superseded: bool) -> int:
         nonlocal most
         most = max(most, used(tmp_path))
-        return await files.quota.grant(files, needed, wanted, superseded)
+        return await files.quota.grant(files, part, needed, wanted, superseded)
 
     for step in (11, 12):
         parts = {name: Part({"w": torch.full((16 * KB,), float(step))}, step) for name in names}
@@ -211,20 +213,20 @@ async def test_experts_whose_first_states_do_not_fit_are_parked_and_come_back(tm
     assert isinstance(hosted, HostedExperts)
     room = StateRoom(hosted, files)
     hosting(files, NAMES[0], NAMES[1], *(f"digits.0.1.{n}" for n in range(4)), *(f"digits.1.1.{n}" for n in range(4)))
-    assert not room.surplus()
+    assert not room.admit()
     await fill(files, left=2 * 100 * KB)
     await space.look()
-    surplus = room.surplus()
+    surplus = room.admit()
     assert len(surplus) == 6 and {uid.layer for uid in surplus} == {0, 1} and room.most(32) == 4
     assert room.notes == [notice("disk.limits_experts", n=4, most=space.cap_bytes)]
     hosting(files, NAMES[0], *(f"digits.{layer}.1.3" for layer in (0, 1)))
     hosted.parked = frozenset([Uid.parse(NAMES[1]), *surplus])
-    assert not room.surplus() and room.notes
-    assert room.fitting([Uid.parse(NAMES[1]), *surplus]) == [Uid.parse(NAMES[1])]
+    assert not room.admit() and room.notes
+    assert room.take_back([Uid.parse(NAMES[1]), *surplus], 9) == [Uid.parse(NAMES[1])]
     space.cap_bytes = 1 << 30
     await space.look()
-    assert room.fitting([*surplus, Uid.parse(NAMES[1])]) == [Uid.parse(NAMES[1]), *sorted(surplus)]
-    assert not room.surplus() and not room.notes
+    assert room.take_back([*surplus, Uid.parse(NAMES[1])], 9) == [Uid.parse(NAMES[1]), *sorted(surplus)]
+    assert not room.admit() and not room.notes
 
 
 async def test_the_first_states_of_experts_go_before_copies_for_others(tmp_path: Path) -> None:
@@ -268,12 +270,121 @@ async def test_all_runs_of_a_pc_share_one_space(tmp_path: Path) -> None:
         pass
 
     free = 100 * KB + working(digits) + working(other)
-    assert await digits.quota.grant(digits, 64 * KB, 64 * KB, False) == 64 * KB
-    assert await other.quota.grant(other, 64 * KB, free, False) == free - 64 * KB, (
+    most = 64 * KB + working(digits)
+    assert await space.grant(digits, NAMES[0], 64 * KB, most, False) == most
+    assert await space.grant(other, "other.0.0.1", 64 * KB, free, False) == free - most, (
         "what one was granted is not the other's"
     )
     digits.saved([])
-    assert await other.quota.grant(other, 64 * KB, free, False) == free
+    assert await space.grant(other, "other.0.0.1", 64 * KB, free, False) == free - working(digits), (
+        "each run can always replace its states"
+    )
+
+
+def two_runs(folder: Path) -> tuple[RunFiles, RunFiles]:
+    """Both with 16 experts that have no state yet, each of which takes 64 KB and a header."""
+    digits, grid = files_of(folder), Grid("other", 2, (4, 2))
+    other = RunFiles(folder / "runs" / "other", grid, HostedExperts(grid), digits.quota)
+    for files, name in ((digits, "digits"), (other, "other")):
+        uids = Grid(name, 2, (4, 2)).uids()
+        files.hosted.experts = [ExpertStatus(str(uid), 0, 0) for uid in uids]
+        assert isinstance(files.hosted, HostedExperts)
+        files.hosted.expert_bytes = 68 * KB
+        files.hosted.computes = True
+    return digits, other
+
+
+def room_of(files: RunFiles) -> StateRoom:
+    assert isinstance(files.hosted, HostedExperts)
+    return StateRoom(files.hosted, files)
+
+
+async def test_two_runs_that_begin_together_have_the_room_once(tmp_path: Path) -> None:
+    """Whoever is admitted first has it; whatever is saved then, and whenever, the space holds."""
+    digits, other = two_runs(tmp_path)
+    space = digits.quota
+    await save(tmp_path, 1, names=["trunk"])
+    await save(tmp_path, 1, run="other", names=["trunk"])
+    await space.look()
+    space.cap_bytes = space.used + HEADROOM + working(digits) + working(other) + 20 * 80 * KB
+    await space.look()
+    assert len(room_of(digits).admit()) == 0
+    parked = room_of(other).admit()
+    assert len(parked) == 12, "four are left of twenty"
+    assert room_of(other).most(16) == 4 and room_of(digits).most(16) == 16
+    assert isinstance(other.hosted, HostedExperts)
+    other.hosted.park(parked)
+    assert not room_of(other).take_back(parked, 12), "what was promised to one is not the other's"
+
+    most = 0
+
+    async def train(files: RunFiles, run: str) -> None:
+        nonlocal most
+        store = CheckpointStore(files.checkpoints, run)
+
+        async def room(part: str, needed: int, wanted: int, superseded: bool) -> int:
+            nonlocal most
+            most = max(most, used(tmp_path))
+            return await space.grant(files, part, needed, wanted, superseded)
+
+        names = [*(expert.uid for expert in files.hosted.experts), "trunk"]
+        for step in range(2, 6):
+            parts = {name: Part({"w": torch.full((16 * KB,), float(step))}, step) for name in names}
+            saved = await store.save(step, step, parts, room, lambda stage: files.saved([*stage.parts.values()]))
+            files.saved([*saved.parts.values()])
+            most = max(most, used(tmp_path))
+            await space.look()
+            assert saved.parts["trunk"].version == step
+
+    # those that are parked train until they are gone, which takes long here
+    await asyncio.gather(train(digits, "digits"), train(other, "other"))
+    assert most <= space.cap_bytes, (most - space.cap_bytes) / KB
+    assert len(newest_states(checkpoints(tmp_path))) == 17 and not space.full
+    states = newest_states(checkpoints(tmp_path, "other"))
+    assert {expert.uid for expert in other.hosted.experts} - {*map(str, parked)} <= states.keys()
+    assert {file.version for file in states.values()} == {5}
+
+
+async def test_one_state_at_a_time_passes_the_limit_and_only_in_the_place_of_another(tmp_path: Path) -> None:
+    """As after the user has allowed less than there is."""
+    digits, other = two_runs(tmp_path)
+    space, mine, theirs = digits.quota, "digits.0.0.0", "other.0.0.0"
+    await save(tmp_path, 1, names=[mine])
+    await save(tmp_path, 1, run="other", names=[theirs])
+    space.cap_bytes = HEADROOM
+    assert await space.grant(digits, "digits.0.0.1", 64 * KB, 10**9, True) == 0, "a first state would stay"
+    assert await space.grant(digits, mine, 64 * KB, 10**9, True) == 64 * KB
+    waiting = asyncio.create_task(space.grant(other, theirs, 64 * KB, 10**9, True))
+    await space.look()
+    assert await space.grant(other, "other.0.0.1", 64 * KB, 10**9, True) == 0, "that needs not wait"
+    assert not waiting.done()
+    digits.saved([])
+    assert await waiting == 64 * KB
+    waiting = asyncio.create_task(space.grant(digits, mine, 64 * KB, 10**9, True))
+    await space.look()
+    assert not waiting.done()
+    space.end_save(other)  # its process has died
+    assert await waiting == 64 * KB
+
+
+async def test_what_a_save_has_written_of_its_grant_is_not_counted_twice(tmp_path: Path) -> None:
+    await save(tmp_path, 1)
+    digits, other = two_runs(tmp_path)
+    hosting(digits)
+    hosting(other)
+    await fill(digits, left=200 * KB)
+    space = digits.quota
+    space.cap_bytes += working(other)
+    free = 200 * KB + working(digits)
+    assert await space.grant(digits, NAMES[0], 64 * KB, free, True) == free
+    for written in ("0" * 64, "1" * 64):
+        (checkpoints(tmp_path) / f"{written}.safetensors").write_bytes(bytes(48 * KB))
+    assert await space.grant(other, "trunk", 4 * KB, 10**9, False) == working(other)
+    await space.look()
+    assert space.room == 200 * KB, "it goes when what it supersedes can go"
+    space.end_save(digits)
+    await space.look()
+    assert space.room == 104 * KB
 
 
 async def test_a_run_may_be_joined_while_the_files_are_looked_through(tmp_path: Path) -> None:
@@ -291,7 +402,7 @@ async def test_a_run_may_be_joined_while_the_files_are_looked_through(tmp_path: 
 async def test_a_run_that_was_left_keeps_its_newest_states(tmp_path: Path) -> None:
     await save(tmp_path, 1, 2)
     files = files_of(tmp_path)
-    await files.quota.grant(files, 64 * KB, 1 << 20, False)
+    await files.quota.grant(files, NAMES[0], 64 * KB, 1 << 20, False)
     files.quota.leave(files)
     files.quota.cap_bytes = 0
     await files.quota.look()

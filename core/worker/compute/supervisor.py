@@ -347,6 +347,7 @@ class ComputeSupervisor:
         self.incoming.refuse("This peer stopped computing. Ask another one.")
         self.questions.ended(trouble)
         self.calls.detach(ComputeError(notice("question.ended", why=trouble or notice("compute.has_ended"))))
+        self._files.quota.end_save(self._files)
         if trouble:
             retry_s = (self._life.retry or 0.0) - time.monotonic()
             log.error("%s Compute starts again in %.0f s.", trouble, retry_s)
@@ -371,17 +372,19 @@ class ComputeSupervisor:
     def _saved(self, message: pipe.Saved) -> None:
         if message.error is None:
             self._files.saved(message.parts)
+        else:
+            self._files.quota.end_save(self._files)
         # a save that had begun before the stop may miss the last steps
         versions = {file.part: file.version for file in message.parts}
         late = any(expert.updates > versions.get(expert.uid, 0) for expert in self.hosted.experts)
         self._happened(life.Saved(complete=message.error is not None or not late))
 
-    async def _give_space(self, question: AskSpace) -> int:
+    async def _give_space(self, ask: AskSpace) -> int:
         try:
-            return await self._files.quota.grant(self._files, question.needed, question.wanted, question.superseded)
+            return await self._files.quota.grant(self._files, ask.part, ask.needed, ask.wanted, ask.superseded)
         except OSError as error:  # one file at a time, until it can be told again
             log.warning("What the files take is not known: %s", error)
-            return question.needed
+            return ask.needed
 
     def _failed(self, message: pipe.Failed) -> None:
         self._fault = message.said
