@@ -23,7 +23,7 @@ from core.store.checkpoint_files import newest_states
 from core.store.checkpoints import KEPT
 from core.swarm.placement import least_needed
 from core.swarm.state_room import StateRoom
-from core.worker import memory, swarm
+from core.worker import memory, no_network
 from core.worker.compute.owner import Owner
 from core.worker.memory import Memory
 from core.worker.no_network import LoneSwarm
@@ -89,7 +89,7 @@ async def training(folder: Path, bounds: Bounds | None = None, hidden: int = 102
 async def test_experts_are_parked_to_fit_and_come_back_as_they_were(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(swarm, "COME_BACK_S", 0.0)
+    monkeypatch.setattr(no_network, "COME_BACK_S", 0.0)
     monkeypatch.setattr(memory, "PATIENCE_S", DEADLINE_S)  # a disk that others keep busy saves what is parked late
     async with training(tmp_path) as capped:
         compute = capped.compute
@@ -119,7 +119,7 @@ def saved_versions(folder: Path) -> dict[str, int]:
 
 
 async def test_parked_experts_stay_in_every_later_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(swarm, "COME_BACK_S", math.inf)
+    monkeypatch.setattr(no_network, "COME_BACK_S", math.inf)
     async with training(tmp_path, hidden=128) as capped:
         compute = capped.compute
         await capped.until(lambda: min(capped.hosted.versions().values()) > 0, "a step of every expert")
