@@ -188,7 +188,7 @@ class Adam:
     @property
     def vectors(self) -> tuple[Tensor, Tensor, Tensor]:
         """Weights and both moments, [all parameters] each, flat: those in use, which the next step changes."""
-        return self._weights, *(self._moments or (torch.zeros_like(self._weights), torch.zeros_like(self._weights)))
+        return self.weights, *(self._moments or (torch.zeros_like(self.weights), torch.zeros_like(self.weights)))
 
     def _counts(self) -> dict[str, Tensor]:
         return {"version": torch.tensor(self.version), "samples": torch.tensor(self.samples)}
