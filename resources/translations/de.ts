@@ -4216,12 +4216,20 @@
       <translation>sein Gitter hat {cells} Zellen je Schicht, und {most} sind das Höchste. Mach das Gitter kleiner.</translation>
     </message>
     <message>
+      <source>manifest.in_flight_too_large</source>
+      <translation>die Stapel unterwegs nähmen in allen Schichten {size:size}, und {most:size} sind das Höchste. Verringere in_flight, batch, sequence oder width.</translation>
+    </message>
+    <message>
       <source>manifest.invalid</source>
       <translation>Das Manifest {source} ist nicht zu gebrauchen: {why}. Dies ist Hearth {version}.</translation>
     </message>
     <message>
       <source>manifest.k_too_large</source>
       <translation>es verlangt {k} Experten eines Gitters mit {cells} Zellen.</translation>
+    </message>
+    <message>
+      <source>manifest.layers_too_many</source>
+      <translation>es hat {experts} Experten in allen Schichten, und {most} sind das Höchste. Mach das Gitter kleiner, oder nimm weniger Schichten.</translation>
     </message>
     <message>
       <source>manifest.no_attention</source>

@@ -1475,12 +1475,20 @@
       <translation>its grid has {cells} cells a layer, and {most} are the most. Make the grid smaller.</translation>
     </message>
     <message>
+      <source>manifest.in_flight_too_large</source>
+      <translation>the batches in flight would take {size:size} in all layers, and {most:size} are the most. Lower in_flight, batch, sequence or width.</translation>
+    </message>
+    <message>
       <source>manifest.invalid</source>
       <translation>The manifest {source} cannot be used: {why}. This is Hearth {version}.</translation>
     </message>
     <message>
       <source>manifest.k_too_large</source>
       <translation>it asks for {k} experts of a grid with {cells} cells.</translation>
+    </message>
+    <message>
+      <source>manifest.layers_too_many</source>
+      <translation>it has {experts} experts in all layers, and {most} are the most. Make the grid smaller, or have fewer layers.</translation>
     </message>
     <message>
       <source>manifest.no_attention</source>

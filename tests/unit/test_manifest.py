@@ -178,12 +178,14 @@ def test_what_there_is_not_is_refused_before_compute_starts(tmp_path: Path, plac
         ("text", {"heads": 3}, "`heads` whose double divides"),
         ("digits", {"kind": "transformer_dmoe", "heads": 2, "sequence": 16}, "samples of 64, not of 16"),
         ("text", {"sequence": 4096, "batch": 10**6}, "a batch at a layer"),
+        ("digits", {"batch": 10**5, "in_flight": 1024}, "in flight would take .*16 GB"),
+        ("digits", {"layers": 256, "grid": [256, 257]}, "16,842,752 experts.*16,777,216"),
     ],
 )
 def test_sizes_that_no_pc_could_train_are_refused_with_a_sentence(run: str, changes: dict, told: str) -> None:  # type: ignore[type-arg]
     document = msgspec.to_builtins(manifest.load(run))
     for field, value in changes.items():
-        document["training" if field == "batch" else "model"][field] = value
+        document["training" if field in document["training"] else "model"][field] = value
     with pytest.raises(ManifestError, match=f"The manifest big cannot be used: .*{told}"):
         manifest.decode(msgspec.json.encode(document), "big")
 
