@@ -92,6 +92,7 @@ def _add_worker(add: Callable[..., argparse.ArgumentParser]) -> None:
     add("stats", "stats.show", "Show what this PC contributed: today, in 7 days, ever; by run and by device.", same)
     benchmark = add("benchmark", "benchmark.show", "Show how fast this PC is, as measured at the first start.", same)
     benchmark.add_argument("--again", action="store_true", help="measure anew, as soon as this PC may compute")
+    benchmark.add_argument("--run", help="the run's name or id (the one that is shown first)")
     pause = add("pause", "control.pause", "Stop computing at once.")
     how = pause.add_mutually_exclusive_group()
     pausing = functools.partial(_duration, longest=PAUSE_S)
@@ -108,6 +109,10 @@ def _add_worker(add: Callable[..., argparse.ArgumentParser]) -> None:
     add("quit", "control.quit", "Save and end the worker and the app.")
     about = "Show, join and leave runs, and say how much of this PC's time each gets."
     run = add("run", "runs.run", about, "the list as one JSON document")
+    run.description = (
+        f"{about} To leave a run keeps what was trained. If it is the run of the settings, they name another one from "
+        "then on; the only run cannot be left: join another one first."
+    )
     run.add_argument("what", choices=["list", "join", "leave", "weight"])
     run.add_argument(
         "run", nargs="?", help="a run's name or id; to join: its name, or the path of its manifest (.json)"

@@ -7,9 +7,11 @@ from pathlib import Path
 
 from core.community.calendar import HOUR, midnight
 from core.community.ledger import Ledger
+from core.contracts import manifest
 from core.contracts.ledger import Amounts, Yield
 
 DAYS = 79
+DIGITS, TEXT = (manifest.load(name).run_id for name in ("digits", "text"))
 
 
 def write(folder: Path, now: float, gpu: str = "GPU-1") -> None:
@@ -30,7 +32,7 @@ def write(folder: Path, now: float, gpu: str = "GPU-1") -> None:
                 continue
             seconds = HOUR * chance.uniform(0.3, 1.0) * swing
             text = day >= DAYS - 12
-            run = "text" if text else "digits"
+            run = TEXT if text else DIGITS
             samples = round(seconds * (1500 if not text else 9000))
             calls = round(samples / 6)
             trained = (0, samples) if text else (samples, 0)

@@ -16,7 +16,7 @@ from app.widgets.boxes import add, hbox, vbox
 from core.contracts.status import State
 
 WIDTH, RAIL_WIDTH = 212, 64
-CHIP_HEIGHT = 66
+CHIP_HEIGHT, REASON_LINES = 72, 3
 LEAST_HEIGHT = 28
 """Of a page's row, in a low window with large text."""
 COUNT_GAP = 12
@@ -120,14 +120,24 @@ class PageButton(QAbstractButton):
             painter.drawText(placed(self, QRectF(self.rect()).adjusted(0, 0, -COUNT_GAP, 0)), end, self._count)
 
 
-def two_lines(text: str, metrics: QFontMetrics, width: int) -> list[str]:
-    """At most two lines of a text, broken between words; what does not fit into the second one is elided."""
-    words = text.split()
-    fits = 1
-    while fits < len(words) and metrics.horizontalAdvance(" ".join(words[: fits + 1])) <= width:
-        fits += 1
-    lines = [" ".join(words[:fits]), " ".join(words[fits:])]
-    return [metrics.elidedText(line, Qt.TextElideMode.ElideRight, width) for line in lines if line]
+def broken(text: str, metrics: QFontMetrics, width: int, most: int) -> list[str]:
+    """A text in lines, broken between words; what does not fit into the last one is elided.
+
+    Args:
+        text: what is shown.
+        metrics: of its font.
+        width: of a line, pixels.
+        most: lines at most.
+    """
+    words, lines = text.split(), list[str]()
+    while words:
+        fits = 1
+        while fits < len(words) and metrics.horizontalAdvance(" ".join(words[: fits + 1])) <= width:
+            fits += 1
+        fits = fits if len(lines) < most - 1 else len(words)
+        lines.append(metrics.elidedText(" ".join(words[:fits]), Qt.TextElideMode.ElideRight, width))
+        words = words[fits:]
+    return lines
 
 
 class StateChip(QAbstractButton):
@@ -149,6 +159,11 @@ class StateChip(QAbstractButton):
             self.setToolTip(tip(f"{tr(STATE_WORD[state])}. {reason}"))
             self.update()
 
+    def reason_lines(self) -> list[str]:
+        """The reason as it is shown."""
+        width = self.width() - theme().px(20) - 30
+        return broken(self._reason, QFontMetrics(theme().font("micro")), width, REASON_LINES)
+
     def paintEvent(self, event: QPaintEvent) -> None:
         if self._state is None:
             return
@@ -164,8 +179,8 @@ class StateChip(QAbstractButton):
         paint_state(painter, self._state, placed(self, QRectF(12, top, side, side)), tone)
         left = 12 + side + 10
         width = self.width() - left - 8
-        reason = two_lines(self._reason, QFontMetrics(colors.font("micro")), width)
-        rows = [("cap_strong", "text", tr(STATE_WORD[self._state])), *(("micro", "text2", line) for line in reason)]
+        reason = (("micro", "text2", line) for line in self.reason_lines())
+        rows = [("cap_strong", "text", tr(STATE_WORD[self._state])), *reason]
         heights = [QFontMetrics(colors.font(role)).height() for role, _, _ in rows]
         top = (self.height() - sum(heights)) // 2
         for (role, tone_of_row, words), high in zip(rows, heights, strict=True):

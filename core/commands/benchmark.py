@@ -5,6 +5,7 @@ import sys
 import time
 
 from core.commands import common
+from core.contracts.control import BenchmarkParams
 from core.contracts.notices import english
 from core.contracts.status import BenchmarkStatus, Status
 from core.contracts.words import clock, counted, size
@@ -17,7 +18,7 @@ POLL_S = 0.2
 
 def show(options: argparse.Namespace) -> None:
     with common.client(options) as client:
-        answer, note = ask(client, options.again)
+        answer, note = ask(client, options.again, options.run)
     if not options.json:
         print(describe(answer, note))
         return
@@ -26,12 +27,17 @@ def show(options: argparse.Namespace) -> None:
         print(note, file=sys.stderr)
 
 
-def ask(client: ControlClient, again: bool) -> tuple[BenchmarkStatus, str]:
+def ask(client: ControlClient, again: bool, run: str | None = None) -> tuple[BenchmarkStatus, str]:
     """The figures, and a sentence about why there are none yet, or none that are newer.
 
     It never computes against the user's settings: while the PC may not compute, there is nothing to wait for.
+
+    Args:
+        client: asks the worker.
+        again: measure anew.
+        run: name or id; None: the run that is shown first.
     """
-    before = client.call("benchmark", {"again": again}, BenchmarkStatus)
+    before = client.call("benchmark", BenchmarkParams(again, run), BenchmarkStatus)
     answer, deadline = before, time.monotonic() + PATIENCE_S
     while answer.time is None or (again and answer.time == before.time):
         status = client.call("status", {}, Status)
@@ -43,7 +49,7 @@ def ask(client: ControlClient, again: bool) -> tuple[BenchmarkStatus, str]:
         if time.monotonic() > deadline:
             return answer, f"It is still being measured. {english((*status.reason, *status.until))}"
         time.sleep(POLL_S)
-        answer = client.call("benchmark", {}, BenchmarkStatus)
+        answer = client.call("benchmark", BenchmarkParams(run=run), BenchmarkStatus)
     return answer, ""
 
 

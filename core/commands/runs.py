@@ -39,7 +39,8 @@ def _join(options: argparse.Namespace) -> None:
 def _leave(options: argparse.Namespace) -> None:
     with common.client(options) as client:
         left = client.call("leave_run", LeaveRunParams(_named(options)), RunStatus, 60.0)
-    print(f"Left {left.id} ({left.title}). What was trained stays in the data folder.")
+        others = ", ".join(one.id for one in client.call("status", {}, Status).runs)
+    print(f"Left {left.id} ({left.title}). What was trained stays in the data folder. This PC still trains {others}.")
 
 
 def _weight(options: argparse.Namespace) -> None:

@@ -10,7 +10,8 @@ from rich.console import RenderableType
 from core.commands import common, tables
 from core.community.reading import read_only
 from core.contracts.errors import NotRunning
-from core.contracts.ledger import Amounts, Totals
+from core.contracts.ledger import Amounts, Totals, traffic_kind
+from core.contracts.notices import english
 from core.contracts.words import counted, duration, electricity, traffic
 from core.control.client import ControlClient
 from core.store.data_folder import data_path
@@ -65,7 +66,9 @@ def table(answer: Totals) -> RenderableType:
 
 def _device(device: str) -> str:
     kind = device.removeprefix("network.")
-    return "This PC" if not device else f"Network: {kind}" if kind != device else f"Device {device}"
+    if kind != device:
+        return f"Network: {english(traffic_kind(kind))}"
+    return {"": "This PC", "cpu": "Processor"}.get(device, f"Graphics processor {device}")
 
 
 def _rows(amounts: list[Amounts]) -> list[list[str]]:

@@ -4,6 +4,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from core.contracts.notices import Notice, notice, plain
+
 POINTS = 3000
 """The most that a series may have: two days of minutes, eight years of days."""
 LISTED = 1000
@@ -66,6 +68,15 @@ class Period(msgspec.Struct, frozen=True):
     amounts: Amounts
     runs: dict[str, Amounts]
     devices: dict[str, Amounts]
+
+
+TRAFFIC = frozenset({"expert", "file", "blob", "trunk", "dht", "host", "relay", "reach", "other"})
+"""Kinds of traffic; version 0.1.0 calls those of files "blob"."""
+
+
+def traffic_kind(kind: str) -> Notice:
+    """A kind of traffic in words; one that is not known, as of a newer Hearth, as it is."""
+    return notice(f"traffic.{kind}") if kind in TRAFFIC else plain(kind)
 
 
 class Totals(msgspec.Struct, frozen=True):

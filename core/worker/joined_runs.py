@@ -1,5 +1,6 @@
 """Which runs this PC has joined, kept in the data folder: ids and weights, and in each run's folder its manifest."""
 
+import contextlib
 import logging
 from collections.abc import Mapping
 from pathlib import Path
@@ -97,6 +98,23 @@ def manifests_of(folder: Path, weights: Mapping[str, int], notes: list[Notice]) 
             notes.append(error.notice)
             log.warning("%s", error)
     return found
+
+
+def setting_of(folder: Path, manifest: Manifest) -> str:
+    """How `Settings.run` names a run: those that come with Hearth by their name, others by the manifest kept here.
+
+    Args:
+        folder: the data folder.
+        manifest: the run's.
+
+    Raises:
+        DataFolderError: as `keep_manifest`.
+    """
+    with contextlib.suppress(ManifestError):
+        if manifests.load(manifest.run).run_id == manifest.run_id:
+            return manifest.run
+    keep_manifest(folder, manifest)
+    return str((folder / RUNS / manifest.run_id / MANIFEST_FILE).absolute())
 
 
 def keep_manifest(folder: Path, manifest: Manifest) -> None:

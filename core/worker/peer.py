@@ -25,7 +25,7 @@ from core.policy.limits.traffic import Traffic
 from core.store import settings_file
 from core.store.quota import Quota
 from core.store.small_files import Files
-from core.worker import opening
+from core.worker import joined_runs, opening
 from core.worker.compute.yields import Yields
 from core.worker.devices import Devices
 from core.worker.energy import Energy
@@ -33,7 +33,7 @@ from core.worker.limits import Caps
 from core.worker.places import NetworkOptions
 from core.worker.policy import Policy
 from core.worker.report import VERSION, Report
-from core.worker.run import Resources
+from core.worker.run import Resources, Run
 from core.worker.runs import Runs
 from core.worker.speed import Benchmark
 from core.worker.windows import Windows
@@ -256,8 +256,13 @@ class Peer:
         return run.status()
 
     async def leave_run(self, name: str) -> RunStatus:
-        """Train a run no more, be the client gone or not. See `Runs.leave`."""
-        run = await asyncio.shield(self._commands.start(self.runs.leave(name), f"leave {name}"))
+        """Train a run no more, be the client gone or not: nor at the next start, for which the settings name another
+        one then. See `Runs.leave`.
+
+        Raises:
+            DataFolderError: the settings cannot be written; nothing is left.
+        """
+        run = await asyncio.shield(self._commands.start(self.runs.leave(name, self._choose_another), f"leave {name}"))
         self._changed.set()
         return run.status()
 
@@ -288,6 +293,11 @@ class Peer:
         self._listeners.pop(listener, None)
 
     # inside
+
+    async def _choose_another(self, left: Run, other: Run) -> None:
+        """Have the settings name another run if they name the one that is left."""
+        if opening.chosen_run(self.settings, []).run_id == left.id:
+            await self.set_settings({"run": joined_runs.setting_of(self.folder, other.manifest)})
 
     def _noticed(self) -> None:
         """The user came back, or the like: compute is told before anything else is done."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 
 from core.contracts import manifest as manifests
 from core.contracts.errors import RunError
@@ -140,21 +140,23 @@ class Runs:
         log.info("Joined the run %s.", run.id)
         return run
 
-    async def leave(self, name: str) -> Run:
+    async def leave(self, name: str, begins: Callable[[Run, Run], Awaitable[None]]) -> Run:
         """Train a run no more; what was trained is saved, and stays in the data folder.
 
         Args:
             name: its id, or its name if no other has that.
+            begins: awaited before anything is done, with the run that is left and the first one of the others.
 
         Raises:
             RunError: there is no such run, or it is the only one.
+            HearthError: as `begins`.
         """
         async with self._changing:
             run = self.named(name)
-            if len(self) == 1:
+            others = [one for one in self if one is not run]
+            if not others:
                 raise RunError(notice("run.only_one", run=run.id))
-            if run is self.first:
-                raise RunError(notice("run.of_settings", run=run.id))
+            await begins(run, others[0])
             run.compute.leave()
             if work := self._works.pop(run.id, None):
                 await work

@@ -434,6 +434,10 @@
       <translation>Noch nichts. Balken erscheinen binnen einer Minute, nachdem dieser PC zu rechnen begonnen hat.</translation>
     </message>
     <message>
+      <source>Samples and text trained</source>
+      <translation>Trainierte Beispiele und Texte</translation>
+    </message>
+    <message>
       <source>This PC has lent its idle time to a neural network of volunteers.</source>
       <translation>Dieser PC hat seine freie Zeit einem neuronalen Netz von Freiwilligen geliehen.</translation>
     </message>
@@ -568,38 +572,6 @@
     <message>
       <source>Runs</source>
       <translation>Läufe</translation>
-    </message>
-    <message>
-      <source>Expert calls</source>
-      <translation>Expertenaufrufe</translation>
-    </message>
-    <message>
-      <source>Copies of checkpoints</source>
-      <translation>Kopien von Sicherungspunkten</translation>
-    </message>
-    <message>
-      <source>Agreeing on the trunk</source>
-      <translation>Abgleich des Stamms</translation>
-    </message>
-    <message>
-      <source>Directory of experts</source>
-      <translation>Verzeichnis der Experten</translation>
-    </message>
-    <message>
-      <source>Sharing out experts</source>
-      <translation>Verteilen von Experten</translation>
-    </message>
-    <message>
-      <source>Passed on for others</source>
-      <translation>Für andere weitergereicht</translation>
-    </message>
-    <message>
-      <source>Connection setup</source>
-      <translation>Wege zwischen Peers</translation>
-    </message>
-    <message>
-      <source>Headers and the rest</source>
-      <translation>Paketköpfe und Übriges</translation>
     </message>
     <message>
       <source>paused</source>
@@ -1113,12 +1085,16 @@
       <translation>Bediente Aufrufe</translation>
     </message>
     <message>
-      <source>Text</source>
-      <translation>Text</translation>
-    </message>
-    <message>
       <source>Energy, about</source>
       <translation>Energie, etwa</translation>
+    </message>
+    <message>
+      <source>Samples + text</source>
+      <translation>Beispiele + Text</translation>
+    </message>
+    <message>
+      <source>Text</source>
+      <translation>Text</translation>
     </message>
     <message>
       <source>Warnings</source>
@@ -1851,8 +1827,8 @@
       <translation>Einstellungen</translation>
     </message>
     <message>
-      <source>Each change is applied at once and kept for the next start.</source>
-      <translation>Jede Änderung wirkt sofort und bleibt für den nächsten Start erhalten.</translation>
+      <source>Changes apply at once, or after a restart where a setting says so.</source>
+      <translation>Änderungen gelten sofort oder, wo es dabeisteht, nach einem Neustart.</translation>
     </message>
     <message>
       <source>Identity</source>
@@ -4751,10 +4727,6 @@
       <translation>Dieser PC nimmt an keinem Lauf {run} teil. Seine Läufe: {known}.</translation>
     </message>
     <message>
-      <source>run.of_settings</source>
-      <translation>{run} ist der in den Einstellungen gewählte Lauf. Wähle dort einen anderen und starte Hearth neu, bevor du diesen verlässt.</translation>
-    </message>
-    <message>
       <source>run.only_one</source>
       <translation>{run} ist der einzige Lauf dieses PCs. Nimm erst an einem anderen teil.</translation>
     </message>
@@ -4984,6 +4956,42 @@
     <message>
       <source>telling.fails</source>
       <translation>{times:count}-mal hintereinander konnte anderen Peers nicht mitgeteilt werden, was sich an den Experten auf diesem PC geändert hat ({error}). Er trainiert weiter; bitte melde es.</translation>
+    </message>
+    <message>
+      <source>traffic.blob</source>
+      <translation>Kopien von Sicherungspunkten</translation>
+    </message>
+    <message>
+      <source>traffic.dht</source>
+      <translation>Verzeichnis der Experten</translation>
+    </message>
+    <message>
+      <source>traffic.expert</source>
+      <translation>Expertenaufrufe</translation>
+    </message>
+    <message>
+      <source>traffic.file</source>
+      <translation>Kopien von Sicherungspunkten</translation>
+    </message>
+    <message>
+      <source>traffic.host</source>
+      <translation>Verteilen von Experten</translation>
+    </message>
+    <message>
+      <source>traffic.other</source>
+      <translation>Paketköpfe und Übriges</translation>
+    </message>
+    <message>
+      <source>traffic.reach</source>
+      <translation>Verbindungsaufbau</translation>
+    </message>
+    <message>
+      <source>traffic.relay</source>
+      <translation>Für andere weitergereicht</translation>
+    </message>
+    <message>
+      <source>traffic.trunk</source>
+      <translation>Abgleich des Stamms</translation>
     </message>
     <message>
       <source>trunk.fails</source>

@@ -2010,10 +2010,6 @@
       <translation>This PC has not joined a run {run}. Its runs: {known}.</translation>
     </message>
     <message>
-      <source>run.of_settings</source>
-      <translation>{run} is the run chosen in Settings. Choose another one there and restart Hearth before you leave this one.</translation>
-    </message>
-    <message>
       <source>run.only_one</source>
       <translation>{run} is the only run of this PC. Join another one first.</translation>
     </message>
@@ -2243,6 +2239,42 @@
     <message>
       <source>telling.fails</source>
       <translation>What changed among the experts that this PC hosts could not be told to other peers {times:count} times in a row ({error}). It trains on; please report it.</translation>
+    </message>
+    <message>
+      <source>traffic.blob</source>
+      <translation>Copies of checkpoints</translation>
+    </message>
+    <message>
+      <source>traffic.dht</source>
+      <translation>Directory of experts</translation>
+    </message>
+    <message>
+      <source>traffic.expert</source>
+      <translation>Expert calls</translation>
+    </message>
+    <message>
+      <source>traffic.file</source>
+      <translation>Copies of checkpoints</translation>
+    </message>
+    <message>
+      <source>traffic.host</source>
+      <translation>Sharing out experts</translation>
+    </message>
+    <message>
+      <source>traffic.other</source>
+      <translation>Headers and the rest</translation>
+    </message>
+    <message>
+      <source>traffic.reach</source>
+      <translation>Connection setup</translation>
+    </message>
+    <message>
+      <source>traffic.relay</source>
+      <translation>Passed on for others</translation>
+    </message>
+    <message>
+      <source>traffic.trunk</source>
+      <translation>Agreeing on the trunk</translation>
     </message>
     <message>
       <source>trunk.fails</source>

@@ -82,7 +82,10 @@ def test_it_shows_what_the_ledger_tells(page: tuple[MainWindow, ContributionPage
     totals = read_only(summer).totals(time.time())
     assert contribution.subtitle.text().startswith("Since ")
     ever = KINDS["seconds"].short(totals.all.amounts.seconds)
-    assert f"{ever} ever" in texts(contribution.lent) and "Text trained" in texts(contribution.trained)
+    assert f"{ever} ever" in texts(contribution.lent)
+    both = [KINDS["samples"].short(totals.all.amounts.samples), KINDS["tokens"].short(totals.all.amounts.tokens)]
+    assert f"{' + '.join(both)} ever" in texts(contribution.trained), "samples of pictures, and of text"
+    assert "Samples and text trained" in texts(contribution.trained)
     assert "about" in texts(contribution.energy) and "about" not in texts(contribution.lent)
     plot = contribution.history.plot
     assert len(plot.bars.labels) == 30 and plot.bars.labels[-1] == "Today"
@@ -90,7 +93,7 @@ def test_it_shows_what_the_ledger_tells(page: tuple[MainWindow, ContributionPage
     assert plot.bars.sums() == pytest.approx(days.values[""])
     assert KINDS["seconds"].write(sum(days.values[""])) in texts(contribution.history)
     assert "paused" in [note for _, _, note in plot.bars.notes]
-    assert CARD in texts(contribution.shares) and "digits" in texts(contribution.shares)
+    assert CARD in texts(contribution.shares) and "Handwritten digits" in texts(contribution.shares)
     assert "in the last seven days; the most was" in contribution.week.map.accessibleDescription()
     assert plot.accessibleName() == "Compute time" and "the most was" in plot.accessibleDescription()
 

@@ -224,6 +224,17 @@ def test_today_is_what_the_ledger_tells(qtbot: QtBot, toy: ToyWorker, folder: Pa
     assert opened.args == ["contribution"]
 
 
+def test_today_counts_text_and_pictures(qtbot: QtBot, toy: ToyWorker, folder: Path, beside: Beside) -> None:
+    ledger = Ledger(folder)
+    ledger.add("text", "cpu", Amounts(tokens=674_000, seconds=60.0))
+    ledger.add("digits", "cpu", Amounts(samples=44_512, seconds=60.0))
+    ledger.close()
+    toy.tell_of(read_only(folder))
+    client, window, page, _ = beside
+    dial(qtbot, client, window)
+    qtbot.waitUntil(lambda: page.today._trained.accessibleName() == "Samples + text: 44,512 + 674 kB")
+
+
 @pytest.mark.parametrize("state", ["paused", "yielding", "waiting"])
 def test_no_rate_of_before_stands_under_a_stop(home: tuple[MainWindow, HomePage, Actions], state: State) -> None:
     window, page, _ = home

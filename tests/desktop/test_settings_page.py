@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import pytest
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtTest import QTest
@@ -25,9 +26,11 @@ from app.pages.settings.settings_page import SettingsPage
 from app.theme import theme
 from app.worker.client import WorkerClient
 from core.contracts import control as wire
+from core.contracts import manifest
 from core.contracts.notices import plain
 from core.contracts.settings import Settings, cores
-from tests.desktop.conftest import ToyWorker
+from tests.desktop.conftest import ToyWorker, make_status
+from tests.desktop.test_runs import DIGITS
 
 
 @pytest.fixture
@@ -397,6 +400,18 @@ def test_a_run_is_chosen_and_counts_from_the_next_start_on(qtbot: QtBot, page: S
     page.set_connected(False, "")
     page.set_values(dict(toy.settings))  # as the new worker tells them
     assert not row.restart.isVisible() and choice.currentText() == "Python's reference"
+
+
+def test_a_run_that_was_left_needs_no_restart(page: SettingsPage) -> None:
+    """The worker has chosen another run, which it trains already."""
+    row = page.rows["run"]
+    digits, text = (msgspec.structs.replace(DIGITS, id=manifest.load(name).run_id) for name in ("digits", "text"))
+    assert row.restart
+    page.update_status(make_status(runs=[digits, text]))
+    page.set_values({**page.values, "run": "text"})
+    assert not row.restart.isHidden(), "chosen here: until then, the digits are trained as well"
+    page.update_status(make_status(runs=[text]))
+    assert row.restart.isHidden()
 
 
 def test_a_manifests_file_is_chosen_in_a_dialog(qtbot: QtBot, page: SettingsPage, toy: ToyWorker, folder: Path) -> None:

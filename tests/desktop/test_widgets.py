@@ -14,6 +14,7 @@ from shiboken6 import isValid
 
 from app import theme as look
 from app.actions import Actions
+from app.language import speak, told
 from app.pages.home.home_page import HomePage
 from app.pages.log_page import LogModel
 from app.pages.model.answer_grid import AnswerGrid, AnswerList
@@ -25,10 +26,11 @@ from app.widgets.buttons import Button, Segmented, Switch
 from app.window.main_window import MainWindow
 from app.window.page import Page
 from app.window.pause_button import PauseButton, fill_pause_menu, pause_choices, when
-from app.window.sidebar import StateChip, two_lines
+from app.window.sidebar import StateChip, broken
 from app.worker.client import WorkerClient
 from core.contracts.control import Answer
 from core.contracts.network_status import PeerStatus
+from core.contracts.notices import notice
 from core.contracts.status import CurvePoint, LogLine, Status
 from tests.desktop.conftest import make_status
 from tests.zones import zone
@@ -329,15 +331,29 @@ def test_a_note_moves_nothing_and_can_be_dismissed(qtbot: QtBot, plain_theme: No
     assert not window.note.isVisible()
 
 
-def test_the_chip_tells_the_first_sentence_in_two_lines(qtbot: QtBot, plain_theme: None) -> None:
-    window, _ = make_window(qtbot)
-    metrics = QFontMetrics(theme().font("micro"))
-    width = window.sidebar.chip.width() - 50
-    assert " ".join(two_lines("This PC is training 32 experts.", metrics, width)) == "This PC is training 32 experts."
-    lines = two_lines("You are back. Compute is being stopped within 250 ms at the latest.", metrics, width)
+@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("scale", [1.0, 1.5])
+def test_the_chip_tells_all_of_what_is_usual(qtbot: QtBot, plain_theme: None, scale: float, language: str) -> None:
+    speak(language)
+    try:
+        theme().set_scale(scale)
+        window, _ = make_window(qtbot, (1600, 1000))
+        chip, usual = window.sidebar.chip, told((notice("user.away_for", idle=720), notice("run.training", n=80)))
+        chip.set_state("contributing", usual)
+        assert " ".join(chip.reason_lines()) == usual
+        heights = {role: QFontMetrics(theme().font(role)).height() for role in ("cap_strong", "micro")}
+        assert heights["cap_strong"] + len(chip.reason_lines()) * heights["micro"] <= chip.height()
+    finally:
+        speak("system")
+
+
+def test_lines_are_broken_between_words_and_the_last_is_elided(qtbot: QtBot, plain_theme: None) -> None:
+    metrics, text = QFontMetrics(theme().font("micro")), "You are back. Compute is being stopped within 250 ms."
+    width = metrics.horizontalAdvance("Compute is being stopped")
+    lines = broken(text, metrics, width, 2)
     assert len(lines) == 2 and lines[0].startswith("You are back.") and lines[1].endswith("…")
     assert all(metrics.horizontalAdvance(line) <= width for line in lines)
-    assert two_lines("", metrics, width) == []
+    assert " ".join(broken(text, metrics, width, 3)) == text and broken("", metrics, width, 2) == []
 
 
 def test_pause_choices_say_when_they_end() -> None:

@@ -77,6 +77,22 @@ def test_two_runs_of_one_name_never_meet(tmp_path: Path) -> None:
                 assert not [*pc.folder.glob("runs/*/*/*.bad")]
 
 
+def test_the_run_of_the_settings_can_be_left_as_well(tmp_path: Path) -> None:
+    """The settings name another one then, one from an organiser's file as well; the last one cannot be left."""
+    with two_runs(tmp_path) as (running, text):
+        (tmp_path / "text-32.json").unlink()
+        left = hearth(running.folder, "run", "leave", "digits")
+        assert left.returncode == 0 and f"still trains {text}" in left.stdout, left.stderr
+        assert set(runs(running)) == {text}
+        refused = hearth(running.folder, "run", "leave", text)
+        assert refused.returncode == RunError.exit_code and "Join another one first" in refused.stderr
+    with worker(tmp_path / "data") as again:
+        assert set(runs(again)) == {text} and not again.status().attention
+        assert hearth(again.folder, "run", "join", "digits").returncode == 0
+        assert hearth(again.folder, "run", "leave", text).returncode == 0
+        assert json.loads((again.folder / "settings.json").read_text())["run"] == "digits"
+
+
 def give(folder: Path, path: str, text: bytes) -> None:
     """Let a PC have the text of a run from the beginning."""
     run = manifest.load(path)
@@ -254,7 +270,9 @@ def test_a_pc_joins_and_leaves_runs_and_gives_both_back_at_once(tmp_path: Path) 
             wait_until(lambda: not killed.is_running(), "its end")  # noqa: B023
             wait_until(lambda: len(computes(running)) == 2 and are_training(running), "a new process")
 
-        assert hearth(running.folder, "run", "leave", "digits").returncode == RunError.exit_code
+        for run in ("digits", text):
+            speed = json.loads(hearth(running.folder, "benchmark", "--run", run, "--json").stdout)
+            assert speed["run"] == run.partition("-")[0]
         assert hearth(running.folder, "run", "leave", text).returncode == 0
         wait_until(lambda: len(computes(running)) == 1 and set(runs(running)) == {DIGITS}, "one run")
         assert [*running.folder.glob(f"runs/{text}/checkpoints/checkpoint-*.json")], "what was trained is kept"

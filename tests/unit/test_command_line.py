@@ -126,6 +126,12 @@ def test_what_was_sent_is_counted_as_the_app_and_providers_do(
 ) -> None:
     ledger = Ledger(tmp_path)
     ledger.add("digits", "network.expert", Amounts(bytes_out=5_000_000))
+    ledger.add("digits", "network.smoke", Amounts(bytes_out=1_000))
+    ledger.add("digits", "cpu", Amounts(samples=32))
+    ledger.add("digits", "GPU-1", Amounts(calls=4))
     ledger.close()
     assert cli.main(["stats", "--data-dir", str(tmp_path)]) == 0
-    assert "5 MB" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "5 MB" in told
+    for heading in ("Graphics processor GPU-1", "Processor", "Network: Expert calls", "Network: smoke"):
+        assert heading in [line.strip() for line in told.splitlines()]

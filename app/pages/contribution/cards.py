@@ -10,7 +10,7 @@ from app import theme as look
 from app.formats import NONE, percent
 from app.icons import Icon, placed, rounded, smooth
 from app.language import mark, tr
-from app.pages.contribution.history import GROUPS, KINDS, Kind
+from app.pages.contribution.history import GROUPS, KINDS, Kind, together
 from app.pages.contribution.week_map import WeekMap
 from app.theme import theme
 from app.widgets.bar_plot import BarPlot, Bars, Part, color_of
@@ -40,19 +40,30 @@ class TotalCard(Panel):
         vbox(head, figure, self._more, STRETCH, spacing=2, margins=margins, within=self)
         self.setAccessibleName(name)
 
-    def set(self, kind: Kind, amounts: Sequence[float], estimates: Sequence[bool] = (False, False, False)) -> None:
-        """Show what was done today, in seven days and ever, and which of these are estimates."""
-        name, today = tr(kind.title), amounts[0]
+    def set(
+        self,
+        name: str,
+        kinds: Sequence[Kind],
+        periods: Sequence[Sequence[float]],
+        estimates: Sequence[bool] = (False, False, False),
+    ) -> None:
+        """Show what was done.
 
+        Args:
+            name: of the figure.
+            kinds: of which it is; after runs of text and of pictures, more than one.
+            periods: what was done today, in seven days and ever: an amount of each kind.
+            estimates: which of these are no more than that.
+        """
         written = [
-            tr("about {amount}", amount=kind.short(amount)) if estimate else kind.short(amount)
-            for amount, estimate in zip(amounts, estimates, strict=True)
+            tr("about {amount}", amount=together(kinds, amounts)) if estimate else together(kinds, amounts)
+            for amounts, estimate in zip(periods, estimates, strict=True)
         ]
-        self._word.setText(tr("{name}, about", name=name) if estimates[0] and today else name)
-        self.value.setText(kind.short(today))
+        self._word.setText(tr("{name}, about", name=name) if estimates[0] and any(periods[0]) else name)
+        self.value.setText(together(kinds, periods[0]))
         self._unit.setText(tr("today"))
         self._more.setText(tr("{week} in 7 days\n{ever} ever", week=written[1], ever=written[2]))
-        exact = kind.write(today)
+        exact = together(kinds, periods[0], exact=True)
         exact = tr("about {amount}", amount=exact) if estimates[0] else exact
         self.setAccessibleName(f"{name}: {tr('{amount} today', amount=exact)}")
         self.setAccessibleDescription(self._more.text().replace("\n", ", "))

@@ -31,7 +31,7 @@ from app.pages.contribution.history import (
     question,
     shares,
     table,
-    trained_metric,
+    trained,
 )
 from app.theme import theme
 from app.widgets.basics import Label, Pair, set_tone
@@ -40,6 +40,7 @@ from app.widgets.buttons import Button, Segmented
 from app.widgets.menu import Menu
 from app.window.page import LookingPage
 from app.worker.client import WorkerClient
+from core.contracts import manifest as manifests
 from core.contracts.errors import HearthError
 from core.contracts.ledger import LISTED, ListParams, Totals
 from core.contracts.status import Status
@@ -99,6 +100,8 @@ class ContributionPage(LookingPage):
         add(self.body, self._totals_grid, (self.history, 3), (Pair(self.week, self.shares), 2))
         self._abreast = 0
         self._place_totals(4)
+        self._built_in = {run.run_id: run.title for run in map(manifests.load, manifests.built_in_runs())}
+        """Titles by run id: also of a run that was left."""
         self._status: Status | None = None
         self._names: dict[str, str] = {}
         self._look: _Look | None = None
@@ -123,7 +126,8 @@ class ContributionPage(LookingPage):
     def update_status(self, status: Status) -> None:
         self._status = status
         titles = Counter(run.title for run in status.runs)
-        names = {run.id: tr_run(run.title) for run in status.runs if titles[run.title] == 1}
+        names = {run_id: tr_run(title) for run_id, title in self._built_in.items() if not titles[title]}
+        names |= {run.id: tr_run(run.title) for run in status.runs if titles[run.title] == 1}
         names |= {device.id: device.name for device in status.devices}
         if names != self._names:
             self._names = names
@@ -196,14 +200,17 @@ class ContributionPage(LookingPage):
         since = tr("Nothing is known yet.") if totals.since is None else tr("Since {day}.", day=day_name(totals.since))
         self.subtitle.setText(since)
         each = [period.amounts for period in (totals.today, totals.week, totals.all)]
-        for card, metric in (
-            (self.lent, "seconds"),
-            (self.trained, trained_metric(each[0], each[2])),
-            (self.calls, "calls"),
+        kinds = trained(totals.all.amounts) or ["samples"]
+        both = tr("Samples and text trained")
+        for card, metrics, estimates in (
+            (self.lent, ["seconds"], [False] * 3),
+            (self.trained, kinds, [False] * 3),
+            (self.calls, ["calls"], [False] * 3),
+            (self.energy, ["kwh"], list(map(is_estimate, each))),
         ):
-            card.set(KINDS[metric], [getattr(amounts, metric) for amounts in each])
-        estimates = list(map(is_estimate, each))
-        self.energy.set(KINDS["kwh"], [amounts.kwh for amounts in each], estimates)
+            shown = [KINDS[metric] for metric in metrics]
+            amounts = [[getattr(one, metric) for metric in metrics] for one in each]
+            card.set(both if len(shown) > 1 else tr(shown[0].title), shown, amounts, estimates)
 
     # exporting
 

@@ -10,10 +10,10 @@ from typing import Literal, NamedTuple
 from PySide6.QtCore import QDate
 
 from app.formats import clock, data_size, number
-from app.language import locale, mark, tr
+from app.language import locale, mark, told, tr
 from app.widgets.bar_plot import Bars, Part
 from core.community.calendar import HOUR, MINUTE, midnight
-from core.contracts.ledger import Amounts, Metric, Series, SeriesParams, Session
+from core.contracts.ledger import Amounts, Metric, Series, SeriesParams, Session, traffic_kind
 from core.contracts.words import electricity
 
 METRICS: tuple[Metric, ...] = Amounts.__struct_fields__  # type: ignore[assignment]
@@ -114,17 +114,6 @@ KINDS: dict[str, Kind] = {
         mark("Times given back to you"), (("yields", "", ""),), _count(mark("%Ln time(s)")), PLAIN, work=False
     ),
 }
-TRAFFIC = {
-    "expert": mark("Expert calls"),
-    "file": mark("Copies of checkpoints"),
-    "blob": mark("Copies of checkpoints"),  # as version 0.1.0 calls it
-    "trunk": mark("Agreeing on the trunk"),
-    "dht": mark("Directory of experts"),
-    "host": mark("Sharing out experts"),
-    "relay": mark("Passed on for others"),
-    "reach": mark("Connection setup"),
-    "other": mark("Headers and the rest"),
-}
 WHY = {
     "paused": mark("paused"),
     "user": mark("in use"),
@@ -137,9 +126,23 @@ WHY = {
 """What ended a session, as a note between bars; whatever is not here: "stopped"."""
 
 
-def trained_metric(today: Amounts, ever: Amounts) -> Literal["samples", "tokens"]:
-    """What says best how much was trained: of text, its bytes."""
-    return "tokens" if ever.tokens > 0 and (today.tokens > 0 or not ever.samples) else "samples"
+def trained(amounts: Amounts) -> list[Metric]:
+    """What says how much was trained: samples of pictures, bytes of text, or both after runs of either."""
+    metrics: tuple[Metric, ...] = ("samples", "tokens")
+    return [metric for metric in metrics if getattr(amounts, metric)]
+
+
+def together(kinds: Sequence[Kind], amounts: Sequence[float], exact: bool = False) -> str:
+    """One phrase for a figure that is of several kinds, "44.5 k + 674 kB": what there is none of is left out.
+
+    Args:
+        kinds: one or more.
+        amounts: one of each.
+        exact: with all digits, where `Kind.short` has three.
+    """
+    write = [kind.write if exact else kind.short for kind in kinds]
+    told = [words(amount) for words, amount in zip(write, amounts, strict=True) if amount]
+    return " + ".join(told) or write[0](0.0)
 
 
 def is_estimate(amounts: Amounts) -> bool:
@@ -175,7 +178,7 @@ def device_name(device: str, names: Mapping[str, str]) -> str:
     """
     kind = device.removeprefix("network.")
     if kind != device:
-        return tr(TRAFFIC[kind]) if kind in TRAFFIC else kind
+        return told(traffic_kind(kind))
     return names.get(device, device.upper() if device == "cpu" else device) if device else tr("This PC")
 
 

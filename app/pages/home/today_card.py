@@ -7,7 +7,7 @@ from PySide6.QtCore import Signal
 from app import theme as look
 from app.formats import NONE
 from app.language import mark, told, tr
-from app.pages.contribution.history import KINDS, Answer, Kind, bars, is_estimate, question, trained_metric
+from app.pages.contribution.history import KINDS, Answer, Kind, bars, is_estimate, question, trained
 from app.theme import theme
 from app.widgets.bar_plot import BarPlot
 from app.widgets.basics import Figure, Figures, Label, StaleCard
@@ -15,7 +15,7 @@ from app.widgets.boxes import add
 from app.widgets.while_seen import WhileSeen
 from app.worker.client import WorkerClient
 from core.contracts.errors import HearthError
-from core.contracts.ledger import Period, Series, Totals
+from core.contracts.ledger import Amounts, Period, Series, Totals
 
 EVERY_MS = 10_000
 """Between two looks at the ledger, while the card is seen."""
@@ -81,11 +81,20 @@ class TodayCard(StaleCard):
         self._words.setText(words)
         self.lent.setAccessibleName(f"{LENT.write(today.seconds)} {self._words.text()}")
         self._set(self._calls, KINDS["calls"], today.calls)
-        metric = trained_metric(today, totals.all.amounts)
-        self._trained.set_label(tr("Text") if metric == "tokens" else tr("Samples"))
-        self._set(self._trained, KINDS[metric], getattr(today, metric))
+        self._show_trained(today, totals.all.amounts)
         self._energy.set_label(tr("Energy, about") if is_estimate(today) else tr("Energy"))
         self._set(self._energy, KINDS["kwh"], today.kwh)
+
+    def _show_trained(self, today: Amounts, ever: Amounts) -> None:
+        """Of two kinds of run, the figure is that of the pictures, and what was trained of text stands behind it."""
+        metrics = trained(today) or trained(ever)[-1:] or ["samples"]
+        if len(metrics) == 2:
+            self._trained.set_label(tr("Samples + text"))
+            text = KINDS["tokens"].short(today.tokens)
+            self._trained.set(KINDS["samples"].short(today.samples), f"+ {text}")
+        else:
+            self._trained.set_label(tr("Text") if metrics == ["tokens"] else tr("Samples"))
+            self._set(self._trained, KINDS[metrics[0]], getattr(today, metrics[0]))
 
     def _set(self, figure: Figure, kind: Kind, amount: float) -> None:
         value, _, unit = kind.short(amount).partition(" ")

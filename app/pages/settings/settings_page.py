@@ -1,4 +1,4 @@
-"""Settings: a form made from the declared settings; each change is applied at once."""
+"""Settings: a form made from the declared settings; each change is saved at once."""
 
 import dataclasses
 import typing
@@ -19,8 +19,10 @@ from app.widgets.buttons import Button
 from app.window.focus_ring import order_focus
 from app.window.page import Page
 from app.worker.client import WorkerClient
-from core.contracts.errors import HearthError
+from core.contracts import manifest as manifests
+from core.contracts.errors import HearthError, ManifestError
 from core.contracts.settings import ADVANCED, START, Settings
+from core.contracts.status import Status
 
 NO_WORKER = mark("Settings can be changed as soon as the worker answers.")
 SEARCH_WIDTH = 220
@@ -43,13 +45,14 @@ class SettingsPage(Page):
     """The same of the window."""
 
     def __init__(self, client: WorkerClient, actions: Actions) -> None:
-        super().__init__(
-            "settings", tr("Settings"), "settings", tr("Each change is applied at once and kept for the next start.")
-        )
+        applies = tr("Changes apply at once, or after a restart where a setting says so.")
+        super().__init__("settings", tr("Settings"), "settings", applies)
         self._client = client
         self.values: dict[str, Any] = dict(DEFAULTS)
         self._in_force: dict[str, Any] | None = None
         """What the worker had when the connection came up."""
+        self._joined: frozenset[str] = frozenset()
+        """Ids of the runs that the worker trains."""
         self._undo: dict[str, Any] = {}
         self.rows: dict[str, Row] = {}
         self.groups: dict[str, Group] = {}
@@ -135,11 +138,26 @@ class SettingsPage(Page):
             self._in_force = self.values
         for name, row in self.rows.items():
             row.show_value(self.values[name])
-            row.set_pending(self.values[name] != self._in_force[name])
+            row.set_pending(self._is_pending(name))
         self.rows["language"].set_pending(not is_spoken(self.values["language"]))
         for group in self.groups.values():
             group.look()
         self.applied.emit(self.values)
+
+    def _is_pending(self, name: str) -> bool:
+        """Whether the worker goes by another value; not if it has left the run of before, and trains the chosen one."""
+        if self._in_force is None or self.values[name] == self._in_force[name]:
+            return False
+        if name != "run":
+            return True
+        before, chosen = (_run_id(one[name]) in self._joined for one in (self._in_force, self.values))
+        return before or not chosen
+
+    def update_status(self, status: Status) -> None:
+        joined = frozenset(run.id for run in status.runs)
+        if joined != self._joined:
+            self._joined = joined
+            self.rows["run"].set_pending(self._is_pending("run"))
 
     def set_connected(self, connected: bool, sentence: str) -> None:
         self.notice.set_text("" if connected else f"{sentence} {tr(NO_WORKER)}".strip())
@@ -182,3 +200,11 @@ class SettingsPage(Page):
         """Take the last change back; taking that back again is the next undo."""
         if self._undo:
             self.apply(self._undo)
+
+
+def _run_id(name: str) -> str | None:
+    """The id of a run by its name, or the path of its manifest; None: there is none."""
+    try:
+        return manifests.load(name).run_id
+    except ManifestError:
+        return None
