@@ -241,6 +241,8 @@ class Segmented(QWidget):
     def set_value(self, value: str) -> None:
         """Show `value` as the chosen one; does not emit `chosen`."""
         self._value = value
+        for one, button in self._buttons.items():  # as Qt does once one of them has had the focus
+            button.setFocusPolicy(Qt.FocusPolicy.StrongFocus if one == value else Qt.FocusPolicy.ClickFocus)
         self._buttons[value].setChecked(True)
 
     def _choose(self, value: str) -> None:

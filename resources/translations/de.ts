@@ -435,7 +435,7 @@
     </message>
     <message>
       <source>Samples and text trained</source>
-      <translation>Trainierte Beispiele und Texte</translation>
+      <translation>Beispiele und Texte</translation>
     </message>
     <message>
       <source>This PC has lent its idle time to a neural network of volunteers.</source>

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QImage
@@ -96,6 +97,24 @@ def test_it_shows_what_the_ledger_tells(page: tuple[MainWindow, ContributionPage
     assert CARD in texts(contribution.shares) and "Handwritten digits" in texts(contribution.shares)
     assert "in the last seven days; the most was" in contribution.week.map.accessibleDescription()
     assert plot.accessibleName() == "Compute time" and "the most was" in plot.accessibleDescription()
+
+
+def test_wider_figures_take_two_rows_instead_of_leaving_the_window(
+    qtbot: QtBot, page: tuple[MainWindow, ContributionPage], summer: Path
+) -> None:
+    window, contribution = page
+    window.resize(1040, 720)
+    totals = read_only(summer).totals(time.time())
+    wide = msgspec.structs.replace(totals.today.amounts, samples=44_512, tokens=674_000_000, kwh=88.88, calls=88_888)
+    today = msgspec.structs.replace(totals.today, amounts=wide)
+    contribution._show_totals(msgspec.structs.replace(totals, today=today, week=today))
+    assert contribution.trained.accessibleName() == "Samples and text trained: 44,512 samples + 674 MB today"
+
+    def fits() -> bool:
+        cards = contribution._cards
+        return all(card.mapTo(contribution, card.rect().topRight()).x() < contribution.width() - 8 for card in cards)
+
+    qtbot.waitUntil(fits)
 
 
 def test_another_time_figure_and_group_can_be_chosen(

@@ -37,7 +37,7 @@ class TotalCard(Panel):
         figure = hbox((self.value, Qt.AlignmentFlag.AlignBaseline), spacing=6)
         figure.addWidget(self._unit, 1, Qt.AlignmentFlag.AlignBaseline)
         margins = (horizontal, vertical - 2, horizontal, vertical - 2)
-        vbox(head, figure, self._more, STRETCH, spacing=2, margins=margins, within=self)
+        self.body = vbox(head, figure, self._more, STRETCH, spacing=2, margins=margins, within=self)
         self.setAccessibleName(name)
 
     def set(
@@ -60,8 +60,9 @@ class TotalCard(Panel):
             for amounts, estimate in zip(periods, estimates, strict=True)
         ]
         self._word.setText(tr("{name}, about", name=name) if estimates[0] and any(periods[0]) else name)
-        self.value.setText(together(kinds, periods[0]))
-        self._unit.setText(tr("today"))
+        first, plus, second = together(kinds, periods[0]).partition(" + ")
+        self.value.setText(first)
+        self._unit.setText(f"+ {second} {tr('today')}" if plus else tr("today"))
         self._more.setText(tr("{week} in 7 days\n{ever} ever", week=written[1], ever=written[2]))
         exact = together(kinds, periods[0], exact=True)
         exact = tr("about {amount}", amount=exact) if estimates[0] else exact

@@ -119,6 +119,12 @@ class ContributionPage(LookingPage):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self._place_fitting_totals()
+
+    def _place_fitting_totals(self) -> None:
+        """Anew for other figures, which may be wider, as well as for another width."""
+        for card in self._cards:
+            card.body.activate()  # else it tells how wide its last figures were
         room = self.width() - 2 * look.PAGE_MARGIN
         needed = sum(card.minimumSizeHint().width() for card in self._cards) + 3 * look.CARD_GAP
         self._place_totals(2 if self.width() < theme().px(FOUR_ABREAST) or room < needed else 4)
@@ -211,6 +217,7 @@ class ContributionPage(LookingPage):
             shown = [KINDS[metric] for metric in metrics]
             amounts = [[getattr(one, metric) for metric in metrics] for one in each]
             card.set(both if len(shown) > 1 else tr(shown[0].title), shown, amounts, estimates)
+        self._place_fitting_totals()
 
     # exporting
 
