@@ -14,6 +14,8 @@ JUDGED = 3
 """Numberss from which on one can be told from the others."""
 CLIPPINGS = 3
 """Iterations of the centred clip: from the median of the numbers each one halves the distance that is left."""
+MUCH = 0.25
+"""Of whose way from the centre less than this is left was clipped by much: no honest peer with enough samples is."""
 
 
 class Mean(NamedTuple):
@@ -25,6 +27,8 @@ class Mean(NamedTuple):
     """Places of the vectors that were left out, for their length."""
     counted: int
     """Numberss in it."""
+    clipped: tuple[int, ...] = ()
+    """Places of the vectors of which centred clipping has left little."""
 
 
 def mean_of(vectors: Sequence[Numbers], samples: Sequence[int], norms: Sequence[float], clip: float = 0.0) -> Mean:
@@ -44,8 +48,12 @@ def mean_of(vectors: Sequence[Numbers], samples: Sequence[int], norms: Sequence[
     total = sum(samples[place] for place in kept)
     rows = [vectors[place] for place in kept]
     weights = [np.float32(samples[place] / total) for place in kept]
-    mean = _centred(rows, weights, clip) if clip and len(rows) >= JUDGED else _weighted(rows, weights)
-    return Mean(mean, total, tuple(place for place, refused in enumerate(absurd) if refused), len(rows))
+    refused = tuple(place for place, is_absurd in enumerate(absurd) if is_absurd)
+    if not clip or len(rows) < JUDGED:
+        return Mean(_weighted(rows, weights), total, refused, len(rows))
+    mean, left = _centred(rows, weights, clip)
+    clipped = tuple(place for place, part in zip(kept, left, strict=True) if part < MUCH)
+    return Mean(mean, total, refused, len(rows), clipped)
 
 
 def squared_norm(vector: Numbers) -> float:
@@ -62,12 +70,17 @@ def _weighted(rows: Sequence[Numbers], weights: Sequence[np.float32]) -> Numbers
     return mean
 
 
-def _centred(rows: Sequence[Numbers], weights: Sequence[np.float32], clip: float) -> Numbers:
+def _centred(
+    rows: Sequence[Numbers], weights: Sequence[np.float32], clip: float
+) -> tuple[Numbers, Sequence[np.float32]]:
+    """The mean, and what was left in the end of each vector's way from it."""
+    shorter: Sequence[np.float32] = ()
     centre = np.median(rows, axis=0).astype(np.float32)
     for _ in range(CLIPPINGS):
         away = [row - centre for row in rows]
         lengths = np.sqrt([squared_norm(vector) for vector in away])
         radius = clip * float(np.median(lengths))
-        shorter = [np.float32(min(1.0, radius / length)) if length else np.float32(1) for length in lengths]
+        # Where most agree exactly, as on zero in what few have seen, nothing tells a liar from one who knows more.
+        shorter = [np.float32(min(1.0, radius / far)) if far and radius else np.float32(1) for far in lengths]
         centre = centre + _weighted(away, [w * s for w, s in zip(weights, shorter, strict=True)])
-    return centre
+    return centre, shorter

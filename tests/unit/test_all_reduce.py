@@ -239,16 +239,51 @@ async def test_absurdly_large_numbers_are_refused(start: Start, caplog: pytest.L
     assert f"peer {peers[3].node.peer.hex()[:8]} is left out" in caplog.text
 
 
-async def test_with_centred_clipping_flipped_signs_do_little(start: Start) -> None:
+async def test_with_centred_clipping_flipped_signs_do_little_and_are_named(
+    start: Start, caplog: pytest.LogCaptureFixture
+) -> None:
     peers = await start(8)
     truth = np.random.default_rng(9).standard_normal(2000).astype(np.float32)
     sent = [truth + 0.1 * vector for vector in vectors(7, 2000)] + [-20 * truth]
     shares = [250] * 8
     plain = await all_of(peers, group(peers, shares), sent, [1] * 8)
-    clipped = await all_of(peers, group(peers, shares, clip=1.0, key=bytes([1]) * 32), sent, [1] * 8)
+    assert "clipped" not in caplog.text
+    peers = await start(8)
+    clipped = await all_of(peers, group(peers, shares, clip=2.0), sent, [1] * 8)
     assert len(digests(clipped)) == 1
     far = [float(np.linalg.norm(averaged(results) - truth) / np.linalg.norm(truth)) for results in (plain, clipped)]
     assert far[0] > 1.0 and far[1] < 0.1
+    assert f"peer {peers[-1].node.peer.hex()[:8]} is clipped in a round" in caplog.text
+    assert not any(f"{peer.node.peer.hex()[:8]} is" in caplog.text for peer in peers[:-1]), "an honest one is named"
+
+
+async def test_the_clipped_mean_of_honest_members_is_their_mean(start: Start) -> None:
+    peers = await start(4)
+    sent, samples = vectors(4, 4000), [3, 4, 5, 4]
+    results = await all_of(peers, group(peers, [1000] * 4, clip=2.0), sent, samples)
+    assert np.allclose(averaged(results), mean(sent, samples), atol=1e-5)
+
+
+async def test_what_only_one_has_seen_is_not_clipped_away(start: Start) -> None:
+    peers = await start(3)
+    sent = [np.zeros(3000, np.float32), np.zeros(3000, np.float32), vectors(1, 3000)[0]]
+    for vector in sent:
+        vector[2000:] = 1.0
+    sent[2][:1000] = 0.0
+    results = await all_of(peers, group(peers, [1000] * 3, clip=2.0), sent, [1] * 3)
+    assert np.allclose(averaged(results), mean(sent, [1] * 3), atol=1e-6)
+
+
+async def test_what_was_in_a_round_before_is_refused(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+    peers = await start(4)
+    first, then = vectors(4, 4000), [2 * vector for vector in vectors(4, 4000)[:3]]
+    shares = [1000, 2000, 1000, 0]
+    await all_of(peers, group(peers, shares), first, [1] * 4)
+    assert "left out" not in caplog.text
+    results = await all_of(peers, group(peers, shares, key=bytes([1]) * 32), [*then, first[3]], [1] * 4)
+    assert np.allclose(averaged(results), mean(then, [1] * 3), atol=1e-6)
+    assert f"peer {peers[3].node.peer.hex()[:8]} is left out" in caplog.text
+    assert all(peer.node.bans.score(peers[3].node.peer, time.monotonic()) > 4 for peer in peers[:3])
 
 
 async def test_strangers_are_not_heard(start: Start) -> None:

@@ -134,10 +134,10 @@ async def test_trunks_have_the_same_bits_after_each_step_and_go_on_when_a_traine
 async def test_who_missed_a_round_gets_its_mean_and_who_missed_more_is_told_so(tmp_path: Path) -> None:
     async with peers(3) as nodes:
         first, second, late = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
-        numbers = torch.ones(NUMBERS).numpy().tobytes()
         await all_known([first, second])
 
         async def step(version: int) -> None:
+            numbers = torch.full((NUMBERS,), version + 1.0).numpy().tobytes()
             for each in (first, second):
                 each.worker._note(Gathered(version, 0))
             for each in (first, second):
@@ -151,6 +151,7 @@ async def test_who_missed_a_round_gets_its_mean_and_who_missed_more_is_told_so(t
                 await each.worker._tend()
 
         await step(0)
+        numbers = torch.ones(NUMBERS).numpy().tobytes()
         agreed, mean = await late.worker.agree(Offer(0, 0, ROWS), numbers, 1e9)
         assert agreed == Agreed(0, 1, 2 * ROWS, 2, counted=False)
         assert mean == first.worker._means[0].mean
@@ -166,6 +167,25 @@ async def test_who_missed_a_round_gets_its_mean_and_who_missed_more_is_told_so(t
             liar.worker._means[3] = kept._replace(mean=bytes(len(kept.mean)))
         assert await late.worker._missed(3) is None
         assert all(late.peer.rpc.bans.score(liar.peer.id, time.monotonic()) > 4.0 for liar in (first, second))
+
+
+@pytest.mark.timeout(300)
+async def test_who_has_nothing_to_give_gets_the_mean(tmp_path: Path) -> None:
+    async with peers(3) as nodes:
+        swarm = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+        await all_known(swarm)
+        for trainer in swarm:
+            trainer.worker._tending.start()
+        numbers = [torch.full((NUMBERS,), number).numpy().tobytes() for number in (ROWS * 1.0, ROWS * 3.0)]
+        offers = [(Offer(0, 0, ROWS), numbers[0]), (Offer(0, 0, ROWS), numbers[1]), (Offer(0, 0, 0), b"")]
+        async with asyncio.timeout(PATIENCE_S):
+            *gave, got = await asyncio.gather(
+                *(trainer.worker.agree(*offer, 1e9) for trainer, offer in zip(swarm, offers, strict=True))
+            )
+        for trainer in swarm:
+            await trainer.worker._tending.stop()
+    assert gave[0] == gave[1] == (Agreed(0, 1, 2 * ROWS, 2), torch.full((NUMBERS,), 2.0).numpy().tobytes())
+    assert got == (msgspec.structs.replace(gave[0][0], counted=False), gave[0][1])
 
 
 @pytest.mark.timeout(400)

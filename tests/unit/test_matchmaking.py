@@ -14,6 +14,7 @@ from core.identity import Identity, PeerId
 from core.net.endpoint import LOOPBACK
 from core.net.rpc import RpcNode
 from core.swarm.trunk.matchmaking import Matchmaking, Wish, equal_shares
+from tests.dht_peers import until
 
 DEADLINE_S = 60.0
 LONG_S = 40.0
@@ -118,6 +119,21 @@ async def test_another_vector_is_no_match(start: Start) -> None:
             peers[2].matchmaking.find(peers[2].wish(numbers=5), 2, 0.5),
         )
     assert found[0] == found[1] is not None and found[2] is None
+
+
+async def test_who_comes_to_another_plan_refuses_the_group_and_names_its_peer(
+    start: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("WARNING", "core.swarm.trunk")
+    peers = await start(2)
+    peers[0].matchmaking._share = lambda wishes: [wishes[0].numbers, *[0] * (len(wishes) - 1)]
+    looking = [asyncio.create_task(peer.matchmaking.find(peer.wish(), 2, LONG_S)) for peer in peers]
+    await until(lambda: "has another plan of round 1" in caplog.text, "a plan that is refused", DEADLINE_S)
+    assert any(f"peer {peer.node.peer.hex()[:8]} has another plan" in caplog.text for peer in peers)
+    assert not all(task.done() for task in looking), "both are in a group"
+    for task in looking:
+        task.cancel()
+    await asyncio.gather(*looking, return_exceptions=True)
 
 
 def test_who_only_dials_out_reduces_nothing() -> None:

@@ -19,6 +19,8 @@ EARLY = 4 * WINDOW
 """Calls of one peer that may wait for a round which has not begun here: of some reducers' windows."""
 EARLY_S = 20.0
 """They are let go after this: matchmaking ends for all within a few seconds."""
+USED = 1024
+"""Vectors of the last rounds of which one that comes again is known by its norm."""
 ROUNDS = 2
 """That are kept: the last one for members who are late."""
 
@@ -35,6 +37,8 @@ class AllReduce:
         """
         self._node, self._run_id = node, run_id
         self._rounds = Newest[bytes, Round](ROUNDS)
+        self._used = Newest[tuple[PeerId, float], None](USED)
+        """Norms of the vectors that were in rounds before."""
         self._begun = asyncio.Condition()
         self._early = Counter[PeerId]()
         most = max(encoded_size(codec, numbers) for codec, numbers in CHUNK.items())
@@ -63,13 +67,15 @@ class AllReduce:
                 self._node.learn(member)
         while len(self._rounds) >= ROUNDS:
             self._rounds.pop(next(iter(self._rounds))).close()
-        round_ = Round(self._node, self._run_id, group, vector, samples)
+        round_ = Round(self._node, self._run_id, group, vector, samples, self._used)
         async with self._begun:
             self._rounds[group.key] = round_
             self._begun.notify_all()
         try:
             async with asyncio.timeout(limit_s):
-                return await round_.run()
+                result = await round_.run()
+                self._used |= dict.fromkeys(round_.norms)
+                return result
         except asyncio.CancelledError:
             round_.leave()
             raise

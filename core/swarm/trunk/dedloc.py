@@ -55,6 +55,8 @@ FORMING_S = 10.0
 """After it a group is what it is; it is formed sooner if all trainers are there."""
 GRACE_S = 15.0
 """That a member of a round may cost the others."""
+CLIP = 2.0
+"""Where three or more average, nobody moves the mean by more than so many times what the median of them does."""
 MEAN_S = 60.0
 """For the mean of a round in which a trainer had nothing to give."""
 NAMED_S = 10.0
@@ -101,7 +103,7 @@ class DeDLOC(Agreement):
         self._tending = Recurring("gathering", self._tend, lambda: TICK_S)
         self._rounds = AllReduce(self._node, run_id)
         self._matchmaking = Matchmaking(
-            self._node, self._dht, run_id, codec="fp16", grace_s=GRACE_S, share=equal_shares
+            self._node, self._dht, run_id, codec="fp16", grace_s=GRACE_S, share=equal_shares, clip=CLIP
         )
         self._vectors = Vectors(self._node, run_id, self._mean_of, lambda: max(self._trunks, default=0), self._trunk)
 

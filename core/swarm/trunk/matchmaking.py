@@ -171,7 +171,9 @@ class Matchmaking:
         self._follows = None
         group, instead = invitation.group, invitation.instead
         if group is not None and group.fits() and self._is_mine(group, wish):
-            return group
+            if self._is_planned(group, wish):
+                return group
+            log.warning("peer %s has another plan of round %d than this one: refused", first.hex()[:8], wish.step)
         if instead is not None and self._rank(wish.step, instead.peer) < self._rank(wish.step, first):
             self._known[instead.peer] = instead
         else:
@@ -181,6 +183,15 @@ class Matchmaking:
     def _is_mine(self, group: Group, wish: Wish) -> bool:
         mine = [place for place, member in enumerate(group.members) if member.peer == self._node.peer]
         return bool(mine) and sum(group.shares) == wish.numbers and group.sends[mine[0]] == wish.sends
+
+    def _is_planned(self, group: Group, wish: Wish) -> bool:
+        """Whether this peer comes to the same plan for these members: nobody reduces more than is due to it."""
+        wishes = [
+            Wish(wish.step, member, wish.numbers, sends)
+            for member, sends in zip(group.members, group.sends, strict=True)
+        ]
+        planned = self._codec, self._grace_s, self._clip, tuple(self._share(wishes))
+        return planned == (group.codec, group.grace_s, group.clip, group.shares)
 
     def _close(self, wish: Wish, most: int) -> Group | None:
         """The group of those who came, the same for all."""

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from core.averaging.codecs import Numbers, decode, encode
 from core.averaging.mean import mean_of, squared_norm
@@ -21,6 +21,19 @@ WINDOW = 8
 """Chunks that a member has under way to each reducer at most: 1 MiB."""
 Answer = tuple[Averaged, Payload]
 LEFT = RemoteFault("left", "This peer has left the round.")
+
+
+class Blame(Protocol):
+    """What is done about a sender."""
+
+    def __call__(self, sender: int, why: str, *, is_refused: bool = True) -> None:
+        """Name it.
+
+        Args:
+            sender: its place.
+            why: what it sends.
+            is_refused: whether nothing of it counts; otherwise it was clipped.
+        """
 
 
 class Span(NamedTuple):
@@ -49,7 +62,8 @@ class Reducing:
         codec: Codec,
         clip: float,
         own: Sent | None,
-        blame: Callable[[int, str], None],
+        blame: "Blame",
+        repeats: Callable[[int, float], bool],
     ) -> None:
         """Nothing has come yet.
 
@@ -59,14 +73,19 @@ class Reducing:
             codec: in which chunks come and are answered.
             clip: as in `mean_of`.
             own: this member's vector, if it has one.
-            blame: told of a sender that sends what nobody honest does, and what.
+            blame: told of a sender that sends what nobody honest does.
+            repeats: whether a sender's vector, of this norm, was in a round before.
         """
+        self._repeats = repeats
         self._chunks, self._codec, self._clip, self._own, self._blame = chunks, codec, clip, own, blame
         self._missing = {number: set(senders) for number in chunks}
         """Senders, by the chunk that they have not delivered."""
         self._delivered: dict[int, dict[int, Sent]] = defaultdict(dict)
         self._waiting: dict[int, list[asyncio.Future[Answer]]] = defaultdict(list)
         self._refused: set[int] = set()
+        self._clipped: set[int] = set()
+        self.norms: dict[int, float] = {}
+        """Of the senders' vectors."""
         self._closed = False
         self.answers: dict[int, Answer] = {}
         self.complete = asyncio.Event()
@@ -94,6 +113,9 @@ class Reducing:
                 vector = decode(payload, self._codec, span.stop - span.start)
                 if squared_norm(vector) > (ROUNDED * chunk.norm) ** 2:
                     raise ProtocolError("A part of its numbers is larger than the whole is said to be.")
+                if chunk.norm and self._repeats(sender, chunk.norm):
+                    raise ProtocolError("It sends again what was in a round before.")
+                self.norms[sender] = chunk.norm
             except ProtocolError as error:
                 self._refuse(sender, str(error))  # what counts it is told all the same
             else:
@@ -180,6 +202,10 @@ class Reducing:
         for place in mean.refused:
             if place < len(senders):
                 self._refuse(senders[place], "Its numbers are absurdly large.")
+        for place in mean.clipped:
+            if place < len(senders) and senders[place] not in self._clipped:
+                self._clipped.add(senders[place])
+                self._blame(senders[place], "Its numbers are far from the others'.", is_refused=False)
 
     def _check(self) -> None:
         if not any(self._missing.values()):

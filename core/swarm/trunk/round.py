@@ -17,6 +17,7 @@ reducer given up after three quarters, and the leader waits a quarter for the la
 import asyncio
 import hashlib
 import logging
+from collections.abc import Collection
 from typing import NamedTuple
 
 import msgspec
@@ -103,7 +104,7 @@ class Pass:
         own = [chunks for piece, chunks in zip(pieces, self.chunks, strict=True) if piece.reducer == here]
         senders = [member for member in alive if group.sends[member] and member != here]
         mine = {number: span for chunks in own for number, span in chunks.items()}
-        self.reducing = Reducing(mine, senders, group.codec, group.clip, round_.sent, round_.blame)
+        self.reducing = Reducing(mine, senders, group.codec, group.clip, round_.sent, round_.blame, round_.repeats)
         self.reports: dict[int, Report] = {}
         self.reported = asyncio.Event()
         """More than half of the members have, or one more."""
@@ -113,7 +114,15 @@ class Pass:
 class Round:
     """One group's work, at one member."""
 
-    def __init__(self, node: RpcNode, run_id: str, group: Group, vector: Numbers | None, samples: int) -> None:
+    def __init__(
+        self,
+        node: RpcNode,
+        run_id: str,
+        group: Group,
+        vector: Numbers | None,
+        samples: int,
+        used: Collection[tuple[PeerId, float]] = (),
+    ) -> None:
         """Nothing is sent yet.
 
         Args:
@@ -122,6 +131,7 @@ class Round:
             group: this peer is in it.
             vector: what it sends; None: it only helps.
             samples: that made the vector.
+            used: peers with the norms of their vectors in rounds before: whoever sends such a one again is refused.
 
         Raises:
             ProtocolError: the vector is not finite, or nobody else would take it.
@@ -134,6 +144,7 @@ class Round:
             raise ProtocolError("What is to be averaged has numbers that are infinite or none.")
         self.sent = None if vector is None else Sent(vector, samples, norm)
         self.out = None if vector is None else np.empty_like(vector)
+        self._used = used
         self._passes: dict[int, Pass] = {}
         self._left: set[int] = set()
         self._begun = asyncio.Condition()
@@ -148,10 +159,21 @@ class Round:
         """A pass, if it has begun here."""
         return self._passes.get(attempt)
 
-    def blame(self, member: int, why: str) -> None:
-        """A member sends what nobody honest does."""
-        log.warning("peer %s is left out of a round: %s", self.peers[member].hex()[:8], why)
-        self._node.strike(self.peers[member], LIE)
+    def blame(self, sender: int, why: str, *, is_refused: bool = True) -> None:
+        """As `Blame`."""
+        done = "left out of" if is_refused else "clipped in"
+        log.warning("peer %s is %s a round: %s", self.peers[sender].hex()[:8], done, why)
+        if is_refused:
+            self._node.strike(self.peers[sender], LIE)
+
+    def repeats(self, sender: int, norm: float) -> bool:
+        """Whether a sender's vector was in a round before."""
+        return (self.peers[sender], norm) in self._used
+
+    @property
+    def norms(self) -> set[tuple[PeerId, float]]:
+        """Of the vectors of the others that came here."""
+        return {(self.peers[each], norm) for one in self._passes.values() for each, norm in one.reducing.norms.items()}
 
     def leave(self) -> None:
         """This member goes before the end, and says so."""
