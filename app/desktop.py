@@ -207,6 +207,8 @@ class Desktop(QObject):
         path = self.folder / LOG_FILE
         try:
             path.parent.mkdir(exist_ok=True)
+            if path.exists() and not path.is_file():
+                path.unlink()  # each line would wait for the other end of a pipe
         except OSError as error:
             logger.warning("The app's log file cannot be written: %s", error)
         self._file_handler = logging.handlers.RotatingFileHandler(

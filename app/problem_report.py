@@ -14,6 +14,7 @@ import msgspec
 from app import program_files
 from core.contracts.status import Status
 from core.logs import FILE as LOG_FILE
+from core.regular_files import open_regular
 from core.store.settings_file import FILE as SETTINGS_FILE
 
 LOG_BYTES = 2_000_000
@@ -83,7 +84,7 @@ def _program() -> str:
 def _end(path: Path) -> str:
     """The end of a file, from the begin of a line; nothing if there is none."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             start = max(0, path.stat().st_size - LOG_BYTES)
             file.seek(start)
             if start:

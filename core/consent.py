@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from core.regular_files import read_regular
 from core.store.settings_file import write_atomically
 
 FILE = "consent.json"
@@ -30,7 +31,7 @@ class Consent(msgspec.Struct, frozen=True):
 def read(folder: Path) -> Consent | None:
     """The consent of a data folder; None if there is none to these terms, or none that can be read."""
     try:
-        consent = msgspec.json.decode((folder / FILE).read_bytes(), type=Consent)
+        consent = msgspec.json.decode(read_regular(folder / FILE), type=Consent)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return consent if consent.terms >= TERMS else None

@@ -12,6 +12,7 @@ import iroh
 from core.contracts.errors import DataFolderError, IdentityError
 from core.contracts.notices import notice
 from core.key_file import FILE, ensure, partial_file, write_new
+from core.regular_files import read_regular
 
 os.environ["RUST_LIB_BACKTRACE"] = "0"  # where backtraces are on, an IrohError, as of a forged signature, takes 50 ms
 log = logging.getLogger(__name__)
@@ -94,7 +95,7 @@ class Identity:
         """
         path = folder / FILE
         try:
-            text = path.read_bytes()[:200]
+            text = read_regular(path)[:200]
             _tighten(path)
             return cls(bytes.fromhex(text.decode("ascii").strip()))
         except FileNotFoundError:
@@ -143,7 +144,7 @@ class Identity:
         path, kept = folder / FILE, None
         try:
             if path.exists():
-                if path.read_bytes().strip() == self.seed.hex().encode():
+                if read_regular(path).strip() == self.seed.hex().encode():
                     return None
                 kept = path.with_name(f"{FILE}.old-{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(2).hex()}")
                 partial = partial_file(path, self.seed)

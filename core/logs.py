@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal, cast
 
 from core.contracts.status import LogLine
+from core.regular_files import open_regular
 
 FILE = Path("logs") / "hearth.log"
 FILE_BYTES = 1_000_000
@@ -31,7 +32,7 @@ _LINE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3}) (INFO|WARNING|ERRO
 def recent(path: Path) -> list[LogLine]:
     """The last lines of a log file; what is not a line of ours, such as a traceback, is left out."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             file.seek(max(0, path.stat().st_size - RECENT_BYTES))
             text = file.read().decode("utf-8", "replace")
     except OSError:
@@ -107,6 +108,8 @@ def start(folder: Path, terminal: bool) -> Ring:
     try:
         path = folder / FILE
         path.parent.mkdir(exist_ok=True)
+        if path.exists():
+            open_regular(path).close()  # the handler would wait for the other end of a pipe
         file = logging.handlers.RotatingFileHandler(path, maxBytes=FILE_BYTES, backupCount=OLD_FILES, encoding="utf-8")
     except OSError as error:
         root.warning("The log file cannot be written: %s", error)

@@ -1,5 +1,6 @@
 """What the window remembers from start to start: its place, theme and language, and what was told already."""
 
+import contextlib
 from pathlib import Path
 
 from PySide6.QtCore import QSettings
@@ -10,4 +11,8 @@ VIEW_FILE = "window.ini"
 
 def view_settings(folder: Path) -> QSettings:
     """What is remembered for a data folder. A spoilt file may hold anything."""
-    return QSettings(str(folder / VIEW_FILE), QSettings.Format.IniFormat)
+    path = folder / VIEW_FILE
+    if path.exists() and not path.is_file():
+        with contextlib.suppress(OSError):
+            path.unlink()  # Qt would wait for the other end of a pipe
+    return QSettings(str(path), QSettings.Format.IniFormat)

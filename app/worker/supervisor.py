@@ -21,6 +21,7 @@ from app.worker.supervision import Do, Phase, Report, Supervision, exit_reason
 from core import consent
 from core.contracts import errors
 from core.contracts.notices import FAULTS_AS_NOTICES, Notice, fault_of, notice
+from core.regular_files import empty_regular, open_regular
 
 logger = logging.getLogger(__name__)
 
@@ -181,8 +182,7 @@ class Supervisor(QObject):
         path = self.folder / STDERR_FILE
         try:
             path.parent.mkdir(exist_ok=True)
-            path.write_bytes(b"")
-            with path.open("ab") as stderr:
+            with empty_regular(path, append=True) as stderr:
                 self.process = subprocess.Popen(
                     worker_command(self.folder),
                     stdin=subprocess.DEVNULL,
@@ -226,7 +226,7 @@ class Supervisor(QObject):
 
     def _last_fault(self) -> Notice | None:
         try:
-            with (self.folder / STDERR_FILE).open("rb") as file:
+            with open_regular(self.folder / STDERR_FILE) as file:
                 file.seek(max(0, file.seek(0, os.SEEK_END) - 4096))
                 lines = file.read().decode("utf-8", "replace").split("\n")
         except FileNotFoundError:

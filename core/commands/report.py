@@ -1,6 +1,7 @@
 """What the worker and its files tell: status, log."""
 
 import argparse
+import io
 import math
 import sys
 import time
@@ -13,6 +14,7 @@ from core.contracts.errors import DataFolderError
 from core.contracts.kinds import TASKS
 from core.contracts.notices import english
 from core.contracts.status import Status
+from core.regular_files import open_regular
 from core.store.data_folder import data_path
 
 
@@ -65,7 +67,7 @@ def log(options: argparse.Namespace) -> None:
         print(f"There is no log yet in {path}.", file=sys.stderr)
         return
     try:
-        file = path.open(encoding="utf-8", errors="replace")
+        file = io.TextIOWrapper(open_regular(path), encoding="utf-8", errors="replace")
     except OSError as error:
         raise DataFolderError(f"The log {path} cannot be read: {error.strerror}.") from error
     with file:

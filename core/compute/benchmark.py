@@ -26,6 +26,7 @@ from core.contracts.pipe import Speed
 from core.contracts.settings import cores
 from core.experts.grid import Uid
 from core.hardware import processor
+from core.regular_files import read_regular
 from core.runtime.backend import BACKWARD, ExpertBackend, useful_threads
 from core.runtime.device import CPU, Device
 from core.runtime.kernel_gate import KernelGate
@@ -220,7 +221,7 @@ def _subject(manifest: Manifest) -> Subject:
 def _load(path: Path, subject: Subject) -> _File | None:
     """The figures of a file, if they can be used; otherwise it is written anew."""
     try:
-        file = msgspec.json.decode(path.read_bytes(), type=_File)
+        file = msgspec.json.decode(read_regular(path), type=_File)
     except FileNotFoundError:
         return None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:

@@ -13,6 +13,7 @@ import msgspec
 from core.contracts.control import ADDRESS_FILE, MAX_LINE, PROTOCOL, Address, ErrorInfo, Hello, Welcome, proof
 from core.contracts.errors import NoAnswer, NotRunning, ProtocolError
 from core.contracts.notices import notice
+from core.regular_files import read_regular
 
 T = TypeVar("T")
 CONNECT_S = 5.0
@@ -40,9 +41,7 @@ class ControlClient:
         """
         not_running = NotRunning(notice("worker.not_running", folder=str(folder)))
         try:
-            if not (folder / ADDRESS_FILE).is_file():
-                raise not_running  # or a pipe, which would hold up the command for ever
-            address = msgspec.json.decode((folder / ADDRESS_FILE).read_bytes(), type=Address)
+            address = msgspec.json.decode(read_regular(folder / ADDRESS_FILE), type=Address)
             self._socket = socket.create_connection(("127.0.0.1", address.port), CONNECT_S)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             raise not_running from None

@@ -22,6 +22,7 @@ from core.contracts.network_status import DhtGetParams, Finding, NetworkParams
 from core.contracts.notices import notice
 from core.contracts.trunk_status import TrunkParams
 from core.control.doctor import examine
+from core.regular_files import read_regular
 from core.worker.peer import Peer
 from core.worker.report import VERSION
 
@@ -103,7 +104,7 @@ class ControlServer:
 
     def _address_is_there(self) -> bool:
         try:
-            return (self._folder / ADDRESS_FILE).read_bytes() == self._address()
+            return read_regular(self._folder / ADDRESS_FILE) == self._address()
         except FileNotFoundError:
             return False
 

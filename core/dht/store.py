@@ -12,6 +12,7 @@ import msgspec
 
 from core.contracts.errors import RecordError
 from core.dht.records import Record, Verdict, genuine, key_digest, parse, timely
+from core.regular_files import read_regular
 from core.store.settings_file import aside
 
 MAX_RECORDS = 32_768
@@ -214,9 +215,7 @@ def save_state(path: Path, contacts: list[Contact], records: list[Record]) -> No
 def load_state(path: Path, now: float) -> tuple[list[Contact], list[Record]]:
     """Contacts and the still valid records of a state file; a damaged file is set aside and counts as empty."""
     try:
-        if path.stat().st_size > MAX_STATE:
-            raise ValueError("it is too large")
-        state = msgspec.json.decode(path.read_bytes(), type=_State)
+        state = msgspec.json.decode(read_regular(path, MAX_STATE), type=_State)
         if state.version != STATE_VERSION:
             raise ValueError(f"its version is {state.version}")
     except FileNotFoundError:

@@ -11,6 +11,7 @@ import torch
 from core.contracts.errors import CheckpointError
 from core.contracts.files import MAX_PART
 from core.contracts.notices import notice
+from core.regular_files import open_regular
 from core.store.part_header import Metadata, check_owner, read_metadata
 
 DTYPES = {torch.float32: "F32", torch.float64: "F64", torch.float16: "F16", torch.int64: "I64"}
@@ -86,9 +87,10 @@ def read(run: str, name: str, path: Path) -> Part:
         CheckpointError: It cannot be read, is damaged, or of another part.
     """
     try:
-        if path.stat().st_size > MAX_PART:
-            raise CheckpointError(notice("checkpoint.too_large"))
-        data = path.read_bytes()
+        with open_regular(path) as file:
+            if path.stat().st_size > MAX_PART:
+                raise CheckpointError(notice("checkpoint.too_large"))
+            data = file.read()
     except OSError as error:
         raise CheckpointError(error.strerror or str(error)) from error
     check_owner(run, name, data)

@@ -12,6 +12,7 @@ import msgspec
 from core.contracts.errors import UNREADABLE, CheckpointError
 from core.contracts.files import Natural, PartFile, Sha256, Size
 from core.contracts.notices import notice
+from core.regular_files import open_regular
 from core.store.part_header import describe
 from core.store.writing import PARTIAL
 
@@ -86,10 +87,12 @@ def read_manifest(path: Path) -> Checkpoint:
         CheckpointError: It is damaged.
         OSError: It cannot be read.
     """
-    if path.stat().st_size > MAX_MANIFEST:
+    with open_regular(path) as file:
+        data = file.read(MAX_MANIFEST + 1)
+    if len(data) > MAX_MANIFEST:
         raise CheckpointError(notice("checkpoint.too_large"))
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=_Manifest)
+        found = msgspec.json.decode(data, type=_Manifest)
     except UNREADABLE as error:
         raise CheckpointError(str(error)) from error
     parts = {name: PartFile(name, e.version, e.samples, e.sha256, e.size) for name, e in found.parts.items()}
@@ -119,7 +122,7 @@ def sha256_of(path: Path) -> str:
     Raises:
         OSError: It cannot be read.
     """
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

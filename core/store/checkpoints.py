@@ -16,6 +16,7 @@ from typing import Protocol
 from core.contracts.errors import CheckpointError
 from core.contracts.files import PartFile
 from core.contracts.notices import Notice, notice, plain
+from core.regular_files import read_regular
 from core.store.checkpoint_files import (
     BAD,
     SUFFIX,
@@ -221,7 +222,7 @@ class CheckpointStore:
         path = path_of(folder or self._folder, file.sha256)
         if (size := path.stat().st_size) != file.size:
             raise CheckpointError(notice("checkpoint.wrong_size", found=size, due=file.size))
-        data = path.read_bytes()
+        data = read_regular(path, file.size)
         if hashlib.sha256(data).hexdigest() != file.sha256:
             raise CheckpointError(notice("checkpoint.wrong_hash"))
         check_owner(self._run, file.part, data)

@@ -14,6 +14,7 @@ import platformdirs
 from core.contracts.errors import UNREADABLE, DataFolderError
 from core.contracts.manifest import Manifest
 from core.contracts.notices import notice
+from core.regular_files import read_regular
 from core.store.settings_file import write_atomically
 
 log = logging.getLogger(__name__)
@@ -94,6 +95,6 @@ def take_over(folder: Path, manifest: Manifest, rename: Callable[[str, str], Non
 def _layout(folder: Path) -> int:
     """Version of the layout, as far as it can be read; a mark that is damaged is made anew."""
     try:
-        return msgspec.json.decode((folder / LAYOUT_FILE).read_bytes(), type=Layout).version
+        return msgspec.json.decode(read_regular(folder / LAYOUT_FILE), type=Layout).version
     except (OSError, *UNREADABLE):
         return 1

@@ -9,6 +9,7 @@ import msgspec
 from core.contracts.errors import UNREADABLE, CheckpointError
 from core.contracts.files import Natural, PartFile
 from core.contracts.notices import notice
+from core.regular_files import open_regular
 
 MAX_HEADER = 1 << 20
 """Bytes of a safetensors header; 1,000 tensors take 100 KB."""
@@ -82,7 +83,7 @@ def describe(run: str | None, path: Path, sha256: str) -> PartFile:
         CheckpointError: It is of another run, or no file of Hearth.
         OSError: It cannot be read.
     """
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         about = read_metadata(file.read(8 + MAX_HEADER), size)
     if run is not None and about.run != run:

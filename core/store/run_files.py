@@ -15,6 +15,7 @@ from core.contracts.errors import CheckpointError, ProtocolError
 from core.contracts.files import TRUNK, PartFile
 from core.contracts.notices import notice
 from core.experts.grid import Grid, Uid
+from core.regular_files import open_regular
 from core.store.checkpoint_files import BAD, BLOBS, CHECKPOINTS, SUFFIX, path_of, sha256_of
 from core.store.disk_use import HELD, SUPERSEDED, Spare
 from core.store.part_header import describe
@@ -119,7 +120,7 @@ class RunFiles:
             CheckpointError: It is not here (any more).
         """
         try:
-            with (self._shards.get(sha256) or self.path(sha256)).open("rb") as file:
+            with open_regular(self._shards.get(sha256) or self.path(sha256)) as file:
                 file.seek(offset)
                 return os.fstat(file.fileno()).st_size, file.read(length)
         except OSError as error:

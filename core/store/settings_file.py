@@ -15,6 +15,7 @@ import msgspec
 from core.contracts.errors import UNREADABLE, DataFolderError, SettingsError
 from core.contracts.notices import Notice, notice
 from core.contracts.settings import Settings, convert
+from core.regular_files import read_regular
 from core.store.writing import write_whole
 
 log = logging.getLogger(__name__)
@@ -48,7 +49,7 @@ def load(folder: Path) -> tuple[Settings, Notice | None]:
     """
     path = folder / FILE
     try:
-        document = msgspec.json.decode(path.read_bytes().removeprefix(codecs.BOM_UTF8), type=Document)
+        document = msgspec.json.decode(read_regular(path).removeprefix(codecs.BOM_UTF8), type=Document)
         version = document.pop("version", 1)
         if not isinstance(version, int) or version < 1:
             raise SettingsError(notice("settings.no_version", version=repr(version)))

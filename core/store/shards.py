@@ -17,6 +17,7 @@ import msgspec
 from core.contracts.errors import DataError, DataFolderError
 from core.contracts.manifest import Manifest, Shard
 from core.contracts.notices import notice
+from core.regular_files import read_regular
 from core.store.writing import write_whole
 
 FOLDER = "data"
@@ -170,7 +171,7 @@ def _read(folder: Path, shard: Shard) -> bytes | None:
     try:
         if path.stat().st_size != shard.size:
             return None
-        data = path.read_bytes()
+        data = read_regular(path, shard.size)
     except OSError:
         return None
     return data if _is(shard, data) else None

@@ -14,6 +14,7 @@ import msgspec
 
 from core.contracts.errors import UNREADABLE, DataFolderError
 from core.contracts.notices import Notice, notice
+from core.regular_files import read_regular
 from core.store.settings_file import aside, write_atomically
 
 log = logging.getLogger(__name__)
@@ -43,7 +44,7 @@ class Files:
         """
         path = self.folder / name
         try:
-            return msgspec.json.decode(path.read_bytes(), type=kind)
+            return msgspec.json.decode(read_regular(path), type=kind)
         except FileNotFoundError:
             return kind()
         except (*UNREADABLE, OSError) as error:

@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from core.regular_files import empty_regular
+
 log = logging.getLogger(__name__)
 
 PARTIAL = ".partial"
@@ -24,7 +26,7 @@ def write_whole(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
     """
     partial = path.with_name(path.name + PARTIAL)
     try:
-        with partial.open("wb") as file:
+        with empty_regular(partial) as file:
             for piece in pieces:
                 file.write(piece)
             file.flush()

@@ -75,7 +75,7 @@ class _Partial:
         self.offset, self.digest = 0, hashlib.sha256()
         if not path.exists():
             return
-        if path.stat().st_size > size:
+        if not path.is_file() or path.stat().st_size > size:
             path.unlink()
             return
         with path.open("rb") as file:

@@ -9,6 +9,7 @@ from pathlib import Path
 from core.averaging.fragment import Fragment, dump, load
 from core.contracts.errors import ProtocolError
 from core.contracts.trunk import PARTS
+from core.regular_files import open_regular
 from core.store.writing import write_whole
 
 log = logging.getLogger(__name__)
@@ -39,7 +40,8 @@ class Kept:
         found: dict[int, Fragment] = {}
         for part in range(PARTS):
             try:
-                data = self._path(part).read_bytes()
+                with open_regular(self._path(part)) as file:
+                    data = file.read()
                 if hashlib.sha256(data[DIGEST:]).digest() != data[:DIGEST]:
                     raise ProtocolError("its hash is wrong")
                 found[part] = load(data[DIGEST:], most)
