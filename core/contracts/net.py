@@ -3,6 +3,7 @@
 A connection is a set of one-way QUIC streams. Each carries frames one after the other:
 prefix (header length and payload length, two big-endian u32), header (msgpack of one struct below), raw payload.
 Small frames share one stream and one write; a large one has a stream to itself, which is used again afterwards.
+Between peers near each other such a stream may also be a TCP connection.
 """
 
 import struct
@@ -84,6 +85,22 @@ TIMED_OUT = "timeout"
 """Code of the fault for a call whose deadline passed at the server."""
 INTERNAL = "internal"
 """Code of the fault for a handler that failed unexpectedly."""
+
+
+TCP_NAME, TCP_KEY = 16, 32
+"""Bytes."""
+
+
+class AskTicket(msgspec.Struct, frozen=True):
+    """Let me send you large frames by a TCP connection."""
+
+
+class Ticket(msgspec.Struct, frozen=True):
+    """Connect to this port of the host at which you see me, say the name first, and seal all that follows."""
+
+    port: Annotated[int, msgspec.Meta(ge=1, le=65535)]
+    name: Annotated[bytes, msgspec.Meta(min_length=TCP_NAME, max_length=TCP_NAME)]
+    key: Annotated[bytes, msgspec.Meta(min_length=TCP_KEY, max_length=TCP_KEY)]
 
 
 class Observe(msgspec.Struct, frozen=True):

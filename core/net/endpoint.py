@@ -26,6 +26,10 @@ SENT_HEADERS = 1.04
 LOOPBACK = ("127.0.0.1:0", "[::1]:0")
 
 
+BLOCK = 64 * limits.KIB
+"""Bytes read at once where frames begin: many small ones."""
+
+
 class PathInfo(NamedTuple):
     """How a connection runs now."""
 
@@ -73,6 +77,8 @@ def _mapped() -> Iterator[None]:
 class SendStream:
     """The sending end of a one-way stream."""
 
+    ended = False
+    """Whether nothing more can be sent by it, though the connection is there."""
     _begun: tuple[Coroutine[Any, Any, None], Awaitable[object]] | None = None
     """A write that waits for room, and the news it waits for."""
 
@@ -89,6 +95,15 @@ class SendStream:
             await self._stream.write_all(data)  # type: ignore[arg-type]  # a view spares a copy
         except iroh.IrohError as error:
             raise _broken(error) from error
+
+    async def write_frame(self, head: bytes, data: bytes | memoryview) -> None:
+        """Send the head of a frame and what follows it, which is not copied.
+
+        Raises:
+            PeerUnreachable: as `write`.
+        """
+        await self.write(head)
+        await self.write(data)
 
     def begin(self, data: bytes) -> bool:
         """Send `data` at once, without a task; False: not all of it yet, and `rest` comes before all else.
@@ -131,9 +146,17 @@ class SendStream:
         with contextlib.suppress(iroh.IrohError):
             await self._stream.reset(1)
 
+    def end(self) -> None:
+        """The connection has ended."""
+
 
 class ReceiveStream:
     """The receiving end of a one-way stream."""
+
+    block = BLOCK
+    """Bytes to read at once where a frame begins."""
+    broken = False
+    """Whether it ended as no peer would end it: what the peer believes to have sent may be lost."""
 
     def __init__(self, stream: iroh.RecvStream) -> None:
         self._stream = stream
@@ -162,6 +185,12 @@ class ReceiveStream:
         """Tell the peer to send no more on this stream."""
         with contextlib.suppress(iroh.IrohError):
             await self._stream.stop(1)
+
+    def close(self) -> None:
+        """Nobody reads it any more."""
+
+    def hold(self, window: int) -> None:
+        """Let the peer send no more than about `window` bytes before they are read."""
 
 
 class Connection:

@@ -1,8 +1,9 @@
-"""The C library's memory of a process that joins the network: glibc keeps more of it than a small process needs."""
+"""What keeps the memory of a process that joins the network small."""
 
 import contextlib
 import ctypes
 import sys
+from types import ModuleType
 
 M_ARENA_MAX = -8
 """Of mallopt(3)."""
@@ -18,3 +19,10 @@ def keep_small() -> None:
             libc = ctypes.CDLL(None)
             libc.mallopt(M_ARENA_MAX, 1)
             libc.malloc_trim(0)
+
+
+def ciphers() -> ModuleType:
+    """`core.net.secure`, loaded when it is first needed: its library is 6 MB, and few peers use it."""
+    from core.net import secure
+
+    return secure

@@ -15,14 +15,14 @@ from core.contracts.errors import UNREADABLE, CallRefused, PeerUnreachable
 from core.contracts.net import PREFIX, Answer, Call, Cancel, Header, Ping, Pong
 from core.identity import PeerId
 from core.net import limits
-from core.net.endpoint import Connection, ReceiveStream, SendStream
+from core.net.endpoint import BLOCK, Connection, ReceiveStream, SendStream
+from core.net.lanes import Lanes
 from core.net.shaping import Shaper
 
 log = logging.getLogger(__name__)
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Header).decode
-_READ = 64 * limits.KIB
 
 Payload = bytes | bytearray | memoryview
 Parts = Sequence[Payload]
@@ -71,6 +71,9 @@ class Owner(Protocol):
     def deliver(self, link: "Link", header: Header, payload: Parts, release: Callable[[], None]) -> float:
         """Take a whole frame. Returns the seconds to wait before the next is read. Raises Violation."""
 
+    async def open_faster(self, link: "Link") -> SendStream:
+        """A lane that takes less work than the connection's. Raises NetworkError: there is none."""
+
     def lost(self, link: "Link") -> None:
         """The link is closed; called once."""
 
@@ -97,8 +100,7 @@ class Link:
 
     def __init__(self, connection: Connection, owner: Owner, address: str | None) -> None:
         self.connection = connection
-        self.peer = connection.peer
-        self.outgoing = connection.outgoing
+        self.peer, self.outgoing = connection.peer, connection.outgoing
         self.address = address
         self.since = self.heard = self.used = time.monotonic()
         self.since_unix = time.time()
@@ -115,19 +117,16 @@ class Link:
         self._shaper = Shaper() if connection.relay else owner.shaper
         self.new_id = itertools.count(1).__next__
         """The number of our next call on this link."""
-        self._asked_at = 0.0
-        self._rounds = 0
-        self._queue: list[bytes] = []
-        self._first: list[bytes] = []
+        self._asked_at, self._rounds = 0.0, 0
+        self._queue, self._first = list[bytes](), list[bytes]()
         """Signs of life and cancellations: they go before what is queued."""
         self._queued = 0
         self._idle: SendStream | None = None
         """What the writer would send by, while it has nothing to send."""
-        self._wake = asyncio.Event()
-        self._room = asyncio.Event()
+        self._wake, self._room = asyncio.Event(), asyncio.Event()
         self._room.set()
-        self._lanes: list[SendStream] = []
-        self._lanes_free = asyncio.Semaphore(limits.LANES)
+        self.lanes = Lanes(connection, self._shaper, partial(owner.open_faster, self), owner.start)
+        self._readers = set[ReceiveStream]()
         self._frame_deadlines: dict[ReceiveStream, float] = {}
         self._writing_since: float | None = None
         self.shape()
@@ -139,6 +138,8 @@ class Link:
     def shape(self) -> None:
         """The limits of bandwidth have changed."""
         self.connection.hold(self._shaper.window)
+        for stream in self._readers:
+            stream.hold(self._shaper.window)
 
     # --- sending
 
@@ -186,26 +187,12 @@ class Link:
         data, size = _encode(header), size_of(payload)
         if (seconds := self._shaper.too_slow(size)) is not None:
             raise CallRefused(f"{size} bytes would take {seconds:.0f} s at your upload limit. See Settings.")
-        async with self._lanes_free, self._shaper.large(self.peer):
-            lane = self._lanes.pop() if self._lanes else await self.connection.open()
-            try:
-                chunk = self._shaper.upload.chunk
-                await self._shaper.sent(self.peer, len(data))
-                await lane.write(PREFIX.pack(len(data), size) + data)
-                for part in parts_of(payload):
-                    view = memoryview(part).cast("B")
-                    for start in range(0, len(view), chunk):
-                        await self._shaper.sent(self.peer, min(chunk, len(view) - start))
-                        await lane.write(view[start : start + chunk])
-            except PeerUnreachable:
-                if self.closed_because is not None or self.connection.closed:
-                    raise
-                # The peer stopped this stream only: it refused the call, and its Fault is on its way.
-            except asyncio.CancelledError:
-                self._owner.start(lane.reset(), "lane reset")
+        try:
+            await self.lanes.send(PREFIX.pack(len(data), size) + data, parts_of(payload))
+        except PeerUnreachable:
+            if self.closed_because is not None or self.connection.closed:
                 raise
-            else:
-                self._lanes.append(lane)
+            # The peer stopped this stream only: it refused the call, and its Fault is on its way.
 
     async def _write(self) -> None:
         stream = await self.connection.open()
@@ -234,7 +221,7 @@ class Link:
             frames, self._first = self._first, []
         else:
             count = size = 0
-            most = min(_READ, self._shaper.upload.chunk)
+            most = min(BLOCK, self._shaper.upload.chunk)
             while count < len(self._queue) and size < most:
                 size += len(self._queue[count])
                 count += 1
@@ -246,17 +233,29 @@ class Link:
 
     async def _accept(self) -> None:
         while True:
-            stream = await self.connection.accept()
-            self._tasks = [task for task in self._tasks if not task.done()]
-            if len(self._tasks) > limits.STREAMS:
+            if not self.take(await self.connection.accept()):
                 raise Violation("too many streams")
-            self._tasks.append(self._owner.start(self._guard(partial(self._read, stream)), "link reader"))
+
+    def take(self, stream: ReceiveStream) -> bool:
+        """Read what the peer sends by a further stream, too; False: it has too many, or the link is closed."""
+        self._tasks = [task for task in self._tasks if not task.done()]
+        if len(self._tasks) > limits.STREAMS or self.closed_because is not None:
+            return False
+        self._tasks.append(self._owner.start(self._guard(partial(self._read, stream)), "link reader"))
+        self._tasks[-1].add_done_callback(lambda _: self._let_go(stream))
+        self._readers.add(stream)
+        return True
+
+    def _let_go(self, stream: ReceiveStream) -> None:
+        stream.close()
+        self._readers.discard(stream)
+        self._frame_deadlines.pop(stream, None)
 
     async def _read(self, stream: ReceiveStream) -> None:
         """Read frames until the stream ends. Only what a frame announced is read of it."""
         try:
             while True:
-                data = await stream.read(_READ)
+                data = await stream.read(stream.block)
                 if not data:
                     return
                 self.heard = time.monotonic()
@@ -267,10 +266,8 @@ class Link:
         except Refusal:
             await stream.stop()
         except PeerUnreachable:
-            if self.connection.closed:
+            if self.connection.closed or stream.broken:
                 raise  # otherwise the peer reset this stream only: it cancelled a large frame
-        finally:
-            self._frame_deadlines.pop(stream, None)
 
     async def _frame(self, stream: ReceiveStream, data: bytes) -> bytes:
         """Take one frame that begins with `data`; returns what follows it."""
@@ -288,16 +285,17 @@ class Link:
             header = _decode(data[PREFIX.size : begin])
         except UNREADABLE as error:
             raise Violation(f"a header that is not in the contract: {error}") from error
-        release, rest = nothing, data[begin + size :]
-        if len(data) >= begin + size:
-            parts: Parts = (data[begin : begin + size],)
-            try:
-                self._owner.admit(self, header, 0)
-            except Refusal:
+        release, rest, here = nothing, data[begin + size :], len(data) >= begin + size
+        try:
+            self._owner.admit(self, header, 0 if here else size)
+        except Refusal:
+            if here:
                 return rest
-        else:
-            self._owner.admit(self, header, size)
+            raise
+        parts: Parts = (data[begin : begin + size],)
+        if not here or size > limits.SMALL:
             release = await self._owner.reserve(self.peer, size)
+        if not here:
             try:
                 parts = await self._payload(stream, memoryview(data)[begin:], size)
             except BaseException:
@@ -344,6 +342,7 @@ class Link:
 
     def tend(self, now: float, kept: bool) -> None:
         """Once a second: ask a silent peer for a sign of life, give up a dead one, end frames that take too long."""
+        self.lanes.tend()
         if any(now > deadline for deadline in self._frame_deadlines.values()):
             self._owner.violated(self, "a frame that did not arrive in time")
             self.close("frame too slow")
@@ -396,4 +395,5 @@ class Link:
             if task is not current:
                 task.cancel()
         self._room.set()
+        self.lanes.close()
         self._owner.lost(self)

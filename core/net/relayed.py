@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from core.contracts.errors import CallRefused, HearthError, PeerUnreachable, ProtocolError
 from core.identity import Identity, PeerId
-from core.net import limits
+from core.net import heap, limits
 from core.net.background import Background
 from core.net.endpoint import Connection, PathInfo, ReceiveStream, SendStream
 from core.net.link import Payload
@@ -301,9 +301,7 @@ class RelayEnds:
         await self._settle(pipe, peer, caller=True)
 
     async def _settle(self, pipe: Pipe, peer: PeerId, *, caller: bool) -> None:
-        from core.net.secure import secure  # its cipher is 3 MB, which few peers need
-
-        channel = await secure(pipe, self._identity, peer, caller=caller)
+        channel: SecureStream = await heap.ciphers().secure(pipe, self._identity, peer, caller=caller)
         self.node.pool.adopt(RelayedConnection(self, pipe, channel, peer, caller))
 
     def _new(self, relay: PeerId, name: PipeId) -> Pipe:

@@ -44,6 +44,8 @@ class Roaming:
             if local != before:
                 before = local
                 log.info("this PC's network changed")
+                for link in self.node.pool.links.values():
+                    link.lanes.renew()
                 self._moved()
             self._mend_lost()
             await asyncio.sleep(LOOK_S)

@@ -15,6 +15,7 @@ from core.contracts.net import (
     REFUSALS,
     TIMED_OUT,
     Answer,
+    AskTicket,
     Call,
     Cancel,
     Fault,
@@ -22,22 +23,27 @@ from core.contracts.net import (
     PeerAddress,
     Ping,
     Pong,
+    Ticket,
 )
 from core.identity import Identity, PeerId
 from core.net import limits
-from core.net.endpoint import Endpoint
+from core.net.endpoint import Endpoint, SendStream
 from core.net.limits import Bans
 from core.net.link import Link, Parts, Payload, Refusal, joined, size_of
 from core.net.metrics import Meter
 from core.net.pool import Connector, Pool
 from core.net.service import Context, Cost, Handler, Result, Service
 from core.net.shaping import Shaper
+from core.net.tcp import TICKET_S, TcpLanes
 
 log = logging.getLogger(__name__)
 
 RequestT = TypeVar("RequestT", bound=msgspec.Struct | bytes)
 ReplyT = TypeVar("ReplyT", bound=msgspec.Struct)
 _encode = msgspec.msgpack.Encoder().encode
+
+TICKET_COST = 10.0
+"""Calls: it may take a socket and a task."""
 
 __all__ = ["Context", "Handler", "Meter", "Payload", "Result", "RpcNode"]
 
@@ -78,6 +84,8 @@ class RpcNode:
         self._decoders: dict[type, Callable[[bytes], Any]] = {}
         self._group: asyncio.TaskGroup | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._tcp = TcpLanes(self)
+        self.register("net.ticket", AskTicket, self._on_ask_ticket, cost=TICKET_COST)
 
     async def __aenter__(self) -> "RpcNode":
         self.endpoint = await Endpoint.bind(self.identity.seed, self._listen)
@@ -103,7 +111,8 @@ class RpcNode:
                 mine = (kind, error, trace) if kind is asyncio.CancelledError else (None, None, None)
                 await group.__aexit__(*mine)
         finally:
-            self._moved = self.endpoint.moved()
+            self._moved = self.moved()
+            self._tcp.close()
             await self.endpoint.close()
 
     def start(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
@@ -268,7 +277,10 @@ class RpcNode:
 
     def moved(self) -> tuple[int, int]:
         """Bytes received and sent since the start, as the network counts them."""
-        return self._moved if self._group is None else self.endpoint.moved()
+        if self._group is None:
+            return self._moved
+        (received, sent), (also_received, also_sent) = self.endpoint.moved(), self._tcp.moved()
+        return received + also_received, sent + also_sent
 
     def moved_by_method(self) -> dict[str, tuple[int, int]]:
         """Bytes received and sent of that, in the calls that have ended; without headers."""
@@ -330,6 +342,25 @@ class RpcNode:
         elif isinstance(header, Ping) and link.roomy:
             link.post(Pong())
         return self._service.spend(link.peer, limits.FRAME_COST, size_of(payload))
+
+    async def open_faster(self, link: Link) -> SendStream:
+        """See link.Owner."""
+        return await self._tcp.open(link)
+
+    async def ask_ticket(self, link: Link) -> Ticket:
+        """See tcp.Node."""
+        return (await self.call(link.peer, "net.ticket", AskTicket(), Ticket, deadline_s=TICKET_S))[0]
+
+    def _on_ask_ticket(self, request: AskTicket, payload: Payload, context: Context) -> Ticket:
+        link = self.pool.links.get(context.peer)
+        if link is None or self.shaper.download.rate:
+            raise CallRefused("You can open no lane now: this connection is being replaced, or the user limits it.")
+        return self._tcp.give_ticket(link)
+
+    @property
+    def sockets(self) -> list[str]:
+        """See tcp.Node."""
+        return self.endpoint.sockets
 
     def lost(self, link: Link) -> None:
         """See link.Owner."""

@@ -49,8 +49,8 @@ log = logging.getLogger(__name__)
 
 SENDER, REDUCER, REPORTS = 0.5, 0.75, 0.25
 """Parts of the grace; see above."""
-LEAST = 2
-"""Chunks under way to all reducers: one is sent while another is averaged."""
+LEAST = 6
+"""Chunks under way to all reducers: while some are sent others are averaged and come back, so that no line is idle."""
 QUICK_S = 0.25
 """An answer within this shows that the line has room."""
 LEAVE_S = 5.0
