@@ -37,6 +37,8 @@ NEAR = [
 ]
 """Addresses of one PC, and those that no router passes on to the internet."""
 TAG = 16
+SEND_BUFFER = 512 * limits.KIB
+"""The system's own choice begins with so little that a sender often waits for a delayed acknowledgement."""
 RECORD = limits.CHUNK + 2 * limits.KIB
 """Plain bytes of one at most: a chunk of a frame, most often with the frame's header."""
 HEADERS = 1.04
@@ -267,6 +269,7 @@ class TcpLanes:
         try:
             sock.setblocking(False)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
             sock.bind((self._own_host(remote), 0))
             loop = asyncio.get_running_loop()
             async with asyncio.timeout(TICKET_S):
