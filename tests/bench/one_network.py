@@ -95,6 +95,8 @@ class Outcome(NamedTuple):
     lost: int
     """Batches dropped."""
     simulated_s: float
+    steps: int
+    """Of the trunk that took most. DeDLOC's are fewer where trainers gather more than its target asks for."""
 
 
 def manifest(job: Job) -> Manifest:
@@ -158,7 +160,8 @@ async def _train(job: Job, folder: Path) -> Outcome:
         for task in tasks:
             task.cancel()
     loss = sum(point.loss for point in curve[-LAST:]) / LAST
-    return Outcome(curve, loss, sum(trainer.lost for trainer in trainers), seconds)
+    steps = max(trainer.step for trainer in trainers)
+    return Outcome(curve, loss, sum(trainer.lost for trainer in trainers), seconds, steps)
 
 
 async def _judge(trainers: Sequence[Trainer], held_out: Part, exchange: Exchange | None) -> Point:
@@ -214,6 +217,7 @@ def report(jobs: Sequence[Job], outcomes: Sequence[Outcome], out: Path) -> dict[
             "moved_mb_each": round(sum(curve[-1].moved for curve in curves) / len(curves) / 1e6, 3),
             "lost_batches": sum(outcome.lost for _, outcome in group) / len(group),
             "simulated_s": round(sum(outcome.simulated_s for _, outcome in group) / len(group), 1),
+            "steps": sum(outcome.steps for _, outcome in group) / len(group),
             "seeds": len(group),
             "curves": curves,
         }

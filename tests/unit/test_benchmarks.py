@@ -134,7 +134,7 @@ def test_a_driver_answers_with_the_figures_of_its_last_line(tmp_path: Path) -> N
 def test_trunks_that_agree_are_set_beside_one_trainer_and_beside_trunks_that_do_not(tmp_path: Path) -> None:
     def outcome(loss: float, moved: float) -> one_network.Outcome:
         curve = [one_network.Point(samples, loss, 0.0, samples * moved) for samples in (1_000, 2_000)]
-        return one_network.Outcome(curve, loss, 0, 1.0)
+        return one_network.Outcome(curve, loss, 0, 1.0, 512)
 
     losses = {"one": 2.0, "own": 3.0, "dedloc": 2.02}
     jobs = [one_network.Job(arm, 4, seed, one_network.SMALL, 2) for seed in (1, 2) for arm in losses]
@@ -144,6 +144,7 @@ def test_trunks_that_agree_are_set_beside_one_trainer_and_beside_trunks_that_do_
     behind = {arm: found["behind_one_percent"] for arm, found in figures["trainers"]["4 trainers"].items()}
     assert behind == {"one": 0.0, "own": 50.0, "dedloc": 1.0}
     assert figures["trainers"]["4 trainers"]["dedloc"]["moved_mb_each"] == 1.0
+    assert figures["trainers"]["4 trainers"]["dedloc"]["steps"] == 512
     assert (tmp_path / "one_network.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -160,3 +161,4 @@ def test_each_arm_trains_as_many_samples_and_only_trunks_that_agree_cause_traffi
     assert after.loss < before.loss and outcome.lost == 0
     assert after.spread > 0 or arm != "own", "the trunks are one and the same"
     assert (after.moved > 0) == (arm in exchanges.ARMS)
+    assert outcome.steps >= 40 or arm == "dedloc", "a batch of each trainer is a step of its own"
