@@ -137,6 +137,8 @@ class Standing(msgspec.Struct, frozen=True, array_like=True):
     """That it came to last: version and digest of each."""
     settled: bool = False
     """It has agreed with others since it came or came back; the others' word weighs more than that of who has not."""
+    helps: bool = False
+    """It trains nothing now, and reduces for the others: on `version` if they gather for that now."""
 
 
 class AskVector(msgspec.Struct, frozen=True, array_like=True):

@@ -70,19 +70,24 @@ def test_trunks_stay_equal_though_trainers_are_killed_frozen_and_come_back(tmp_p
     swarm = Swarm()
     with ExitStack() as stack:
 
-        def start(name: str) -> RunningWorker:
-            running = RunningWorker(tmp_path / name, "--run", run, "--listen", HERE, *known)
+        def start(name: str, role: str = "host,train") -> RunningWorker:
+            running = RunningWorker(tmp_path / name, "--run", run, "--listen", HERE, "--role", role, *known)
             stack.callback(running.close)
-            swarm.trainers[name] = running
+            if "train" in role:
+                swarm.trainers[name] = running
             return running
 
+        backbone = start("backbone", "backbone")
+        known += ["--bootstrap", hearth(backbone.folder, "address").stdout.strip()]
         first = start("first")
-        known += ["--bootstrap", hearth(first.folder, "address").stdout.strip()]
         start("second")
         third = start("third")
         met = swarm.together("first", "second", "third", after=2)
         wait_until(lambda: (part := swarm.part("first")) and part.peers == 3, "a step of all three", PATIENCE_S)
         assert "trainers agree by dedloc" in hearth(first.folder, "trunk").stdout
+        log = backbone.folder / "logs" / "hearth.log"
+        wait_until(lambda: "Reduced for step" in log.read_text("utf8"), "help of a peer without compute", PATIENCE_S)
+        assert backbone.compute() is None
 
         for process in family(third):  # with SIGKILL
             process.kill()

@@ -69,6 +69,7 @@ class Trainer:
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
         await self.worker._tending.stop()
+        await self.worker._helping.stop()
 
     async def _kernel(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
         result = kernel(*arguments)
@@ -102,7 +103,7 @@ async def all_known(trainers: list[Trainer]) -> None:
     async def known() -> bool:
         for trainer in trainers:
             await trainer.worker._tend()
-        return all(len(trainer.worker._others) == len(trainers) - 1 for trainer in trainers)
+        return all(len(trainer.worker._standings.trainers) == len(trainers) - 1 for trainer in trainers)
 
     await until(known, "trainers that know each other", PATIENCE_S)
 
@@ -161,12 +162,27 @@ async def test_who_missed_a_round_gets_its_mean_and_who_missed_more_is_told_so(t
             await late.worker.agree(Offer(0, 4, ROWS), numbers[:-4], 1e9)
 
         # a mean that is not the one that was named is not taken
-        await late.worker._look()
+        await late.worker._standings.look()
         for liar in (first, second):
             kept = liar.worker._means[3]
             liar.worker._means[3] = kept._replace(mean=bytes(len(kept.mean)))
         assert await late.worker._missed(3) is None
         assert all(late.peer.rpc.bans.score(liar.peer.id, time.monotonic()) > 4.0 for liar in (first, second))
+
+
+@pytest.mark.timeout(300)
+async def test_a_peer_without_a_trainer_helps_to_reduce(tmp_path: Path) -> None:
+    bits: Bits = defaultdict(set)
+    async with peers(3) as nodes:
+        first, second, backbone = [Trainer(node, tmp_path, bits) for node in nodes]
+        await all_known([first, second])
+        await backbone.worker.__aenter__()
+        for trainer in (first, second):
+            await trainer.begin()
+        await until(lambda: len(backbone.worker._rounds._used) >= 4, "two rounds with its help", PATIENCE_S)
+        for trainer in (first, second, backbone):
+            await trainer.end()
+    assert all(len(same) == 1 for same in bits.values()), "trunks of one step differ"
 
 
 @pytest.mark.timeout(300)
@@ -220,7 +236,7 @@ async def test_who_was_away_for_long_or_comes_late_goes_on_with_trunk_and_optimi
             trainer.compute.register_carrier(GIVE_TRUNK, partial(zeros, trainer))
 
         async def is_blamed() -> bool:
-            await newcomer.worker._look()
+            await newcomer.worker._standings.look()
             with pytest.raises(CallTimeout):
                 await newcomer.worker._trunk_of_others()
             return any(newcomer.peer.rpc.bans.score(trainer.peer.id, time.monotonic()) > 4.0 for trainer in swarm)

@@ -6,6 +6,8 @@ the step, so that there are never two trunks of one step. Who missed a round ask
 those who have it name by its digest. Who missed more, or went on alone beside the others, goes on with parameters and
 optimizer of one of them, whose digest the others name, too (`core.swarm.trunk.lineage`).
 
+Peers without a trainer at work, backbone peers among them, help to reduce.
+
 All reduce equal shares: the plan by bandwidths (`core.averaging.plan`) needs scipy, 47 MiB that a worker does without.
 """
 
@@ -23,7 +25,7 @@ import numpy as np
 
 from core.averaging.codecs import Numbers
 from core.averaging.digests import TrunkDigest
-from core.contracts.errors import CallRefused, CallTimeout, HearthError, NetworkError, ProtocolError
+from core.contracts.errors import CallRefused, CallTimeout, NetworkError, ProtocolError
 from core.contracts.kinds import DATA, MODELS
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice
@@ -31,7 +33,6 @@ from core.contracts.pipe import ENOUGH, GATHERED, GIVE_TRUNK, REACHED
 from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer, Reached
 from core.contracts.trunk_rounds import MEANS, MEMBERS, TRUNKS, AskVector, Standing, Vector
 from core.contracts.trunk_status import PartStatus
-from core.dht.records import own_subkey, told
 from core.identity import PeerId
 from core.net.limits import Newest
 from core.net.recurring import Recurring
@@ -42,15 +43,13 @@ from core.swarm.trunk.agreement import Agreement
 from core.swarm.trunk.all_reduce import AllReduce
 from core.swarm.trunk.lineage import by_most, is_away, names, newest
 from core.swarm.trunk.matchmaking import Matchmaking, Wish, equal_shares
+from core.swarm.trunk.standings import EXPIRY_S, Standings
 from core.swarm.trunk.vectors import Vectors, Whole
 
 log = logging.getLogger(__name__)
 
 TICK_S = 1.0
 """Between two looks at how much all have gathered: a step is late by so much."""
-RENEW_S = 8.0
-EXPIRY_S = 25.0
-"""A trainer that has told nothing for so long is not waited for."""
 FORMING_S = 10.0
 """After it a group is what it is; it is formed sooner if all trainers are there."""
 GRACE_S = 15.0
@@ -79,10 +78,10 @@ class DeDLOC(Agreement):
     def __init__(self, manifest: Manifest, members: Members, folder: Path) -> None:
         rules = manifest.trunk
         assert isinstance(rules, Dedloc)
-        self._target, self._members, self._node, self._dht = rules.target_samples, members, members.node, members.dht
+        self._target, self._node = rules.target_samples, members.node
         self._numbers = MODELS[manifest.model.kind].numbers(manifest.model, DATA[manifest.data].ends(manifest.model))
         run_id = manifest.run_id
-        self._key = f"{run_id}.gathered"
+        self._standings = Standings(run_id, members)
         self._calls: Calls | None = None
         self._gathered: Gathered | None = None
         """By the trainer here; None: there is none."""
@@ -97,28 +96,31 @@ class DeDLOC(Agreement):
         """Whether the trainer here has agreed with others since it came; and whether it took a step alone since."""
         self._agreed: tuple[float, Agreed] | None = None
         """The last agreement here, and its unix time."""
-        self._others: dict[PeerId, Standing] = {}
-        self._told: tuple[float, Standing | None] = (0.0, None)
+        self._helped = -1
+        """The last step that was reduced for others."""
         self._asking = asyncio.Lock()
         self._tending = Recurring("gathering", self._tend, lambda: TICK_S)
+        self._helping = Recurring("gathering", self._help, lambda: TICK_S)
         self._rounds = AllReduce(self._node, run_id)
         self._matchmaking = Matchmaking(
-            self._node, self._dht, run_id, codec="fp16", grace_s=GRACE_S, share=equal_shares, clip=CLIP
+            self._node, members.dht, run_id, codec="fp16", grace_s=GRACE_S, share=equal_shares, clip=CLIP
         )
         self._vectors = Vectors(self._node, run_id, self._mean_of, lambda: max(self._trunks, default=0), self._trunk)
 
     async def __aenter__(self) -> Self:
         self._tending.start()
+        self._helping.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self._tending.stop()
-        with contextlib.suppress(HearthError, TimeoutError):
+        await self._helping.stop()
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(1.0):
-                await self._dht.remove({self._key: [own_subkey(self._node.peer)]})
+                await self._standings.leave()
 
     def notes(self) -> list[Notice]:
-        return self._tending.notes
+        return [*self._tending.notes, *self._helping.notes]
 
     def status(self) -> list[PartStatus]:
         if not self._trunks or self._gathered is None:
@@ -154,46 +156,60 @@ class DeDLOC(Agreement):
         self._trunks[reached.version] = reached.digest
         self._tending.wake.set()
 
+    @property
+    def _is_at_work(self) -> bool:
+        """Whether the trainer here trains."""
+        return self._gathered is not None and time.monotonic() - self._heard < EXPIRY_S
+
     async def _tend(self) -> None:
         self._vectors.tidy()
         if not self._node.hushed and self._gathered is not None:
-            await self._tell(self._gathered)
-            await self._look()
+            if self._is_at_work:
+                await self._standings.tell(self._standing(self._gathered))
+            await self._standings.look()
             self._decide()
 
-    async def _tell(self, gathered: Gathered) -> None:
-        at, said = self._told
-        now = time.monotonic()
-        mine = self._standing(gathered)
-        if now - self._heard < EXPIRY_S and (mine != said or now - at > RENEW_S):
-            record = {own_subkey(self._node.peer): msgspec.msgpack.encode(mine)}
-            await self._dht.store_many({self._key: record}, EXPIRY_S)
-            self._told = now, mine
+    async def _help(self) -> None:
+        """Reduce for the others, as far as they can call this peer and no trainer is at work here."""
+        if self._node.hushed or self._node.dial_only or self._is_at_work:
+            return
+        await self._standings.look()
+        trainers = self._standings.trainers.values()
+        if len(trainers) < 2:
+            return
+        gathering = by_most([each.version for each in trainers])
+        await self._standings.tell(Standing(gathering, 0, 0, helps=True))
+        step = by_most([each.enough for each in trainers]) - 1
+        if step > self._helped:
+            self._helped = step
+            wish = Wish(step, self._node.address(), self._numbers, sends=False)
+            async with self._asking:  # its trainer may begin meanwhile
+                group = await self._matchmaking.find(wish, self._most(step), FORMING_S)
+                if group is not None:
+                    await self._rounds.average(group, None, 0)
+                    log.info("Reduced for step %d of %d others.", step, len(group.members) - 1)
+
+    def _most(self, step: int) -> int:
+        """Members that fill a group."""
+        return min(max(2, 1 + self._standings.in_step(step)), MEMBERS)
 
     def _standing(self, gathered: Gathered) -> Standing:
         means = tuple((version, kept.digest) for version, kept in self._means.items())
         trunks = tuple(self._trunks.items())
         return Standing(gathered.version, gathered.samples, self._enough, means, trunks, self._settled)
 
-    async def _look(self) -> None:
-        found = told(await self._dht.get(self._key), Standing)
-        self._others = {
-            record.peer: standing
-            for record, standing in found
-            if record.peer != self._node.peer and not self._members.is_dead(record.peer)
-        }
-
     def _decide(self) -> None:
         """Tell compute if there is enough for the step that it gathers for."""
         mine = self._gathered
         if mine is None or self._calls is None:
             return
-        standings = [(mine.version, mine.samples), *((each.version, each.samples) for each in self._others.values())]
-        together = sum(min(samples, self._target) for version, samples in standings if version == mine.version)
+        others = self._standings.trainers.values()
+        gathered = [mine.samples, *(each.samples for each in others if each.version == mine.version)]
+        together = sum(min(samples, self._target) for samples in gathered)
         if together >= self._target:
             self._enough = max(self._enough, mine.version + 1)
         # Who is behind has not heard of what the others gather.
-        near = [each.enough for each in self._others.values() if each.version >= mine.version - 1]
+        near = [each.enough for each in others if each.version >= mine.version - 1]
         if mine.version < max(self._enough, by_most(near)):
             self._enough = max(self._enough, mine.version + 1)
             self._calls.tell(ENOUGH, mine.version)
@@ -205,13 +221,13 @@ class DeDLOC(Agreement):
             raise ProtocolError(f"{len(payload)} bytes were offered for a trunk of {self._numbers} numbers.")
         gathered = self._gathered or Gathered(offer.version, 0)
         async with self._asking:  # a process that was just killed may wait yet
-            await self._look()
+            await self._standings.look()
             kept, counted = self._means.get(offer.version), False
             if kept is None and self._is_like_theirs(offer.version):
                 kept = await self._missed(offer.version)
                 self._settled = self._settled or kept is not None
             if kept is None:
-                found = newest([self._standing(gathered), *self._others.values()])
+                found = newest([self._standing(gathered), *self._standings.trainers.values()])
                 if is_away(self._trunks, offer.version, found, trusts=self._settled and not self._alone):
                     return await self._trunk_of_others()
                 kept, counted = await self._step_with_others(offer, payload, gathered.trained), bool(offer.samples)
@@ -222,21 +238,8 @@ class DeDLOC(Agreement):
 
     def _is_like_theirs(self, version: int) -> bool:
         """Whether means of the others lead from the trunk here to theirs."""
-        named = [digest for digest, _ in names(self._others.values(), version).most_common(1)]
+        named = [digest for digest, _ in names(self._standings.trainers.values(), version).most_common(1)]
         return not version or (self._settled and not self._alone) or named == [self._trunks.get(version)]
-
-    def _in_step(self, version: int) -> set[PeerId]:
-        """The other trainers for which a step waits: not those that are far behind."""
-        return {peer for peer, each in self._others.items() if abs(each.version - version) <= 1}
-
-    def _may_be_in_step(self, version: int) -> set[PeerId]:
-        """The other trainers of which more than half are to take a step: a little while ago they were not far from it,
-        for what is read of them may be old."""
-        return {
-            peer
-            for peer, each in self._others.items()
-            if each.version <= version + 1 and (each.settled or each.version >= version - 1)
-        }
 
     async def _step_with_others(self, offer: Offer, payload: bytes, trained: int) -> _Kept:
         """What the sums of all come to.
@@ -244,15 +247,14 @@ class DeDLOC(Agreement):
         Raises:
             NetworkError: too few came, or the round has no result here.
         """
-        others = self._may_be_in_step(offer.version)
+        others = self._standings.voters(offer.version)
         trainers = 1 + len(others)
         vector = await asyncio.to_thread(_mean, payload, offer.samples) if payload else None
         if trainers == 1 and vector is not None:
             self._alone = True
             return _kept(Agreed(0, offer.version + 1, trained + offer.samples, 1), vector.tobytes())
         wish = Wish(offer.version, self._node.address(), self._numbers, vector is not None)
-        most = min(max(2, 1 + len(self._in_step(offer.version))), MEMBERS)
-        group = await self._matchmaking.find(wish, most, FORMING_S)
+        group = await self._matchmaking.find(wish, self._most(offer.version), FORMING_S)
         came = 1 + len(others & {PeerId(member.peer) for member in group.members}) if group else 1
         if group is None or 2 * came <= trainers:
             raise CallTimeout(f"Too few of {trainers} trainers came to the round of step {offer.version}.")
@@ -265,14 +267,14 @@ class DeDLOC(Agreement):
             async with asyncio.timeout(MEAN_S):  # it had nothing to give, and gets the mean from who had
                 while (kept := await self._missed(offer.version)) is None:
                     await asyncio.sleep(TICK_S)
-                    await self._look()
+                    await self._standings.look()
                 return kept
         except TimeoutError:
             raise CallTimeout(f"Nobody names the mean of step {offer.version}.") from None
 
     async def _missed(self, version: int) -> _Kept | None:
         """The mean that the others have taken a step by; None: they have not, or it is not to be had any more."""
-        named = {peer: dict(each.means).get(version) for peer, each in self._others.items()}
+        named = {peer: dict(each.means).get(version) for peer, each in self._standings.trainers.items()}
         for digest, _ in Counter(digest for digest in named.values() if digest is not None).most_common(1):
             for peer in (peer for peer, name in named.items() if name == digest):
                 try:
@@ -299,7 +301,7 @@ class DeDLOC(Agreement):
         Raises:
             NetworkError: nobody gave one; to be asked again.
         """
-        best = newest([*self._others.values()])
+        best = newest([*self._standings.trainers.values()])
         for peer in self._givers(best) if best else ():
             try:
                 whole = await self._vectors.fetch(peer, AskVector("trunk", 0), 12 * self._numbers)
@@ -321,8 +323,8 @@ class DeDLOC(Agreement):
 
     def _givers(self, best: Reached) -> list[PeerId]:
         """Who came to that trunk, the one that is farthest first."""
-        those = [peer for peer, each in self._others.items() if (best.version, best.digest) in each.trunks]
-        return sorted(those, key=lambda peer: (-max(self._others[peer].trunks)[0], peer))
+        those = [peer for peer, each in self._standings.trainers.items() if (best.version, best.digest) in each.trunks]
+        return sorted(those, key=lambda peer: (-max(self._standings.trainers[peer].trunks)[0], peer))
 
     async def _named(self, giver: PeerId, version: int) -> Counter[bytes]:
         """How many trainers name each digest of a trunk, as soon as one beside the giver does, if there is one that
@@ -330,12 +332,12 @@ class DeDLOC(Agreement):
         loop = asyncio.get_running_loop()
         limit = loop.time() + NAMED_S
         while loop.time() < limit:
-            told = names(self._others.values(), version)
-            beside = [each for peer, each in self._others.items() if each.settled and peer != giver]
+            told = names(self._standings.trainers.values(), version)
+            beside = [each for peer, each in self._standings.trainers.items() if each.settled and peer != giver]
             if told and (not beside or names(beside, version)):
                 return told
             await asyncio.sleep(TICK_S)
-            await self._look()
+            await self._standings.look()
         return Counter()
 
     def _mean_of(self, version: int) -> Whole | None:
