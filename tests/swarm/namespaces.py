@@ -11,14 +11,17 @@ Everything is made inside namespaces of its own names and goes with them; the ma
 """
 
 import contextlib
+import ctypes
 import os
 import secrets
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 Nat = Literal["full", "restricted", "cone", "symmetric"]
 ROOT = Path(__file__).parents[2]
@@ -66,6 +69,11 @@ FORWARDS = {
 }
 
 
+CLONE_NEWNET = 0x40000000
+"""Of Linux's setns(2)."""
+T = TypeVar("T")
+
+
 class NamespaceError(Exception):
     """A command of iproute2 or nftables failed."""
 
@@ -108,6 +116,18 @@ class Node:
     def inside(self, *command: str, text: str = "") -> str:
         """Run one command in the namespace to its end."""
         return run("ip", "netns", "exec", self.namespace, *command, text=text)
+
+    def within(self, act: Callable[[], T]) -> T:
+        """Do something in the namespace, in a thread of this process that moves there: without the start of another."""
+
+        def moved() -> T:
+            with Path("/run/netns", self.namespace).open() as place:
+                if ctypes.CDLL(None, use_errno=True).setns(place.fileno(), CLONE_NEWNET):
+                    raise OSError(ctypes.get_errno(), f"cannot move to {self.namespace}")
+            return act()
+
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(moved).result()
 
     def start(self, command: list[str], **options: Any) -> "subprocess.Popen[str]":
         """Start a real process in the namespace; it is ended with the internet at the latest."""

@@ -1,18 +1,21 @@
-"""Whole workers behind routers: `hearth worker` in a namespace, asked by `hearth peers` there."""
+"""Whole workers behind routers: `hearth worker` in a namespace, asked there as `hearth peers` asks."""
 
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
+from core.contracts.errors import HearthError
 from core.contracts.network_status import NetworkStatus
 from core.contracts.status import Status
-from tests.swarm.namespaces import ROOT, Host, NamespaceError
+from core.control.client import ControlClient
+from tests.swarm.namespaces import ROOT, Host
 from tests.workers import never_busy, start_paused, wait_until
 
 PORT = 4000
+T = TypeVar("T")
 
 
 class WorkerPeer:
@@ -39,24 +42,31 @@ class WorkerPeer:
         command = ["worker", *way, *bootstrap, *arguments]
         null = subprocess.DEVNULL
         self.process = host.start(self._command(*command), cwd=ROOT, stdin=null, stdout=null, stderr=null)
-        self.name: str = wait_until(self.network, f"the worker on {host.name}").peer
+        wait_until(self.network, f"the worker on {host.name}")
+        text = host.inside(*self._command("peers", "--json"))
+        self.name: str = msgspec.json.decode(text, type=NetworkStatus).peer
 
     def _command(self, *arguments: str) -> list[str]:
         return [sys.executable, "-m", "core", *arguments, "--data-dir", str(self.folder)]
 
+    def _ask(self, method: str, result: type[T]) -> T:
+        def ask() -> T:
+            with ControlClient(self.folder) as client:
+                return client.call(method, {}, result)
+
+        return self.host.within(ask)
+
     def network(self) -> NetworkStatus | None:
-        """What `hearth peers --json` prints; None while the worker does not answer."""
+        """What `hearth peers` shows; None while the worker does not answer."""
         try:
-            text = self.host.inside(*self._command("peers", "--json"))
-        except NamespaceError:
+            self.seen = self._ask("network", NetworkStatus)
+        except HearthError:
             return None
-        self.seen = msgspec.json.decode(text, type=NetworkStatus)
         return self.seen
 
     def experts(self) -> set[str]:
-        """Those that `hearth status --json` says are here."""
-        status = msgspec.json.decode(self.host.inside(*self._command("status", "--json")), type=Status)
-        return {expert.uid for expert in status.experts}
+        """Those that are here."""
+        return {expert.uid for expert in self._ask("status", Status).experts}
 
     def path(self, other: "WorkerPeer") -> str | None:
         """How the other is reached now; None: it is not connected."""
@@ -64,11 +74,11 @@ class WorkerPeer:
         return {peer.peer: peer.path for peer in status.peers}.get(other.name) if status else None
 
     def until_path(self, other: "WorkerPeer", path: str | None, seconds: float) -> None:
-        """Wait until `hearth peers` shows the other with this path; None: not at all."""
+        """Wait until the other is shown with this path; None: not at all."""
         self._until(lambda: self.path(other) == path, f"{other.host.name}, {path}, at {self.host.name}", seconds)
 
     def until_reached(self, reachability: str, nat: str, seconds: float = 20) -> NetworkStatus:
-        """Wait until `hearth peers` shows this reachability."""
+        """Wait until it has this reachability."""
 
         def check() -> Any:
             status = self.network()
