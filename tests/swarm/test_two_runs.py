@@ -4,7 +4,7 @@ import json
 import resource
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from core.contracts.status import RunStatus, Status
 from core.control.client import ControlClient
 from core.store import shards
 from tests.swarm.test_full_disk import TINY, limit
-from tests.workers import DIGITS, HERE, RunningWorker, hearth, wait_until, worker
+from tests.workers import DIGITS, HERE, RunningWorker, hearth, start_paused, wait_until, worker
 
 
 def small_text(folder: Path, width: int, text: bytes = b"") -> str:
@@ -79,7 +79,8 @@ def test_two_runs_of_one_name_never_meet(tmp_path: Path) -> None:
 
 def test_the_run_of_the_settings_can_be_left_as_well(tmp_path: Path) -> None:
     """The settings name another one then, one from an organiser's file as well; the last one cannot be left."""
-    with two_runs(tmp_path) as (running, text):
+    with worker(tmp_path / "data") as running:
+        text = train_two(running, small_text(tmp_path, 32))
         (tmp_path / "text-32.json").unlink()
         left = hearth(running.folder, "run", "leave", "digits")
         assert left.returncode == 0 and f"still trains {text}" in left.stdout, left.stderr
@@ -139,15 +140,29 @@ def are_training(running: RunningWorker) -> bool:
     return all(run.phase == "training" for run in runs(running).values())
 
 
-@contextmanager
-def two_runs(folder: Path) -> Iterator[tuple[RunningWorker, str]]:
-    """A PC that trains the digits and a text, and the id of the latter."""
-    path = small_text(folder, 32)
-    with worker(folder / "data") as running:
+@pytest.fixture(scope="module")
+def shared_pc(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningWorker]:
+    """A PC for several tests, as each of its processes takes a while to start."""
+    with worker(tmp_path_factory.mktemp("shared") / "data") as running:
+        yield running
+
+
+def train_two(running: RunningWorker, path: str) -> str:
+    """Wait until a PC trains the digits and the text of a manifest, which it joins first if need be; the text's id."""
+    text = manifest.load(path).run_id
+    if text not in runs(running):
         joined = hearth(running.folder, "run", "join", path)
         assert joined.returncode == 0, joined.stderr
-        wait_until(lambda: len(computes(running)) == 2 and are_training(running), "two processes that train")
-        yield running, manifest.load(path).run_id
+    wait_until(lambda: len(computes(running)) == 2 and are_training(running), "two processes that train")
+    return text
+
+
+@pytest.fixture
+def two_runs(shared_pc: RunningWorker) -> tuple[RunningWorker, str]:
+    """A PC that trains the digits and a text, whatever was done to it before, and the id of the latter."""
+    limit(shared_pc, resource.RLIM_INFINITY)
+    shared_pc.call("resume")
+    return shared_pc, train_two(shared_pc, small_text(shared_pc.folder.parent, 32))
 
 
 def of_run(running: RunningWorker, run: str) -> Status:
@@ -170,8 +185,9 @@ def next_curve(client: ControlClient, run: str) -> str:
     return str(point)
 
 
-def test_who_subscribes_to_a_run_hears_of_that_one(tmp_path: Path) -> None:
-    with two_runs(tmp_path) as (running, text), ControlClient(running.folder) as client:
+def test_who_subscribes_to_a_run_hears_of_that_one(two_runs: tuple[RunningWorker, str]) -> None:
+    running, text = two_runs
+    with ControlClient(running.folder) as client:
         for run in (text, DIGITS):
             point = next_curve(client, run)
             curve = running.ask("subscribe", {"run": run}, Snapshot).curve
@@ -189,18 +205,25 @@ def test_who_subscribes_to_a_run_hears_of_that_one(tmp_path: Path) -> None:
         wait_until(hears_of_the_first, "news of the run that is left")
 
 
-def test_each_yield_is_counted_for_its_own_run(tmp_path: Path) -> None:
-    with two_runs(tmp_path) as (running, text):
-        running.call("pause")
-        wait_until(lambda: running.status().yields.count >= 2, "two yields")
-        assert {run: amounts.yields for run, amounts in running.ask("totals", {}, Totals).all.runs.items()} == {
-            DIGITS: 1,
-            text: 1,
-        }
+def test_each_yield_is_counted_for_its_own_run(two_runs: tuple[RunningWorker, str]) -> None:
+    running, text = two_runs
+
+    def counted() -> dict[str, int]:
+        found = running.ask("totals", {}, Totals).all.runs
+        return {run: found[run].yields if run in found else 0 for run in (DIGITS, text)}
+
+    before, count = counted(), running.status().yields.count
+    running.call("pause")
+    wait_until(lambda: running.status().yields.count >= count + 2, "two yields")
+    assert counted() == {run: yields + 1 for run, yields in before.items()}
+    assert running.ask("totals", {}, Totals).all.runs.keys() == {DIGITS, text}
 
 
 def test_what_was_joined_stays_so_beside_a_run_for_once(tmp_path: Path) -> None:
-    with two_runs(tmp_path) as (running, text):
+    start_paused(tmp_path / "data")  # nothing need be computed
+    text = manifest.load(small_text(tmp_path, 32)).run_id
+    with worker(tmp_path / "data") as running:
+        assert hearth(running.folder, "run", "join", str(tmp_path / "text-32.json")).returncode == 0
         assert hearth(running.folder, "run", "weight", text, "2").returncode == 0
     other = small_text(tmp_path, 48)
     with worker(tmp_path / "data", "--run", small_text(tmp_path, 64)) as once:
@@ -212,33 +235,33 @@ def test_what_was_joined_stays_so_beside_a_run_for_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems cannot set another process's limits")
-def test_a_full_disk_costs_neither_run_anything(tmp_path: Path) -> None:
-    with two_runs(tmp_path) as (running, text):
-        ids = (DIGITS, text)
-        wait_until(lambda: all(of_run(running, run).samples_per_s for run in ids), "samples of both")
-        limit(running, TINY)
-        running.call("pause")  # saves
-        titles = {run.title for run in running.status().runs}
+def test_a_full_disk_costs_neither_run_anything(two_runs: tuple[RunningWorker, str]) -> None:
+    running, text = two_runs
+    ids = (DIGITS, text)
+    wait_until(lambda: all(of_run(running, run).samples_per_s for run in ids), "samples of both")
+    limit(running, TINY)
+    running.call("pause")  # saves
+    titles = {run.title for run in running.status().runs}
 
-        def unsaved() -> set[Any]:
-            """Titles of the runs of which it is said that they were not saved."""
-            said = running.status().attention
-            assert all("Free some space" in str(note) for note in said if "was not saved" in str(note))
-            return {note.args.get("run") for note in said if "was not saved" in str(note)}
+    def unsaved() -> set[Any]:
+        """Titles of the runs of which it is said that they were not saved."""
+        said = running.status().attention
+        assert all("Free some space" in str(note) for note in said if "was not saved" in str(note))
+        return {note.args.get("run") for note in said if "was not saved" in str(note)}
 
-        wait_until(lambda: unsaved() == titles, "a sentence about each")
-        running.call("resume")
-        before = [of_run(running, run).step for run in ids]
-        wait_until(
-            lambda: all(of_run(running, run).step > step for run, step in zip(ids, before, strict=True)),
-            "more training of both",
-        )
-        limit(running, resource.RLIM_INFINITY)
-        running.call("pause")
-        for run, step in zip(ids, before, strict=True):
-            wait_until(lambda: of_run(running, run).checkpoint_step == of_run(running, run).step, "a checkpoint")  # noqa: B023
-            assert of_run(running, run).step > step
-        running.until(lambda status: not status.attention, "the end of the trouble")
+    wait_until(lambda: unsaved() == titles, "a sentence about each")
+    running.call("resume")
+    before = [of_run(running, run).step for run in ids]
+    wait_until(
+        lambda: all(of_run(running, run).step > step for run, step in zip(ids, before, strict=True)),
+        "more training of both",
+    )
+    limit(running, resource.RLIM_INFINITY)
+    running.call("pause")
+    for run, step in zip(ids, before, strict=True):
+        wait_until(lambda: of_run(running, run).checkpoint_step == of_run(running, run).step, "a checkpoint")  # noqa: B023
+        assert of_run(running, run).step > step
+    running.until(lambda status: not status.attention, "the end of the trouble")
 
 
 def test_a_pc_joins_and_leaves_runs_and_gives_both_back_at_once(tmp_path: Path) -> None:
@@ -278,6 +301,7 @@ def test_a_pc_joins_and_leaves_runs_and_gives_both_back_at_once(tmp_path: Path) 
         assert [*running.folder.glob(f"runs/{text}/checkpoints/checkpoint-*.json")], "what was trained is kept"
         assert hearth(running.folder, "run", "join", str(tmp_path / "text-32.json")).returncode == 0
         (tmp_path / "text-32.json").unlink()
+    start_paused(tmp_path / "data")  # what it has to tell is on the disk
     with worker(tmp_path / "data") as again:
         assert {run.id: run.weight for run in again.status().runs} == {DIGITS: 3, text: 1}
         assert runs(again)[text].step > 0
