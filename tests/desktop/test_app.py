@@ -39,7 +39,7 @@ from core.contracts.status import Status
 from core.control.client import ControlClient
 from tests import virtual_screen
 from tests.desktop.conftest import make_status
-from tests.workers import agreed
+from tests.workers import agreed, start_paused
 
 DEADLINE_S = 180.0
 Environment = dict[str, str]
@@ -82,9 +82,11 @@ class App:
         """Of all processes that were ever seen of this folder."""
         self.process: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> "App":
-        """Start the app and wait for its window and its worker."""
+    def start(self, computes: bool = False) -> "App":
+        """Start the app and wait for its window and its worker, which is paused unless it `computes`."""
         agreed(self.folder)
+        if not computes:
+            start_paused(self.folder)
         self.process = subprocess.Popen(
             [sys.executable, "-m", "core", "--data-dir", str(self.folder)],
             env=self.environment,
@@ -263,7 +265,7 @@ def wm_state(app: App) -> int:
 
 
 def test_draw_a_digit_pause_and_quit(app: App, plan: Plan) -> None:
-    app.start()
+    app.start(computes=True)
     app.activate()
     wait_for(lambda: app.status().state == "contributing", "training")
     app.keys("ctrl+2")
@@ -349,7 +351,7 @@ def test_a_screen_that_is_lost_ends_the_app_with_a_sentence_and_not_the_worker(
     with virtual_screen.x_server() as name:
         app = App(folder, {**screen, "DISPLAY": name})
         try:
-            app.start()
+            app.start(computes=True)
             worker = app.pid("worker")
         except BaseException:
             app.clean_up()
@@ -360,7 +362,7 @@ def test_a_screen_that_is_lost_ends_the_app_with_a_sentence_and_not_the_worker(
         step = app.status().step
         wait_for(lambda: app.status().step > step, "training to go on")
         app.environment = screen
-        app.start()
+        app.start(computes=True)
         assert app.pid("worker") == worker
         assert app.process is not None
         app.process.terminate()
@@ -382,7 +384,7 @@ def test_on_a_full_disk_the_app_ends_without_a_word(app: App, capfd: pytest.Capt
 
 
 def test_a_killed_app_leaves_the_worker_and_a_new_app_finds_it(app: App) -> None:
-    app.start()
+    app.start(computes=True)
     worker = app.pid("worker")
     compute = app.pid("compute")
     assert os.getsid(worker) == worker  # what ends the app's terminal or session leader does not end it
@@ -391,7 +393,7 @@ def test_a_killed_app_leaves_the_worker_and_a_new_app_finds_it(app: App) -> None
     app.process.wait()
     step = app.status().step
     wait_for(lambda: app.status().step > step, "training to go on")
-    app.start()
+    app.start(computes=True)
     assert app.pid("worker") == worker
     assert app.pid("compute") == compute
     app.process.send_signal(signal.SIGINT)
