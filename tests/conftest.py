@@ -9,6 +9,9 @@ import pytest
 
 from tests.workers import PATIENCE_S
 
+os.environ["OMP_NUM_THREADS"] = "1"
+"""Before torch reads it; compute has one as well. On a busy machine threads that share an operation spin until the last
+of them is done: up to ten times the processor time of one."""
 MARK = "HEARTH_TESTS"
 """In the environment of every process that this one starts, and of whatever those start in turn."""
 
