@@ -98,7 +98,7 @@ def settle(qtbot: QtBot, window: MainWindow) -> None:
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("variant", ["plain", "fallback font", "large text", "long strings"])
 def test_every_text_fits(
-    qtbot: QtBot, plain_theme: None, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int], variant: str
+    plain_theme: None, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int], variant: str
 ) -> None:
     if variant == "fallback font":
         monkeypatch.setitem(look.SANS, "linux", ["DejaVu Sans"])
@@ -116,7 +116,7 @@ def test_every_text_fits(
     assert misfits(window) == []
 
 
-def test_the_check_finds_a_clipped_text(qtbot: QtBot, plain_theme: None) -> None:
+def test_the_check_finds_a_clipped_text(plain_theme: None, qtbot: QtBot) -> None:
     window, _ = make_window(qtbot)
     label = QLabel("This sentence is much too long for so little room", window)
     label.setGeometry(0, 0, 30, 12)
@@ -124,7 +124,7 @@ def test_the_check_finds_a_clipped_text(qtbot: QtBot, plain_theme: None) -> None
     assert any("too long" in line for line in misfits(window))
 
 
-def test_every_control_has_a_name(qtbot: QtBot, plain_theme: None) -> None:
+def test_every_control_has_a_name(plain_theme: None, qtbot: QtBot) -> None:
     window, _ = make_window(qtbot)
     settle(qtbot, window)
     focusable = [
@@ -136,7 +136,7 @@ def test_every_control_has_a_name(qtbot: QtBot, plain_theme: None) -> None:
     assert [widget for widget in focusable if not widget.accessibleName()] == []
 
 
-def test_the_focus_ring_is_for_the_keyboard_only(qtbot: QtBot, plain_theme: None) -> None:
+def test_the_focus_ring_is_for_the_keyboard_only(plain_theme: None, qtbot: QtBot) -> None:
     window, actions = make_window(qtbot)
     window.activateWindow()
     qtbot.waitUntil(window.isActiveWindow)
@@ -156,7 +156,7 @@ def test_the_focus_ring_is_for_the_keyboard_only(qtbot: QtBot, plain_theme: None
     assert not window.ring.isVisible()
 
 
-def test_pages_are_chosen_by_click_and_shortcut(qtbot: QtBot, plain_theme: None) -> None:
+def test_pages_are_chosen_by_click_and_shortcut(plain_theme: None, qtbot: QtBot) -> None:
     window, actions = make_window(qtbot)
     titles = [button.text() for button in window.sidebar.buttons]
     assert titles == ["Home", "Try the model", "Settings"]
@@ -185,7 +185,7 @@ class Listener(Page):
         self.heard.append(status.step)
 
 
-def test_a_lost_worker_is_told_to_one_page_at_a_time(qtbot: QtBot, plain_theme: None) -> None:
+def test_a_lost_worker_is_told_to_one_page_at_a_time(plain_theme: None, qtbot: QtBot) -> None:
     shown, *hidden = pages = [Listener(name) for name in ("home", "model", "experts", "trust")]
     window = MainWindow(pages, Actions())
     window.may_close = True
@@ -204,7 +204,7 @@ def test_a_lost_worker_is_told_to_one_page_at_a_time(qtbot: QtBot, plain_theme: 
     assert all(page.heard[-1] == 65 for page in pages)
 
 
-def test_ctrl_shift_p_pauses_and_resumes(qtbot: QtBot, plain_theme: None) -> None:
+def test_ctrl_shift_p_pauses_and_resumes(plain_theme: None, qtbot: QtBot) -> None:
     window, actions = make_window(qtbot)
     window.activateWindow()
     qtbot.waitUntil(window.isActiveWindow)
@@ -216,7 +216,7 @@ def test_ctrl_shift_p_pauses_and_resumes(qtbot: QtBot, plain_theme: None) -> Non
         QTest.keyClick(window, Qt.Key.Key_P, both)
 
 
-def test_a_focus_that_its_control_lost_by_hiding_shows_no_ring(qtbot: QtBot, plain_theme: None) -> None:
+def test_a_focus_that_its_control_lost_by_hiding_shows_no_ring(plain_theme: None, qtbot: QtBot) -> None:
     window, _ = make_window(qtbot)
     window.activateWindow()
     qtbot.waitUntil(window.isActiveWindow)
@@ -228,7 +228,7 @@ def test_a_focus_that_its_control_lost_by_hiding_shows_no_ring(qtbot: QtBot, pla
     assert window.ring.target is None
 
 
-def test_a_focus_that_its_control_lost_by_being_disabled_shows_no_ring(qtbot: QtBot, plain_theme: None) -> None:
+def test_a_focus_that_its_control_lost_by_being_disabled_shows_no_ring(plain_theme: None, qtbot: QtBot) -> None:
     window, _ = make_window(qtbot)
     window.activateWindow()
     qtbot.waitUntil(window.isActiveWindow)
@@ -239,7 +239,7 @@ def test_a_focus_that_its_control_lost_by_being_disabled_shows_no_ring(qtbot: Qt
     assert window.ring.target is None
 
 
-def test_ctrl_comma_takes_the_ring_along(qtbot: QtBot, plain_theme: None) -> None:
+def test_ctrl_comma_takes_the_ring_along(plain_theme: None, qtbot: QtBot) -> None:
     window, _ = make_window(qtbot)
     window.activateWindow()
     qtbot.waitUntil(window.isActiveWindow)
@@ -250,7 +250,7 @@ def test_ctrl_comma_takes_the_ring_along(qtbot: QtBot, plain_theme: None) -> Non
 
 
 @pytest.mark.parametrize("under_a_sheet", [False, True])
-def test_a_control_with_the_focus_may_be_taken_down(qtbot: QtBot, plain_theme: None, under_a_sheet: bool) -> None:
+def test_a_control_with_the_focus_may_be_taken_down(plain_theme: None, qtbot: QtBot, under_a_sheet: bool) -> None:
     window, _ = make_window(qtbot)
     window.activateWindow()
     qtbot.waitUntil(window.isActiveWindow)
@@ -272,7 +272,7 @@ def test_a_control_with_the_focus_may_be_taken_down(qtbot: QtBot, plain_theme: N
     assert not window.why.isVisible() and not window.ring.isVisible()
 
 
-def test_the_ring_goes_round_what_a_control_shows(qtbot: QtBot, plain_theme: None) -> None:
+def test_the_ring_goes_round_what_a_control_shows(plain_theme: None, qtbot: QtBot) -> None:
     window, _ = make_window(qtbot)
     window.activateWindow()
     qtbot.waitUntil(window.isActiveWindow)
@@ -287,7 +287,7 @@ def test_the_ring_goes_round_what_a_control_shows(qtbot: QtBot, plain_theme: Non
     assert window.ring.width() == window.ring.height() < 200
 
 
-def test_a_small_window_has_a_rail_with_names_as_tooltips(qtbot: QtBot, plain_theme: None) -> None:
+def test_a_small_window_has_a_rail_with_names_as_tooltips(plain_theme: None, qtbot: QtBot) -> None:
     window, _ = make_window(qtbot, (880, 600))
     assert window.sidebar.width() == theme().px(64)
     window.grab()
@@ -296,7 +296,7 @@ def test_a_small_window_has_a_rail_with_names_as_tooltips(qtbot: QtBot, plain_th
     qtbot.waitUntil(lambda: window.sidebar.width() == theme().px(212))
 
 
-def test_closing_asks_and_does_not_close(qtbot: QtBot, plain_theme: None) -> None:
+def test_closing_asks_and_does_not_close(plain_theme: None, qtbot: QtBot) -> None:
     window, _ = make_window(qtbot)
     window.may_close = False
     with qtbot.waitSignal(window.close_requested):
@@ -306,7 +306,7 @@ def test_closing_asks_and_does_not_close(qtbot: QtBot, plain_theme: None) -> Non
     assert window.close()
 
 
-def test_a_note_offers_one_thing_to_do(qtbot: QtBot, plain_theme: None) -> None:
+def test_a_note_offers_one_thing_to_do(plain_theme: None, qtbot: QtBot) -> None:
     window, _ = make_window(qtbot)
     button = window.tell("Threads set to 2.", "Undo")
     assert button.isVisible() and button.text() == "Undo"
@@ -314,7 +314,7 @@ def test_a_note_offers_one_thing_to_do(qtbot: QtBot, plain_theme: None) -> None:
     assert not window.note.isVisible()
 
 
-def test_a_note_moves_nothing_and_can_be_dismissed(qtbot: QtBot, plain_theme: None) -> None:
+def test_a_note_moves_nothing_and_can_be_dismissed(plain_theme: None, qtbot: QtBot) -> None:
     window, _ = make_window(qtbot)
     settle(qtbot, window)
     page = window.current_page()
@@ -333,7 +333,7 @@ def test_a_note_moves_nothing_and_can_be_dismissed(qtbot: QtBot, plain_theme: No
 
 @pytest.mark.parametrize("language", ["en", "de"])
 @pytest.mark.parametrize("scale", [1.0, 1.5])
-def test_the_chip_tells_all_of_what_is_usual(qtbot: QtBot, plain_theme: None, scale: float, language: str) -> None:
+def test_the_chip_tells_all_of_what_is_usual(plain_theme: None, qtbot: QtBot, scale: float, language: str) -> None:
     speak(language)
     try:
         theme().set_scale(scale)
@@ -347,7 +347,7 @@ def test_the_chip_tells_all_of_what_is_usual(qtbot: QtBot, plain_theme: None, sc
         speak("system")
 
 
-def test_lines_are_broken_between_words_and_the_last_is_elided(qtbot: QtBot, plain_theme: None) -> None:
+def test_lines_are_broken_between_words_and_the_last_is_elided(plain_theme: None, qtbot: QtBot) -> None:
     metrics, text = QFontMetrics(theme().font("micro")), "You are back. Compute is being stopped within 250 ms."
     width = metrics.horizontalAdvance("Compute is being stopped")
     lines = broken(text, metrics, width, 2)
@@ -375,7 +375,7 @@ def test_a_pause_ends_when_it_says_where_clocks_are_set_meanwhile() -> None:
         assert hour.seconds(night) == 3600 and hour.end is not None and (hour.end.hour, hour.end.minute) == (3, 30)
 
 
-def test_pause_menu_and_button(qtbot: QtBot, plain_theme: None) -> None:
+def test_pause_menu_and_button(plain_theme: None, qtbot: QtBot) -> None:
     actions = Actions()
     menu = QMenu()
     fill_pause_menu(menu, actions, datetime(2026, 3, 5, 14, 47))
@@ -390,7 +390,7 @@ def test_pause_menu_and_button(qtbot: QtBot, plain_theme: None) -> None:
     assert "\tuntil" in menu.actions()[0].text()
 
 
-def test_segments_move_by_arrow_keys(qtbot: QtBot, plain_theme: None) -> None:
+def test_segments_move_by_arrow_keys(plain_theme: None, qtbot: QtBot) -> None:
     control = Segmented({"system": "System", "light": "Light", "dark": "Dark"}, "Theme")
     qtbot.addWidget(control)
     control.show()
@@ -409,7 +409,7 @@ def test_segments_move_by_arrow_keys(qtbot: QtBot, plain_theme: None) -> None:
     assert chosen == ["light", "dark"]
 
 
-def test_a_switch_toggles_by_space(qtbot: QtBot, plain_theme: None) -> None:
+def test_a_switch_toggles_by_space(plain_theme: None, qtbot: QtBot) -> None:
     switch = Switch("Compute only while I am away")
     qtbot.addWidget(switch)
     switch.show()
@@ -418,7 +418,7 @@ def test_a_switch_toggles_by_space(qtbot: QtBot, plain_theme: None) -> None:
     assert switch.isChecked() and switch.height() >= 24
 
 
-def test_pairs_stack_in_a_small_window(qtbot: QtBot, plain_theme: None) -> None:
+def test_pairs_stack_in_a_small_window(plain_theme: None, qtbot: QtBot) -> None:
     theme().set_scale(1.5)
     window, _ = make_window(qtbot, (1000, 700))
     found = (pair.findChildren(Card) for pair in window.findChildren(Pair))
@@ -452,7 +452,7 @@ def test_what_others_say_is_no_html_in_tooltips(qtbot: QtBot) -> None:
 
 
 @pytest.mark.parametrize("share,pixels", [(0.0004, 0), (0.004, 2), (0.5, 100), (1.0, 200)])
-def test_a_bar_is_as_long_as_its_share(qtbot: QtBot, plain_theme: None, share: float, pixels: int) -> None:
+def test_a_bar_is_as_long_as_its_share(plain_theme: None, qtbot: QtBot, share: float, pixels: int) -> None:
     bar = Bar()
     qtbot.addWidget(bar)
     bar.setFixedSize(200, 5)
