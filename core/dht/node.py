@@ -19,7 +19,7 @@ from core.contracts.notices import Notice
 from core.dht import store as state
 from core.dht.clock import NetworkClock
 from core.dht.crawl import REPLICAS, PeerCrawl, ValueCrawl
-from core.dht.protocol import DHTProtocol
+from core.dht.protocol import FAILED_S, DHTProtocol
 from core.dht.reading import Readings, candidates, leave_genuine, newest
 from core.dht.records import MAX_LIFE_S, SKEW_S, Record, Verdict, key_digest, make
 from core.dht.routing import Contact, K
@@ -197,8 +197,10 @@ class DHTNode(Server):  # type: ignore[misc]
     async def _spread(self, records: list[Record]) -> int:
         """Store records at the peers responsible for them; once more where some of these have gone.
 
-        What did not reach one of them, or not in time, is due again at the next upkeep.
+        What did not reach one of them, or not in time, is due again at the next upkeep, and what belongs to peers that
+        are left out for a while once they may be back.
         """
+        began = time.monotonic()
         digests = [key_digest(record.key) for record in records]
         peers: dict[bytes, list[Contact]] = {}
         answers: dict[tuple[int, Contact], asyncio.Future[Verdict | None]] = {}
@@ -219,16 +221,22 @@ class DHTNode(Server):  # type: ignore[misc]
                 break
         self._keep_own_share(records, peers)
         verdicts = [(place, future.result()) for (place, _), future in answers.items()]
+        doubted = self.protocol.left_out(began)
+        short = {key for key, near in peers.items() if any(_belongs(peer, Node(key), near) for peer in doubted)}
+        self._due(
+            [record for record, digest in zip(records, digests, strict=True) if digest in short],
+            time.monotonic() + FAILED_S,
+        )
         self._due([records[place] for place in {place for place, verdict in verdicts if verdict is None}])
         kept = Counter(place for place, verdict in verdicts if verdict in KEPT)
         return min(kept[place] for place in range(len(records)))
 
-    def _due(self, records: Iterable[Record]) -> None:
-        """Have own records published again at the next upkeep, unless newer ones have taken their places."""
+    def _due(self, records: Iterable[Record], at: float = 0.0) -> None:
+        """Have own records published again at the first upkeep after `at`, unless newer ones took their places."""
         for record in records:
             name = record.key, record.subkey
             if name in self._own and self._own[name][0] is record:
-                self._own[name] = record, 0.0
+                self._own[name] = record, min(at, self._own[name][1])
 
     def _owe(self, newcomer: Contact) -> None:
         """What this peer publishes near a newcomer, who may only have been away or slow, is due there."""

@@ -55,6 +55,8 @@ LATE_S = 10.0
 FAILED_S = 30.0
 """A peer that did not answer is left out for so long, unless it does after all."""
 FAILED_PEERS = 1024
+DOUBTED = 64
+"""Of them so many are looked for again where they belong."""
 MEETING = 32
 """Newcomers that are being pinged at once; further ones are met at their next call."""
 PAGES = 16
@@ -145,6 +147,10 @@ class DHTProtocol(KademliaProtocol):  # type: ignore[misc]
         """Without this peer itself and those that failed a moment ago."""
         now, own = time.monotonic(), self.source_node.peer
         return [c for c in contacts if c.peer != own and self._failed.get(c.peer, 0.0) < now]
+
+    def left_out(self, since: float) -> list[Contact]:
+        """The newest of those that failed and were of no use at a moment (time.monotonic()), or have been since."""
+        return [Contact(PeerAddress(peer)) for peer, until in self._failed.items() if until > since][-DOUBTED:]
 
     async def call_ping(self, node_to_ask: Contact) -> Contact | None:
         """The peer with the addresses that it names itself, if it answers; it is then in the table, if it serves."""

@@ -18,10 +18,10 @@ from tests.workers import ROOT
 PROCESSES, EACH = 10, 5
 KILLED = 3
 """Processes, 30% of the peers."""
-DEADLINE_S = 60.0
+DEADLINE_S = 120.0
 """For what must happen, however busy the machine is."""
 READ_S = 3.0
-"""Half of the reads take no longer, though the machine be busy with something else."""
+"""By which half of the reads may take longer after the deaths than they did before on this machine, ten times over."""
 AGAIN = 0.5
 """Of the processes, the share that may have to read once more."""
 
@@ -83,7 +83,7 @@ def test_fifty_peers(swarm: tuple[list[Process], list[Any]]) -> None:
         process.kill()
     left = processes[:-KILLED]
     later, once_more = read_by_all(left, subkeys)
-    assert statistics.median(took + later) < READ_S
+    assert statistics.median(later) < READ_S + 10 * statistics.median(took)
     print(f"processes that read again, as not all was there: {again} at first, {once_more} after the deaths")
     assert again <= AGAIN * len(processes) and once_more <= AGAIN * len(left)
 

@@ -86,6 +86,23 @@ async def test_what_a_busy_replica_refused_is_offered_again(pair: list[Peer]) ->
     await until(lambda: holds_after_upkeep(a, b), "the record at the peer that was busy", HANG_S)
 
 
+async def test_who_was_out_of_reach_for_a_moment_is_looked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node, "RESPONSIBLE_S", 0.0)
+    for module in node, protocol:
+        monkeypatch.setattr(module, "FAILED_S", 0.1)
+    for name in "CALL_S", "STORE_S", "LATE_S":
+        monkeypatch.setattr(protocol, name, HANG_S)
+    async with peers(3) as (publisher, other, away):
+        for one in publisher, other, away:
+            await until(lambda one=one: len(one.dht.contacts()) == 2, "both others in the table", HANG_S)  # type: ignore[misc]
+            await one.dht._upkeep.stop()  # who was away does not call by itself
+        away.rpc.hush("A test cuts it off.")
+        assert await publisher.dht.store("key", b"v", LIFE_S)
+        assert len(publisher.dht.contacts()) == 1
+        away.rpc.speak()
+        await until(lambda: holds_after_upkeep(publisher, away), "the record at the peer that was away", HANG_S)
+
+
 async def test_what_is_kept_here_is_never_the_only_answer(pair: list[Peer], monkeypatch: pytest.MonkeyPatch) -> None:
     a, b = pair
     now = a.dht.clock.now()
