@@ -62,7 +62,7 @@ def words(figure: str, reached: float) -> str:
     """A milestone in a sentence."""
     match figure:
         case "seconds":
-            return tr("This PC has lent %Ln hour(s) of computing.", round(reached / 3600))
+            return tr("This PC has shared %Ln hour(s) of compute time.", round(reached / 3600))
         case "samples":
             return tr("This PC has trained {count} samples.", count=number(reached))
         case _:

@@ -43,7 +43,8 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="hearth",
-        description="Lends this PC to the training of a large neural network. Without a command: the app.",
+        description="Shares this PC's idle time with the training of a large neural network. Without a command: the "
+        "app.",
         epilog="Exit codes: 0 done, 1 error, 2 wrong use or settings, 3 no worker runs, 4 already running, "
         "5 data folder, 6 port in use, 7 protocol, 8 picture, 9 compute, 10 checkpoint, 11 identity, 12 network, "
         "13 peer unreachable, 14 peer too late, 15 peer refused, 16 peer failed, 17 record, 18 data, 19 question, "
@@ -72,7 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     screensaver.set_defaults(command="running.screensaver")
     log = add("log", "report.log", "Show the worker's log.")
     log.add_argument("-n", dest="lines", type=int, default=50, help="how many lines (50)")
-    log.add_argument("-f", "--follow", action="store_true", help="go on as lines are written; end with Ctrl+C")
+    log.add_argument("-f", "--follow", action="store_true", help="show new lines as they are written; Ctrl+C ends it")
     return parser
 
 
@@ -105,7 +106,7 @@ def _add_worker(add: Callable[..., argparse.ArgumentParser]) -> None:
     start.add_argument(
         "--for", dest="seconds", type=starting, default=3600.0, metavar="TIME", help="such as 30m or 2h (1h)"
     )
-    add("resume", "control.resume", "Go on after a pause.")
+    add("resume", "control.resume", "Resume after a pause.")
     add("quit", "control.quit", "Save and end the worker and the app.")
     about = "Show, join and leave runs, and say how much of this PC's time each gets."
     run = add("run", "runs.run", about, "the list as one JSON document")
@@ -128,7 +129,7 @@ def _add_questions(add: Callable[..., argparse.ArgumentParser]) -> None:
     predict.add_argument("--run", help=which)
     predict.add_argument("file", type=Path, metavar="FILE.png")
     each = "a JSON document a byte, with the experts that answered"
-    generate = add("generate", "model.generate", "Let the model go on with a text.", each)
+    generate = add("generate", "model.generate", "Let the model continue a text.", each)
     generate.add_argument("prompt", metavar="TEXT", help="how the text begins")
     generate.add_argument("--run", help=which)
     generate.add_argument("--length", type=int, default=200, help="bytes to add (200)")

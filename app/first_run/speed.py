@@ -153,7 +153,7 @@ class SpeedTest(Step):
         if seconds > LENT_S:
             self._stop()
             self.start.setEnabled(True)
-            self._show_words(tr("It takes longer than usual. Go on: it is measured as soon as this PC may compute."))
+            self._show_words(tr("It takes longer than usual. Continue: it is measured as soon as this PC may compute."))
 
     def _failed(self, error: HearthError) -> None:
         self._stop()

@@ -49,7 +49,7 @@ class Welcome(Step):
                 ],
             ),
             Label(
-                tr("The next steps take about two minutes. Alt+Right goes on, Alt+Left goes back."),
+                tr("The next steps take about two minutes. Alt+Right continues, Alt+Left goes back."),
                 "cap",
                 "text3",
                 wrap=True,

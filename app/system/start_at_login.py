@@ -64,7 +64,7 @@ def _xdg(arguments: list[str], wish: bool | None) -> bool:
         entry = {
             "Type": "Application",
             "Name": NAME,
-            "Comment": "Lends this PC to the training of a large neural network",
+            "Comment": "Shares this PC's idle time with the training of a large neural network",
             "Exec": " ".join(_quoted(argument) for argument in arguments),
             "TryExec": arguments[0].replace("\\", "\\\\"),
             "Icon": "hearth",

@@ -83,7 +83,7 @@ class Tray(QObject):
         self._gpu.setText(gpu_word(pausable))
 
     def show_today(self, lent: str) -> None:
-        """What was lent since midnight, in words, for the tooltip; "" if that is not known."""
+        """What was shared since midnight, in words, for the tooltip; "" if that is not known."""
         self._tip(self._told[0], tr("{amount} today", amount=lent) if lent else "")
 
     def _tip(self, state: str, today: str) -> None:

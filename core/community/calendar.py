@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from core.contracts.errors import ProtocolError
 from core.contracts.ledger import POINTS, Resolution
+from core.contracts.notices import notice
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 SECONDS: dict[Resolution, int] = {"minute": MINUTE, "hour": HOUR, "day": DAY}
@@ -29,9 +30,9 @@ def borders(start: float, end: float, resolution: Resolution) -> list[int]:
     """
     step = SECONDS[resolution]
     if end <= start:
-        raise ProtocolError("The end of a history must come after its start.")
+        raise ProtocolError(notice("history.end_before_start"))
     if (end - start) / step > POINTS - 2:
-        raise ProtocolError(f"There are over {POINTS} {resolution}s between these times. Ask for fewer, or for longer.")
+        raise ProtocolError(notice("history.too_many", most=POINTS))
     if resolution != "day":
         offset = time.localtime(start).tm_gmtoff
         first = int((start + offset) // step * step - offset)

@@ -233,7 +233,7 @@ class Ledger:
         except sqlite3.Error as error:
             if schema.is_damage(error):
                 self._begin_anew(error)
-            raise DataFolderError(notice("ledger.unreadable", why=str(error))) from error
+            raise DataFolderError(notice("ledger.unreadable", why=schema.why(error))) from error
 
     def _copied(self) -> sqlite3.Connection:
         """A copy of the file in memory, while it cannot be opened to be written."""
@@ -271,7 +271,7 @@ class Ledger:
             if schema.is_damage(error):
                 self._begin_anew(error)
             elif not self._trouble:
-                self._trouble = notice("ledger.not_written", path=str(self._path), why=str(error))
+                self._trouble = notice("ledger.not_written", path=str(self._path), why=schema.why(error))
                 log.warning("%s", self._trouble)
         finally:
             self._writing = False
@@ -283,7 +283,7 @@ class Ledger:
         self._connection = self._copy = None
         kept = schema.set_aside(self._path)
         if kept:
-            self._damage = notice("ledger.damaged", why=str(error), kept=str(kept))
+            self._damage = notice("ledger.damaged", why=schema.why(error), kept=str(kept))
             log.warning("%s", self._damage)
 
 

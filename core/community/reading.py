@@ -23,6 +23,7 @@ from core.contracts.ledger import (
     Totals,
     Yield,
 )
+from core.contracts.notices import notice
 
 WIDTHS = (MINUTE, HOUR, DAY)
 """Of the rows, in seconds. Each amount is in one row of each width, as long as such rows are kept."""
@@ -187,7 +188,7 @@ def read_only(folder: Path) -> Reader:
     try:
         return Reader(schema.open_to_read(path), {})
     except (sqlite3.Error, schema.DamagedError) as error:
-        raise DataFolderError(f"{path} cannot be read: {error}.") from error
+        raise DataFolderError(notice("ledger.unreadable", why=schema.why(error))) from error
 
 
 def _period(done: Done) -> Period:

@@ -5,6 +5,7 @@ import sqlite3
 from pathlib import Path
 
 from core.contracts.ledger import Amounts
+from core.contracts.notices import Notice, notice, plain
 from core.store.settings_file import aside
 
 FILE = "ledger.db"
@@ -36,7 +37,13 @@ MIGRATIONS = (
 
 
 class DamagedError(Exception):
-    """The file holds no ledger that this Hearth understands; the text says why."""
+    """The file holds no ledger that this Hearth understands; its argument is a notice that says why."""
+
+
+def why(error: Exception) -> Notice:
+    """What a failure says, for a notice about it."""
+    said = error.args[0] if isinstance(error, DamagedError) else None
+    return said if isinstance(said, Notice) else plain(str(error))
 
 
 def is_damage(error: Exception) -> bool:
@@ -125,7 +132,7 @@ def set_aside(path: Path) -> str:
 def _migrate(connection: sqlite3.Connection) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version > len(MIGRATIONS):
-        raise DamagedError(f"it is of a newer Hearth (version {version})")
+        raise DamagedError(notice("ledger.newer", version=version))
     for number, script in enumerate(MIGRATIONS[version:], version + 1):
         connection.executescript(f"BEGIN IMMEDIATE; {script}; PRAGMA user_version = {number}; COMMIT;")
 
@@ -133,10 +140,10 @@ def _migrate(connection: sqlite3.Connection) -> None:
 def _check(connection: sqlite3.Connection) -> None:
     (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     if found != "ok":
-        raise DamagedError(found)
+        raise DamagedError(plain(found))
     try:
         connection.execute(f"SELECT width, time, run, device, {', '.join(METRICS)} FROM amounts LIMIT 1").fetchone()
         connection.execute("SELECT start_ms, end, run, why FROM sessions LIMIT 1").fetchone()
         connection.execute("SELECT id, time, stop_ms, noticed_ms, told_ms FROM yields LIMIT 1").fetchone()
     except sqlite3.OperationalError as error:
-        raise DamagedError(str(error)) from error
+        raise DamagedError(plain(str(error))) from error

@@ -251,7 +251,7 @@ class _Session:
             "log": (wire.LogParams, lambda params: worker.recent_log(params.lines)),
         }
         if request.method not in methods:
-            raise ProtocolError(f"The worker has no method {request.method!r}.")
+            raise ProtocolError(notice("control.no_method", method=request.method))
         params, method = methods[request.method]
         result = method(_decode(request.params, params))
         if inspect.isawaitable(result):

@@ -15,6 +15,7 @@ from zeroconf.asyncio import AsyncServiceBrowser, AsyncServiceInfo, AsyncZerocon
 
 from core.contracts.errors import HearthError, IdentityError, NetworkError
 from core.contracts.net import PeerAddress
+from core.contracts.notices import notice
 from core.identity import PeerId, parse_peer, peer_text
 from core.net import limits
 from core.net.addresses import host_of
@@ -80,14 +81,12 @@ class Lan:
         try:
             self._zeroconf = AsyncZeroconf()
         except (OSError, RuntimeError) as error:
-            raise NetworkError(
-                f"Peers on the LAN cannot be looked for: {error}. Check the network, or turn this off in the settings."
-            ) from error
+            raise NetworkError(notice("lan.not_looked", why=str(error))) from error
         try:
             await self._zeroconf.async_register_service(self._announcement(), cooperating_responders=True)
         except (OSError, ZeroconfError, NonUniqueNameException) as error:
             await self._zeroconf.async_close()
-            raise NetworkError(f"This PC could not be announced on the LAN: {error}. Try again later.") from error
+            raise NetworkError(notice("lan.not_announced", why=str(error))) from error
         except asyncio.CancelledError:
             await self._zeroconf.async_close()
             raise

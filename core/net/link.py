@@ -13,6 +13,7 @@ import msgspec
 
 from core.contracts.errors import UNREADABLE, CallRefused, PeerUnreachable
 from core.contracts.net import PREFIX, Answer, Call, Cancel, Header, Ping, Pong
+from core.contracts.notices import notice
 from core.identity import PeerId
 from core.net import limits
 from core.net.endpoint import BLOCK, Connection, ReceiveStream, SendStream
@@ -186,7 +187,7 @@ class Link:
     async def _send_large(self, header: Header, payload: Payload | Parts) -> None:
         data, size = _encode(header), size_of(payload)
         if (seconds := self._shaper.too_slow(size)) is not None:
-            raise CallRefused(f"{size} bytes would take {seconds:.0f} s at your upload limit. See Settings.")
+            raise CallRefused(notice("call.upload_limit", size=size, seconds=seconds))
         try:
             await self.lanes.send(PREFIX.pack(len(data), size) + data, parts_of(payload))
         except PeerUnreachable:

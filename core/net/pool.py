@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from core.contracts.errors import NetworkError, PeerUnreachable
 from core.contracts.net import PeerAddress, Ping
+from core.contracts.notices import notice
 from core.identity import PeerId
 from core.net import limits
 from core.net.addresses import host_of
@@ -88,22 +89,22 @@ class Pool:
         if link is not None:
             return link
         if peer == self._me:
-            raise PeerUnreachable("A peer cannot call itself over the network.")
+            raise PeerUnreachable(notice("peer.itself"))
         if self.closed_because:
             raise PeerUnreachable(self.closed_because)
         dial = self._dials.get(peer)
         if dial is None:
             now = time.monotonic()
             if (banned := self._bans.banned(peer, now)) > 0:
-                raise PeerUnreachable(f"Peer {peer.hex()[:8]} is banned for another {banned:.0f} s.")
+                raise PeerUnreachable(notice("peer.banned_for", peer=peer.hex()[:8], left=banned))
             backoff = self._backoffs.get(peer)
             if backoff is not None and (wait := backoff.wait_s(now)) > 0:
-                raise PeerUnreachable(f"Peer {peer.hex()[:8]} could not be reached; the next try is in {wait:.1f} s.")
+                raise PeerUnreachable(notice("peer.next_try", peer=peer.hex()[:8], wait=wait))
             dial = self._dials[peer] = self._owner.start(self._dial(peer), "dial")
         await asyncio.wait([dial])
         link = self.links.get(peer)
         if link is None:
-            raise PeerUnreachable(f"Peer {peer.hex()[:8]} could not be reached at any known address.")
+            raise PeerUnreachable(notice("peer.unreachable", peer=peer.hex()[:8]))
         return link
 
     async def _dial(self, peer: PeerId) -> None:
@@ -189,11 +190,11 @@ class Pool:
             raise PeerUnreachable(self.closed_because)
         if self._bans.banned(peer, time.monotonic()) > 0:
             connection.close("banned")
-            raise PeerUnreachable(f"Peer {peer.hex()[:8]} is banned.")
+            raise PeerUnreachable(notice("peer.banned", peer=peer.hex()[:8]))
         old = self.links.get(peer)
         if old is None and not self._make_room():
             connection.close("busy")
-            raise PeerUnreachable("All connections of this PC are in use.")
+            raise PeerUnreachable(notice("peer.no_room"))
         link = Link(connection, self._owner, connection.path().address)
         if old is not None and self._stays(old, connection):
             self._retire(link)

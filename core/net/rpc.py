@@ -25,6 +25,7 @@ from core.contracts.net import (
     Pong,
     Ticket,
 )
+from core.contracts.notices import notice
 from core.identity import Identity, PeerId
 from core.net import limits
 from core.net.endpoint import Endpoint, SendStream
@@ -123,7 +124,7 @@ class RpcNode:
         """
         if self._group is None:
             work.close()
-            raise NetworkError("The network of this PC is off. Start the worker first.")
+            raise NetworkError(notice("network.not_running"))
         task = self._tracked(self._group.create_task(_logged(work, name), name=name))
         task.add_done_callback(lambda _: work.close())  # a task cancelled before it began never touched it
         return task
@@ -205,7 +206,7 @@ class RpcNode:
                 answer, data, sent = await self._ask(link, name, request, payload, began + deadline_s)
         except TimeoutError as error:
             meter.errors += 1
-            raise CallTimeout(f"Peer {peer.hex()[:8]} did not answer {name} within {deadline_s:.1f} s.") from error
+            raise CallTimeout(notice("peer.no_answer", peer=peer.hex()[:8], method=name, within=deadline_s)) from error
         except HearthError:
             meter.errors += 1
             raise
@@ -219,7 +220,7 @@ class RpcNode:
         """The answer, its payload, and how many bytes were sent."""
         size = size_of(payload)
         if len(body) > limits.MAX_BODY or size > limits.MAX_PAYLOAD:
-            raise CallRefused(f"{name}: a call of {len(body)} + {size} bytes is over the limit. Split it.")
+            raise CallRefused(notice("call.too_large", method=name, size=len(body) + size))
         async with link.slots:
             number = link.new_id()
             future: asyncio.Future[tuple[Answer, Parts]] = asyncio.get_running_loop().create_future()

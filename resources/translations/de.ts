@@ -124,7 +124,7 @@
       <translation>Gemessen wird, sobald dieser PC rechnen darf. {reason} {until}</translation>
     </message>
     <message>
-      <source>It takes longer than usual. Go on: it is measured as soon as this PC may compute.</source>
+      <source>It takes longer than usual. Continue: it is measured as soon as this PC may compute.</source>
       <translation>Es dauert länger als sonst. Du kannst weitermachen: Gemessen wird, sobald dieser PC rechnen darf.</translation>
     </message>
     <message>
@@ -273,7 +273,7 @@
       <translation>So funktioniert es</translation>
     </message>
     <message>
-      <source>The next steps take about two minutes. Alt+Right goes on, Alt+Left goes back.</source>
+      <source>The next steps take about two minutes. Alt+Right continues, Alt+Left goes back.</source>
       <translation>Die nächsten Schritte dauern etwa zwei Minuten. Alt+Rechts und Alt+Links gehen vor und zurück.</translation>
     </message>
     <message>
@@ -353,10 +353,10 @@
       <translation>Frage das Modell jederzeit und sieh, wer geantwortet hat.</translation>
     </message>
     <message numerus="yes">
-      <source>This PC has lent %Ln hour(s) of computing.</source>
+      <source>This PC has shared %Ln hour(s) of compute time.</source>
       <translation>
-        <numerusform>Dieser PC hat %Ln Stunde Rechenzeit verliehen.</numerusform>
-        <numerusform>Dieser PC hat %Ln Stunden Rechenzeit verliehen.</numerusform>
+        <numerusform>Dieser PC hat %Ln Stunde Rechenzeit geteilt.</numerusform>
+        <numerusform>Dieser PC hat %Ln Stunden Rechenzeit geteilt.</numerusform>
       </translation>
     </message>
     <message>
@@ -382,10 +382,6 @@
     <message>
       <source>Nothing in this time.</source>
       <translation>Nichts in diesem Zeitraum.</translation>
-    </message>
-    <message>
-      <source>today</source>
-      <translation>heute</translation>
     </message>
     <message>
       <source>{week} in 7 days
@@ -426,6 +422,10 @@
       <translation>{name}, etwa</translation>
     </message>
     <message>
+      <source>today</source>
+      <translation>heute</translation>
+    </message>
+    <message>
       <source>{amount} today</source>
       <translation>{amount} heute</translation>
     </message>
@@ -438,8 +438,8 @@
       <translation>Beispiele und Texte</translation>
     </message>
     <message>
-      <source>This PC has lent its idle time to a neural network of volunteers.</source>
-      <translation>Dieser PC hat seine freie Zeit einem neuronalen Netz von Freiwilligen geliehen.</translation>
+      <source>This PC has shared its idle time with a neural network of volunteers.</source>
+      <translation>Dieser PC hat seine freie Zeit mit einem neuronalen Netz von Freiwilligen geteilt.</translation>
     </message>
     <message>
       <source>Contribution</source>
@@ -486,8 +486,8 @@
       <translation>Karte zum Teilen kopiert.</translation>
     </message>
     <message>
-      <source>This PC has lent its idle time to a neural network of volunteers since {day}.</source>
-      <translation>Dieser PC hat seine freie Zeit seit {day} einem neuronalen Netz von Freiwilligen geliehen.</translation>
+      <source>This PC has shared its idle time with a neural network of volunteers since {day}.</source>
+      <translation>Dieser PC teilt seine freie Zeit seit {day} mit einem neuronalen Netz von Freiwilligen.</translation>
     </message>
     <message>
       <source>Compute time</source>
@@ -1061,8 +1061,8 @@
       <translation>Protokoll zeigen</translation>
     </message>
     <message>
-      <source>Nothing lent in these 7 days. The first bar appears within a minute of computing.</source>
-      <translation>In diesen 7 Tagen nichts verliehen. Der erste Balken erscheint binnen einer Minute Rechenzeit.</translation>
+      <source>Nothing shared in these 7 days. The first bar appears within a minute of computing.</source>
+      <translation>In diesen 7 Tagen nichts geteilt. Der erste Balken erscheint binnen einer Minute Rechenzeit.</translation>
     </message>
     <message>
       <source>Compute time by day</source>
@@ -1073,12 +1073,12 @@
       <translation>In {seconds} s wird wieder gefragt.</translation>
     </message>
     <message>
-      <source>lent, {time} of it on the GPU</source>
-      <translation>verliehen, davon {time} auf der GPU</translation>
+      <source>shared, {time} of it on the GPU</source>
+      <translation>geteilt, davon {time} auf der GPU</translation>
     </message>
     <message>
-      <source>lent since midnight</source>
-      <translation>seit Mitternacht verliehen</translation>
+      <source>shared since midnight</source>
+      <translation>seit Mitternacht geteilt</translation>
     </message>
     <message>
       <source>Calls served</source>
@@ -1823,12 +1823,12 @@
       <translation>Was diesen PC verlässt und welches Programm hier läuft</translation>
     </message>
     <message>
-      <source>Settings</source>
-      <translation>Einstellungen</translation>
-    </message>
-    <message>
       <source>Changes apply at once, or after a restart where a setting says so.</source>
       <translation>Änderungen gelten sofort oder, wo es dabeisteht, nach einem Neustart.</translation>
+    </message>
+    <message>
+      <source>Settings</source>
+      <translation>Einstellungen</translation>
     </message>
     <message>
       <source>Identity</source>
@@ -3042,6 +3042,14 @@
       <translation>Der {bus}-Bus antwortet nicht ({why}).</translation>
     </message>
     <message>
+      <source>call.too_large</source>
+      <translation>{method}: Ein Aufruf von {size:size} überschreitet die Grenze. Teile ihn.</translation>
+    </message>
+    <message>
+      <source>call.upload_limit</source>
+      <translation>{size:size} würden mit deiner Grenze fürs Hochladen {seconds:duration} brauchen. Siehe Einstellungen.</translation>
+    </message>
+    <message>
       <source>celsius.none</source>
       <translation>Dieser PC gibt nicht an, wie heiß sein Prozessor ist.</translation>
     </message>
@@ -3359,6 +3367,10 @@
       <translation>Der Rechenprozess endete, bevor alles Trainierte gesichert war; er geht vom letzten Sicherungspunkt weiter. Ist die Festplatte langsam oder voll?</translation>
     </message>
     <message>
+      <source>control.no_method</source>
+      <translation>Der Worker kennt {method} nicht. Er ist von einer anderen Version: Starte ihn neu.</translation>
+    </message>
+    <message>
       <source>control.not_written</source>
       <translation>{file} lässt sich nicht schreiben: {why}. Schaffe dort etwas Platz und mach den Ordner beschreibbar, oder wähle mit --data-dir einen anderen.</translation>
     </message>
@@ -3384,11 +3396,11 @@
     </message>
     <message>
       <source>cpu_busy.live</source>
-      <translation>{share:percent} der CPU</translation>
+      <translation>{share:percent} des Prozessors</translation>
     </message>
     <message>
       <source>cpu_busy.reason</source>
-      <translation>Andere Programme brauchen {share:percent} der CPU.</translation>
+      <translation>Andere Programme brauchen {share:percent} des Prozessors.</translation>
     </message>
     <message>
       <source>cpu_busy.title</source>
@@ -3447,7 +3459,7 @@
     </message>
     <message>
       <source>device.cpu_is_faster</source>
-      <translation>Die CPU ist für diesen Lauf schneller.</translation>
+      <translation>Der Prozessor ist für diesen Lauf schneller.</translation>
     </message>
     <message>
       <source>device.full_in_a_sum</source>
@@ -3471,7 +3483,7 @@
     </message>
     <message>
       <source>device.torch_has_none</source>
-      <translation>Das installierte PyTorch rechnet nur auf der CPU.</translation>
+      <translation>Das installierte PyTorch rechnet nur auf dem Prozessor.</translation>
     </message>
     <message>
       <source>device.unusable</source>
@@ -3790,7 +3802,7 @@
     </message>
     <message>
       <source>gpu.cpu_instead</source>
-      <translation>{why} Stattdessen rechnet die CPU bis {until:clock}.</translation>
+      <translation>{why} Stattdessen rechnet der Prozessor bis {until:clock}.</translation>
     </message>
     <message>
       <source>gpu.failed</source>
@@ -3819,8 +3831,8 @@
     <message numerus="yes">
       <source>gpu.too_small</source>
       <translation>
-        <numerusform>Der Speicher von {gpu}, den Hearth benutzen darf, hat Platz für {held} von {n} Experten. Die anderen rechnet die CPU. Die Einstellungen erlauben mehr.</numerusform>
-        <numerusform>Der Speicher von {gpu}, den Hearth benutzen darf, hat Platz für {held} von {n} Experten. Die anderen rechnet die CPU. Die Einstellungen erlauben mehr.</numerusform>
+        <numerusform>Der Speicher von {gpu}, den Hearth benutzen darf, hat Platz für {held} von {n} Experten. Die anderen rechnet der Prozessor. Die Einstellungen erlauben mehr.</numerusform>
+        <numerusform>Der Speicher von {gpu}, den Hearth benutzen darf, hat Platz für {held} von {n} Experten. Die anderen rechnet der Prozessor. Die Einstellungen erlauben mehr.</numerusform>
       </translation>
     </message>
     <message>
@@ -3837,7 +3849,7 @@
     </message>
     <message>
       <source>gpu.wants_cpu</source>
-      <translation>Hearth rechnet nur auf der CPU</translation>
+      <translation>Hearth rechnet nur auf dem Prozessor</translation>
     </message>
     <message>
       <source>gpu.wants_none</source>
@@ -3985,11 +3997,11 @@
     </message>
     <message>
       <source>heat_cpu.reason</source>
-      <translation>Die CPU ist zu heiß oder braucht zu viel Leistung.</translation>
+      <translation>Der Prozessor ist zu heiß oder braucht zu viel Leistung.</translation>
     </message>
     <message>
       <source>heat_cpu.reason_now</source>
-      <translation>Die CPU ist zu heiß oder braucht zu viel Leistung: {now}.</translation>
+      <translation>Der Prozessor ist zu heiß oder braucht zu viel Leistung: {now}.</translation>
     </message>
     <message>
       <source>heat_cpu.system_fine</source>
@@ -4001,7 +4013,7 @@
     </message>
     <message>
       <source>heat_cpu.title</source>
-      <translation>Temperatur der CPU</translation>
+      <translation>Temperatur des Prozessors</translation>
     </message>
     <message>
       <source>heat_cpu.wants_system</source>
@@ -4022,6 +4034,14 @@
     <message>
       <source>heat_gpu.title</source>
       <translation>Temperatur der GPU</translation>
+    </message>
+    <message>
+      <source>history.end_before_start</source>
+      <translation>Das Ende eines Verlaufs muss nach seinem Anfang liegen.</translation>
+    </message>
+    <message>
+      <source>history.too_many</source>
+      <translation>Das sind mehr als {most:count} Werte auf einmal. Frage nach einer kürzeren Zeit oder nach längeren Schritten.</translation>
     </message>
     <message>
       <source>hosting.fails</source>
@@ -4144,12 +4164,24 @@
       <translation>{times:count}-mal hintereinander konnte nicht nach anderen Peers im lokalen Netz gesucht werden ({error}). Peers im Internet werden wie immer erreicht; bitte melde es.</translation>
     </message>
     <message>
+      <source>lan.not_announced</source>
+      <translation>Dieser PC ließ sich im lokalen Netzwerk nicht ankündigen: {why}. Es wird später wieder versucht.</translation>
+    </message>
+    <message>
+      <source>lan.not_looked</source>
+      <translation>Peers im lokalen Netzwerk lassen sich nicht suchen: {why}. Prüfe das Netzwerk, oder schalte dies in den Einstellungen aus.</translation>
+    </message>
+    <message>
       <source>ledger.closed</source>
       <translation>Hearth beendet sich und hat den Verlauf deiner Beiträge geschlossen.</translation>
     </message>
     <message>
       <source>ledger.damaged</source>
       <translation>Der Verlauf deiner Beiträge war nicht zu gebrauchen ({why}); er ist als {kept} aufgehoben. Ein neuer beginnt, und Datenverkehr und Strom dieses Monats werden von null gezählt.</translation>
+    </message>
+    <message>
+      <source>ledger.newer</source>
+      <translation>sie ist von einem neueren Hearth (Version {version:digits})</translation>
     </message>
     <message>
       <source>ledger.not_written</source>
@@ -4404,6 +4436,10 @@
       <translation>Es gibt keine Rolle {names}. Rollen: {roles}.</translation>
     </message>
     <message>
+      <source>network.not_running</source>
+      <translation>Das Netzwerk dieses PCs ist aus. Starte zuerst den Worker.</translation>
+    </message>
+    <message>
       <source>network.port_in_use</source>
       <translation>{address} wird von einem anderen Programm benutzt. Wähle einen anderen Port, oder 0 für einen freien.</translation>
     </message>
@@ -4458,6 +4494,34 @@
     <message>
       <source>own_memory.wants_here</source>
       <translation>Höchstens {most:size}, während du da bist</translation>
+    </message>
+    <message>
+      <source>peer.banned</source>
+      <translation>Peer {peer} ist gesperrt.</translation>
+    </message>
+    <message>
+      <source>peer.banned_for</source>
+      <translation>Peer {peer} ist noch {left:duration} gesperrt.</translation>
+    </message>
+    <message>
+      <source>peer.itself</source>
+      <translation>Ein Peer kann sich nicht selbst über das Netzwerk rufen.</translation>
+    </message>
+    <message>
+      <source>peer.next_try</source>
+      <translation>Peer {peer} war nicht zu erreichen; der nächste Versuch ist in {wait:duration}.</translation>
+    </message>
+    <message>
+      <source>peer.no_answer</source>
+      <translation>Peer {peer} hat {method} nicht innerhalb von {within:duration} beantwortet.</translation>
+    </message>
+    <message>
+      <source>peer.no_room</source>
+      <translation>Alle Verbindungen dieses PCs sind belegt.</translation>
+    </message>
+    <message>
+      <source>peer.unreachable</source>
+      <translation>Peer {peer} war unter keiner bekannten Adresse zu erreichen.</translation>
     </message>
     <message>
       <source>power.kernel_none</source>
@@ -4867,11 +4931,11 @@
     </message>
     <message>
       <source>signal.celsius</source>
-      <translation>Die Temperatur der CPU</translation>
+      <translation>Die Temperatur des Prozessors</translation>
     </message>
     <message>
       <source>signal.cpu_others</source>
-      <translation>Was andere Programme von der CPU brauchen</translation>
+      <translation>Was andere Programme vom Prozessor brauchen</translation>
     </message>
     <message>
       <source>signal.desktop</source>
@@ -4943,7 +5007,7 @@
     </message>
     <message>
       <source>signal.watts</source>
-      <translation>Die Leistung der CPU</translation>
+      <translation>Die Leistung des Prozessors</translation>
     </message>
     <message>
       <source>source.closed</source>
@@ -5265,8 +5329,8 @@
       <translation>Handschriftliche Ziffern</translation>
     </message>
     <message>
-      <source>Python's reference</source>
-      <translation>Python-Referenz</translation>
+      <source>The Python manual</source>
+      <translation>Das Python-Handbuch</translation>
     </message>
   </context>
 </TS>

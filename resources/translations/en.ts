@@ -25,10 +25,10 @@
       </translation>
     </message>
     <message numerus="yes">
-      <source>This PC has lent %Ln hour(s) of computing.</source>
+      <source>This PC has shared %Ln hour(s) of compute time.</source>
       <translation>
-        <numerusform>This PC has lent %Ln hour of computing.</numerusform>
-        <numerusform>This PC has lent %Ln hours of computing.</numerusform>
+        <numerusform>This PC has shared %Ln hour of compute time.</numerusform>
+        <numerusform>This PC has shared %Ln hours of compute time.</numerusform>
       </translation>
     </message>
     <message numerus="yes">
@@ -323,6 +323,14 @@
     <message>
       <source>bus.unreachable</source>
       <translation>The {bus} bus does not answer ({why}).</translation>
+    </message>
+    <message>
+      <source>call.too_large</source>
+      <translation>{method}: a call of {size:size} is over the limit. Split it.</translation>
+    </message>
+    <message>
+      <source>call.upload_limit</source>
+      <translation>{size:size} would take {seconds:duration} at your upload limit. See Settings.</translation>
     </message>
     <message>
       <source>celsius.none</source>
@@ -642,6 +650,10 @@
       <translation>Compute ended before all that it trained was saved; it runs again from its last checkpoint. Is the disk slow, or full?</translation>
     </message>
     <message>
+      <source>control.no_method</source>
+      <translation>The worker has no method {method}. It is of another version: restart it.</translation>
+    </message>
+    <message>
       <source>control.not_written</source>
       <translation>{file} cannot be written: {why}. Free some space on that disk and make the folder writable, or choose another with --data-dir.</translation>
     </message>
@@ -667,11 +679,11 @@
     </message>
     <message>
       <source>cpu_busy.live</source>
-      <translation>{share:percent} of the CPU</translation>
+      <translation>{share:percent} of the processor</translation>
     </message>
     <message>
       <source>cpu_busy.reason</source>
-      <translation>Other programs use {share:percent} of the CPU.</translation>
+      <translation>Other programs use {share:percent} of the processor.</translation>
     </message>
     <message>
       <source>cpu_busy.title</source>
@@ -730,7 +742,7 @@
     </message>
     <message>
       <source>device.cpu_is_faster</source>
-      <translation>The CPU is faster for this run.</translation>
+      <translation>The processor is faster for this run.</translation>
     </message>
     <message>
       <source>device.full_in_a_sum</source>
@@ -754,7 +766,7 @@
     </message>
     <message>
       <source>device.torch_has_none</source>
-      <translation>The installed PyTorch computes on the CPU only.</translation>
+      <translation>The installed PyTorch computes on the processor only.</translation>
     </message>
     <message>
       <source>device.unusable</source>
@@ -1073,7 +1085,7 @@
     </message>
     <message>
       <source>gpu.cpu_instead</source>
-      <translation>{why} The CPU computes instead until {until:clock}.</translation>
+      <translation>{why} The processor computes instead until {until:clock}.</translation>
     </message>
     <message>
       <source>gpu.failed</source>
@@ -1102,8 +1114,8 @@
     <message numerus="yes">
       <source>gpu.too_small</source>
       <translation>
-        <numerusform>The memory of {gpu} that Hearth may use has room for {held} of {n} expert. The CPU computes the others. Settings allow more.</numerusform>
-        <numerusform>The memory of {gpu} that Hearth may use has room for {held} of {n} experts. The CPU computes the others. Settings allow more.</numerusform>
+        <numerusform>The memory of {gpu} that Hearth may use has room for {held} of {n} expert. The processor computes the others. Settings allow more.</numerusform>
+        <numerusform>The memory of {gpu} that Hearth may use has room for {held} of {n} experts. The processor computes the others. Settings allow more.</numerusform>
       </translation>
     </message>
     <message>
@@ -1120,7 +1132,7 @@
     </message>
     <message>
       <source>gpu.wants_cpu</source>
-      <translation>Hearth computes on the CPU only</translation>
+      <translation>Hearth computes on the processor only</translation>
     </message>
     <message>
       <source>gpu.wants_none</source>
@@ -1268,11 +1280,11 @@
     </message>
     <message>
       <source>heat_cpu.reason</source>
-      <translation>The CPU is too hot or takes too much power.</translation>
+      <translation>The processor is too hot or takes too much power.</translation>
     </message>
     <message>
       <source>heat_cpu.reason_now</source>
-      <translation>The CPU is too hot or takes too much power: {now}.</translation>
+      <translation>The processor is too hot or takes too much power: {now}.</translation>
     </message>
     <message>
       <source>heat_cpu.system_fine</source>
@@ -1284,7 +1296,7 @@
     </message>
     <message>
       <source>heat_cpu.title</source>
-      <translation>CPU temperature</translation>
+      <translation>Processor temperature</translation>
     </message>
     <message>
       <source>heat_cpu.wants_system</source>
@@ -1305,6 +1317,14 @@
     <message>
       <source>heat_gpu.title</source>
       <translation>GPU temperature</translation>
+    </message>
+    <message>
+      <source>history.end_before_start</source>
+      <translation>The end of a history must come after its start.</translation>
+    </message>
+    <message>
+      <source>history.too_many</source>
+      <translation>These are more than {most:count} figures at once. Ask for a shorter time, or for longer steps.</translation>
     </message>
     <message>
       <source>hosting.fails</source>
@@ -1427,12 +1447,24 @@
       <translation>Other peers of the local network could not be looked for {times:count} times in a row ({error}). Peers on the Internet are reached as ever; please report it.</translation>
     </message>
     <message>
+      <source>lan.not_announced</source>
+      <translation>This PC could not be announced in the local network: {why}. It is tried again later.</translation>
+    </message>
+    <message>
+      <source>lan.not_looked</source>
+      <translation>Peers in the local network cannot be looked for: {why}. Check the network, or turn this off in Settings.</translation>
+    </message>
+    <message>
       <source>ledger.closed</source>
       <translation>Hearth is quitting, and has closed the history of your contributions.</translation>
     </message>
     <message>
       <source>ledger.damaged</source>
       <translation>The history of your contributions could not be used ({why}); it is kept as {kept}. A new one begins, and this month's traffic and electricity are counted from zero.</translation>
+    </message>
+    <message>
+      <source>ledger.newer</source>
+      <translation>it is of a newer Hearth (version {version:digits})</translation>
     </message>
     <message>
       <source>ledger.not_written</source>
@@ -1572,7 +1604,7 @@
     </message>
     <message>
       <source>memory.ended_by_system</source>
-      <translation>The system ended compute, as it took far more memory than the {most:size} that it may use. It goes on from its last checkpoint, and comes back smaller. Settings allow more.</translation>
+      <translation>The system ended compute, as it took far more memory than the {most:size} that it may use. It resumes from its last checkpoint, with fewer experts. Settings allow more.</translation>
     </message>
     <message>
       <source>memory.gone</source>
@@ -1687,6 +1719,10 @@
       <translation>There is no role {names}. Roles: {roles}.</translation>
     </message>
     <message>
+      <source>network.not_running</source>
+      <translation>The network of this PC is off. Start the worker first.</translation>
+    </message>
+    <message>
       <source>network.port_in_use</source>
       <translation>{address} is in use by another program. Choose another port, or 0 for a free one.</translation>
     </message>
@@ -1741,6 +1777,34 @@
     <message>
       <source>own_memory.wants_here</source>
       <translation>At most {most:size} while you are here</translation>
+    </message>
+    <message>
+      <source>peer.banned</source>
+      <translation>Peer {peer} is banned.</translation>
+    </message>
+    <message>
+      <source>peer.banned_for</source>
+      <translation>Peer {peer} is banned for another {left:duration}.</translation>
+    </message>
+    <message>
+      <source>peer.itself</source>
+      <translation>A peer cannot call itself over the network.</translation>
+    </message>
+    <message>
+      <source>peer.next_try</source>
+      <translation>Peer {peer} could not be reached; the next try is in {wait:duration}.</translation>
+    </message>
+    <message>
+      <source>peer.no_answer</source>
+      <translation>Peer {peer} did not answer {method} within {within:duration}.</translation>
+    </message>
+    <message>
+      <source>peer.no_room</source>
+      <translation>All connections of this PC are in use.</translation>
+    </message>
+    <message>
+      <source>peer.unreachable</source>
+      <translation>Peer {peer} could not be reached at any known address.</translation>
     </message>
     <message>
       <source>power.kernel_none</source>
@@ -1991,7 +2055,7 @@
     </message>
     <message>
       <source>run.goes_on</source>
-      <translation>Goes on by itself as soon as one answers or another PC takes these experts over.</translation>
+      <translation>Resumes by itself as soon as one answers or another PC takes these experts over.</translation>
     </message>
     <message>
       <source>run.joined_already</source>
@@ -2150,11 +2214,11 @@
     </message>
     <message>
       <source>signal.celsius</source>
-      <translation>The CPU's temperature</translation>
+      <translation>The processor's temperature</translation>
     </message>
     <message>
       <source>signal.cpu_others</source>
-      <translation>Other programs' use of the CPU</translation>
+      <translation>Other programs' use of the processor</translation>
     </message>
     <message>
       <source>signal.desktop</source>
@@ -2226,7 +2290,7 @@
     </message>
     <message>
       <source>signal.watts</source>
-      <translation>The CPU's power</translation>
+      <translation>The processor's power</translation>
     </message>
     <message>
       <source>source.closed</source>
@@ -2278,7 +2342,7 @@
     </message>
     <message>
       <source>trunk.fails</source>
-      <translation>What trainers agree on as the trunk could not be looked after {times:count} times in a row ({error}). Training goes on with the trunk that is here; please report it.</translation>
+      <translation>What trainers agree on as the trunk could not be looked after {times:count} times in a row ({error}). Training continues with the trunk that is here; please report it.</translation>
     </message>
     <message>
       <source>upkeep.fails</source>
@@ -2522,7 +2586,7 @@
     </message>
     <message>
       <source>worker.silent</source>
-      <translation>The worker does not answer. If that goes on, end it and start Hearth again.</translation>
+      <translation>The worker does not answer. If that lasts, end it and start Hearth again.</translation>
     </message>
     <message>
       <source>worker.starting</source>

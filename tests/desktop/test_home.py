@@ -211,7 +211,15 @@ def test_today_is_what_the_ledger_tells(qtbot: QtBot, toy: ToyWorker, folder: Pa
     dial(qtbot, client, window)
     qtbot.waitUntil(lambda: any(page.today.plot.bars.sums()))
     shown = texts(page.today)
-    for words in ("3 h 12 min", "lent, 2 h 40 min of it on the GPU", "48,210", "Text", "4.20", "Energy, about", "0.41"):
+    for words in (
+        "3 h 12 min",
+        "shared, 2 h 40 min of it on the GPU",
+        "48,210",
+        "Text",
+        "4.20",
+        "Energy, about",
+        "0.41",
+    ):
         assert words in shown, words
     assert page.today._energy.accessibleName() == "Energy, about: 0.41 kWh"
     assert len(page.today.plot.bars.labels) == 7 and page.today.plot.bars.labels[-1] == "Today"

@@ -48,7 +48,7 @@ def test_a_milestone_is_told_once_and_not_what_was_reached_before() -> None:
     after = Milestones(first.kept)
     assert after.look(Amounts(samples=10_000_000, seconds=40_000.0)) is None
     told = after.look(Amounts(samples=10_000_000, seconds=360_000.0, tokens=100_000_000))
-    assert told == "This PC has lent 100 hours of computing. This PC has trained 100 MB of text."
+    assert told == "This PC has shared 100 hours of compute time. This PC has trained 100 MB of text."
 
 
 class Heard:
@@ -84,7 +84,7 @@ def test_milestones_come_from_the_ledger(qtbot: QtBot, toy: ToyWorker, heard: He
     lent(folder, 0.5)
     toy.tell_of(read_only(folder))
     heard.notifier.look()
-    qtbot.waitUntil(lambda: heard.told == ["This PC has lent 1 hour of computing."])
+    qtbot.waitUntil(lambda: heard.told == ["This PC has shared 1 hour of compute time."])
     again = Heard(folder)
     with qtbot.waitSignal(again.notifier.lent):
         again.client.dial()
@@ -112,7 +112,7 @@ def test_each_kind_can_be_turned_off(
     toy.tell_of(read_only(folder))
     with qtbot.waitSignal(heard.notifier.lent):
         happen()
-    words: dict[str, Any] = {"attention": "Trouble", "milestone": "has lent 1 hour", "update": "has been installed"}
+    words: dict[str, Any] = {"attention": "Trouble", "milestone": "has shared 1 hour", "update": "has been installed"}
     told = {name for name, text in words.items() if any(text in one for one in heard.told)}
     assert told == words.keys() - {kind}
 

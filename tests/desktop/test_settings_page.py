@@ -399,7 +399,7 @@ def test_a_run_is_chosen_and_counts_from_the_next_start_on(qtbot: QtBot, page: S
         click(row.restart)
     page.set_connected(False, "")
     page.set_values(dict(toy.settings))  # as the new worker tells them
-    assert not row.restart.isVisible() and choice.currentText() == "Python's reference"
+    assert not row.restart.isVisible() and choice.currentText() == "The Python manual"
 
 
 def test_a_run_that_was_left_needs_no_restart(page: SettingsPage) -> None:

@@ -25,6 +25,7 @@ from core.community.ledger import Ledger
 from core.community.reading import Reader, read_only
 from core.contracts.errors import DataFolderError, ProtocolError
 from core.contracts.ledger import Amounts, ListParams, Metric, Series, SeriesParams, Totals, Yield
+from core.contracts.notices import Notice
 from tests import a_year
 from tests.workers import ROOT
 from tests.zones import unix, zone
@@ -327,9 +328,14 @@ def test_a_day_may_have_23_or_25_hours(tmp_path: Path) -> None:
 
 
 def test_a_history_that_makes_no_sense_is_refused(tmp_path: Path) -> None:
-    for start, end, resolution in ((NOON, NOON, "day"), (NOON, NOON - 1, "day"), (NOON, NOON + 3 * DAY, "minute")):
-        with pytest.raises(ProtocolError):
+    for start, end, resolution, code in (
+        (NOON, NOON, "day", "history.end_before_start"),
+        (NOON, NOON - 1, "day", "history.end_before_start"),
+        (NOON, NOON + 3 * DAY, "minute", "history.too_many"),
+    ):
+        with pytest.raises(ProtocolError) as refused:
             history(tmp_path, "samples", start, end, resolution)
+        assert refused.value.notice.code == code
 
 
 async def test_sessions_and_yields_are_kept(tmp_path: Path) -> None:
@@ -428,6 +434,8 @@ async def test_a_damaged_file_is_set_aside_and_begun_anew(
     assert kept.read_bytes() == content
     (note,) = ledger.notes
     assert kept.name in str(note) and str(note) in caplog.text
+    why = note.args["why"]
+    assert isinstance(why, Notice) and (why.code == "ledger.newer") == (damage == "newer")
     assert ("of a newer Hearth" in str(note)) == (damage == "newer")
     ledger.close()
     assert read(tmp_path).all.amounts.samples == 5
@@ -477,6 +485,7 @@ from pathlib import Path
 from core.community import days
 from core.community import ledger as module
 from core.community.ledger import Ledger
+from core.contracts.notices import Notice
 from core.contracts.ledger import Amounts
 module.FLUSH_S = 0.02
 ledger = Ledger(Path(sys.argv[1]))
@@ -516,6 +525,7 @@ FULL_DISK = """
 import asyncio, os, resource, sys
 from pathlib import Path
 from core.community.ledger import Ledger
+from core.contracts.notices import Notice
 from core.contracts.ledger import Amounts
 folder, when = Path(sys.argv[1]), sys.argv[2]
 

@@ -266,10 +266,10 @@ class ContributionPage(LookingPage):
         told = [
             (KINDS[metric].short(getattr(ever, metric)), words) for metric, words in figures if getattr(ever, metric)
         ]
-        lent = tr("This PC has lent its idle time to a neural network of volunteers.")
+        lent = tr("This PC has shared its idle time with a neural network of volunteers.")
         if totals.since is not None:
             since = day_name(totals.since)
-            lent = tr("This PC has lent its idle time to a neural network of volunteers since {day}.", day=since)
+            lent = tr("This PC has shared its idle time with a neural network of volunteers since {day}.", day=since)
         return share_picture.paint(
             share_picture.Shared(
                 lent,

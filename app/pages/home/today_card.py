@@ -1,4 +1,4 @@
-"""Today on Home: what this PC lent since midnight, beside the six days before, as the worker's ledger tells it."""
+"""Today on Home: what this PC shared since midnight, beside the six days before, as the worker's ledger tells it."""
 
 import time
 
@@ -20,7 +20,7 @@ from core.contracts.ledger import Amounts, Period, Series, Totals
 EVERY_MS = 10_000
 """Between two looks at the ledger, while the card is seen."""
 ASKING = mark("Shown as soon as the worker has told its history.")
-NOTHING_YET = mark("Nothing lent in these 7 days. The first bar appears within a minute of computing.")
+NOTHING_YET = mark("Nothing shared in these 7 days. The first bar appears within a minute of computing.")
 LENT = KINDS["seconds"]
 TRAFFIC = "network."
 
@@ -77,7 +77,7 @@ class TodayCard(StaleCard):
         today = totals.today.amounts
         self.lent.setText(LENT.write(today.seconds))
         gpu = on_gpus(totals.today)
-        words = tr("lent, {time} of it on the GPU", time=LENT.write(gpu)) if gpu else tr("lent since midnight")
+        words = tr("shared, {time} of it on the GPU", time=LENT.write(gpu)) if gpu else tr("shared since midnight")
         self._words.setText(words)
         self.lent.setAccessibleName(f"{LENT.write(today.seconds)} {self._words.text()}")
         self._set(self._calls, KINDS["calls"], today.calls)
