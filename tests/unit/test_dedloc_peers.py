@@ -47,6 +47,7 @@ class Trainer:
     """Compute and the worker's part in the agreement, at one peer."""
 
     def __init__(self, peer: Peer, folder: Path, bits: Bits, *, delayed: bool = True) -> None:
+        self.factor = 1.0
         self.peer, self._bits, self._slant = peer, bits, float(peer.id[0] - 128)
         training = msgspec.structs.replace(DIGITS.training, batch=ROWS)
         rules = cast(Any, Dedloc(ROWS * BATCHES, delayed=delayed))
@@ -87,7 +88,7 @@ class Trainer:
             number = await self.trunk.next_batch()
             await asyncio.sleep(BATCH_S)
             noise = torch.randn(NUMBERS, generator=torch.Generator().manual_seed(number))
-            self.trunk.contribute(number, noise + self._slant, ROWS)
+            self.trunk.contribute(number, self.factor * (noise + self._slant), ROWS)
 
 
 async def zeros(trainer: Trainer, nothing: None, payload: Payload, call: Incoming) -> tuple[Agreed, Payload]:
@@ -183,6 +184,32 @@ async def test_a_peer_without_a_trainer_helps_to_reduce(tmp_path: Path) -> None:
         for trainer in (first, second, backbone):
             await trainer.end()
     assert all(len(same) == 1 for same in bits.values()), "trunks of one step differ"
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("factor", [100.0, -20.0])
+async def test_a_bad_trainer_of_several_is_named_and_the_others_go_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, factor: float
+) -> None:
+    caplog.set_level("INFO", "core.swarm.trunk")
+    bits: Bits = defaultdict(set)
+    async with peers(4) as nodes:
+        *honest, bad = swarm = [Trainer(node, tmp_path, bits) for node in nodes]
+        for trainer in swarm:
+            trainer._slant = 5.0
+        bad.factor = factor
+        await all_known(swarm)
+        for trainer in swarm:
+            await trainer.begin()
+        told = f"peer {bad.peer.id.hex()[:8]} is {'left out of' if factor > 30 else 'clipped in'} a round"
+        await until(lambda: told in caplog.text, "a bad trainer that is named", PATIENCE_S)
+        goal = max(trainer.trunk.step for trainer in honest) + 2
+        await until(lambda: all(trainer.trunk.step >= goal for trainer in honest), "steps of the others", PATIENCE_S)
+        for trainer in swarm:
+            await trainer.end()
+    assert not any(f"peer {trainer.peer.id.hex()[:8]} is" in caplog.text for trainer in honest), (
+        "an honest one is named"
+    )
 
 
 @pytest.mark.timeout(300)
