@@ -92,7 +92,7 @@ def _add_worker(add: Callable[..., argparse.ArgumentParser]) -> None:
     add("devices", "devices.show", "Show the processor and graphics processors: on or off, use, heat, power.", same)
     add("stats", "stats.show", "Show what this PC contributed: today, in 7 days, ever; by run and by device.", same)
     benchmark = add("benchmark", "benchmark.show", "Show how fast this PC is, as measured at the first start.", same)
-    benchmark.add_argument("--again", action="store_true", help="measure anew, as soon as this PC may compute")
+    benchmark.add_argument("--again", action="store_true", help="measure again, as soon as this PC may compute")
     benchmark.add_argument("--run", help="the run's name or id (the one that is shown first)")
     pause = add("pause", "control.pause", "Stop computing at once.")
     how = pause.add_mutually_exclusive_group()

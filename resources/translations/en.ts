@@ -726,7 +726,7 @@
     </message>
     <message>
       <source>data_folder.gone</source>
-      <translation>The data folder {folder} is gone. Put it back and try again, or quit Hearth and start it anew.</translation>
+      <translation>The data folder {folder} is gone. Put it back and try again, or restart Hearth.</translation>
     </message>
     <message>
       <source>desktop.none</source>
@@ -917,7 +917,7 @@
     </message>
     <message>
       <source>file.loss_curve</source>
-      <translation>The curve begins anew.</translation>
+      <translation>The curve starts again from zero.</translation>
     </message>
     <message>
       <source>file.loss_ports</source>
@@ -2202,7 +2202,7 @@
     </message>
     <message>
       <source>settings.of_newer</source>
-      <translation>The settings file is of a newer Hearth. What this one understands is in use; a change writes it anew.</translation>
+      <translation>The settings file is of a newer Hearth. What this one understands is in use; a change rewrites it.</translation>
     </message>
     <message>
       <source>settings.of_newer_kept</source>
