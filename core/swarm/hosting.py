@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from core.contracts.errors import CallRefused, ComputeError, HearthError, NetworkError
+from core.contracts.errors import CallRefused, ComputeError, HearthError, NetworkError, ProtocolError
 from core.contracts.files import PartFile
 from core.contracts.hosting import Given, Handover, HandoverReply, Hello, HelloReply, Member
 from core.contracts.net import of_run
@@ -308,12 +308,19 @@ class Hosting:
         except NetworkError as error:
             log.info("Peer %s hands nothing over now: %s", giver[:8], error)
             return
-        given = {uid: one.state for one in reply.given if (uid := Uid.parse(one.uid)) in self._grid}
+        given = {Uid.parse(one.uid): one.state for one in reply.given if self._is_expert(one.uid)}
         paths = await asyncio.gather(*(self._fetch(uid, state, peer) for uid, state in given.items()))
         whole = {uid: path for (uid, state), path in zip(given.items(), paths, strict=True) if path or state is None}
         await self._host(whole)
         if whole:
             log.info("Took over %s from %s, which hosts more than its share.", _names(whole), giver[:8])
+
+    def _is_expert(self, text: str) -> bool:
+        """Whether a peer has named an expert of this run, and not one of another or anything else."""
+        try:
+            return Uid.parse(text) in self._grid
+        except ProtocolError:
+            return False
 
     async def _fetch(self, uid: Uid, state: PartFile | None, giver: PeerId) -> Path | None:
         if state is None or state.part != str(uid):

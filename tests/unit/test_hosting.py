@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.contracts.errors import CallRefused
-from core.contracts.hosting import Handover, HandoverReply, Hello, HelloReply, Member
+from core.contracts.hosting import Given, Handover, HandoverReply, Hello, HelloReply, Member
 from core.contracts.net import of_run
 from core.contracts.notices import Notice
 from core.contracts.pipe import Measured
@@ -149,6 +149,18 @@ async def test_who_was_away_yields_to_who_has_gone_on(tmp_path: Path, monkeypatc
         await false.announce()
         host._present -= 100.0
         await until(lambda: not host.hosted(), "settling after the absence")
+
+
+async def test_who_hands_over_experts_of_another_run_gives_none(tmp_path: Path) -> None:
+    async with a_host_and_a_stranger(tmp_path) as (host, stranger, _):
+
+        def give(request: Handover, payload: bytes, context: Context) -> HandoverReply:
+            return HandoverReply(tuple(map(Given, ("text.0.0.0", "digits-12345678.0.0.0", "digits.9.9.9", "trunk"))))
+
+        stranger.rpc.register(of_run("host.handover", "digits"), Handover, give)
+        before = host._hosted.loaded()
+        await host._ask(peer_text(stranger.rpc.peer), 4)
+        assert host._hosted.loaded() == before == set(CELLS)
 
 
 async def test_no_more_is_handed_over_to_who_does_not_host_what_it_got(tmp_path: Path) -> None:
