@@ -16,6 +16,7 @@ from PySide6.QtNetwork import QTcpSocket
 from PySide6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
 
+from app.window.view_settings import VIEW_FILE, view_settings
 from app.worker import connection as worker_connection
 from app.worker.client import WorkerClient
 from core.contracts import control as wire
@@ -270,6 +271,16 @@ def test_a_pipe_in_the_place_of_the_address_holds_up_no_window(
     assert disconnected.args == [notice("worker.not_running")]
     with pytest.raises(NotRunning):
         ControlClient(folder)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes in folders there")
+def test_a_pipe_in_the_place_of_the_views_file_holds_up_no_window(folder: Path) -> None:
+    os.mkfifo(folder / VIEW_FILE)
+    view = view_settings(folder)
+    assert view.value("theme") is None
+    view.setValue("theme", "dark")
+    view.sync()
+    assert "dark" in (folder / VIEW_FILE).read_text()
 
 
 def test_a_stale_address_is_told(qtbot: QtBot, client: WorkerClient, toy: ToyWorker) -> None:
