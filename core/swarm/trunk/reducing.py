@@ -17,8 +17,8 @@ log = logging.getLogger(__name__)
 
 ROUNDED = 1.02
 """By rounding a vector gets longer by two parts in a hundred at most."""
-WINDOW = 8
-"""Chunks that a member has under way to each reducer at most: 1 MiB."""
+WINDOW = 16
+"""Chunks that a member has under way to each reducer at most: 2 MiB."""
 Answer = tuple[Averaged, Payload]
 LEFT = RemoteFault("left", "This peer has left the round.")
 

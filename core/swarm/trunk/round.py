@@ -51,8 +51,8 @@ SENDER, REDUCER, REPORTS = 0.5, 0.75, 0.25
 """Parts of the grace; see above."""
 LEAST = 6
 """Chunks under way to all reducers: while some are sent others are averaged and come back, so that no line is idle."""
-QUICK_S = 0.25
-"""An answer within this shows that the line has room."""
+QUICK_S = 1.0
+"""An answer within this shows that the line has room: on a slow one so much is under way, and busy PCs take a part."""
 LEAVE_S = 5.0
 """For telling the others that this member goes."""
 LIE = 5.0
