@@ -1,11 +1,12 @@
-"""`hearth trunk`: what the trainers of a run have agreed on."""
+"""`hearth trunk`: what the trainers of a run have agreed on, who took part, and how near the next time is."""
 
 import argparse
 import time
 
 from core.commands import common
-from core.contracts.trunk_status import PartStatus, TrunkParams, TrunkStatus
-from core.contracts.words import counted, duration
+from core.contracts.notices import english
+from core.contracts.trunk_status import GiverStatus, PartStatus, TrunkParams, TrunkStatus
+from core.contracts.words import counted, duration, size
 
 
 def show(options: argparse.Namespace) -> None:
@@ -21,6 +22,25 @@ def show(options: argparse.Namespace) -> None:
     print(f"{status.run}: trainers agree by {status.strategy}; {known} known here.")
     for part in status.parts:
         print(_line(part) + (_syncer(part) if status.strategy == "diloco" else ""))
+    for giver in status.givers:
+        print(f"trainer {_name(giver.peer, status)}  {_given(giver)}")
+    for reducer in status.reducers:
+        print(f"reducer {_name(reducer.peer, status)}  {reducer.share:.1%} of the trunk")
+    if status.progress:
+        print(f"next    {status.progress.done:,} of {status.progress.target:,} {status.progress.unit}")
+    print(f"traffic {size(status.sent)} sent, {size(status.received)} received for the trunk since the start")
+    if status.waits:
+        print(english(status.waits))
+
+
+def _name(peer: str, status: TrunkStatus) -> str:
+    return f"{peer[:8]}{' (this PC)' if peer == status.me else ''}"
+
+
+def _given(giver: GiverStatus) -> str:
+    samples = "" if giver.samples is None else f", {giver.samples:,} samples"
+    counted = "took part" if giver.share is None else f"counted in {giver.share:.0%} of the trunk"
+    return counted + samples
 
 
 def _line(part: PartStatus) -> str:

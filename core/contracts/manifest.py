@@ -137,6 +137,11 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
         return f"{self.run}-{hashlib.sha256(msgspec.json.encode(lasting, order='sorted')).hexdigest()[:DIGEST]}"
 
     @property
+    def strategy(self) -> str:
+        """How trainers agree on the trunk, by its name in manifests."""
+        return str(self.trunk.__struct_config__.tag)
+
+    @property
     def task(self) -> TaskKind:
         """What people give the model and get from it.
 

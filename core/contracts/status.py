@@ -10,7 +10,7 @@ MOST_RULES = 100
 """Rules and warnings in a status."""
 RECENT_YIELDS = 50
 """Single measurements told in a status."""
-Resource = Literal["cpu", "gpu", "network"]
+Resource = Literal["cpu", "gpu", "network", "training"]
 State = Literal["contributing", "waiting", "yielding", "paused", "limited", "preparing", "leaving", "attention"]
 Pid = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]

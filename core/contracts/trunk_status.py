@@ -1,6 +1,10 @@
 """The control socket's answer about a run's trunk: what its trainers have agreed on, as far as this PC knows."""
 
+from typing import Literal
+
 import msgspec
+
+from core.contracts.notices import Notice
 
 
 class TrunkParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -27,9 +31,57 @@ class PartStatus(msgspec.Struct, frozen=True):
     numbers: int
 
 
+class GiverStatus(msgspec.Struct, frozen=True):
+    """A trainer that took part in the last agreement."""
+
+    peer: str
+    samples: int | None
+    """That it gave; None: this PC does not know."""
+    share: float | None
+    """Of the trunk, 0 to 1, in whose last agreement its own is counted; None: this PC does not know."""
+
+
+class ReducerStatus(msgspec.Struct, frozen=True):
+    """A peer that brings together what trainers give."""
+
+    peer: str
+    share: float
+    """Of the trunk, 0 to 1."""
+
+
+class ProgressStatus(msgspec.Struct, frozen=True):
+    """How near the next agreement is."""
+
+    done: int
+    target: int
+    unit: Literal["samples", "steps"]
+    """Those of all trainers together, or this trainer's own."""
+
+
 class TrunkStatus(msgspec.Struct, frozen=True):
     run: str
     strategy: str
     """As the manifest names it."""
     parts: list[PartStatus]
     """Those that this PC knows of."""
+    me: str | None = None
+    """This PC's own name among the peers; None: it works alone, and nothing of what follows is known."""
+    givers: list[GiverStatus] = []
+    reducers: list[ReducerStatus] = []
+    progress: ProgressStatus | None = None
+    """None: nobody trains here, or nobody counts towards a common goal."""
+    sent: int = 0
+    """Bytes for the trunk since the start, to all peers, without headers."""
+    received: int = 0
+    waits: Notice | None = None
+    """What the trainer here waits for; None: it goes on."""
+
+    @property
+    def trainers(self) -> int:
+        """That made the last agreement."""
+        return max((part.peers for part in self.parts), default=0)
+
+    @property
+    def agreed(self) -> float | None:
+        """Unix time of the last agreement that this PC heard of since its start."""
+        return max((part.agreed for part in self.parts if part.agreed is not None), default=None)

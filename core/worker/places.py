@@ -9,7 +9,7 @@ from core.contracts.manifest import Manifest
 from core.contracts.net import ANYWHERE, PeerAddress
 from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStatus
 from core.contracts.notices import Notice
-from core.contracts.trunk_status import PartStatus
+from core.contracts.trunk_status import TrunkStatus
 from core.experts.directory import HostState
 from core.experts.grid import Coords
 from core.store.run_files import RunFiles
@@ -83,8 +83,8 @@ class SwarmPlace(Protocol):
     def remembered(self, layer: int) -> Mapping[Coords, Sequence[HostState]]:
         """The cells of a layer whose hosts are known, with what these said last."""
 
-    def agreed(self) -> list[PartStatus]:
-        """What the trainers have agreed on, as far as this PC knows."""
+    def trunk(self) -> TrunkStatus | None:
+        """What the trainers have agreed on, as far as this PC knows; None: there is nobody to agree with."""
 
 
 class NetworkPlace(Protocol):

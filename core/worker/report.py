@@ -9,7 +9,7 @@ from pathlib import Path
 from core.contracts.control import PROTOCOL
 from core.contracts.notices import Notice, notice
 from core.contracts.settings import Settings
-from core.contracts.status import Status
+from core.contracts.status import RuleStatus, Status
 from core.worker.compute.yields import Yields
 from core.worker.devices import Devices
 from core.worker.energy import Energy
@@ -94,7 +94,7 @@ class Report:
             data_dir=str(self._folder),
             time=time.time(),
             task=run.manifest.task.name,
-            why=self._policy.why(),
+            why=[*self._policy.why(), *_trunk(run)],
             cpu=decision.cpu,
             gpu=decision.gpu,
             start_now=decision.start_now,
@@ -119,3 +119,14 @@ class Report:
             for run in self._runs
             for note in (*run.attention, *([notice("run.stuck")] if run.compute.stuck else ()))
         ]
+
+
+def _trunk(run: Run) -> list[RuleStatus]:
+    """The row of *Why* that tells what the trainer here waits for, in a run whose trainers agree on one trunk."""
+    known = run.swarm.trunk()
+    if known is None:
+        return []
+    wants = notice("trunk.wants")
+    if known.waits is None or not run.at_work:
+        return [RuleStatus("trunk", notice("trunk.goes_on"), wants)]
+    return [RuleStatus("trunk", known.waits, wants, ("training",), (notice("trunk.until"),))]

@@ -214,7 +214,7 @@ class Run:
 
     def trunk(self) -> TrunkStatus:
         """What its trainers have agreed on."""
-        return TrunkStatus(self.id, str(self.manifest.trunk.__struct_config__.tag), self.swarm.agreed())
+        return self.swarm.trunk() or TrunkStatus(self.id, self.manifest.strategy, [])
 
     async def predict(self, picture: PredictParams) -> Prediction:
         """What the run's model reads in a picture.

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from core.contracts.errors import HearthError
 from core.contracts.manifest import Manifest
+from core.contracts.net import of_run
 from core.contracts.notices import Notice
-from core.contracts.trunk_status import PartStatus
+from core.contracts.trunk_status import TrunkStatus
 from core.dht.node import DHTNode
 from core.experts.dht_directory import DHTDirectory
 from core.experts.directory import HostState
@@ -72,7 +73,7 @@ class Swarm:
         self._announcing = Recurring("telling", self._announce, lambda: TEND_S)
         compute.incoming.register(node, manifest.run_id)
         self.directory = DHTDirectory(dht, node, grid, manifest.run_id)
-        self._node, self._members = node, Members(node, dht, self.directory)
+        self._manifest, self._node, self._members = manifest, node, Members(node, dht, self.directory)
         self._copies = Copies(manifest.run_id, files, compute.hosted, self._members, node, dht, trains)
         self._shards = ShardExchange(manifest, files, node, dht)
         self._trunk = TrunkFollower(self._copies, compute, trains)
@@ -191,9 +192,24 @@ class Swarm:
         """How many experts this PC can host; None: it does not host for others."""
         return self.hosting.capacity if self._hosts else None
 
-    def agreed(self) -> list[PartStatus]:
-        """What the trainers have agreed on, as far as this PC knows."""
-        return self._agreement.status() if self._agreement else []
+    def trunk(self) -> TrunkStatus | None:
+        """See `SwarmPlace.trunk`."""
+        agreement, run_id = self._agreement, self._manifest.run_id
+        if agreement is None:
+            return None
+        calls = self._node.moved_by_method().items()
+        moved = [both for name, both in calls if name.startswith("trunk.") and name.endswith(of_run("", run_id))]
+        return TrunkStatus(
+            run_id,
+            self._manifest.strategy,
+            agreement.status(),
+            self._members.me,
+            *agreement.who(),
+            agreement.progress(self._compute.progress.step),
+            sum(sent for _, sent in moved),
+            sum(received for received, _ in moved),
+            agreement.waits(),
+        )
 
     @property
     def notes(self) -> list[Notice]:

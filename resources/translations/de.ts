@@ -5062,6 +5062,41 @@
       <translation>{times:count}-mal hintereinander ließ sich nicht pflegen, worauf sich die Trainer als Rumpf einigen ({error}). Das Training geht mit dem Rumpf weiter, der hier ist; bitte melde es.</translation>
     </message>
     <message>
+      <source>trunk.goes_on</source>
+      <translation>Auf niemanden wird gewartet</translation>
+    </message>
+    <message>
+      <source>trunk.title</source>
+      <translation>Andere Trainer</translation>
+    </message>
+    <message>
+      <source>trunk.until</source>
+      <translation>Es geht weiter, sobald sie geantwortet haben.</translation>
+    </message>
+    <message numerus="yes">
+      <source>trunk.waits_round</source>
+      <translation>
+        <numerusform>Wartet auf einen anderen Trainer im gemeinsamen Schritt</numerusform>
+        <numerusform>Wartet auf {n:count} andere Trainer im gemeinsamen Schritt</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>trunk.waits_server</source>
+      <translation>Wartet auf einen Parameterserver</translation>
+    </message>
+    <message>
+      <source>trunk.waits_trunk</source>
+      <translation>Wartet auf den Rumpf, auf den sich die anderen einigen</translation>
+    </message>
+    <message>
+      <source>trunk.waits_work</source>
+      <translation>Wartet auf Arbeit: alle ist bei anderen Trainern</translation>
+    </message>
+    <message>
+      <source>trunk.wants</source>
+      <translation>Alle Trainer dieses Laufs einigen sich auf einen Rumpf</translation>
+    </message>
+    <message>
       <source>upkeep.fails</source>
       <translation>{times:count}-mal hintereinander ließ sich das Verzeichnis aller Peers (DHT) hier nicht pflegen ({error}). Was bekannt ist, wird weiter genutzt; bitte melde es.</translation>
     </message>
@@ -5160,6 +5195,10 @@
     <message>
       <source>verdict.stops</source>
       <translation>hält an: {what}</translation>
+    </message>
+    <message>
+      <source>verdict.training</source>
+      <translation>Training</translation>
     </message>
     <message>
       <source>verdict.unknown</source>

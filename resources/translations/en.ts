@@ -2345,6 +2345,41 @@
       <translation>What trainers agree on as the trunk could not be looked after {times:count} times in a row ({error}). Training continues with the trunk that is here; please report it.</translation>
     </message>
     <message>
+      <source>trunk.goes_on</source>
+      <translation>Nobody is waited for</translation>
+    </message>
+    <message>
+      <source>trunk.title</source>
+      <translation>Other trainers</translation>
+    </message>
+    <message>
+      <source>trunk.until</source>
+      <translation>Goes on as soon as they have answered.</translation>
+    </message>
+    <message numerus="yes">
+      <source>trunk.waits_round</source>
+      <translation>
+        <numerusform>Waits for one other trainer in the common step</numerusform>
+        <numerusform>Waits for {n:count} other trainers in the common step</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>trunk.waits_server</source>
+      <translation>Waits for a parameter server</translation>
+    </message>
+    <message>
+      <source>trunk.waits_trunk</source>
+      <translation>Waits for the trunk that the others agree on</translation>
+    </message>
+    <message>
+      <source>trunk.waits_work</source>
+      <translation>Waits for work: all of it is with other trainers</translation>
+    </message>
+    <message>
+      <source>trunk.wants</source>
+      <translation>All trainers of this run agree on one trunk</translation>
+    </message>
+    <message>
       <source>upkeep.fails</source>
       <translation>The directory of all peers (DHT) could not be looked after here {times:count} times in a row ({error}). What is known stays in use; please report it.</translation>
     </message>
@@ -2443,6 +2478,10 @@
     <message>
       <source>verdict.stops</source>
       <translation>stops {what}</translation>
+    </message>
+    <message>
+      <source>verdict.training</source>
+      <translation>training</translation>
     </message>
     <message>
       <source>verdict.unknown</source>

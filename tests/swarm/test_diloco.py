@@ -35,6 +35,34 @@ def versions(running: RunningWorker) -> list[int]:
     return [part.version for part in agreed(running).parts]
 
 
+def all_are_told_of(peers: dict[str, RunningWorker]) -> None:
+    """Each knows who takes part in the agreements, who brings them about, how near the next is, and what it cost."""
+
+    seen: defaultdict[str, set[str]] = defaultdict(set)
+
+    def all_have_taken_part() -> bool:
+        for peer, running in peers.items():
+            seen[peer] |= {giver.peer for giver in agreed(running).givers if giver.share}
+        return all(seen[peer] == peers.keys() for peer in peers)
+
+    wait_until(all_have_taken_part, "rounds of all three")
+    for peer, running in peers.items():
+
+        def told(running: RunningWorker = running) -> TrunkStatus | None:
+            status = agreed(running)
+            return status if sum(reducer.share for reducer in status.reducers) == pytest.approx(1.0) else None
+
+        status = wait_until(told, "a syncer of each fragment")
+        assert status.me == peer and status.trainers >= 1 and status.agreed is not None
+        assert {reducer.peer for reducer in status.reducers} == {part.syncer for part in status.parts}
+        assert status.progress and status.progress.unit == "steps" and status.progress.done < status.progress.target
+        assert status.sent > 0 and status.received > 0
+        shown = hearth(running.folder, "trunk").stdout
+        assert shown.count("(this PC)") >= 1 and "traffic" in shown
+        (row,) = [rule for rule in running.status().why if rule.rule == "trunk"]
+        assert row.live.code == "trunk.goes_on" and not row.stops
+
+
 def kill(running: RunningWorker) -> None:
     family = [psutil.Process(running.process.pid), *psutil.Process(running.process.pid).children(recursive=True)]
     for process in family:
@@ -74,10 +102,10 @@ def test_workers_agree_bit_for_bit_and_a_dead_syncer_is_replaced(tmp_path: Path)
         assert all(len(one) == 1 for one in digests.values()), "the same version has other bits"
         status = agreed(first)
         assert status.strategy == "diloco" and all(part.syncer and part.digest for part in status.parts)
-        shown = hearth(first.folder, "trunk").stdout
-        assert shown.count("synced by") == FRAGMENTS and "trainers agree by diloco" in shown
+        peers = {running.ask("network", {}, NetworkStatus).peer: running for running in swarm}
+        all_are_told_of(peers)
 
-        names = {running.ask("network", {}, NetworkStatus).peer: running for running in swarm[1:]}
+        names = {peer: running for peer, running in peers.items() if running is not first}
         syncers = [part.syncer for part in agreed(first).parts if part.syncer in names]
         dying = names[str(syncers[0])] if syncers else swarm[1]
         before = versions(first)

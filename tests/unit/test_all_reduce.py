@@ -103,6 +103,8 @@ async def test_the_mean_by_samples_is_the_same_on_all(start: Start, codec: Codec
     assert len(digests(results)) == 1
     assert np.abs(averaged(results) - mean(sent, samples)).max() < near
     assert {(result.samples, result.peers) for result in results} == {(16, 4)}
+    every = dict(zip([peer.node.peer for peer in peers], samples, strict=True))
+    assert [result.counted for result in results] == [every, {}, every, every], "who reduces knows who is counted"
 
 
 async def test_what_is_sent_stays_as_it_was(start: Start) -> None:

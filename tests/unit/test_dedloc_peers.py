@@ -19,8 +19,10 @@ from core.contracts.kinds import DATA, MODELS
 from core.contracts.pipe import GIVE_TRUNK
 from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer
 from core.contracts.trunk_rounds import MEANS
+from core.contracts.trunk_status import GiverStatus, ProgressStatus
 from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid
+from core.identity import peer_text
 from core.pipe.calls import Calls, Incoming
 from core.pipe.frames import Payload
 from core.swarm.members import Members
@@ -154,9 +156,18 @@ async def test_who_missed_a_round_gets_its_mean_and_who_missed_more_is_told_so(t
 
         await step(0)
         numbers = torch.ones(NUMBERS).numpy().tobytes()
+        names = sorted(peer_text(each.peer.id) for each in (first, second))
+        for each in (first, second):
+            givers, reducers = each.worker.who()
+            assert sorted(givers, key=lambda giver: giver.peer) == [GiverStatus(name, ROWS, 1.0) for name in names]
+            assert {one.peer: round(one.share, 2) for one in reducers} == dict.fromkeys(names, 0.5)
+            assert each.worker.waits() is None
+        first.worker._note(Gathered(1, ROWS))
+        assert first.worker.progress(0) == ProgressStatus(ROWS, ROWS * BATCHES, "samples")
         agreed, mean = await late.worker.agree(Offer(0, 0, ROWS), numbers, 1e9)
         assert agreed == Agreed(0, 1, 2 * ROWS, 2, counted=False)
         assert mean == first.worker._means[0].mean
+        assert late.worker.who() == ([], []), "it did not see who took part"
         for version in (1, 2, 3):
             await step(version)
         with pytest.raises(ProtocolError):

@@ -16,11 +16,14 @@ from core.contracts.errors import HearthError
 from core.contracts.net import of_run
 from core.contracts.trunk import Agreed, Diloco, Offer
 from core.contracts.trunk_calls import OFFER, FragmentAnswer, FragmentOffer, Keeper
+from core.contracts.trunk_status import GiverStatus
 from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid
+from core.identity import peer_text
 from core.swarm.members import Members
 from core.swarm.trunk.agreement import agreement_of
 from core.swarm.trunk.diloco import DiLoCo
+from core.swarm.trunk.figures import to_next_turn
 from core.swarm.trunk.leases import heir_of, syncer_of
 from core.swarm.trunk.wire import PROBES, Wire
 from tests.dht_peers import Peer, peer
@@ -97,6 +100,13 @@ async def test_peers_agree_bit_for_bit_and_go_on_when_a_syncer_dies(tmp_path: Pa
             for part in range(PARTS):
                 assert len({(t.versions[part], t.numbers[part]) for t in made}) == 1, "they do not agree"
         assert set(made[0].versions.values()) == {4}
+        names = sorted(peer_text(trainer.node.id) for trainer in made)
+        for trainer in made:
+            givers, reducers = trainer.worker.who()
+            assert givers == [GiverStatus(name, None, 1.0) for name in names]
+            shares = {peer_text(each.node.id): len(each.syncs) / PARTS for each in made if each.syncs}
+            assert {reducer.peer: reducer.share for reducer in reducers} == shares
+        assert made[0].worker.waits() is None
 
         dying = max(made[1:], key=lambda trainer: len(trainer.syncs))  # the first is through whom all have joined
         left = [trainer for trainer in made if trainer is not dying]
@@ -157,6 +167,19 @@ async def test_who_begins_with_another_trunk_is_not_followed_and_who_shouts_is_n
             with pytest.raises(HearthError, match="numbers here and"):
                 await other.worker.agree(unlike, draw(3)[1:].tobytes(), time.monotonic() + PATIENCE_S)
         assert other.node.rpc.bans.score(syncer.node.id, time.monotonic()) > 0.0
+
+
+def test_progress_counts_from_one_turn_to_the_next() -> None:
+    every, parts = 16, 3  # they are due in steps 0, 5, 10, 16 ...
+    told = [to_next_turn(step, every, parts) for step in range(18)]
+    assert [(one.done, one.target) for one in told] == [
+        *((done, 5) for done in range(5)),
+        *((done, 5) for done in range(5)),
+        *((done, 6) for done in range(6)),
+        (0, 5),
+        (1, 5),
+    ]
+    assert to_next_turn(7, 1, 4).target == 1, "more parts than steps: all of them at each"
 
 
 def test_all_who_know_the_same_name_the_same_syncer() -> None:

@@ -18,8 +18,10 @@ from core.contracts.errors import RemoteFault
 from core.contracts.kinds import DATA, MODELS
 from core.contracts.net import of_run
 from core.contracts.trunk import Agreed, Offer, VcAsgd
+from core.contracts.trunk_status import GiverStatus, ReducerStatus
 from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid
+from core.identity import peer_text
 from core.pipe.calls import Calls
 from core.swarm.members import Members
 from core.swarm.trunk.agreement import Agreement, agreement_of
@@ -117,6 +119,10 @@ async def test_two_trainers_share_the_subtasks_and_a_servers_death_loses_nothing
         while asked.samples < 8 * BATCHES * 32:
             asked, answer = await agreements[1].agree(Offer(0, 0, 0), b"", 1e9)
         assert asked.samples == 8 * BATCHES * 32 and len(answer) == 4 * NUMBERS
+        given_by = [GiverStatus(name, BATCHES * 32, 1.0) for name in sorted(peer_text(each.id) for each in (one, two))]
+        reduced = [ReducerStatus(peer_text(second.id), 1.0)]
+        assert agreements[1].who() == (given_by, reduced)
+        assert all(agreement.who() in [([given], reduced) for given in given_by] for agreement in agreements[2:])
         for task in agreeing:
             task.cancel()
 

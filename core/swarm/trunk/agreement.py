@@ -15,10 +15,14 @@ from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice
 from core.contracts.pipe import AGREE
 from core.contracts.trunk import Agreed, Local, Offer
-from core.contracts.trunk_status import PartStatus
+from core.contracts.trunk_status import GiverStatus, PartStatus, ProgressStatus, ReducerStatus
 from core.pipe.calls import Calls, Incoming
 from core.pipe.frames import Payload
 from core.swarm.members import Members
+
+Who = tuple[list[GiverStatus], list[ReducerStatus]]
+"""The trainers that made an agreement, and who brought together what they gave."""
+NOBODY: Who = ([], [])
 
 
 class Agreement(ABC):
@@ -59,6 +63,22 @@ class Agreement(ABC):
         """What is agreed, as far as this PC knows, where the trunk is cut into parts that have digests."""
         return []
 
+    def who(self) -> Who:
+        """The trainers that made the last agreement, and who brought theirs together, as far as this PC knows."""
+        return NOBODY
+
+    def progress(self, step: int) -> ProgressStatus | None:
+        """How near the next agreement is, if that can be told.
+
+        Args:
+            step: that the trainer here has come to.
+        """
+        return None
+
+    def waits(self) -> Notice | None:
+        """What the trainer here waits for; None: it goes on."""
+        return None
+
     def notes(self) -> list[Notice]:
         """What the user is told of what fails here again and again."""
         return []
@@ -87,6 +107,6 @@ def agreement_of(manifest: Manifest, members: Members, folder: Path) -> Agreemen
     """
     if isinstance(manifest.trunk, Local):
         return None
-    module = import_module(f"{__package__}.{manifest.trunk.__struct_config__.tag}")
+    module = import_module(f"{__package__}.{manifest.strategy}")
     agreement: Agreement = module.AGREEMENT(manifest, members, folder)
     return agreement

@@ -28,18 +28,19 @@ from core.averaging.digests import TrunkDigest
 from core.contracts.errors import CallRefused, CallTimeout, NetworkError, ProtocolError
 from core.contracts.kinds import DATA, MODELS
 from core.contracts.manifest import Manifest
-from core.contracts.notices import Notice
+from core.contracts.notices import Notice, notice
 from core.contracts.pipe import ENOUGH, GATHERED, GIVE_TRUNK, REACHED
 from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer, Reached
 from core.contracts.trunk_rounds import MEANS, MEMBERS, TRUNKS, AskVector, Standing, Vector
-from core.contracts.trunk_status import PartStatus
-from core.identity import PeerId
+from core.contracts.trunk_status import PartStatus, ProgressStatus
+from core.identity import PeerId, peer_text
 from core.net.limits import Newest
 from core.net.recurring import Recurring
 from core.pipe.calls import Calls
 from core.pipe.frames import Payload
 from core.swarm.members import Members
-from core.swarm.trunk.agreement import Agreement
+from core.swarm.trunk import figures
+from core.swarm.trunk.agreement import NOBODY, Agreement, Who
 from core.swarm.trunk.all_reduce import AllReduce
 from core.swarm.trunk.lineage import by_most, is_away, names, newest
 from core.swarm.trunk.matchmaking import Matchmaking, Wish, equal_shares
@@ -96,6 +97,8 @@ class DeDLOC(Agreement):
         """Whether the trainer here has agreed with others since it came; and whether it took a step alone since."""
         self._agreed: tuple[float, Agreed] | None = None
         """The last agreement here, and its unix time."""
+        self._who = NOBODY
+        """Of it."""
         self._helped = -1
         """The last step that was reduced for others."""
         self._asking = asyncio.Lock()
@@ -128,6 +131,22 @@ class DeDLOC(Agreement):
         version, digest = max(self._trunks.items())
         at, agreed = self._agreed or (None, Agreed(0, 0, 0, 0))
         return [PartStatus(0, version, digest.hex(), self._gathered.trained, agreed.peers, at, None, self._numbers)]
+
+    def who(self) -> Who:
+        return self._who
+
+    def progress(self, step: int) -> ProgressStatus | None:
+        if not self._is_at_work or self._gathered is None:
+            return None
+        return ProgressStatus(min(self._together(self._gathered), self._target), self._target, "samples")
+
+    def waits(self) -> Notice | None:
+        """A trainer that has told how much it has for a step gathers no more for it once all together have enough."""
+        mine = self._gathered
+        if not self._is_at_work or mine is None or mine.version >= self._enough:
+            return None
+        others = self._standings.voters(mine.version)
+        return notice("trunk.waits_round", n=len(others)) if others else None
 
     def serve(self, calls: Calls) -> None:
         """As `Agreement.serve`; its trainer's samples are counted, too."""
@@ -186,7 +205,8 @@ class DeDLOC(Agreement):
             async with self._asking:  # its trainer may begin meanwhile
                 group = await self._matchmaking.find(wish, self._most(step), FORMING_S)
                 if group is not None:
-                    await self._rounds.average(group, None, 0)
+                    result = await self._rounds.average(group, None, 0)
+                    self._who = figures.of_group(group, result.counted)
                     log.info("Reduced for step %d of %d others.", step, len(group.members) - 1)
 
     def _most(self, step: int) -> int:
@@ -203,16 +223,19 @@ class DeDLOC(Agreement):
         mine = self._gathered
         if mine is None or self._calls is None:
             return
-        others = self._standings.trainers.values()
-        gathered = [mine.samples, *(each.samples for each in others if each.version == mine.version)]
-        together = sum(min(samples, self._target) for samples in gathered)
-        if together >= self._target:
+        if self._together(mine) >= self._target:
             self._enough = max(self._enough, mine.version + 1)
         # Who is behind has not heard of what the others gather.
-        near = [each.enough for each in others if each.version >= mine.version - 1]
+        near = [each.enough for each in self._standings.trainers.values() if each.version >= mine.version - 1]
         if mine.version < max(self._enough, by_most(near)):
             self._enough = max(self._enough, mine.version + 1)
             self._calls.tell(ENOUGH, mine.version)
+
+    def _together(self, mine: Gathered) -> int:
+        """Samples that all have gathered for the step that the trainer here gathers for."""
+        others = self._standings.trainers.values()
+        gathered = [mine.samples, *(each.samples for each in others if each.version == mine.version)]
+        return sum(min(samples, self._target) for samples in gathered)
 
     # --- what the trainer here offers
 
@@ -225,6 +248,7 @@ class DeDLOC(Agreement):
             kept, counted = self._means.get(offer.version), False
             if kept is None and self._is_like_theirs(offer.version):
                 kept = await self._missed(offer.version)
+                self._who = NOBODY if kept else self._who
                 self._settled = self._settled or kept is not None
             if kept is None:
                 found = newest([self._standing(gathered), *self._standings.trainers.values()])
@@ -252,6 +276,7 @@ class DeDLOC(Agreement):
         vector = await asyncio.to_thread(_mean, payload, offer.samples) if payload else None
         if trainers == 1 and vector is not None:
             self._alone = True
+            self._who = figures.alone(peer_text(self._node.peer), offer.samples)
             return _kept(Agreed(0, offer.version + 1, trained + offer.samples, 1), vector.tobytes())
         wish = Wish(offer.version, self._node.address(), self._numbers, vector is not None)
         group = await self._matchmaking.find(wish, self._most(offer.version), FORMING_S)
@@ -260,6 +285,7 @@ class DeDLOC(Agreement):
             raise CallTimeout(f"Too few of {trainers} trainers came to the round of step {offer.version}.")
         result = await self._rounds.average(group, vector, offer.samples)
         self._settled, self._alone = True, False
+        self._who = figures.of_group(group, result.counted)
         if result.vector is not None:
             agreed = Agreed(0, offer.version + 1, trained + result.samples, result.peers)
             return await asyncio.to_thread(_kept, agreed, result.vector.tobytes())

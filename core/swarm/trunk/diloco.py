@@ -28,10 +28,10 @@ from core.contracts.errors import (
 )
 from core.contracts.manifest import Manifest
 from core.contracts.net import of_run
-from core.contracts.notices import Notice
+from core.contracts.notices import Notice, notice
 from core.contracts.trunk import Agreed, Diloco, Offer
 from core.contracts.trunk_calls import KEEPERS, OFFER, STATE, AskState, FragmentAnswer, FragmentOffer, Keeper, State
-from core.contracts.trunk_status import PartStatus
+from core.contracts.trunk_status import PartStatus, ProgressStatus
 from core.dht.records import own_subkey, told
 from core.identity import PeerId, parse_peer, peer_text
 from core.net.limits import MAX_PAYLOAD
@@ -40,7 +40,8 @@ from core.net.rpc import Context
 from core.pipe.frames import Payload
 from core.swarm.hosting import LONELY_S, SETTLE_S
 from core.swarm.members import Members
-from core.swarm.trunk.agreement import Agreement
+from core.swarm.trunk import figures
+from core.swarm.trunk.agreement import Agreement, Who
 from core.swarm.trunk.kept import Kept
 from core.swarm.trunk.leases import heir_of, syncer_of
 from core.swarm.trunk.syncer import Syncer
@@ -91,6 +92,7 @@ class DiLoCo(Agreement):
         """By fragment: the version of the trainer's difference that was offered last, and its message."""
         self._heard: dict[int, float] = {}
         """When a fragment was agreed on, unix time."""
+        self._goes_on = False  # with what the trainer here has, as nobody could tell it what is agreed
         self._wire = Wire(self._rules.wire)
         self._keepers: dict[str, Keeper] = {}
         self._gone: dict[str, float] = {}
@@ -123,19 +125,18 @@ class DiLoCo(Agreement):
         return self._tending.notes
 
     def status(self) -> list[PartStatus]:
-        return [
-            PartStatus(
-                part,
-                fragment.version,
-                fragment.line.hex(),
-                fragment.samples,
-                len(fragment.rounds[-1].givers) if fragment.rounds else 0,
-                self._heard.get(part),
-                syncer_of(part, self._keepers),
-                len(fragment.numbers),
-            )
-            for part, fragment in sorted(self._fragments.items())
-        ]
+        return figures.of_parts(self._fragments, self._keepers, self._heard)
+
+    def who(self) -> Who:
+        return figures.of_fragments(self._fragments, self._keepers)
+
+    def progress(self, step: int) -> ProgressStatus | None:
+        return figures.to_next_turn(step, self._rules.inner_steps, len(self._sizes)) if self._sizes else None
+
+    def waits(self) -> Notice | None:
+        """Only a newcomer does, until it knows all that is agreed or could not be told."""
+        unknown = (lock for part, lock in self._asking.items() if part not in self._fragments)
+        return notice("trunk.waits_trunk") if not self._goes_on and any(lock.locked() for lock in unknown) else None
 
     # --- who syncs what
 
@@ -179,9 +180,8 @@ class DiLoCo(Agreement):
         self._keepers[self._members.me] = mine
         if (mine != said and (said is None or mine.syncs != said.syncs)) or now - at > RENEW_S:
             with contextlib.suppress(RecordError):
-                await self._dht.store_many(
-                    {self._key: {own_subkey(self._node.peer): msgspec.msgpack.encode(mine)}}, EXPIRY_S
-                )
+                record = {own_subkey(self._node.peer): msgspec.msgpack.encode(mine)}
+                await self._dht.store_many({self._key: record}, EXPIRY_S)
             self._told = now, mine
 
     async def _look(self) -> None:
@@ -214,7 +214,11 @@ class DiLoCo(Agreement):
 
     async def agree(self, offer: Offer, payload: bytes, deadline: float) -> tuple[Agreed, Payload]:
         async with self._asking.setdefault(offer.part, asyncio.Lock()):  # a process that was just killed may wait yet
-            return await self._agree(offer, payload)
+            try:
+                return await self._agree(offer, payload)
+            except HearthError:
+                self._goes_on = True
+                raise
 
     async def _agree(self, offer: Offer, payload: bytes) -> tuple[Agreed, Payload]:
         numbers = np.frombuffer(payload, "<f4")
@@ -345,12 +349,8 @@ class DiLoCo(Agreement):
             syncer.expect(peer)
         fragment, waited_s = syncer.fragment, time.monotonic() - began
         rounds = fragment.since(offer.line)
-        told = FragmentAnswer(
-            len(fragment.rounds[-1].givers) if fragment.rounds else 1,
-            counted,
-            "state" if rounds is None else "rounds",
-            waited_s,
-        )
+        givers = len(fragment.rounds[-1].givers) if fragment.rounds else 1
+        told = FragmentAnswer(givers, counted, "state" if rounds is None else "rounds", waited_s)
         if peer == self._node.peer:
             return told, b""
         data = fragments.dump(fragment) if rounds is None else msgspec.msgpack.encode(rounds)

@@ -87,6 +87,8 @@ class Reducing:
         self.norms: dict[int, float] = {}
         """Of the senders' vectors."""
         self._closed = False
+        self.counted: dict[int, int] = {}
+        """Samples of the other members that are in a mean."""
         self.answers: dict[int, Answer] = {}
         self.complete = asyncio.Event()
         now = asyncio.get_running_loop().time()
@@ -194,8 +196,10 @@ class Reducing:
         mean = mean_of(vectors, samples, norms, self._clip)
         self.answers[number] = answer = Averaged(mean.samples, mean.counted), encode(mean.vector, self._codec)
         now = asyncio.get_running_loop().time()
-        for sender in senders:
+        for place, sender in enumerate(senders):
             self._heard[sender] = now  # it may send the next one from now on
+            if place not in mean.refused:
+                self.counted[sender] = samples[place]
         for future in self._waiting.pop(number, []):
             if not future.done():
                 future.set_result(answer)

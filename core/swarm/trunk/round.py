@@ -17,7 +17,7 @@ reducer given up after three quarters, and the leader waits a quarter for the la
 import asyncio
 import hashlib
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -72,6 +72,8 @@ class Result(NamedTuple):
     """In the mean; if a member fell out in mid-round, without it."""
     peers: int
     """Likewise."""
+    counted: Mapping[PeerId, int]
+    """Samples of each whose vector is in the parts that this member reduced; empty: it reduced none."""
 
 
 class Window:
@@ -220,11 +222,16 @@ class Round:
                     raise RoundVoid("The others went on without this peer, which did not get all of the result.")
             least = Averaged(min(least.samples, pass_.least.samples), min(least.peers, pass_.least.peers))
             if not verdict.lost:
-                return Result(self.out, least.samples, least.peers)
+                return Result(self.out, least.samples, least.peers, self._counted())
             if self.here not in verdict.alive:
                 raise RoundVoid("The others went on without this peer, which was late.")
             again = pieces_again(self.group, pass_.pieces, verdict)
             pass_ = await self._begin(pass_.attempt + 1, again, verdict.alive)
+
+    def _counted(self) -> dict[PeerId, int]:
+        reduced = [pass_.reducing for pass_ in self._passes.values() if pass_.reducing.answers]
+        counted = {self.peers[member]: samples for each in reduced for member, samples in each.counted.items()}
+        return counted | ({self.peers[self.here]: self.sent.samples} if reduced and self.sent is not None else {})
 
     async def _begin(self, attempt: int, pieces: list[Piece], alive: tuple[int, ...]) -> Pass:
         async with self._begun:

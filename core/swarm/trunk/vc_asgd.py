@@ -16,16 +16,19 @@ from core.contracts.errors import NetworkError
 from core.contracts.kinds import DATA, MODELS
 from core.contracts.manifest import Manifest
 from core.contracts.net import of_run
+from core.contracts.notices import Notice, notice
 from core.contracts.trunk import Agreed, Offer, VcAsgd
-from core.contracts.trunk_status import PartStatus
+from core.contracts.trunk_status import GiverStatus, PartStatus, ReducerStatus
 from core.identity import parse_peer, peer_text
+from core.net.limits import Newest
 from core.net.rpc import Context
 from core.pipe.frames import Payload
 from core.swarm.members import Members
 from core.swarm.placement import rank
-from core.swarm.trunk.agreement import Agreement
+from core.swarm.trunk.agreement import NOBODY, Agreement, Who
 from core.swarm.trunk.parameter_server import ParameterServer
 from core.swarm.trunk.parameter_store import ParameterStore, open_store
+from core.swarm.trunk.work_generator import CLIENTS
 
 SERVER_S = 60.0
 """For one server's answer; then the next one is asked."""
@@ -49,6 +52,10 @@ class ParameterServers(Agreement):
         self._store: ParameterStore | None = None
         self._left = False
         self._known: PartStatus | None = None
+        self._given = Newest[str, tuple[float, int]](CLIENTS)
+        """When the last subtask of each trainer was mixed in, as far as this peer knows, unix time, and its samples."""
+        self._asks, self._again = 0, 0.0
+        """Questions of the trainer here on their way, and when it asks again for work."""
         if members.me in rules.servers:
             most = (NOISE + 2) * self._numbers + 1024
             members.node.register(self._method, Offer, self._answer, max_payload=most)
@@ -65,9 +72,29 @@ class ParameterServers(Agreement):
     def status(self) -> list[PartStatus]:
         return [self._known] if self._known else []
 
+    def who(self) -> Who:
+        """Trainers know of themselves, and a server of those that it served not long ago."""
+        if self._known is None or self._known.syncer is None:
+            return NOBODY
+        since = time.time() - self._rules.timeout_s
+        given = [(peer, samples) for peer, (at, samples) in sorted(self._given.items()) if at >= since]
+        return [GiverStatus(peer, samples, 1.0) for peer, samples in given], [ReducerStatus(self._known.syncer, 1.0)]
+
+    def waits(self) -> Notice | None:
+        if self._asks:
+            return notice("trunk.waits_server")
+        return notice("trunk.waits_work") if time.monotonic() < self._again else None
+
     async def agree(self, offer: Offer, payload: bytes, deadline: float) -> tuple[Agreed, Payload]:
         """As `Agreement.agree`; who is a server itself asks no other."""
-        server, agreed, answer = await self._ask(offer, payload, deadline)
+        self._asks += 1
+        try:
+            server, agreed, answer = await self._ask(offer, payload, deadline)
+        finally:
+            self._asks -= 1
+        self._again = time.monotonic() + agreed.again_s
+        if offer.samples and agreed.counted:
+            self._given[self._members.me] = time.time(), offer.samples
         if answer:
             digest = await self._aside(lambda: hashlib.sha256(answer).hexdigest()[:32])
             self._known = PartStatus(
@@ -101,7 +128,10 @@ class ParameterServers(Agreement):
 
         def serve() -> tuple[Agreed, bytes]:
             given = self._unpacked(payload) if payload else b""
-            agreed, answer = self._serve(peer_text(context.peer), offer, given)
+            peer = peer_text(context.peer)
+            agreed, answer = self._serve(peer, offer, given)
+            if offer.samples and agreed.counted:
+                self._given[peer] = time.time(), offer.samples
             return agreed, pack(np.frombuffer(answer, "<f4")) if answer else b""
 
         return await self._aside(serve)

@@ -145,6 +145,6 @@ def strategy_of(network: nn.Module, manifest: Manifest, calls: Calls | None) -> 
         manifest: the run's.
         calls: as in `TrunkStrategy`.
     """
-    module = import_module(f"{__package__}.{manifest.trunk.__struct_config__.tag}")
+    module = import_module(f"{__package__}.{manifest.strategy}")
     strategy: TrunkStrategy = module.STRATEGY(network, manifest, calls)
     return strategy
