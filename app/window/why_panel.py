@@ -46,6 +46,7 @@ ICONS = {
     "gpu_user": "gpu",
     "gpu_programs": "gpu",
     "gpu": "gpu",
+    "trunk": "network",
 }
 """Of the rules, by `RuleStatus.rule`; others get "info"."""
 MARKS = {FINE: ("check", "ok"), UNKNOWN: ("question", "text3")}

@@ -10,6 +10,7 @@ from core.contracts import control as wire
 from core.contracts import ledger
 from core.contracts.network_status import Finding, NetworkParams, NetworkStatus
 from core.contracts.status import GridStatus, LogLine
+from core.contracts.trunk_status import TrunkParams, TrunkStatus
 
 PREDICT_DEADLINE_S = 35.0
 """A paused worker first has to start compute; after 30 s it tells by itself why no answer has come."""
@@ -60,6 +61,10 @@ class WorkerClient(Connection):
 
     def grid(self, layer: int, done: Callable[[GridStatus], None], failed: Failed) -> None:
         self.request("grid", wire.GridParams(layer, self._run), GridStatus, done, failed)
+
+    def trunk(self, done: Callable[[TrunkStatus], None], failed: Failed) -> None:
+        """What the trainers of the run that is shown have agreed on."""
+        self.request("trunk", TrunkParams(self._run), TrunkStatus, done, failed)
 
     def totals(self, done: Callable[[ledger.Totals], None], failed: Failed) -> None:
         self.request("totals", None, ledger.Totals, done, failed)

@@ -1720,6 +1720,95 @@
       <translation>Was es gezeigt hat: {step}.</translation>
     </message>
     <message>
+      <source>This run's trainers agree on one trunk by {way}. Hearth works alone on this PC: it agrees with nobody.</source>
+      <translation>Die Trainer dieses Laufs einigen sich per {way} auf einen Rumpf. Hearth arbeitet auf diesem PC allein: Es einigt sich mit niemandem.</translation>
+    </message>
+    <message>
+      <source>This run's trainers agree on one trunk by {way}. They have not done so since Hearth's start.</source>
+      <translation>Die Trainer dieses Laufs einigen sich per {way} auf einen Rumpf. Seit dem Start von Hearth haben sie es noch nicht getan.</translation>
+    </message>
+    <message numerus="yes">
+      <source>This PC helps %Ln trainer(s) to agree on one trunk by {way}.</source>
+      <translation>
+        <numerusform>Dieser PC hilft %Ln Trainer, sich per {way} auf den Rumpf zu einigen.</numerusform>
+        <numerusform>Dieser PC hilft %Ln Trainern, sich per {way} auf einen Rumpf zu einigen.</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln trainer(s) agree(s) on one trunk by {way}, last {ago} ago.</source>
+      <translation>
+        <numerusform>%Ln Trainer hat sich per {way} allein auf den Rumpf geeinigt, zuletzt vor {ago}.</numerusform>
+        <numerusform>%Ln Trainer einigen sich per {way} auf einen Rumpf, zuletzt vor {ago}.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>The trunk that all go on from has been here for {ago}. Next, trainers agree on it by {way}.</source>
+      <translation>Der Rumpf, von dem alle ausgehen, ist seit {ago} da. Als Nächstes einigen sich die Trainer per {way} darauf.</translation>
+    </message>
+    <message>
+      <source>{share} of it</source>
+      <translation>{share} davon</translation>
+    </message>
+    <message>
+      <source>Gave to the last agreement: {givers}. Bring it together: {reducers}.</source>
+      <translation>Gaben zur letzten Einigung: {givers}. Führen es zusammen: {reducers}.</translation>
+    </message>
+    <message>
+      <source>not counted</source>
+      <translation>nicht gezählt</translation>
+    </message>
+    <message>
+      <source>took part</source>
+      <translation>war dabei</translation>
+    </message>
+    <message>
+      <source>in {share} of it</source>
+      <translation>in {share} davon</translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln other(s)</source>
+      <translation>
+        <numerusform>%Ln weiterer</numerusform>
+        <numerusform>%Ln weitere</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>One trunk</source>
+      <translation>Ein gemeinsamer Rumpf</translation>
+    </message>
+    <message>
+      <source>Who gives, and who brings together how much</source>
+      <translation>Wer etwas gibt, und wer wie viel zusammenführt</translation>
+    </message>
+    <message>
+      <source>To the next agreement</source>
+      <translation>Bis zur nächsten Einigung</translation>
+    </message>
+    <message>
+      <source>Trainers</source>
+      <translation>Trainer</translation>
+    </message>
+    <message>
+      <source>Bring it together</source>
+      <translation>Führen es zusammen</translation>
+    </message>
+    <message>
+      <source>Sent for the trunk</source>
+      <translation>Gesendet für den Rumpf</translation>
+    </message>
+    <message>
+      <source>Received for the trunk</source>
+      <translation>Empfangen für den Rumpf</translation>
+    </message>
+    <message>
+      <source>{done} of {all} samples</source>
+      <translation>{done} von {all} Beispielen</translation>
+    </message>
+    <message>
+      <source>{done} of {all} steps</source>
+      <translation>{done} von {all} Schritten</translation>
+    </message>
+    <message>
       <source>Peers know this PC by a key. If its disk is lost, these 24 words bring the key back, with all that it stands for (“hearth identity import”). Write them down: whoever has them can impersonate this PC.</source>
       <translation>Peers kennen diesen PC an einem Schlüssel. Geht die Festplatte verloren, bringen diese 24 Wörter den Schlüssel zurück und alles, wofür er steht („hearth identity import“). Schreib sie auf: Wer sie hat, kann sich als dieser PC ausgeben.</translation>
     </message>

@@ -158,6 +158,27 @@
       </translation>
     </message>
     <message numerus="yes">
+      <source>This PC helps %Ln trainer(s) to agree on one trunk by {way}.</source>
+      <translation>
+        <numerusform>This PC helps %Ln trainer to agree on the trunk by {way}.</numerusform>
+        <numerusform>This PC helps %Ln trainers to agree on one trunk by {way}.</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln trainer(s) agree(s) on one trunk by {way}, last {ago} ago.</source>
+      <translation>
+        <numerusform>%Ln trainer agreed on the trunk alone by {way}, last {ago} ago.</numerusform>
+        <numerusform>%Ln trainers agree on one trunk by {way}, last {ago} ago.</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln other(s)</source>
+      <translation>
+        <numerusform>%Ln other</numerusform>
+        <numerusform>%Ln others</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
       <source>This PC has %Ln core(s).</source>
       <translation>
         <numerusform>This PC has %Ln core.</numerusform>

@@ -33,6 +33,7 @@ from core.contracts.status import (
     Status,
     YieldStatus,
 )
+from core.contracts.trunk_status import TrunkStatus
 
 if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")  # `make test` brings a screen; without one Qt would abort
@@ -163,6 +164,7 @@ class ToyWorker:
             "benchmark": lambda params: BenchmarkStatus("digits", "CPU", 2, None, [], None, None, None, None),
             "predict": lambda params: make_prediction(),
             "network": lambda params: wire.ErrorInfo("network", plain("This worker was started without a network.")),
+            "trunk": lambda params: TrunkStatus("digits-2ac90b73", "local", []),
             "set_settings": self._set_settings,
         }
         self.tell_of(read_only(folder / "no ledger"))

@@ -56,6 +56,7 @@ from tests.desktop.contrast import contrast
 from tests.desktop.test_experts_page import make_grid
 from tests.desktop.test_network_page import make_network, make_peers
 from tests.desktop.test_text_page import text_status
+from tests.desktop.test_trunk_card import make_trunk
 from tests.desktop.test_widgets import misfits
 from tests.workers import agreed
 
@@ -276,6 +277,7 @@ def app_screen(tmp_path_factory: pytest.TempPathFactory, qapp: QApplication) -> 
     peers = make_peers(40)
     toy.answers["network"] = lambda params: make_network(peers, params["first"])
     toy.answers["doctor"] = lambda params: FINDINGS
+    toy.answers["trunk"] = lambda params: make_trunk()
     summer = tmp_path_factory.mktemp("summer")
     a_summer.write(summer, time.time())
     toy.tell_of(read_only(summer))

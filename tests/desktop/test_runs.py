@@ -38,7 +38,7 @@ def run(name: str, title: str, weight: int) -> RunStatus:
     )
 
 
-DIGITS, TEXT = run("digits", "Handwritten digits", 3), run("text", "Python's reference", 1)
+DIGITS, TEXT = run("digits", "Handwritten digits", 3), run("text", "The Python manual", 1)
 FIRST = make_status(run_id=DIGITS.id, runs=[DIGITS, TEXT])
 SECOND = msgspec.structs.replace(FIRST, run="text", run_title=TEXT.title, run_id=TEXT.id, step=9, task="text")
 
@@ -75,7 +75,7 @@ def test_the_run_that_is_chosen_is_the_one_that_is_shown(qtbot: QtBot, start: St
     chooser.choice.setFocus()
     QTest.keyClick(chooser.choice, Qt.Key.Key_Down)
     qtbot.waitUntil(lambda: desktop._last is not None and desktop._last.run_id == TEXT.id)
-    assert chooser.choice.currentText() == "Python's reference"
+    assert chooser.choice.currentText() == "The Python manual"
     assert home._points == POINTS[TEXT.id], "the curve is that of the first run"
     toy.tell("curve", CurvePoint(9, 288, 1.5, 0.3))
     qtbot.waitUntil(lambda: len(home._points) == 3)

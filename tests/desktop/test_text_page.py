@@ -39,7 +39,7 @@ def text_status(**changes: object) -> Status:
         for row in range(4)
         for column in range(4)
     ]
-    title = "Python's reference"
+    title = "The Python manual"
     return make_status(**{"run": "text", "run_title": title, "task": "text", "layers": 3, "experts": experts} | changes)
 
 
@@ -229,15 +229,15 @@ def test_a_text_keeps_the_step_that_it_was_written_at(qtbot: QtBot, talk: Talk) 
     talk.toy.send(wire.Reply(talk.request, error=wire.ErrorInfo("compute", plain("Compute ended."))))
     qtbot.waitUntil(lambda: not talk.demo.generation.running)
     talk.page.update_status(text_status(step=18))  # it goes on from a checkpoint
-    assert talk.demo._about.text() == "Python's reference, step 21."
+    assert talk.demo._about.text() == "The Python manual, step 21."
     talk.begin(qtbot)
-    assert talk.demo._about.text() == "Python's reference, step 18."
+    assert talk.demo._about.text() == "The Python manual, step 18."
 
 
 def test_a_wait_is_explained_and_so_is_a_model_that_knows_nothing(qtbot: QtBot, talk: Talk) -> None:
     about = talk.demo._about
     talk.page.update_curve([CurvePoint(64, 2048, 1.7, 0.5)])
-    assert about.text() == "Python's reference, step 4,200; 2.45 bits per byte on unseen text."
+    assert about.text() == "The Python manual, step 4,200; 2.45 bits per byte on unseen text."
     talk.page.update_status(text_status(step=0))
     assert "learned nothing yet" in about.text()
     talk.begin(qtbot)

@@ -75,6 +75,22 @@ def test_f1_shows_every_rule_with_verdict_and_end(qtbot: QtBot, window: MainWind
     assert misfits(window.why.panel) == []
 
 
+def test_what_a_trainer_waits_for_has_a_row_and_decides_nothing(window: MainWindow) -> None:
+    live, wants, until = notice("trunk.waits_round", n=2), notice("trunk.wants"), notice("trunk.until")
+    window.update_status(
+        make_status(cpu=True, why=[RULES[0], RuleStatus("trunk", live, wants, ("training",), (until,))])
+    )
+    window.why.open_panel()
+    row = window.why.rows[1]
+    assert row.accessibleName() == "Other trainers: stops training" and row.fill == "surface"
+    assert row.accessibleDescription() == (
+        "Waits for 2 other trainers in the common step. All trainers of this run agree on one trunk. "
+        "Goes on as soon as they have answered."
+    )
+    assert window.why._title.text() == "Why am I running?"
+    assert misfits(window.why.panel) == []
+
+
 def test_the_focus_stays_inside_and_comes_back(window: MainWindow) -> None:
     window.update_status(waiting())  # type: ignore[arg-type]
     home = window.current_page()

@@ -31,7 +31,7 @@ def small_text(folder: Path, width: int, text: bytes = b"") -> str:
     Args:
         folder: where it comes.
         width: of the model: two of them make two runs.
-        text: what is trained on; else Python's reference.
+        text: what is trained on; else the Python manual.
     """
     document = json.loads(files("resources").joinpath("runs", "text.json").read_bytes())
     document["model"] |= {"width": width, "hidden": 2 * width, "layers": 1, "grid": [2, 2], "heads": 2, "sequence": 32}

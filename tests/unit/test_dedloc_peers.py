@@ -16,6 +16,7 @@ import torch
 from core.contracts import manifest as manifests
 from core.contracts.errors import CallTimeout, ProtocolError
 from core.contracts.kinds import DATA, MODELS
+from core.contracts.notices import notice
 from core.contracts.pipe import GIVE_TRUNK
 from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer
 from core.contracts.trunk_rounds import MEANS
@@ -164,6 +165,8 @@ async def test_who_missed_a_round_gets_its_mean_and_who_missed_more_is_told_so(t
             assert each.worker.waits() is None
         first.worker._note(Gathered(1, ROWS))
         assert first.worker.progress(0) == ProgressStatus(ROWS, ROWS * BATCHES, "samples")
+        first.worker._note(Gathered(1, ROWS * BATCHES))
+        assert first.worker.waits() == notice("trunk.waits_round", n=1)
         agreed, mean = await late.worker.agree(Offer(0, 0, ROWS), numbers, 1e9)
         assert agreed == Agreed(0, 1, 2 * ROWS, 2, counted=False)
         assert mean == first.worker._means[0].mean

@@ -14,6 +14,7 @@ from core.averaging.fragment import Encoder
 from core.contracts import manifest as manifests
 from core.contracts.errors import HearthError
 from core.contracts.net import of_run
+from core.contracts.notices import notice
 from core.contracts.trunk import Agreed, Diloco, Offer
 from core.contracts.trunk_calls import OFFER, FragmentAnswer, FragmentOffer, Keeper
 from core.contracts.trunk_status import GiverStatus
@@ -130,7 +131,10 @@ async def test_peers_agree_bit_for_bit_and_go_on_when_a_syncer_dies(tmp_path: Pa
         await newcomer_stack.enter_async_context(newcomer.worker)
         async with asyncio.timeout(PATIENCE_S):
             for part in range(PARTS):
-                await newcomer.agree(part, draw(1))
+                asking = asyncio.create_task(newcomer.agree(part, draw(1)))
+                await asyncio.sleep(0)
+                assert part or newcomer.worker.waits() == notice("trunk.waits_trunk")
+                await asking
                 assert newcomer.numbers[part] == left[0].numbers[part], "a newcomer begins with what is agreed"
 
 

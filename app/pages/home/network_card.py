@@ -1,4 +1,5 @@
-"""The network on Home: whether others reach this PC, how many it is connected to, and today's traffic."""
+"""The network on Home: whether others reach this PC, how many it is connected to, today's traffic, and how many
+trainers agree on one trunk."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout
@@ -8,13 +9,15 @@ from app.formats import NONE, data_size, number
 from app.icons import Icon
 from app.language import tr
 from app.pages.network.reach_card import MEANINGS
+from app.pages.network.trunk_card import agreement
 from app.widgets.basics import Label, StaleCard
-from app.widgets.boxes import STRETCH, add, hbox
+from app.widgets.boxes import STRETCH, add, hbox, holding
 from app.widgets.while_seen import WhileSeen
 from app.worker.client import WorkerClient
 from core.contracts.errors import HearthError
 from core.contracts.ledger import Totals
 from core.contracts.network_status import NetworkParams, NetworkStatus
+from core.contracts.trunk_status import TrunkStatus
 
 EVERY_MS = 5000
 """Between two looks, while the card is seen."""
@@ -52,14 +55,19 @@ class NetworkCard(StaleCard):
         for fact in (self._sent, self._received):
             add(traffic, fact.icon, fact.value, look.S)
         add(traffic, STRETCH, Label(tr("today"), "body", "text2"))
-        add(self.body, self._reach.row(), self._peers.row(), traffic, STRETCH)
-        self.values = [fact.value for fact in (self._reach, self._peers, self._sent, self._received)]
+        self.trunk = Label("", "body", wrap=True, tabular=True)
+        self._trunk = holding(hbox(Icon("model", "text2", 18), (self.trunk, 1), spacing=look.S))
+        self._trunk.hide()
+        add(self.body, self._reach.row(), self._peers.row(), traffic, self._trunk, STRETCH)
+        facts = self._reach, self._peers, self._sent, self._received
+        self.values = [*(fact.value for fact in facts), self.trunk]
         self._timer = WhileSeen(self, EVERY_MS, self.look)
 
     def look(self) -> None:
         """Ask the worker for how this PC is reached, and how many it reaches."""
         if self._client.is_connected and self.isVisible():
             self._client.request("network", NetworkParams(peers=0), NetworkStatus, self._take, self._failed)
+            self._client.trunk(self._take_trunk, self._failed)
 
     def show_totals(self, totals: Totals) -> None:
         """Show the traffic of today."""
@@ -71,6 +79,10 @@ class NetworkCard(StaleCard):
         self._reach.icon.set(meaning.icon, meaning.tone)
         self._reach.set(tr(meaning.word))
         self._peers.set(number(network.connected))
+
+    def _take_trunk(self, status: TrunkStatus) -> None:
+        self.trunk.setText(agreement(status))
+        self._trunk.setVisible(bool(self.trunk.text()))
 
     def _failed(self, error: HearthError) -> None:
         if error.code == "network":  # started without a network: not a fault

@@ -1,4 +1,4 @@
-"""The network: how this PC is reached, who it is connected to, and what a test of all that finds."""
+"""The network: how this PC is reached, what a test of that finds, the trunk that is agreed on, and who is connected."""
 
 from PySide6.QtCore import Qt
 
@@ -7,6 +7,7 @@ from app.language import tr
 from app.pages.network.connection_card import ConnectionTestCard
 from app.pages.network.peers_card import PeersCard
 from app.pages.network.reach_card import ReachCard
+from app.pages.network.trunk_card import TrunkCard
 from app.widgets.basics import Pair
 from app.widgets.boxes import add
 from app.widgets.buttons import Button
@@ -20,7 +21,7 @@ EVERY_MS = 2000
 
 
 class NetworkPage(LookingPage):
-    """Looks at the peers every other second while it is seen, a page of peers at a time."""
+    """Looks at the peers and the trunk every other second while it is seen, a page of peers at a time."""
 
     def __init__(self, client: WorkerClient, actions: Actions) -> None:
         super().__init__(
@@ -36,18 +37,21 @@ class NetworkPage(LookingPage):
         )
         self.head.addWidget(self.trust, 0, Qt.AlignmentFlag.AlignTop)
         self.reach, self.test, self.peers = ReachCard(), ConnectionTestCard(client), PeersCard()
-        add(self.body, Pair(self.reach, self.test), (self.peers, 1))
+        self.trunk = TrunkCard()
+        add(self.body, Pair(self.reach, self.test), self.trunk, (self.peers, 1))
         self._got: list[PeerStatus] = []
         self._asking = self._alone = False
 
     def set_stale(self, stale: bool) -> None:
         self.peers.set_stale(stale)
+        self.trunk.set_stale(stale)
         self.test.set_able(not stale, self._alone)
 
     def look(self) -> None:
         if not self._asking and self._client.is_connected:
             self._asking, self._got = True, []
             self._client.network(0, self._take, self.failed)
+            self._client.trunk(self.trunk.show_trunk, super().failed)
 
     def _take(self, network: NetworkStatus) -> None:
         if not self._got:

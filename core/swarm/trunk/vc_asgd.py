@@ -74,11 +74,13 @@ class ParameterServers(Agreement):
 
     def who(self) -> Who:
         """Trainers know of themselves, and a server of those that it served not long ago."""
-        if self._known is None or self._known.syncer is None:
+        last = self._known.syncer if self._known else None
+        server = self._members.me if self._members.me in self._servers else last
+        if server is None:
             return NOBODY
         since = time.time() - self._rules.timeout_s
         given = [(peer, samples) for peer, (at, samples) in sorted(self._given.items()) if at >= since]
-        return [GiverStatus(peer, samples, 1.0) for peer, samples in given], [ReducerStatus(self._known.syncer, 1.0)]
+        return [GiverStatus(peer, samples, 1.0) for peer, samples in given], [ReducerStatus(server, 1.0)]
 
     def waits(self) -> Notice | None:
         if self._asks:
@@ -93,8 +95,7 @@ class ParameterServers(Agreement):
         finally:
             self._asks -= 1
         self._again = time.monotonic() + agreed.again_s
-        if offer.samples and agreed.counted:
-            self._given[self._members.me] = time.time(), offer.samples
+        self._note(self._members.me, offer, agreed)
         if answer:
             digest = await self._aside(lambda: hashlib.sha256(answer).hexdigest()[:32])
             self._known = PartStatus(
@@ -125,16 +126,20 @@ class ParameterServers(Agreement):
 
     async def _answer(self, offer: Offer, payload: bytes, context: Context) -> tuple[Agreed, bytes]:
         """Serve another peer."""
+        peer = peer_text(context.peer)
 
         def serve() -> tuple[Agreed, bytes]:
             given = self._unpacked(payload) if payload else b""
-            peer = peer_text(context.peer)
             agreed, answer = self._serve(peer, offer, given)
-            if offer.samples and agreed.counted:
-                self._given[peer] = time.time(), offer.samples
             return agreed, pack(np.frombuffer(answer, "<f4")) if answer else b""
 
-        return await self._aside(serve)
+        agreed, packed = await self._aside(serve)
+        self._note(peer, offer, agreed)
+        return agreed, packed
+
+    def _note(self, trainer: str, offer: Offer, agreed: Agreed) -> None:
+        if offer.samples and agreed.counted:
+            self._given[trainer] = time.time(), offer.samples
 
     def _serve(self, client: str, offer: Offer, payload: bytes) -> tuple[Agreed, bytes]:
         try:
