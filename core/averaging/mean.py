@@ -11,7 +11,7 @@ ABSURD = 30.0
 """A vector so many times as long as the median of all is no gradient of the same network: of one that is honest but
 made of few samples the noise makes it a few times as long."""
 JUDGED = 3
-"""Numberss from which on one can be told from the others."""
+"""Vectors from which on one can be told from the others."""
 CLIPPINGS = 3
 """Iterations of the centred clip: from the median of the numbers each one halves the distance that is left."""
 MUCH = 0.25
@@ -26,7 +26,7 @@ class Mean(NamedTuple):
     refused: tuple[int, ...]
     """Places of the vectors that were left out, for their length."""
     counted: int
-    """Numberss in it."""
+    """Vectors in it."""
     clipped: tuple[int, ...] = ()
     """Places of the vectors of which centred clipping has left little."""
 

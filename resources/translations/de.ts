@@ -4812,6 +4812,10 @@
       <translation>unbekannt</translation>
     </message>
     <message>
+      <source>reducing.fails</source>
+      <translation>{times:count}-mal hintereinander konnte keiner Runde anderer Trainer geholfen werden ({error}). Die Trainer mitteln solange allein; bitte melde es.</translation>
+    </message>
+    <message>
       <source>role.backbone</source>
       <translation>Backbone-Peer</translation>
     </message>

@@ -2027,6 +2027,10 @@
       <translation>unknown</translation>
     </message>
     <message>
+      <source>reducing.fails</source>
+      <translation>Another trainer's round could not be helped {times:count} times in a row ({error}). The trainers average by themselves meanwhile; please report it.</translation>
+    </message>
+    <message>
       <source>role.backbone</source>
       <translation>Backbone peer</translation>
     </message>

@@ -103,7 +103,7 @@ class DeDLOC(Agreement):
         """The last step that was reduced for others."""
         self._asking = asyncio.Lock()
         self._tending = Recurring("gathering", self._tend, lambda: TICK_S)
-        self._helping = Recurring("gathering", self._help, lambda: TICK_S)
+        self._helping = Recurring("reducing", self._help, lambda: TICK_S)
         self._rounds = AllReduce(self._node, run_id)
         self._matchmaking = Matchmaking(
             self._node, members.dht, run_id, codec="fp16", grace_s=GRACE_S, share=equal_shares, clip=CLIP
