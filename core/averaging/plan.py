@@ -21,12 +21,15 @@ from typing import Annotated, Any
 import msgspec
 import numpy as np
 import numpy.typing as npt
+import scipy
 from scipy.optimize import linprog
 from scipy.sparse import block_array, coo_array, eye_array, vstack
 
 Floats = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
+SOLVER = f"scipy {scipy.__version__}"
+"""What plans are made by."""
 Key = bytes
 """By which peers are ordered."""
 UNITS = 1 << 16

@@ -30,7 +30,19 @@ Numbers = Annotated[int, msgspec.Meta(ge=0, le=NUMBERS)]
 Place = Annotated[int, msgspec.Meta(ge=0, lt=MEMBERS)]
 Pass = Annotated[int, msgspec.Meta(ge=0, lt=PASSES)]
 Digest = Annotated[bytes, msgspec.Meta(max_length=32)]
+Rate = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
 Pieces = Annotated[tuple[Digest, ...], msgspec.Meta(max_length=MEMBERS * MEMBERS)]
+
+
+class Ability(msgspec.Struct, frozen=True, array_like=True):
+    """By what a member's share is planned; each tells it of itself."""
+
+    upload: Rate = 0
+    """Bytes a second that it can send; 0: it does not know."""
+    download: Rate = 0
+    """Likewise, that it can receive."""
+    solver: Annotated[str, msgspec.Meta(max_length=32)] = ""
+    """By which it makes plans: another may come to other bytes. Empty: by none, and the shares are equal."""
 
 
 class Group(msgspec.Struct, frozen=True, array_like=True):
@@ -48,6 +60,8 @@ class Group(msgspec.Struct, frozen=True, array_like=True):
     """A round waits so long at most, in all, for a member that does not go on."""
     clip: Annotated[float, msgspec.Meta(ge=0.0, le=100.0)] = 0.0
     """As in `core.averaging.mean`."""
+    abilities: Annotated[tuple[Ability, ...], msgspec.Meta(max_length=MEMBERS)] = ()
+    """Of the members: all come to the same shares by them."""
 
     def fits(self) -> bool:
         """Whether it can be a group at all."""

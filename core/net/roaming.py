@@ -3,12 +3,14 @@
 import asyncio
 import itertools
 import logging
+import time
 from collections.abc import Callable, Sequence
 
 from core.contracts.errors import HearthError
 from core.contracts.net import Observe, Observed
 from core.identity import PeerId
 from core.net.rpc import RpcNode
+from core.net.shaping import Seen
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +39,7 @@ class Roaming:
         self._moved = moved
 
     async def watch(self) -> None:
-        """Notice changes of this PC's addresses and lost peers, and mend them."""
+        """Notice how fast this PC's line is, changes of its addresses, and lost peers; mend these."""
         before = frozenset(self.node.endpoint.addresses())
         while True:
             local = frozenset(self.node.endpoint.addresses())
@@ -46,7 +48,9 @@ class Roaming:
                 log.info("this PC's network changed")
                 for link in self.node.pool.links.values():
                     link.lanes.renew()
+                self.node.shaper.seen = Seen()  # it is another line
                 self._moved()
+            self.node.shaper.seen.note(self.node.moved(), time.monotonic())
             self._mend_lost()
             await asyncio.sleep(LOOK_S)
 

@@ -1,4 +1,4 @@
-"""The user's limits of bandwidth: how fast this PC sends and receives, over all peers together.
+"""How fast this PC sends and receives, over all peers together: the user's limits, and what was seen.
 
 Large frames take their turn peer by peer; small ones, of which signs of life are the smallest, go ahead and make a debt
 that large ones pay. Receiving is slowed by not reading: the transport's window then holds the sender back.
@@ -26,6 +26,10 @@ DEBT_S = 1.0
 LEAST_CHUNK = 4 * KIB
 TURN_RATE = 2 * limits.FRAME_BYTES_PER_S
 """Large frames under way share the rate, and each must be faster than receivers demand."""
+WINDOW_S = 1.0
+"""Over which a rate is seen."""
+LEAST_SEEN = 4 * limits.FRAME_BYTES_PER_S
+"""The upload of a slow line: if less was seen, there was less to send."""
 
 
 class Bucket:
@@ -101,11 +105,36 @@ class Turns:
                 future.set_result(None)
 
 
+class Seen:
+    """The best rates so far: this PC's line is as fast at least. A test would cost other peers as much as this PC."""
+
+    def __init__(self) -> None:
+        self.upload = self.download = 0.0
+        """Bytes a second."""
+        self._window: tuple[float, tuple[int, int]] | None = None
+
+    def note(self, moved: tuple[int, int], now: float) -> None:
+        """Look at what is moved; about once in `WINDOW_S`.
+
+        Args:
+            moved: bytes received and sent since the start.
+            now: seconds of a clock that only grows.
+        """
+        if self._window is not None:
+            began, (received, sent) = self._window
+            if (seconds := now - began) < WINDOW_S:
+                return
+            self.download = max(self.download, (moved[0] - received) / seconds)
+            self.upload = max(self.upload, (moved[1] - sent) / seconds)
+        self._window = now, moved
+
+
 class Shaper:
     """Both directions of one node."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.upload, self.download = Bucket(clock), Bucket(clock)
+        self.seen = Seen()
         self._frames, self._chunks = Turns(), Turns()
 
     def set(self, upload: float, download: float) -> None:
@@ -113,6 +142,11 @@ class Shaper:
         self.upload.set(upload)
         self.download.set(download)
         self._frames.most = self._frames.spare = max(1, min(64, int(upload / TURN_RATE)))
+
+    def speeds(self) -> tuple[int, int]:
+        """Bytes a second that this PC can send, and receive: what was seen, and no more than the user allows. While too
+        little was moved to tell, what the user allows is taken for it; 0: nothing is known."""
+        return _speed(self.seen.upload, self.upload.rate), _speed(self.seen.download, self.download.rate)
 
     @contextlib.asynccontextmanager
     async def large(self, peer: PeerId) -> AsyncIterator[None]:
@@ -154,3 +188,7 @@ class Shaper:
         """Bytes that a peer may send before they are read."""
         rate = self.download.rate
         return int(min(limits.RECEIVE_WINDOW, max(64 * KIB, rate * BURST_S))) if rate else limits.RECEIVE_WINDOW
+
+
+def _speed(seen: float, allowed: float) -> int:
+    return int(min(seen if seen >= LEAST_SEEN else allowed, allowed or math.inf))

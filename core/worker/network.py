@@ -208,6 +208,10 @@ class Network:
         """Bytes received and sent since the start."""
         return self.node.moved()
 
+    def fastest(self) -> tuple[float, float]:
+        """Bytes a second that were sent and received at best."""
+        return self.node.shaper.seen.upload, self.node.shaper.seen.download
+
     def moved_by_method(self) -> dict[str, tuple[int, int]]:
         """See `RpcNode.moved_by_method`."""
         return self.node.moved_by_method()

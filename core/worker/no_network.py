@@ -143,6 +143,10 @@ class NoNetwork:
         """Nothing."""
         return (0, 0)
 
+    def fastest(self) -> tuple[float, float]:
+        """Nothing."""
+        return (0.0, 0.0)
+
     def moved_by_method(self) -> dict[str, tuple[int, int]]:
         """Nothing."""
         return {}

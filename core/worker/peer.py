@@ -35,7 +35,7 @@ from core.worker.policy import Policy
 from core.worker.report import VERSION, Report
 from core.worker.run import Resources, Run
 from core.worker.runs import Runs
-from core.worker.speed import Benchmark
+from core.worker.speed import benchmark_of
 from core.worker.windows import Windows
 
 log = logging.getLogger(__name__)
@@ -94,7 +94,6 @@ class Peer:
         self.runs = Runs(self._resources(network), chosen, kept)
         self.policy = self._made_policy(computes=network is None or bool(network.roles & {"host", "train"}))
         self._energy = Energy(self.ledger, self._pids)
-        self._benchmark = Benchmark()
         self._devices = Devices(psutil.virtual_memory().total)
         self._caps = Caps(
             self._quota,
@@ -209,7 +208,7 @@ class Peer:
         run = self.runs.named(name)
         if again:
             run.compute.terms.measure()
-        return self._benchmark.status(run)
+        return benchmark_of(run, self.network)
 
     def recent_log(self, lines: int) -> list[LogLine]:
         """The last lines."""
@@ -327,7 +326,6 @@ class Peer:
                     await asyncio.sleep(0)
 
     def _meter(self) -> None:
-        self._benchmark.moved(self.network.moved(), time.monotonic())
         working = [run for run in self.runs if run.compute.at_work or run.compute.answering]
         self._energy.step(
             {run.id: run.compute.terms.share for run in working},

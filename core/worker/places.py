@@ -124,6 +124,9 @@ class NetworkPlace(Protocol):
     def moved(self) -> tuple[int, int]:
         """Bytes received and sent since the start."""
 
+    def fastest(self) -> tuple[float, float]:
+        """Bytes a second that were sent and received at best; 0: none were."""
+
     def moved_by_method(self) -> dict[str, tuple[int, int]]:
         """See `RpcNode.moved_by_method`."""
 

@@ -176,6 +176,7 @@ NETWORK = {"iroh", "kademlia", "zeroconf", "cryptography"}
     [
         ("core.control.start", HEAVY | NETWORK),
         ("core.worker.network", HEAVY),
+        ("core.swarm.trunk.dedloc", {"scipy", "torch", "PySide6"}),  # scipy with the first group of three
         ("core.cli", HEAVY | NETWORK | {"asyncio", "rich", "psutil"}),  # every command starts with it
         ("core.compute.process", {"PySide6", "rich", "sklearn"}),
         ("app.__main__", {"torch", "numpy", "sklearn", "asyncio"}),  # before the first window

@@ -13,13 +13,14 @@ import msgspec
 import pytest
 import torch
 
+from core.averaging.plan import Member, plan
 from core.contracts import manifest as manifests
 from core.contracts.errors import CallTimeout, ProtocolError
 from core.contracts.kinds import DATA, MODELS
 from core.contracts.notices import notice
 from core.contracts.pipe import GIVE_TRUNK
 from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer
-from core.contracts.trunk_rounds import MEANS
+from core.contracts.trunk_rounds import MEANS, Group
 from core.contracts.trunk_status import GiverStatus, ProgressStatus
 from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid
@@ -27,7 +28,9 @@ from core.identity import peer_text
 from core.pipe.calls import Calls, Incoming
 from core.pipe.frames import Payload
 from core.swarm.members import Members
+from core.swarm.trunk import dedloc
 from core.swarm.trunk.dedloc import AGREEMENT, DeDLOC
+from core.swarm.trunk.planning import PLENTY
 from core.training.models.network import build
 from core.training.trunk.dedloc import STRATEGY
 from tests.dht_peers import Peer, peers, until
@@ -243,6 +246,40 @@ async def test_who_has_nothing_to_give_gets_the_mean(tmp_path: Path) -> None:
             await trainer.worker._tending.stop()
     assert gave[0] == gave[1] == (Agreed(0, 1, 2 * ROWS, 2), torch.full((NUMBERS,), 2.0).numpy().tobytes())
     assert got == (msgspec.structs.replace(gave[0][0], counted=False), gave[0][1])
+
+
+@pytest.mark.timeout(300)
+async def test_three_with_different_lines_reduce_what_the_plan_says_and_have_the_exact_mean(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dedloc, "FORMING_S", PATIENCE_S)  # the group is full sooner
+    number = torch.arange(NUMBERS) % 512.0
+    async with peers(3) as nodes:
+        swarm = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+        for place, node in enumerate(nodes):
+            node.rpc.limit(1e6 * 4**place, 1e6 * 4**place)
+        await all_known(swarm)
+        offered = [(ROWS * (number + place)).numpy().tobytes() for place in range(3)]
+        async with asyncio.timeout(PATIENCE_S):
+            agreed = await asyncio.gather(
+                *(
+                    trainer.worker.agree(Offer(0, 0, ROWS), payload, 1e9)
+                    for trainer, payload in zip(swarm, offered, strict=True)
+                )
+            )
+        [group] = {
+            msgspec.msgpack.encode(round_.group)
+            for trainer in swarm
+            for round_ in trainer.worker._rounds._rounds.values()
+        }
+    assert agreed == [(Agreed(0, 1, 3 * ROWS, 3), (number + 1.0).numpy().tobytes())] * 3
+    members = [Member(node.id, 1.0, int(1e6 * 4**place), int(1e6 * 4**place)) for place, node in enumerate(nodes)]
+    made = plan(members, {}, NUMBERS, PLENTY)
+    met = msgspec.msgpack.decode(group, type=Group)
+    assert made is not None
+    shares = dict(zip(made.members, made.cut(NUMBERS), strict=True))
+    assert met.shares == tuple(shares[member.peer] for member in met.members)
+    assert max(met.shares) - min(met.shares) > 1
 
 
 @pytest.mark.timeout(400)

@@ -5,15 +5,18 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import NamedTuple
 
+import msgspec
 import pytest
 
-from core.contracts.net import PeerAddress
-from core.contracts.trunk_rounds import Group
+from core.averaging.plan import SOLVER
+from core.contracts.net import PeerAddress, of_run
+from core.contracts.trunk_rounds import Ability, Group
 from core.dht.node import DHTNode
 from core.identity import Identity, PeerId
 from core.net.endpoint import LOOPBACK
-from core.net.rpc import RpcNode
-from core.swarm.trunk.matchmaking import Matchmaking, Wish, equal_shares
+from core.net.rpc import Context, Payload, RpcNode
+from core.swarm.trunk.matchmaking import Invitation, Matchmaking, Wish, equal_shares
+from core.swarm.trunk.planning import planned_shares
 from tests.dht_peers import until
 
 DEADLINE_S = 60.0
@@ -26,8 +29,10 @@ class Peer(NamedTuple):
     node: RpcNode
     matchmaking: Matchmaking
 
-    def wish(self, step: int = 1, *, numbers: int = NUMBERS, sends: bool = True) -> Wish:
-        return Wish(step, self.node.address(), numbers, sends)
+    def wish(
+        self, step: int = 1, *, numbers: int = NUMBERS, sends: bool = True, ability: Ability | None = None
+    ) -> Wish:
+        return Wish(step, self.node.address(), numbers, sends, ability or Ability())
 
 
 Start = Callable[[int], Awaitable[list[Peer]]]
@@ -131,6 +136,92 @@ async def test_who_comes_to_another_plan_refuses_the_group_and_names_its_peer(
     await until(lambda: "has another plan of round 1" in caplog.text, "a plan that is refused", DEADLINE_S)
     assert any(f"peer {peer.node.peer.hex()[:8]} has another plan" in caplog.text for peer in peers)
     assert not all(task.done() for task in looking), "both are in a group"
+    for task in looking:
+        task.cancel()
+    await asyncio.gather(*looking, return_exceptions=True)
+
+
+LINES = [Ability(line * 1_000_000, line * 1_000_000, SOLVER) for line in (6, 7, 8)]
+
+
+async def planned(peers: Sequence[Peer], step: int) -> list[Group | None]:
+    """A group of three with different lines."""
+    async with asyncio.timeout(DEADLINE_S):
+        wishes = [peer.wish(step, ability=line) for peer, line in zip(peers, LINES, strict=True)]
+        return await asyncio.gather(
+            *(peer.matchmaking.find(wish, 3, LONG_S) for peer, wish in zip(peers, wishes, strict=True))
+        )
+
+
+async def plans(start: Start) -> list[Peer]:
+    """Three; the first gathers round 1."""
+    peers = sorted(await start(3), key=lambda peer: peer.matchmaking._rank(1, peer.node.peer))
+    for peer in peers:
+        peer.matchmaking._share = planned_shares
+    return peers
+
+
+async def test_the_shares_are_those_of_the_plan_that_all_make(start: Start) -> None:
+    peers = await plans(start)
+    [group, *same] = await planned(peers, 1)
+    assert group is not None and same == [group, group]
+    wishes = {peer.node.peer: peer.wish(ability=line) for peer, line in zip(peers, LINES, strict=True)}
+    shares = planned_shares([wishes[PeerId(member.peer)] for member in group.members])
+    assert group.shares == tuple(shares) != tuple(equal_shares([*wishes.values()]))
+    assert {member.peer: ability for member, ability in zip(group.members, group.abilities, strict=True)} == {
+        peer: wish.ability for peer, wish in wishes.items()
+    }
+
+
+@pytest.mark.parametrize("lie", ["shares", "lines"])
+async def test_who_lies_about_a_plan_is_refused_by_name_and_the_next_groups_have_equal_shares(
+    start: Start, caplog: pytest.LogCaptureFixture, lie: str
+) -> None:
+    caplog.set_level("WARNING", "core.swarm.trunk")
+    liar, *honest = peers = await plans(start)
+
+    def spares_itself(wishes: Sequence[Wish]) -> Sequence[int]:
+        if lie == "shares":
+            return [0, *equal_shares(wishes[1:])]
+        slow = msgspec.structs.replace(wishes[0], ability=Ability(1, 1, SOLVER))
+        return planned_shares([slow, *wishes[1:]])
+
+    liar.matchmaking._share = spares_itself
+    looking = [
+        asyncio.create_task(peer.matchmaking.find(peer.wish(ability=line), 3, LONG_S))
+        for peer, line in zip(peers, LINES, strict=True)
+    ]
+    told = f"peer {liar.node.peer.hex()[:8]} has another plan of round 1"
+    await until(lambda: caplog.text.count(told) == 2, "two that refuse the plan", DEADLINE_S)
+    assert not any(f"peer {peer.node.peer.hex()[:8]} has" in caplog.text for peer in honest)
+    for task in looking:
+        task.cancel()
+    await asyncio.gather(*looking, return_exceptions=True)
+    liar.matchmaking._share = planned_shares
+    [group, *same] = await planned(peers, 2)
+    assert group is not None and same == [group, group]
+    assert max(group.shares) - min(group.shares) <= 1
+
+
+async def test_what_a_group_says_of_a_members_line_is_what_that_member_has_told(
+    start: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("WARNING", "core.swarm.trunk")
+    gathers, slandered, other = await plans(start)
+    come = gathers.matchmaking._on_join
+
+    def slander(request: Wish, payload: Payload, context: Context) -> asyncio.Future[Invitation]:
+        if context.peer == slandered.node.peer:
+            request = msgspec.structs.replace(request, ability=Ability(10**12, 10**12, SOLVER))
+        return come(request, payload, context)
+
+    gathers.node.register(of_run("trunk.join", "run-1"), Wish, slander)
+    looking = [
+        asyncio.create_task(peer.matchmaking.find(peer.wish(ability=line), 3, LONG_S))
+        for peer, line in zip((gathers, slandered, other), LINES, strict=True)
+    ]
+    told = f"peer {gathers.node.peer.hex()[:8]} has another plan of round 1"
+    await until(lambda: told in caplog.text, "a lie that is found out", DEADLINE_S)
     for task in looking:
         task.cancel()
     await asyncio.gather(*looking, return_exceptions=True)

@@ -6,9 +6,8 @@ the step, so that there are never two trunks of one step. Who missed a round ask
 those who have it name by its digest. Who missed more, or went on alone beside the others, goes on with parameters and
 optimizer of one of them, whose digest the others name, too (`core.swarm.trunk.lineage`).
 
-Peers without a trainer at work, backbone peers among them, help to reduce.
-
-All reduce equal shares: the plan by bandwidths (`core.averaging.plan`) needs scipy, 47 MiB that a worker does without.
+Peers without a trainer at work, backbone peers among them, help to reduce. Who has a fast line reduces more than
+others, by a plan that all members of a round make (`core.swarm.trunk.planning`).
 """
 
 import asyncio
@@ -31,7 +30,7 @@ from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, notice
 from core.contracts.pipe import ENOUGH, GATHERED, GIVE_TRUNK, REACHED
 from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer, Reached
-from core.contracts.trunk_rounds import MEANS, MEMBERS, TRUNKS, AskVector, Standing, Vector
+from core.contracts.trunk_rounds import MEANS, MEMBERS, TRUNKS, AskVector, Group, Standing, Vector
 from core.contracts.trunk_status import PartStatus, ProgressStatus
 from core.identity import PeerId, peer_text
 from core.net.limits import Newest
@@ -43,7 +42,8 @@ from core.swarm.trunk import figures
 from core.swarm.trunk.agreement import NOBODY, Agreement, Who
 from core.swarm.trunk.all_reduce import AllReduce
 from core.swarm.trunk.lineage import by_most, is_away, names, newest
-from core.swarm.trunk.matchmaking import Matchmaking, Wish, equal_shares
+from core.swarm.trunk.matchmaking import Matchmaking
+from core.swarm.trunk.planning import planned_shares, wish_of
 from core.swarm.trunk.standings import EXPIRY_S, Standings
 from core.swarm.trunk.vectors import Vectors, Whole
 
@@ -106,7 +106,7 @@ class DeDLOC(Agreement):
         self._helping = Recurring("reducing", self._help, lambda: TICK_S)
         self._rounds = AllReduce(self._node, run_id)
         self._matchmaking = Matchmaking(
-            self._node, members.dht, run_id, codec="fp16", grace_s=GRACE_S, share=equal_shares, clip=CLIP
+            self._node, members.dht, run_id, codec="fp16", grace_s=GRACE_S, share=planned_shares, clip=CLIP
         )
         self._vectors = Vectors(self._node, run_id, self._mean_of, lambda: max(self._trunks, default=0), self._trunk)
 
@@ -201,17 +201,18 @@ class DeDLOC(Agreement):
         step = by_most([each.enough for each in trainers]) - 1
         if step > self._helped:
             self._helped = step
-            wish = Wish(step, self._node.address(), self._numbers, sends=False)
             async with self._asking:  # its trainer may begin meanwhile
-                group = await self._matchmaking.find(wish, self._most(step), FORMING_S)
+                group = await self._group(step, sends=False)
                 if group is not None:
                     result = await self._rounds.average(group, None, 0)
                     self._who = figures.of_group(group, result.counted)
                     log.info("Reduced for step %d of %d others.", step, len(group.members) - 1)
 
-    def _most(self, step: int) -> int:
-        """Members that fill a group."""
-        return min(max(2, 1 + self._standings.in_step(step)), MEMBERS)
+    async def _group(self, step: int, *, sends: bool) -> Group | None:
+        """With all that are known to be near a step."""
+        most = min(max(2, 1 + self._standings.in_step(step)), MEMBERS)
+        wish = await wish_of(self._node, step, self._numbers, most, sends=sends)
+        return await self._matchmaking.find(wish, most, FORMING_S)
 
     def _standing(self, gathered: Gathered) -> Standing:
         means = tuple((version, kept.digest) for version, kept in self._means.items())
@@ -278,8 +279,7 @@ class DeDLOC(Agreement):
             self._alone = True
             self._who = figures.alone(peer_text(self._node.peer), offer.samples)
             return _kept(Agreed(0, offer.version + 1, trained + offer.samples, 1), vector.tobytes())
-        wish = Wish(offer.version, self._node.address(), self._numbers, vector is not None)
-        group = await self._matchmaking.find(wish, self._most(offer.version), FORMING_S)
+        group = await self._group(offer.version, sends=vector is not None)
         came = 1 + len(others & {PeerId(member.peer) for member in group.members}) if group else 1
         if group is None or 2 * came <= trainers:
             raise CallTimeout(f"Too few of {trainers} trainers came to the round of step {offer.version}.")

@@ -4,6 +4,9 @@ Who wants a round says so in a signed record of the DHT that expires with it. Of
 lowest rank, a digest of round and peer that nobody chooses, gathers the others: they call it, and it answers all of
 them at once with the same group, as soon as it is full or when its time is over. Who is called but knows somebody of a
 lower rank goes there, and sends its own callers after it.
+
+The group says what each member can do. Each looks whether that is what it has told of itself, and comes to the shares
+by the same program: it refuses a group with others, and is in groups of equal shares for a while.
 """
 
 import asyncio
@@ -12,7 +15,6 @@ import hashlib
 import logging
 import secrets
 from collections.abc import Callable, Sequence
-from typing import Annotated
 
 import msgspec
 
@@ -20,7 +22,7 @@ from core.contracts.errors import NetworkError, RemoteFault
 from core.contracts.expert_calls import Codec
 from core.contracts.net import PeerAddress, of_run
 from core.contracts.trunk import Whole
-from core.contracts.trunk_rounds import MEMBERS, Group, Numbers
+from core.contracts.trunk_rounds import MEMBERS, Ability, Group, Numbers
 from core.dht.node import DHTNode
 from core.dht.records import own_subkey, told
 from core.identity import PeerId
@@ -32,8 +34,8 @@ LOOK_S = 0.5
 """Between two looks for peers of a lower rank."""
 ANSWER_S = 5.0
 """A caller waits so much longer than the one who gathers."""
-
-Rate = Annotated[float, msgspec.Meta(ge=0.0, le=1e12)]
+EQUAL_S = 600.0
+"""After a plan that is not the one made here this peer makes none for so long: its solver may be of another build."""
 
 
 class Wish(msgspec.Struct, frozen=True, array_like=True):
@@ -46,9 +48,7 @@ class Wish(msgspec.Struct, frozen=True, array_like=True):
     """Of the vector."""
     sends: bool
     """Whether it has one; otherwise it helps."""
-    upload: Rate = 0.0
-    """Bytes a second that it can send; 0: not known."""
-    download: Rate = 0.0
+    ability: Ability = Ability()
 
 
 class Invitation(msgspec.Struct, frozen=True, array_like=True):
@@ -59,7 +59,7 @@ class Invitation(msgspec.Struct, frozen=True, array_like=True):
 
 
 Share = Callable[[Sequence[Wish]], Sequence[int]]
-"""How many numbers each of some peers reduces."""
+"""How many numbers each of some peers reduces; called in a thread."""
 
 
 def equal_shares(wishes: Sequence[Wish]) -> list[int]:
@@ -100,6 +100,8 @@ class Matchmaking:
         self._gathering: dict[PeerId, tuple[Wish, asyncio.Future[Invitation]]] = {}
         self._came = asyncio.Event()
         self._follows: PeerAddress | None = None
+        self._equal_until = 0.0
+        """Time of the loop."""
         node.register(of_run("trunk.join", run_id), Wish, self._on_join)
 
     async def find(self, wish: Wish, most: int, within_s: float) -> Group | None:
@@ -118,6 +120,8 @@ class Matchmaking:
         """
         loop = asyncio.get_running_loop()
         ends = loop.time() + within_s
+        if loop.time() < self._equal_until:
+            wish = msgspec.structs.replace(wish, ability=msgspec.structs.replace(wish.ability, solver=""))
         self._wish, self._follows, self._known, self._failed = wish, None, {wish.address.peer: wish.address}, set()
         key = f"{self._run_id}.round.{wish.step}"
         try:
@@ -130,7 +134,7 @@ class Matchmaking:
                     if group is not None:
                         return group
                 elif len(self._gathering) + 1 >= most or loop.time() >= ends:
-                    return self._close(wish, most)
+                    return await self._close(wish, most)
                 else:
                     self._came.clear()
                     with contextlib.suppress(TimeoutError):
@@ -171,8 +175,9 @@ class Matchmaking:
         self._follows = None
         group, instead = invitation.group, invitation.instead
         if group is not None and group.fits() and self._is_mine(group, wish):
-            if self._is_planned(group, wish):
+            if await self._is_planned(group, wish):
                 return group
+            self._equal_until = asyncio.get_running_loop().time() + EQUAL_S
             log.warning("peer %s has another plan of round %d than this one: refused", first.hex()[:8], wish.step)
         if instead is not None and self._rank(wish.step, instead.peer) < self._rank(wish.step, first):
             self._known[instead.peer] = instead
@@ -184,28 +189,34 @@ class Matchmaking:
         mine = [place for place, member in enumerate(group.members) if member.peer == self._node.peer]
         return bool(mine) and sum(group.shares) == wish.numbers and group.sends[mine[0]] == wish.sends
 
-    def _is_planned(self, group: Group, wish: Wish) -> bool:
+    async def _is_planned(self, group: Group, wish: Wish) -> bool:
         """Whether this peer comes to the same plan for these members: nobody reduces more than is due to it."""
+        told = {member.peer: ability for member, ability in zip(group.members, group.abilities, strict=False)}
+        if len(group.abilities) != len(group.members) or told[self._node.peer] != wish.ability:
+            return False
         wishes = [
-            Wish(wish.step, member, wish.numbers, sends)
+            Wish(wish.step, member, wish.numbers, sends, told[member.peer])
             for member, sends in zip(group.members, group.sends, strict=True)
         ]
-        planned = self._codec, self._grace_s, self._clip, tuple(self._share(wishes))
+        planned = self._codec, self._grace_s, self._clip, tuple(await asyncio.to_thread(self._share, wishes))
         return planned == (group.codec, group.grace_s, group.clip, group.shares)
 
-    def _close(self, wish: Wish, most: int) -> Group | None:
+    async def _close(self, wish: Wish, most: int) -> Group | None:
         """The group of those who came, the same for all."""
         here = {peer: came for peer, came in self._gathering.items() if not came[1].done()}
         came = dict(sorted(here.items())[: most - 1])
-        wishes = [wish, *(other for other, _ in came.values())]
         if not came:
             return None
+        wishes = [wish, *(other for other, _ in came.values())]
         members = tuple(each.address for each in wishes)
         sends = tuple(each.sends for each in wishes)
-        shares = tuple(self._share(wishes))
-        group = Group(secrets.token_bytes(32), members, sends, shares, self._codec, self._grace_s, self._clip)
+        abilities = tuple(each.ability for each in wishes)
+        shares = tuple(await asyncio.to_thread(self._share, wishes))
+        key = secrets.token_bytes(32)
+        group = Group(key, members, sends, shares, self._codec, self._grace_s, self._clip, abilities)
         for _, future in came.values():
-            future.set_result(Invitation(group))
+            if not future.done():  # it has gone meanwhile
+                future.set_result(Invitation(group))
         return group
 
     def _send_away(self, to: PeerAddress | None) -> None:
