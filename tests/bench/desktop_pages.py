@@ -35,6 +35,7 @@ from core.contracts.network_status import PEERS_PAGE, NetworkStatus, PeerStatus
 from core.contracts.notices import plain
 from core.contracts.settings import Settings
 from core.contracts.status import CellStatus, GridStatus
+from core.contracts.trunk_status import TrunkStatus
 from tests import a_summer
 
 PEERS, LAYERS, SIDE = 5000, 4, 50
@@ -53,6 +54,7 @@ class Swarm(WorkerClient):
         self._answers: dict[str, Callable[[Any], Any]] = {
             "grid": lambda asked: self.grid_of(asked.layer),
             "network": lambda asked: self.network_of(asked.first),
+            "trunk": lambda asked: TrunkStatus("digits", "local", []),
             "totals": lambda asked: ledger.totals(time.time()),
             "series": ledger.series,
             "sessions": ledger.sessions,
