@@ -129,7 +129,8 @@ class PeerCrawl(NodeSpiderCrawl):  # type: ignore[misc]
 class ValueCrawl(PeerCrawl, ValueSpiderCrawl):  # type: ignore[misc]
     """Looks for what is stored under a key: asks replicas side by side until a quorum of them has answered.
 
-    What is kept here counts as an answer, yet never as the only one: stores may have missed this peer.
+    What is kept here counts as an answer, yet never as the only one: stores may have missed this peer. Where one has
+    fewer records than another, they may have missed that one too, and all replicas are asked.
     """
 
     def __init__(self, node: Node, peers: list[Contact], ask: Ask, local: Any = None) -> None:
@@ -142,12 +143,15 @@ class ValueCrawl(PeerCrawl, ValueSpiderCrawl):  # type: ignore[misc]
         return self.values
 
     def _complete(self, more: bool, waiting: int) -> bool:
-        if len(self.values) >= QUORUM or (not more and not self._pending):
+        if (len(self.values) >= QUORUM and self._agree()) or (not more and not self._pending):
             return True
         return bool(self.values and self._answered) and not more and not waiting
 
     def _side_by_side(self) -> int:
-        return min(int(self.alpha), QUORUM - len(self.values))  # no more than can still count
+        return min(int(self.alpha), max(1, QUORUM - len(self.values)))  # no more than can still count
+
+    def _agree(self) -> bool:
+        return len({len(value) for value in self.values}) == 1
 
     def _keep(self, answer: Answer) -> None:
         if answer.found is not None:
