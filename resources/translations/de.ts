@@ -1750,8 +1750,8 @@
       <translation>{share} davon</translation>
     </message>
     <message>
-      <source>Gave to the last agreement: {givers}. Bring it together: {reducers}.</source>
-      <translation>Gaben zur letzten Einigung: {givers}. Führen es zusammen: {reducers}.</translation>
+      <source>Took part in the last agreement: {givers}. Combined by: {reducers}.</source>
+      <translation>An der letzten Einigung beteiligt: {givers}. Zusammengeführt von: {reducers}.</translation>
     </message>
     <message>
       <source>not counted</source>
@@ -1777,8 +1777,8 @@
       <translation>Ein gemeinsamer Rumpf</translation>
     </message>
     <message>
-      <source>Who gives, and who brings together how much</source>
-      <translation>Wer etwas gibt, und wer wie viel zusammenführt</translation>
+      <source>Who takes part, and who combines how much</source>
+      <translation>Wer mitmacht, und wer wie viel zusammenführt</translation>
     </message>
     <message>
       <source>To the next agreement</source>
@@ -1789,8 +1789,8 @@
       <translation>Trainer</translation>
     </message>
     <message>
-      <source>Bring it together</source>
-      <translation>Führen es zusammen</translation>
+      <source>Combined by</source>
+      <translation>Zusammengeführt von</translation>
     </message>
     <message>
       <source>Sent for the trunk</source>

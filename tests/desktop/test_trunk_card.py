@@ -74,8 +74,8 @@ def test_who_takes_part_and_how_near_the_next_step_is(qtbot: QtBot, toy: ToyWork
     assert card._sent.accessibleName() == "Sent for the trunk: 48.3 MB"
     assert not card.waits.isVisible()
     assert card.picture.accessibleDescription() == (
-        "Gave to the last agreement: This PC (384 samples), cdcdcdcd (640 samples), efefefef (not counted). "
-        "Bring it together: This PC (25.0% of it), cdcdcdcd (75.0% of it)."
+        "Took part in the last agreement: This PC (384 samples), cdcdcdcd (640 samples), efefefef (not counted). "
+        "Combined by: This PC (25.0% of it), cdcdcdcd (75.0% of it)."
     )
     qtbot.waitUntil(lambda: misfits(page) == [])
     page.set_connected(False, "Worker stopped.")

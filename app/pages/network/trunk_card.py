@@ -39,9 +39,7 @@ class TrunkCard(Card):
         super().__init__(tr("One trunk"))
         self.said = Label("", "body", wrap=True)
         self.waits = Label("", "body", "text2", wrap=True)
-        self.picture = FlowPicture(
-            tr("Who gives, and who brings together how much"), (tr("Trainers"), tr("Bring it together"))
-        )
+        self.picture = FlowPicture(tr("Who takes part, and who combines how much"), (tr("Trainers"), tr("Combined by")))
         self._bar, self.progress = Bar("peer"), Label("", "cap", "text2", tabular=True)
         self._next = Label(tr("To the next agreement"), "cap", "text2")
         self._sent, self._received = Figure(tr("Sent for the trunk")), Figure(tr("Received for the trunk"))
@@ -144,4 +142,4 @@ def _in_words(status: TrunkStatus) -> str:
     """What the picture shows."""
     givers = ", ".join(f"{node.name} ({node.note})" if node.note else node.name for node in _givers(status))
     reducers = ", ".join(f"{node.name} ({node.note})" for node in _reducers(status))
-    return tr("Gave to the last agreement: {givers}. Bring it together: {reducers}.", givers=givers, reducers=reducers)
+    return tr("Took part in the last agreement: {givers}. Combined by: {reducers}.", givers=givers, reducers=reducers)
