@@ -136,7 +136,7 @@ class Feed(QObject):
 
     def _take(self, grid: GridStatus) -> None:
         number = grid.layer
-        if not 0 <= number < PLANES:  # a worker of another version may tell anything
+        if not 0 <= number < min(grid.layers, PLANES):  # no experts; a worker of another version may tell anything
             self._looking = False
             return
         while len(self.layers) <= number:

@@ -53,11 +53,12 @@ def _run(status: Status) -> list[tuple[str, str]]:
     loss = "-" if status.loss is None else f"{status.loss:.3f}"
     if status.loss is not None and task.in_tokens:
         loss += f" ({status.loss / math.log(2):.2f} bits per byte)"
+    hosted = f"{len(status.experts)} here, {sum(expert.updates for expert in status.experts):,} updates"
     return [
         ("Run", f"{status.run} ({status.run_title}), step {status.step:,}, {status.samples:,} {unit}"),
         ("Speed", f"{status.samples_per_s:,.0f} {unit}/s, {status.calls_per_s:,.0f} expert calls/s on {status.device}"),
         ("Model", f"accuracy {accuracy}, training loss {loss}"),
-        ("Experts", f"{len(status.experts)} here, {sum(expert.updates for expert in status.experts):,} updates"),
+        ("Experts", hosted if status.layers else "none: every PC that trains holds the whole model"),
     ]
 
 

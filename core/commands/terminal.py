@@ -38,7 +38,8 @@ def figures(status: Status) -> str:
     """The figures on one line."""
     accuracy = "-" if status.accuracy is None else f"{status.accuracy:.1%}"
     loss = "-" if status.loss is None else f"{status.loss:.3f}"
+    experts = counted(len(status.experts), "expert") if status.layers else "whole model"
     return (
         f"{status.run}  step {status.step:,}  {status.samples_per_s:,.0f} samples/s  loss {loss}  "
-        f"accuracy {accuracy}  {counted(len(status.experts), 'expert')}  {status.device}"
+        f"accuracy {accuracy}  {experts}  {status.device}"
     )

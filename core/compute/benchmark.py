@@ -22,6 +22,7 @@ from torch import Tensor
 
 from core.contracts.errors import DataFolderError
 from core.contracts.manifest import Manifest
+from core.contracts.model import Model
 from core.contracts.pipe import Speed
 from core.contracts.settings import cores
 from core.experts.grid import Uid
@@ -46,6 +47,8 @@ PASSES = 4
 """Counted at least, if they are not too long."""
 EACH_S, ALL_S = 0.2, 2.0
 """Kernel time for one number of threads, and after which no further number or pass is begun."""
+YARDSTICK = "ffn"
+"""The kind of expert that is measured for a run without experts: how fast this PC is, is to be known all the same."""
 COUNTS = 32
 """Numbers of threads that a file may hold."""
 
@@ -83,11 +86,13 @@ class Benchmark:
             manifest: the run's.
             kernel_gate: says when kernels may run, and where.
         """
-        self._path, self._manifest, self._kernel_gate = folder / FILE, manifest, kernel_gate
-        self.subject = _subject(manifest)
+        model = manifest.model
+        self._model = model if model.expert else msgspec.structs.replace(model, grid=(1,), expert=YARDSTICK, k=1)
+        self._path, self._training, self._kernel_gate = folder / FILE, manifest.training, kernel_gate
+        self.subject = _subject(self._model, manifest.training.products)
         self._file = _load(self._path, self.subject)
-        uid = Uid(manifest.run, 0, (0,) * len(manifest.model.grid))
-        self._expert = ExpertBackend(uid, manifest.model, manifest.training)  # takes memory once it is used
+        uid = Uid(manifest.run, 0, (0,) * len(self._model.grid))
+        self._expert = ExpertBackend(uid, self._model, self._training)  # takes memory once it is used
 
     @property
     def speeds(self) -> tuple[Speed, ...]:
@@ -123,8 +128,7 @@ class Benchmark:
         while measured is None:
             with contextlib.suppress(_Moved):
                 measured = await self._measure_all(self._kernel_gate.device, threads)
-        uid, manifest = self._expert.uid, self._manifest
-        self._expert = ExpertBackend(uid, manifest.model, manifest.training)
+        self._expert = ExpertBackend(self._expert.uid, self._model, self._training)
         found = {(speed.device, speed.threads): speed for speed in (*self.speeds, *measured.values())}
         self._file = _File(1, self.subject, tuple(found[key] for key in sorted(found)[:COUNTS]), time.time())
         try:
@@ -211,8 +215,8 @@ def _undisturbed(seconds: Iterable[float]) -> float:
     return max(1e-9, sum(kept) / len(kept))
 
 
-def _subject(manifest: Manifest) -> Subject:
-    model, products = manifest.model, manifest.training.products
+def _subject(model: Model, products: str) -> Subject:
+    assert model.expert
     memory_gb = round(psutil.virtual_memory().total / 2**30)
     versions = version("hearth"), str(torch.__version__)
     return Subject(processor(), cores(), memory_gb, *versions, model.expert, model.width, model.hidden, products)

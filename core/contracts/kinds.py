@@ -46,6 +46,8 @@ class ModelKind(NamedTuple):
     """Rows that a sample makes in a DMoE layer, such as the tokens of a sequence."""
     trouble: Callable[[Model, Ends], Notice | None] = lambda model, ends: None
     """Why these sizes do not fit the kind, or each other, if they do not."""
+    experts: bool = True
+    """Whether it has DMoE layers; else the trunk is the whole model."""
 
 
 class DataKind(NamedTuple):
@@ -109,6 +111,14 @@ def _classifier_numbers(model: Model, ends: Ends) -> int:
     return (ends.inputs + 1) * model.width + norms + (model.width + 1) * ends.classes + _gates(model)[0]
 
 
+def _mlp_numbers(model: Model, ends: Ends) -> int:
+    return (ends.inputs + 1) * model.width + (model.width + 1) * model.hidden + (model.hidden + 1) * ends.classes
+
+
+def _mlp_multiplications(model: Model, ends: Ends) -> int:
+    return ends.inputs * model.width + model.width * model.hidden + model.hidden * ends.classes
+
+
 def _transformer_numbers(model: Model, ends: Ends) -> int:
     attention = 4 * model.width**2 + 4 * model.width  # with biases
     norms = 2 * model.width * (model.layers + 1)
@@ -146,6 +156,7 @@ MODELS = Kinds(
     ffn_dmoe=ModelKind(
         _classifier_numbers, lambda model, ends: (ends.inputs + ends.classes) * model.width + _gates(model)[1]
     ),
+    mlp=ModelKind(_mlp_numbers, _mlp_multiplications, experts=False),
     transformer_dmoe=ModelKind(
         _transformer_numbers,
         _transformer_multiplications,

@@ -160,7 +160,7 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
         """
         ends = DATA[self.data].ends(self.model)
         trunk = MODELS[self.model.kind].multiplications(self.model, ends)
-        expert = EXPERTS[self.model.expert].multiplications(self.model)
+        expert = EXPERTS[self.model.expert].multiplications(self.model) if self.model.expert else 0
         return 2 * (trunk + self.model.layers * self.model.k * expert)
 
 
@@ -212,9 +212,14 @@ def _impossible(manifest: Manifest) -> Notice | None:
     begun, and not by a process that ends again and again."""
     model, batch, in_flight = manifest.model, manifest.training.batch, manifest.training.in_flight
     try:
-        kind, expert, ends = MODELS[model.kind], EXPERTS[model.expert], DATA[manifest.data].ends(model)
+        kind, ends = MODELS[model.kind], DATA[manifest.data].ends(model)
+        expert = EXPERTS[model.expert].numbers(model) if model.expert else 0
     except ManifestError as error:
         return error.notice
+    if not kind.experts and (model.layers or model.grid or model.expert or model.k):
+        return notice("manifest.without_experts", kind=model.kind)
+    if kind.experts and not (model.layers and model.grid and model.expert and model.k):
+        return notice("manifest.experts_missing", kind=model.kind)
     cells = math.prod(model.grid)
     if cells > MAX_CELLS:
         return notice("manifest.grid_too_large", cells=cells, most=MAX_CELLS)
@@ -223,7 +228,7 @@ def _impossible(manifest: Manifest) -> Notice | None:
     if trouble := kind.trouble(model, ends):
         return trouble
     for what, size in (
-        ("expert", STATE_BYTES * expert.numbers(model)),
+        ("expert", STATE_BYTES * expert),
         ("trunk", STATE_BYTES * kind.numbers(model, ends)),
         ("batch", 4 * batch * kind.rows(model) * model.width),
     ):

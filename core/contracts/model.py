@@ -17,16 +17,16 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 
     kind: Name
     """One of `core.contracts.kinds.MODELS`."""
-    layers: Annotated[int, msgspec.Meta(ge=1, le=256)]
-    """DMoE layers."""
-    grid: Annotated[tuple[Annotated[int, msgspec.Meta(ge=1, le=4096)], ...], msgspec.Meta(min_length=1, max_length=4)]
-    """Cells of each grid dimension, M_0 .. M_{d-1}."""
+    layers: Annotated[int, msgspec.Meta(ge=0, le=256)]
+    """DMoE layers; 0: the model has no experts, and every trainer holds all of it."""
+    grid: Annotated[tuple[Annotated[int, msgspec.Meta(ge=1, le=4096)], ...], msgspec.Meta(max_length=4)]
+    """Cells of each grid dimension, M_0 .. M_{d-1}; none without experts."""
     width: Size
     hidden: Size
-    """Width inside an expert."""
-    expert: Name
+    """Width inside an expert, or of the second layer of a model without experts."""
+    expert: Name | None = None
     """One of `core.contracts.kinds.EXPERTS`."""
-    k: Annotated[int, msgspec.Meta(ge=1, le=64)]
+    k: Annotated[int, msgspec.Meta(ge=0, le=64)] = 0
     """Experts asked for each sample."""
     heads: Annotated[int, msgspec.Meta(ge=1, le=256)] | None = None
     """Of attention; kinds with attention need it."""

@@ -169,7 +169,7 @@ class Status(msgspec.Struct, frozen=True):
     accuracy: float | None
     """Share of the held-out samples that are classified correctly, 0 to 1; of a text's bytes, those foretold."""
     experts: list[ExpertStatus]
-    grid: Annotated[tuple[Annotated[int, msgspec.Meta(ge=1, le=4096)], ...], msgspec.Meta(min_length=1, max_length=4)]
+    grid: Annotated[tuple[Annotated[int, msgspec.Meta(ge=1, le=4096)], ...], msgspec.Meta(max_length=4)]
     layers: Annotated[int, msgspec.Meta(ge=0, le=256)]
     processes: list[ProcessStatus]
     device: str

@@ -60,8 +60,9 @@ class VcAsgd(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=
     own. Servers are peers like others, and share one store.
     """
 
-    servers: Annotated[tuple[PeerText, ...], msgspec.Meta(min_length=1, max_length=64)]
-    """The keys of the peers that are parameter servers."""
+    servers: Annotated[tuple[PeerText, ...], msgspec.Meta(max_length=64)] = ()
+    """The keys of the peers that are parameter servers. If none is named, each PC is its own and agrees with no other:
+    for a run of one PC."""
     parts: Annotated[int, msgspec.Meta(ge=1, le=PARTS)] = 50
     """Subtasks of an epoch."""
     batches: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 32

@@ -141,6 +141,8 @@ def _contributing(case: Case) -> tuple[Sentences, Notice, float | None]:
     compute, settings, idle = case.compute, case.settings, number(case.signals.idle_s)
     if compute.experts:
         work = [notice("run.training", n=compute.experts)]
+    elif compute.whole and compute.trains:
+        work = [notice("run.training_whole")]
     else:
         work = [notice("run.through_peers" if compute.trains else "run.waits")]
     if case.wishes.gpu_paused and uses_gpus(case):

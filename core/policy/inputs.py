@@ -45,6 +45,8 @@ class Compute:
 
     phase: Phase = "absent"
     experts: int = 0
+    whole: bool = False
+    """No model that it trains has experts: each is here whole."""
     failure: Notice | None = None
     """Why it ended unasked."""
     retry_time: float | None = None

@@ -50,6 +50,7 @@ class ExpertBackend(Movable):
         """
         super().__init__()
         self.uid = uid
+        assert model.expert  # a manifest whose model has layers without one is refused
         declared = EXPERTS[model.expert]
         self.input_shape = declared.sample(model)
         self.weights = declared.numbers(model)
@@ -347,7 +348,7 @@ def expert_bytes(model: Model) -> int:
     Raises:
         ManifestError: unknown kind of expert.
     """
-    return EXPERTS[model.expert].numbers(model) * FLOAT_BYTES * COPIES + OVERHEAD
+    return EXPERTS[model.expert].numbers(model) * FLOAT_BYTES * COPIES + OVERHEAD if model.expert else 0
 
 
 def check_memory(model: Model, held: int, memory_bytes: int) -> None:

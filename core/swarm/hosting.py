@@ -242,10 +242,10 @@ class Hosting:
     def capacity(self) -> int:
         """How many experts this PC can host."""
         memory, speed = self._hosted.expert_bytes, self._compute.figures.expert_samples_per_s
+        whole = self._grid.layers * self._grid.cells
         if not memory or not speed:
-            return GUESSED_CAPACITY
-        able = placement.capacity(self.memory_bytes, memory, speed)
-        return self._room(min(able, self._grid.layers * self._grid.cells))
+            return min(GUESSED_CAPACITY, whole)
+        return self._room(min(placement.capacity(self.memory_bytes, memory, speed), whole))
 
     def _self(self) -> Member:
         return Member(self.capacity if self.hosts and self._compute.wanted else 0, len(self._hosted.claimed))

@@ -145,6 +145,8 @@ class Trainer(Movable):
                 else:
                     if self._is_due():
                         await self._evaluate()
+            if not self._layers:  # nobody was waited for, and others of this process must have their turn
+                await asyncio.sleep(0)
 
     async def _train(self, number: int, batch: Part) -> float:
         """One batch: forward, loss, backward, step.
@@ -156,7 +158,7 @@ class Trainer(Movable):
             ComputeError: no sample was answered by any expert, or something was not finite; the trunk is unchanged.
         """
         run = self._run
-        h, alive, tape, blocked_s = await self._pass(batch.inputs)
+        h, alive, tape, blocked_s = await self._pass(batch.inputs, batch.labels.numel())
         if not self.batch_bytes:
             self.batch_bytes = max(1, _bytes(tape))
             self._measured.set()
@@ -177,14 +179,14 @@ class Trainer(Movable):
         self._losses.append(loss)
         return blocked_s
 
-    async def _pass(self, inputs: Tensor) -> tuple[Tensor, Tensor, list[tuple[Tensor, Passed]], float]:
-        """What the head gets for these, which of its rows are alive, what went into each segment and what happened in
+    async def _pass(self, inputs: Tensor, rows: int) -> tuple[Tensor, Tensor, list[tuple[Tensor, Passed]], float]:
+        """What the head gets for these, which of its `rows` are alive, what went into each segment and what happened in
         the layer behind it, and the seconds for which it waited for nobody but hosts that did not answer.
 
         Raises:
             ComputeError: no sample was answered by any expert.
         """
-        h, alive, blocked_s = inputs, torch.ones(1, dtype=torch.bool), 0.0
+        h, alive, blocked_s = inputs, torch.ones(rows, dtype=torch.bool), 0.0
         tape: list[tuple[Tensor, Passed]] = []
         for segment, layer in zip(self._network.segments, self._layers, strict=False):
             x = await self._run(segment, h)
@@ -249,7 +251,7 @@ class Trainer(Movable):
         each = max(1, EVALUATED_ROWS * len(labels) // labels.numel())
         loss = right = count = 0.0
         for x, wanted in zip(torch.split(inputs, each), torch.split(labels, each), strict=True):
-            h, alive, _, _ = await self._pass(x)
+            h, alive, _, _ = await self._pass(x, wanted.numel())
             outputs = await run(self._network.segments[-1], h)
             loss += float((self.task.losses(outputs, wanted) * alive).sum())
             right += float((self.task.right(outputs, wanted) * alive).sum())

@@ -211,6 +211,7 @@ class Runs:
         return Compute(
             phase=one.phase,
             experts=sum(len(compute.hosted.experts) for compute in computes),
+            whole=not any(run.manifest.model.layers for run in self),
             failure=one.failure,
             retry_time=one.retry_time,
             memory_free_time=max(ends, default=None),

@@ -794,6 +794,10 @@
       <translation>Noch wird kein Experte beherbergt. Sie erscheinen, sobald ein PC dieses Laufs rechnet.</translation>
     </message>
     <message>
+      <source>The model of this run has no experts: every PC that trains holds all of it.</source>
+      <translation>Das Modell dieses Laufs hat keine Experten: Jeder PC, der trainiert, hat es ganz.</translation>
+    </message>
+    <message>
       <source>Brighter cells took more updates.</source>
       <translation>Hellere Zellen bekamen mehr Updates.</translation>
     </message>
@@ -920,6 +924,10 @@
     <message>
       <source>Compute</source>
       <translation>Rechenprozess</translation>
+    </message>
+    <message>
+      <source>The whole model</source>
+      <translation>Das ganze Modell</translation>
     </message>
     <message>
       <source>{size} of text trained per second</source>
@@ -2476,8 +2484,8 @@
       <translation>Lauf</translation>
     </message>
     <message>
-      <source>The network that this PC helps to train. Two come with Hearth: one reads handwritten digits, one learns to continue text from the Python manual. An organiser's manifest (a .json file) brings others. Applies after a restart.</source>
-      <translation>Das Netz, das dieser PC trainieren hilft. Zwei kommen mit Hearth: Eines liest handgeschriebene Ziffern, eines lernt, Text aus dem Python-Handbuch fortzusetzen. Das Manifest eines Veranstalters (eine .json-Datei) bringt andere. Gilt nach einem Neustart.</translation>
+      <source>The network that this PC helps to train. Three come with Hearth: two read handwritten digits, one of them without experts; one learns to continue text from the Python manual. An organiser's manifest (a .json file) brings others. Applies after a restart.</source>
+      <translation>Das Netz, das dieser PC trainieren hilft. Drei kommen mit Hearth: Zwei lesen handgeschriebene Ziffern, eines davon ohne Experten; eines lernt, Text aus dem Python-Handbuch fortzusetzen. Das Manifest eines Veranstalters (eine .json-Datei) bringt andere. Gilt nach einem Neustart.</translation>
     </message>
     <message>
       <source>Profile</source>
@@ -4309,6 +4317,10 @@
       <translation>ein Experte nähme {size:size}, und {most:size} sind das Höchste. Verringere width oder hidden.</translation>
     </message>
     <message>
+      <source>manifest.experts_missing</source>
+      <translation>ein {kind} braucht `layers`, ein `grid`, eine Art von `expert` und `k` ab 1.</translation>
+    </message>
+    <message>
       <source>manifest.grid_too_large</source>
       <translation>sein Gitter hat {cells} Zellen je Schicht, und {most} sind das Höchste. Mach das Gitter kleiner.</translation>
     </message>
@@ -4387,6 +4399,10 @@
     <message>
       <source>manifest.unusable</source>
       <translation>Das Manifest {source} ist nicht zu gebrauchen: {trouble}</translation>
+    </message>
+    <message>
+      <source>manifest.without_experts</source>
+      <translation>ein {kind} hat keine Experten: `layers` ist 0, `grid` leer, und `expert` und `k` fehlen.</translation>
     </message>
     <message>
       <source>memory.bound_cgroup</source>
@@ -4913,6 +4929,10 @@
         <numerusform>Dieser PC trainiert {n} Experten.</numerusform>
         <numerusform>Dieser PC trainiert {n} Experten.</numerusform>
       </translation>
+    </message>
+    <message>
+      <source>run.training_whole</source>
+      <translation>Dieser PC trainiert ein ganzes Modell.</translation>
     </message>
     <message>
       <source>run.unreachable</source>
@@ -5459,6 +5479,10 @@
     <message>
       <source>Handwritten digits</source>
       <translation>Handschriftliche Ziffern</translation>
+    </message>
+    <message>
+      <source>Handwritten digits, without experts</source>
+      <translation>Handschriftliche Ziffern, ohne Experten</translation>
     </message>
     <message>
       <source>The Python manual</source>

@@ -1524,6 +1524,10 @@
       <translation>an expert would take {size:size}, and {most:size} are the most. Lower width or hidden.</translation>
     </message>
     <message>
+      <source>manifest.experts_missing</source>
+      <translation>a {kind} needs `layers`, a `grid`, a kind of `expert`, and `k` from 1.</translation>
+    </message>
+    <message>
       <source>manifest.grid_too_large</source>
       <translation>its grid has {cells} cells a layer, and {most} are the most. Make the grid smaller.</translation>
     </message>
@@ -1602,6 +1606,10 @@
     <message>
       <source>manifest.unusable</source>
       <translation>The manifest {source} cannot be used: {trouble}</translation>
+    </message>
+    <message>
+      <source>manifest.without_experts</source>
+      <translation>a {kind} has no experts: its `layers` are 0, its `grid` is empty, and `expert` and `k` are left out.</translation>
     </message>
     <message>
       <source>memory.bound_cgroup</source>
@@ -2128,6 +2136,10 @@
         <numerusform>This PC is training {n} expert.</numerusform>
         <numerusform>This PC is training {n} experts.</numerusform>
       </translation>
+    </message>
+    <message>
+      <source>run.training_whole</source>
+      <translation>This PC is training a whole model.</translation>
     </message>
     <message>
       <source>run.unreachable</source>

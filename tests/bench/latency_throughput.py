@@ -123,7 +123,7 @@ async def samples_per_s(setting: Setting, delay_ms: float, in_flight: int, windo
     ]
     hosts = [FarHost(server, delay_ms / 1000, seed=seed * SERVERS + n) for n, server in enumerate(servers)]
     blocks = [Block(uid, hosts[number % SERVERS]) for number, uid in enumerate(uids)]
-    shape = (setting.batch, *EXPERTS[model.expert].sample(model))
+    shape = (setting.batch, *EXPERTS[setting.expert].sample(model))
     walks = Walks(blocks, torch.randn(shape, generator=torch.Generator().manual_seed(seed)))
     now = asyncio.get_running_loop().time
     tasks = [asyncio.create_task(server.run()) for server in servers]

@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.pages.experts.experts_page import ExpertsPage
-from app.pages.experts.grid_card import NO_EXPERTS
+from app.pages.experts.grid_card import NO_EXPERTS, WHOLE_MODEL
 from app.pages.experts.grid_layer import Layer, uid_of, words_about
 from app.theme import theme
 from app.widgets.expert_grid import ExpertGrid
@@ -199,6 +199,15 @@ def test_another_colouring_is_explained_at_once(qtbot: QtBot, page: ExpertsPage)
     page.grid.by.set_value("calls")
     page.grid.by.chosen.emit("calls")
     assert "Darker cells answered more calls." in page.grid.words.text()
+
+
+def test_a_run_whose_model_has_none_says_so(qtbot: QtBot, toy: ToyWorker, page: ExpertsPage) -> None:
+    qtbot.waitUntil(lambda: len(page.grid.layers) == 4 and not page._asking)
+    toy.answers["grid"] = lambda params: GridStatus(params["layer"], 0, (), False, [])
+    page.update_status(make_status(run_id="digits-vc-1", run="digits-vc", grid=(), layers=0, experts=[]))
+    page.look()
+    qtbot.waitUntil(lambda: page.grid.empty.text() == page.hosted.empty.text() == WHOLE_MODEL)
+    assert page.grid.empty.isVisible() and page.hosted.empty.isVisible() and page.grid.grids == []
 
 
 def test_without_experts_or_worker_there_is_a_sentence(qtbot: QtBot, toy: ToyWorker, page: ExpertsPage) -> None:

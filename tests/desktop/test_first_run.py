@@ -118,6 +118,7 @@ def test_the_whole_way_to_the_pages(
     assert "25% of the time" in lend.limits.text() and "70 °C" in lend.limits.text()
     run.choice.setFocus()
     key(run.choice, Qt.Key.Key_Down)
+    key(run.choice, Qt.Key.Key_Down)
     assert toy.hellos == []
     first.go_on()
     saved = json.loads((folder / "settings.json").read_text())

@@ -393,6 +393,8 @@ def test_a_run_is_chosen_and_counts_from_the_next_start_on(qtbot: QtBot, page: S
     assert row.restart and choice.currentText() == "Handwritten digits" and not row.restart.isVisible()
     choice.setFocus()
     QTest.keyClick(choice, Qt.Key.Key_Down)
+    qtbot.waitUntil(lambda: toy.settings["run"] == "digits-vc")
+    QTest.keyClick(choice, Qt.Key.Key_Down)
     qtbot.waitUntil(lambda: toy.settings["run"] == "text")
     qtbot.waitUntil(row.restart.isVisible)
     with qtbot.waitSignal(page.restart_asked):

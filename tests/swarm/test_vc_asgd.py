@@ -1,5 +1,6 @@
 """Real workers train one trunk by VC-ASGD: one of them is the parameter server, and goes on from its file."""
 
+import base64
 import json
 from contextlib import ExitStack, closing
 from importlib.resources import files
@@ -9,14 +10,30 @@ import pytest
 
 from core.contracts import manifest as manifests
 from core.contracts.trunk import VcAsgd
+from core.contracts.trunk_status import TrunkStatus
 from core.identity import Identity
 from core.swarm.trunk.parameter_server import ParameterServer
 from core.swarm.trunk.parameter_store import SqliteStore
 from core.swarm.trunk.vc_asgd import FILE
 from core.swarm.trunk.work_generator import Work
-from tests.workers import HERE, RunningWorker, hearth, wait_until
+from tests.workers import HERE, RunningWorker, codes, hearth, wait_until, worker
 
 PATIENCE_S = 240.0
+
+
+@pytest.mark.timeout(600)
+def test_the_built_in_run_without_experts_trains_is_shown_and_answers(tmp_path: Path) -> None:
+    with worker(tmp_path, "--run", "digits-vc", "--listen", HERE) as running:
+        told = running.until(lambda status: status.step >= 100 and status.accuracy, "steps, and an evaluation")
+        assert told.state == "contributing" and not told.attention
+        assert "run.training_whole" in codes(told.reason)
+        assert (told.layers, told.grid, told.experts) == (0, (), [])
+        wait_until(lambda: running.ask("trunk", {}, TrunkStatus).parts, "an agreement")
+        assert "Experts  none: every PC that trains holds the whole model" in hearth(tmp_path, "status").stdout
+        assert "trainers agree by vc_asgd; 1 part is known here." in hearth(tmp_path, "trunk").stdout
+        pixels = base64.b64encode(bytes([0, 255, 255, 0] * 16)).decode()
+        answer = running.call("predict", {"width": 8, "height": 8, "pixels": pixels})
+        assert len(answer["probabilities"]) == 10 and answer["experts"] == []
 
 
 def manifest(folder: Path, server: str) -> str:

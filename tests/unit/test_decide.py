@@ -227,6 +227,11 @@ def test_use_up_what_a_month_allows_and_the_next_one_is_waited_for() -> None:
     assert traffic.reason[1:] == (notice("run.without_peers"), notice("quota.reason", most=10**9))
 
 
+def test_a_run_without_experts_trains_a_whole_model() -> None:
+    assert choose(compute=Compute("training", whole=True)).reason[-1] == notice("run.training_whole")
+    assert choose(compute=Compute("training", whole=True, trains=False)).reason[-1] == notice("run.waits")
+
+
 def test_the_network_is_judged_apart() -> None:
     on_phone = choose(signals(metered=True), networked=True)
     assert (on_phone.train, on_phone.network, on_phone.state) == (True, False, "contributing")

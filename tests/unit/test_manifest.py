@@ -200,7 +200,7 @@ def test_what_an_expert_costs_is_known_without_torch(kind: str) -> None:
     assert counted.get_total_flops() == 2 * 7 * declared.multiplications(model)
 
 
-@pytest.mark.parametrize("run", ["digits", "text"])
+@pytest.mark.parametrize("run", ["digits", "digits-vc", "text"])
 def test_what_a_trunk_costs_is_known_without_torch(run: str) -> None:
     rules = manifest.load(run)
     kind, ends = MODELS[rules.model.kind], DATA[rules.data].ends(rules.model)
@@ -214,5 +214,6 @@ def test_what_a_trunk_costs_is_known_without_torch(run: str) -> None:
             gate(h.flatten(0, -2))
         network.segments[-1](h)
     assert counted.get_total_flops() == 2 * 3 * rows * kind.multiplications(rules.model, ends)
-    experts = rules.model.layers * rules.model.k * EXPERTS[rules.model.expert].multiplications(rules.model)
+    expert = EXPERTS[rules.model.expert].multiplications(rules.model) if rules.model.expert else 0
+    experts = rules.model.layers * rules.model.k * expert
     assert rules.flops == 2 * (kind.multiplications(rules.model, ends) + experts)

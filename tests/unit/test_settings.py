@@ -178,6 +178,19 @@ def test_an_impossible_manifest_is_refused(field: str, value: object) -> None:
         manifest.decode(json.dumps(document).encode(), "bad.json")
 
 
+@pytest.mark.parametrize(("field", "value"), [("layers", 1), ("grid", [4, 4]), ("expert", "ffn"), ("k", 4)])
+def test_a_kind_of_model_has_experts_or_has_none(field: str, value: object) -> None:
+    dense, mixed = (
+        json.loads(files("resources").joinpath("runs", f"{n}.json").read_bytes()) for n in ("digits-vc", "digits")
+    )
+    dense["model"][field] = value
+    with pytest.raises(ManifestError, match="mlp has no experts"):
+        manifest.decode(json.dumps(dense).encode(), "bad.json")
+    mixed["model"] |= {"layers": 0, "grid": [], "k": 0}
+    with pytest.raises(ManifestError, match="ffn_dmoe needs `layers`"):
+        manifest.decode(json.dumps(mixed).encode(), "bad.json")
+
+
 PEER = "ab" * 32
 
 

@@ -102,6 +102,29 @@ async def test_digits_are_read_with_95_per_cent_and_pictures_of_them_nearly_so(s
         assert right >= 51
 
 
+async def test_a_run_without_experts_learns_to_read_and_lets_others_of_its_process_have_their_turn() -> None:
+    setup = Setup(manifests.load("digits-vc"))
+    assert not setup.backends
+    setup.kernel_gate.open()
+    async with setup.running():  # looks in between, which takes turns
+        await setup.until(lambda: bool(setup.curve) and setup.curve[-1].accuracy >= 0.9)
+        setup.kernel_gate.close()
+        trainer = setup.trainer
+        assert trainer.lost == 0 and trainer.samples == trainer.trained == 32 * trainer.step
+        held_out = handwritten.read()[1]
+        outputs, passes = await trainer.infer(held_out.inputs)
+        right = float((outputs.argmax(1) == held_out.labels).float().mean())
+        assert passes == [] and (await measured(setup)).accuracy == pytest.approx(right)
+
+
+async def measured(setup: Setup) -> CurvePoint:
+    setup.kernel_gate.open()
+    try:
+        return await setup.trainer.evaluate()
+    finally:
+        setup.kernel_gate.close()
+
+
 async def test_one_batch_at_a_time_is_the_plain_loop() -> None:
     manifest = digits(in_flight=1, target_samples=1, evaluate_every=1_000_000)
     setup, plain = Setup(manifest), PlainLoop(manifest)

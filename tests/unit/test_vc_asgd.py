@@ -147,6 +147,23 @@ async def test_servers_refuse_what_no_trainer_would_send(tmp_path: Path) -> None
         assert bytes(answer) == good.tobytes()  # type: ignore[arg-type]
 
 
+async def test_where_no_server_is_named_each_pc_is_its_own(tmp_path: Path) -> None:
+    run = run_of()
+    async with AsyncExitStack() as stack:
+        agreements = []
+        for number, peer in enumerate(await stack.enter_async_context(peers(2))):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            agreements.append(await stack.enter_async_context(agreement_at(peer, run, folder)))
+        trunks = [trunk_of(run, agreement) for agreement in agreements]
+        agreeing = [asyncio.create_task(trunk.agree(at_once)) for trunk in trunks]
+        async with asyncio.timeout(60):
+            given = [await train(trunk, 2 * BATCHES) for trunk in trunks]
+        assert given == [[*range(2 * BATCHES)]] * 2
+        for task in agreeing:
+            task.cancel()
+
+
 async def test_alone_a_trainer_trains_without_end(tmp_path: Path) -> None:
     run = run_of(kept=None)
     alone = trunk_of(run)

@@ -7,7 +7,7 @@ from datetime import datetime
 from app import theme as look
 from app.formats import NONE, clock, count, number, percent, rate, short
 from app.language import mark, tr
-from app.pages.experts.grid_card import LAYERS, GridCard
+from app.pages.experts.grid_card import LAYERS, WHOLE_MODEL, GridCard
 from app.pages.experts.grid_layer import EVERY_MS, uid_of
 from app.theme import theme
 from app.widgets.basics import Card, Label, Pair
@@ -69,10 +69,10 @@ class HostedCard(Card):
         self.body.addStretch(0)
         self.table.hide()
 
-    def show_experts(self, experts: list[Hosted]) -> None:
+    def show_experts(self, experts: list[Hosted], layers: int) -> None:
         self.model.set_rows(experts)
         self._count.setText(tr("%Ln expert(s)", len(experts)))
-        self.empty.setText(tr(NONE_HERE))
+        self.empty.setText(tr(NONE_HERE if layers else WHOLE_MODEL))
         self.empty.setVisible(not experts)
         self.table.setVisible(bool(experts))
 
@@ -194,7 +194,8 @@ class ExpertsPage(LookingPage):
                 for place, cell in layer.cells.items()
                 if cell.here and not layer.old
             }
-            self.hosted.show_experts([_with(expert, told.get(expert.uid)) for expert in self._status.experts])
+            hosted = [_with(expert, told.get(expert.uid)) for expert in self._status.experts]
+            self.hosted.show_experts(hosted, self._status.layers)
 
 
 def _with(expert: ExpertStatus, cell: CellStatus | None) -> Hosted:

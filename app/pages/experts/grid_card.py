@@ -25,6 +25,7 @@ LAYERS = 32
 """Layers that are shown; the others are told in a sentence."""
 UNKNOWN = mark("Shown as soon as the worker answers.")
 NO_EXPERTS = mark("No expert is hosted yet. They appear as soon as a PC of this run computes.")
+WHOLE_MODEL = mark("The model of this run has no experts: every PC that trains holds all of it.")
 CHOICES = {"version": mark("Updates"), "load": mark("Load"), "calls": mark("Calls")}
 BRIGHTER = {
     "version": mark("Brighter cells took more updates."),
@@ -75,7 +76,7 @@ class GridCard(Card):
         if grid.layer < len(self.grids):
             self._show(grid.layer, self._most())
         any_hosted = any(layer.cells for layer in self.layers.values())
-        self.empty.setText(tr(NO_EXPERTS))
+        self.empty.setText(tr(NO_EXPERTS if grid.layers else WHOLE_MODEL))
         self.empty.setVisible(not any_hosted)
         self._area.setVisible(any_hosted)
         self.words.setVisible(any_hosted)

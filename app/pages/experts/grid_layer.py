@@ -51,7 +51,7 @@ class Layer:
 
     @property
     def columns(self) -> int:
-        if self.places or len(self.shape) == 1:
+        if self.places or len(self.shape) < 2:
             return max(1, math.ceil(math.sqrt(self.count)))
         return self.shape[-1]
 

@@ -173,7 +173,8 @@ def _words(device: DeviceStatus, status: Status) -> str:
     """What it does; or why it does nothing."""
     if not device.on and device.why:
         return told(device.why)
-    experts = tr("%Ln expert(s)", device.experts)
+    hosts = bool(status.layers or device.experts)
+    experts = tr("%Ln expert(s)", device.experts) if hosts else tr("The whole model")
     return f"{experts}, {tr('%Ln thread(s)', status.threads)}" if device.kind == "cpu" else experts
 
 

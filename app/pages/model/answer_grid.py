@@ -27,13 +27,13 @@ LIST_WIDTH = 336
 
 def fold(shape: tuple[int, ...]) -> tuple[int, int]:
     """Rows and columns that show a grid of any dimensions: the first downwards, the others across."""
-    return shape[0], math.prod(shape[1:])
+    return math.prod(shape[:1]), math.prod(shape[1:])
 
 
 def cell_of(uid: str, shape: tuple[int, ...]) -> tuple[int, int] | None:
     """Row and column of an expert ("digits.0.1.3" is run.layer.u0.u1); None if it is outside of the grid."""
     coords = uid.split(".")[2:]
-    if len(coords) != len(shape) or not all(part.isdecimal() and len(part) < 6 for part in coords):
+    if not coords or len(coords) != len(shape) or not all(part.isdecimal() and len(part) < 6 for part in coords):
         return None
     places = [int(part) for part in coords]
     if any(place >= size for place, size in zip(places, shape, strict=True)):

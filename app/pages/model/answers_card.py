@@ -74,6 +74,9 @@ class AnswersCard(Card):
         if hosted == self._hosted:
             return
         self._hosted = hosted
+        self.setVisible(bool(status.layers))
+        if not status.layers:
+            return
         while len(self.grids) < min(status.layers, LAYERS_SHOWN):
             self._add_layer()
         for grid in self.grids:

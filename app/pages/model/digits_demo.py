@@ -182,7 +182,7 @@ class ResultCard(Panel):
             "ok" if whole else "warn",
             "check" if whole else "clock",
         )
-        self._pill.setVisible(True)
+        self._pill.setVisible(asked > 0)
         figures = {"time": milliseconds(prediction.ms), "step": number(prediction.step)}
         foot = tr("In {time}. Step {step}.", **figures)
         if prediction.accuracy is not None:

@@ -74,6 +74,7 @@ def kind_of(model: Model) -> type[Expert]:
     Raises:
         ManifestError: there is none of that name.
     """
+    assert model.expert  # a manifest whose model has layers without one is refused
     if model.expert in ADDED:
         return ADDED[model.expert]
     kind: type[Expert] = EXPERTS.module(__package__, model.expert).KIND

@@ -45,7 +45,7 @@ class ParameterServers(Agreement):
         self._rules, self._members, self._run_id, self._folder = rules, members, manifest.run_id, folder
         self._numbers = MODELS[manifest.model.kind].numbers(manifest.model, DATA[manifest.data].ends(manifest.model))
         self._method = of_run("trunk.subtask", manifest.run_id)
-        self._servers = sorted(rules.servers, key=lambda server: rank(members.me, server))
+        self._servers = sorted(rules.servers or [members.me], key=lambda server: rank(members.me, server))
         """In the order in which they are asked: other trainers ask others first."""
         self._thread = ThreadPoolExecutor(1, "parameters")
         """For packing, and for the store, which waits."""
