@@ -289,7 +289,7 @@ class Session:
     def _progress(self) -> Progress:
         trainer, runtime, now = self._trainer, self._runtime, time.monotonic()
         if trainer.step != self._through[0] or not (
-            self._trains and self._kernel_gate.is_open and self._measured.is_set()
+            self._trains and self._kernel_gate.is_open and self._measured.is_set() and not trainer.reached
         ):
             self._through = trainer.step, now
         self._rates.append((time.monotonic(), trainer.samples, runtime.calls))
@@ -314,6 +314,7 @@ class Session:
             left_behind=self._placing.left_behind,
             device_bytes=self._placing.device.used_bytes,
             stuck_s=now - self._through[1],
+            reached=trainer.reached,
         )
 
     def _work(self) -> Work:

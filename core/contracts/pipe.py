@@ -229,6 +229,8 @@ class Progress(Message, frozen=True):
     """What is taken of a graphics processor's memory."""
     stuck_s: float = 0.0
     """For how long no batch has got through although it trains, as when the only host of a layer is frozen."""
+    reached: bool = False
+    """The model is as good as the manifest wants: no more is trained."""
 
 
 class Predicted(Message, frozen=True):

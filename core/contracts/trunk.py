@@ -17,6 +17,7 @@ Part = Annotated[int, msgspec.Meta(ge=0, lt=PARTS)]
 Whole = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
 Line = Annotated[bytes, msgspec.Meta(max_length=16)]
 """Digest of a trunk, or of all that was agreed on it up to a version: those with the same one have the same bits."""
+Accuracy = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 PeerText = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -73,6 +74,8 @@ class VcAsgd(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=
     """After which a subtask is given to another trainer."""
     strong: bool = False
     """Whether no arrival is ever lost where servers write at the same time; it takes longer then."""
+    accuracy: Annotated[float, msgspec.Meta(gt=0.0, le=1.0)] | None = None
+    """On held-out data; training ends when the mean of an epoch is as good. None: it goes on without end."""
     store: Annotated[str, msgspec.Meta(pattern=r"^(redis|postgresql)://", max_length=256)] | None = None
     """Address of the Redis or PostgreSQL server that parameter servers on several PCs share, without a password; None:
     a file, for one PC."""
@@ -94,6 +97,8 @@ class Offer(msgspec.Struct, frozen=True, array_like=True):
     """That made the payload."""
     fine: Whole = 0
     """So many numbers at the payload's beginning are not to be rounded to few bits: norms and gates."""
+    accuracy: Accuracy | None = None
+    """On held-out data, of the numbers on which the payload was made; None: not measured."""
 
 
 class Agreed(msgspec.Struct, frozen=True, array_like=True):
@@ -111,6 +116,8 @@ class Agreed(msgspec.Struct, frozen=True, array_like=True):
     """Whether the offer is part of what is agreed; if not, its trainer has it still to give."""
     again_s: Annotated[float, msgspec.Meta(ge=0.0, le=3600.0)] = 0.0
     """There is nothing to do in this part now: ask again after so many seconds; 0: there is."""
+    reached: bool = False
+    """What is agreed is as good as the manifest wants: training is over."""
 
 
 class Reached(msgspec.Struct, frozen=True, array_like=True):

@@ -125,6 +125,8 @@ def _computing(case: Case, off: Verdict | None) -> Told:
         return "preparing", (notice("compute.loading"),), soon, None
     if compute.measuring:
         return "preparing", (notice("compute.measuring"),), soon, None
+    if compute.reached:
+        return "limited", (notice("run.reached"),), (notice("run.join_another"),), None
     if compute.stuck or not compute.reachable:
         if off is not None:
             return "limited", (*off.reason, notice("run.none_here")), off.until, off.until_time

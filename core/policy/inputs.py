@@ -59,6 +59,8 @@ class Compute:
     """Every layer of the run has an expert, here or on a peer."""
     stuck: bool = False
     """Hosts of experts that it needs have not answered for long."""
+    reached: bool = False
+    """All models that it trains are as good as their manifests want."""
     trains: bool = True
     """It trains itself, and does not only host experts."""
     measuring: bool = False

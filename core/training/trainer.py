@@ -118,7 +118,7 @@ class Trainer(Movable):
     async def run(self) -> None:
         """Train until cancelled, with `in_flight` batches on the way, or as many as `MEMORY` holds and peers serve."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._trunk.agree(self._run), name="trunk")
+            group.create_task(self._trunk.agree(self._run, self._evaluate), name="trunk")
             group.create_task(self._keep_training(), name="batches 0")
             await self._measured.wait()
             for number in range(1, min(self._training.in_flight, MEMORY // self.batch_bytes)):
@@ -234,11 +234,15 @@ class Trainer(Movable):
         self._judged = step
         return step // every > before // every or (step < every and step.bit_length() > before.bit_length())
 
-    async def _evaluate(self) -> None:
+    async def _evaluate(self) -> float | None:
+        """The accuracy as it is now, which is told; None: nobody answered."""
         try:
-            self._on_evaluated(await self.evaluate())
+            point = await self.evaluate()
         except ComputeError as error:  # what was trained is not lost
             log.info("Not evaluated at step %d: %s", self.step, error)
+            return None
+        self._on_evaluated(point)
+        return point.accuracy
 
     async def evaluate(self) -> CurvePoint:
         """Loss and accuracy on the held-out part. Counts as training: it waits while the gate is closed.
@@ -272,6 +276,11 @@ class Trainer(Movable):
     def step(self) -> int:
         """Batches whose gradients the trunk has applied."""
         return self._trunk.step
+
+    @property
+    def reached(self) -> bool:
+        """Whether the trunk is as good as the manifest wants: no more batches are trained on."""
+        return self._trunk.reached
 
     @property
     def samples(self) -> int:

@@ -4884,6 +4884,10 @@
       <translation>Geht von selbst weiter, sobald einer antwortet oder ein anderer PC diese Experten übernimmt.</translation>
     </message>
     <message>
+      <source>run.join_another</source>
+      <translation>Tritt einem anderen Lauf bei, um weiter zu trainieren.</translation>
+    </message>
+    <message>
       <source>run.joined_already</source>
       <translation>Dieser PC nimmt am Lauf {run} schon teil.</translation>
     </message>
@@ -4906,6 +4910,10 @@
     <message>
       <source>run.other_manifest</source>
       <translation>Im Ordner des Laufs {run} liegt das Manifest eines anderen, {found}. An ihm wird erst wieder gearbeitet, wenn er mit seinem eigenen Manifest erneut aufgenommen wird.</translation>
+    </message>
+    <message>
+      <source>run.reached</source>
+      <translation>Das Modell ist so genau, wie der Veranstalter es will: Es bleibt nichts zu trainieren.</translation>
     </message>
     <message>
       <source>run.says</source>

@@ -2091,6 +2091,10 @@
       <translation>Resumes by itself as soon as one answers or another PC takes these experts over.</translation>
     </message>
     <message>
+      <source>run.join_another</source>
+      <translation>Join another run to train on.</translation>
+    </message>
+    <message>
       <source>run.joined_already</source>
       <translation>This PC has joined the run {run} already.</translation>
     </message>
@@ -2113,6 +2117,10 @@
     <message>
       <source>run.other_manifest</source>
       <translation>The folder of the run {run} holds the manifest of another one, {found}. It is not worked on until it is joined again with its own manifest.</translation>
+    </message>
+    <message>
+      <source>run.reached</source>
+      <translation>The model is as accurate as its organiser wants: nothing is left to train.</translation>
     </message>
     <message>
       <source>run.says</source>

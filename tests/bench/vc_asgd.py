@@ -25,7 +25,7 @@ from core.averaging.codecs import Numbers
 from core.contracts import manifest
 from core.contracts.trunk import Offer, VcAsgd
 from core.runtime.adam import Adam
-from core.swarm.trunk.parameter_server import ParameterServer, Validation
+from core.swarm.trunk.parameter_server import ParameterServer
 from core.swarm.trunk.parameter_store import SqliteStore, open_store
 from core.swarm.trunk.work_generator import Subtask
 from tests import store_servers
@@ -66,7 +66,15 @@ class Event(NamedTuple):
 class Clients:
     """Clients in simulated time."""
 
-    def __init__(self, server: ParameterServer, rules: VcAsgd, setup: Setup, train: Train, seed: int) -> None:
+    def __init__(
+        self,
+        server: ParameterServer,
+        rules: VcAsgd,
+        setup: Setup,
+        train: Train,
+        seed: int,
+        assimilated: Callable[[Numbers], object] = lambda current: None,
+    ) -> None:
         """
         Args:
             server: Who gives them work, as quick as it wants.
@@ -74,7 +82,9 @@ class Clients:
             setup: How many they are, and how often they go away.
             train: What a client makes of the servers' parameters in a subtask.
             seed: Of their going away, and of how fast each subtask is done.
+            assimilated: Told of the servers' parameters after each assimilation.
         """
+        self._assimilated = assimilated
         self._server, self._rules, self._setup, self._train = server, rules, setup, train
         self._draw, self._order = random.Random(seed), 0
         self._events: list[Event] = []
@@ -103,6 +113,8 @@ class Clients:
             agreed, current = self._server.serve(client, offer, trained, now, holding)
             if agreed.counted and subtask is not None:
                 self.done.append(subtask)
+                if current is not None:
+                    self._assimilated(current)
             taken = Subtask(agreed.version // self._rules.parts + 1, agreed.part)
             if agreed.again_s or current is None:
                 self._later(now + agreed.again_s, client)
@@ -285,17 +297,15 @@ def _learn(kept: float | None, epochs: int, seed: int, data: Path) -> Accuracies
     held_out: tuple[Tensor, Tensor] = table.held_out.inputs, table.held_out.labels
 
     @torch.no_grad()
-    def accuracy(vector: Numbers) -> float:
+    def judge(vector: Numbers) -> None:
         use(vector)
-        right = float((network(held_out[0]).argmax(1) == held_out[1]).float().mean())
-        judged.append(100 * right)
-        return right
+        judged.append(100 * float((network(held_out[0]).argmax(1) == held_out[1]).float().mean()))
 
     judged: list[float] = []
     rules = VcAsgd(SERVER, parts=50, kept=kept, timeout_s=TIMEOUT_S)
     store = SqliteStore(Path(":memory:"))
-    server = ParameterServer(rules, len(weights), store, Validation(accuracy, threshold=2.0))
-    Clients(server, rules, Setup(3, 4, 0.0), train, seed).run(weights.numpy(), 50 * epochs, spread=0.5)
+    server = ParameterServer(rules, len(weights), store)
+    Clients(server, rules, Setup(3, 4, 0.0), train, seed, judge).run(weights.numpy(), 50 * epochs, spread=0.5)
     store.close()
     by_epoch = [judged[first : first + 50] for first in range(0, 50 * epochs, 50)]
     return Accuracies([statistics.mean(e) for e in by_epoch], [statistics.pstdev(e) for e in by_epoch])

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.contracts import manifest as manifests
+from core.contracts.status import Status
 from core.contracts.trunk import VcAsgd
 from core.contracts.trunk_status import TrunkStatus
 from core.identity import Identity
@@ -34,6 +35,24 @@ def test_the_built_in_run_without_experts_trains_is_shown_and_answers(tmp_path: 
         pixels = base64.b64encode(bytes([0, 255, 255, 0] * 16)).decode()
         answer = running.call("predict", {"width": 8, "height": 8, "pixels": pixels})
         assert len(answer["probabilities"]) == 10 and answer["experts"] == []
+
+
+@pytest.mark.timeout(600)
+def test_a_run_ends_when_its_model_is_as_accurate_as_the_manifest_wants(tmp_path: Path) -> None:
+    document = json.loads(files("resources").joinpath("runs", "digits-vc.json").read_bytes())
+    document["trunk"] |= {"parts": 4, "batches": 8, "accuracy": 0.5}
+    path = tmp_path / "digits-vc.json"
+    path.write_text(json.dumps(document))
+
+    def is_over(status: Status) -> bool:
+        return status.state == "limited" and codes(status.reason) == ["run.reached"]
+
+    with worker(tmp_path / "peer", "--run", str(path), "--listen", HERE) as running:
+        told = running.until(is_over, "an accuracy of 0.5")
+        assert told.accuracy is not None and told.accuracy >= 0.5 and not told.attention
+        assert "as accurate as its organiser wants" in hearth(running.folder, "status").stdout
+    with worker(tmp_path / "peer", "--run", str(path), "--listen", HERE) as running:
+        assert running.until(is_over, "the same after a restart").step >= told.step
 
 
 def manifest(folder: Path, server: str) -> str:

@@ -227,6 +227,12 @@ def test_use_up_what_a_month_allows_and_the_next_one_is_waited_for() -> None:
     assert traffic.reason[1:] == (notice("run.without_peers"), notice("quota.reason", most=10**9))
 
 
+def test_a_model_that_is_good_enough_is_trained_no_more() -> None:
+    over = choose(compute=Compute("training", reached=True, stuck=True))
+    assert (over.state, over.reason) == ("limited", (notice("run.reached"),))
+    assert over.until == (notice("run.join_another"),)
+
+
 def test_a_run_without_experts_trains_a_whole_model() -> None:
     assert choose(compute=Compute("training", whole=True)).reason[-1] == notice("run.training_whole")
     assert choose(compute=Compute("training", whole=True, trains=False)).reason[-1] == notice("run.waits")

@@ -39,9 +39,9 @@ ENDS = DATA[DIGITS.data].ends(DIGITS.model)
 NUMBERS = MODELS[DIGITS.model.kind].numbers(DIGITS.model, ENDS)
 
 
-def run_of(*servers: Peer, kept: float | None = 0.0) -> manifests.Manifest:
+def run_of(*servers: Peer, kept: float | None = 0.0, accuracy: float | None = None) -> manifests.Manifest:
     named = tuple(server.rpc.peer.hex() for server in servers)
-    rules = VcAsgd(named, PARTS, BATCHES, kept, strong=True)
+    rules = VcAsgd(named, PARTS, BATCHES, kept, strong=True, accuracy=accuracy)
     return msgspec.structs.replace(DIGITS, trunk=rules)
 
 
@@ -145,6 +145,37 @@ async def test_servers_refuse_what_no_trainer_would_send(tmp_path: Path) -> None
             assert not agreed.counted
         _, answer = await at_server.agree(Offer(0, 0, 0), b"", 1e9)
         assert bytes(answer) == good.tobytes()  # type: ignore[arg-type]
+
+
+async def test_what_is_agreed_is_measured_before_it_is_trained_on_until_it_is_good_enough(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        server, client = await stack.enter_async_context(peers(2))
+        run = run_of(server, accuracy=0.8)
+        at_server, at_client = (agreement_at(peer, run, tmp_path) for peer in (server, client))
+        await stack.enter_async_context(at_server)
+        trunk = trunk_of(run, await stack.enter_async_context(at_client))
+        seen, over = list[torch.Tensor](), asyncio.Event()
+
+        async def judge() -> float:
+            seen.append(weights(trunk))
+            if len(seen) == 2 * PARTS + 1:
+                over.set()
+            return 0.1 if len(seen) <= PARTS else 0.9
+
+        agreeing = asyncio.create_task(trunk.agree(at_once, judge))
+        training = asyncio.create_task(train(trunk, 10**9))
+        async with asyncio.timeout(60):
+            await over.wait()
+            agreed, answer = await at_server.agree(Offer(0, 0, 0), b"", 1e9)
+        assert trunk.reached and agreed.reached and len(seen) == 2 * PARTS + 1, (
+            "an epoch that was too bad, a good one, and its result"
+        )
+        first = torch.cat([parameter.detach().flatten() for parameter in trunk_of(DIGITS).parameters])
+        assert torch.equal(seen[0], first)
+        assert seen[-1].numpy().tobytes() == bytes(answer)  # type: ignore[arg-type]
+        assert trunk.samples == agreed.samples == 2 * PARTS * BATCHES * 32 and not training.done()
+        for task in (agreeing, training):
+            task.cancel()
 
 
 async def test_where_no_server_is_named_each_pc_is_its_own(tmp_path: Path) -> None:

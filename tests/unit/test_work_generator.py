@@ -2,21 +2,22 @@
 
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
 from core.averaging.assimilation import assimilate, kept_share
-from core.averaging.codecs import Numbers
 from core.averaging.packing import pack, unpack
 from core.contracts.errors import ProtocolError
 from core.contracts.trunk import Offer, VcAsgd
-from core.swarm.trunk.parameter_server import ParameterServer, Validation
+from core.swarm.trunk.parameter_server import ParameterServer
 from core.swarm.trunk.parameter_store import SqliteStore
 from core.swarm.trunk.work_generator import Subtask, Work, WorkGenerator
 from tests.bench.vc_asgd import Setup, seconds_taken
 
 NUMBERS = 5
 RULES = VcAsgd(("00" * 32,), parts=4, timeout_s=10.0)
+GOOD = msgspec.structs.replace(RULES, accuracy=0.85)
 
 
 def table(rules: VcAsgd = RULES) -> WorkGenerator:
@@ -108,19 +109,38 @@ def test_clients_get_parts_that_they_have_and_late_subtasks_go_to_reliable_ones(
 
 
 def test_epochs_run_ahead_by_some_and_end_when_the_mean_is_good_enough() -> None:
-    work = table()
+    work = table(GOOD)
     given = [work.give(str(n), 0.0) for n in range(17)]
     ahead = [(epoch, part) for epoch in (1, 2, 3, 4) for part in range(4)]
     assert [(each.epoch, each.part) for each in given if each] == ahead
     assert given[16] is None, "not a fifth epoch while the first is unfinished"
     for n, accuracy in [(4, 0.9), (5, 0.9), (6, 0.9), (7, 0.9), (0, 0.1), (1, 0.2), (2, 0.3)]:
         assert done(work, str(n), given[n], 1.0)
-        work.judge(given[n] or Subtask(0, 0), accuracy, threshold=0.85)
+        work.judge(given[n] or Subtask(0, 0), accuracy)
         assert work.work.means == [] and not work.work.stopped
     assert done(work, "3", given[3], 1.0)
-    work.judge(Subtask(1, 3), 0.4, threshold=0.85)
+    work.judge(Subtask(1, 3), 0.4)
     assert work.work.means == [pytest.approx(0.25), pytest.approx(0.9)] and work.work.stopped
     assert work.give("more", 2.0) is None
+
+
+def test_a_few_clients_that_claim_more_than_the_others_end_nothing() -> None:
+    work = table(GOOD)
+    for claims, stops in (([1.0, 1.0, 0.8, 0.8], True), ([1.0, 0.8, 0.84, 0.84], False)):
+        again = table(GOOD)
+        for n, accuracy in enumerate(claims):
+            subtask = again.give(str(n), 0.0)
+            assert done(again, str(n), subtask, 1.0)
+            again.judge(subtask or Subtask(0, 0), accuracy)
+        assert again.work.stopped == stops, claims
+        assert again.work.means[0] >= 0.85
+    first = work.give("not measured", 0.0)
+    assert done(work, "not measured", first, 1.0)
+    for n in range(3):
+        subtask = work.give(str(n), 2.0)
+        assert done(work, str(n), subtask, 3.0)
+        work.judge(subtask or Subtask(0, 0), 0.9)
+    assert work.work.stopped, "one that could not be measured keeps nothing from ending"
 
 
 @pytest.mark.parametrize(("clients", "at_once"), [(5, 2), (3, 8)])
@@ -132,23 +152,34 @@ def test_with_clients_that_go_away_it_takes_as_long_as_the_paper_expects(
     assert taken == pytest.approx(expected, rel=0.15)
 
 
-def test_a_server_validates_after_each_assimilation_and_stops(tmp_path: Path) -> None:
+def test_what_clients_measure_ends_the_job(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "parameters")
-    seen: list[float] = []
-
-    def accuracy(vector: Numbers) -> float:
-        seen.append(float(vector[0]))
-        return float(vector[0])
-
-    server = ParameterServer(RULES, NUMBERS, store, Validation(accuracy, 0.7))
+    server = ParameterServer(msgspec.structs.replace(RULES, accuracy=0.45), NUMBERS, store)
     agreed, current = server.serve("a", Offer(0, 0, 0), None, 0.0)
     assert current is None and not agreed.counted, "no client has given what all begin with"
     agreed, current = server.serve("a", Offer(0, 0, 0), np.zeros(NUMBERS, np.float32), 0.0)
+    seen: list[float] = []
     while not agreed.again_s:
-        agreed, current = server.serve("a", Offer(agreed.part, agreed.version, 3), np.ones(NUMBERS, np.float32), 1.0)
-    assert seen[:4] == [0.5, 0.75, 0.875, 0.9375] and len(seen) == 4
+        assert current is not None and not agreed.reached
+        seen.append(float(current[0]))
+        offer = Offer(agreed.part, agreed.version, 3, accuracy=seen[-1])
+        agreed, current = server.serve("a", offer, np.ones(NUMBERS, np.float32), 1.0)
+    assert seen == [0.0, 0.5, 0.75, 0.875], "an epoch, and what each of its subtasks began with"
     work = server.work()
-    assert work.stopped and work.means == [sum(seen) / 4] and agreed.samples == 12
+    assert agreed.reached and work.stopped and work.means == [sum(seen) / 4] and agreed.samples == 12
+    again = ParameterServer(msgspec.structs.replace(RULES, accuracy=0.45), NUMBERS, store)
+    assert again.serve("b", Offer(0, 0, 0), None, 9.0)[0].reached, "for others, and after a restart"
     with pytest.raises(ProtocolError, match="4 parameters came"):
         server.serve("a", Offer(0, 0, 1), np.ones(4, np.float32), 2.0)
+    store.close()
+
+
+def test_what_no_client_can_measure_is_left_out(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "parameters")
+    server = ParameterServer(GOOD, NUMBERS, store)
+    agreed, _ = server.serve("a", Offer(0, 0, 0), np.zeros(NUMBERS, np.float32), 0.0)
+    for accuracy in (None, 0.9, 0.9, 0.9):
+        offer = Offer(agreed.part, agreed.version, 3, accuracy=accuracy)
+        agreed, _ = server.serve("a", offer, np.ones(NUMBERS, np.float32), 1.0)
+    assert agreed.reached and server.work().means == [pytest.approx(0.9)]
     store.close()

@@ -7,7 +7,7 @@ next.
 
 import struct
 from collections.abc import Callable, Collection
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import msgspec
 import numpy as np
@@ -31,29 +31,17 @@ R = TypeVar("R")
 _decode_work = msgspec.msgpack.Decoder(Work).decode
 
 
-class Validation(NamedTuple):
-    """After each assimilation."""
-
-    accuracy: Callable[[Numbers], float]
-    """Of parameters, on data that are not trained on, 0 to 1."""
-    threshold: float
-    """The job ends when an epoch's mean is as good."""
-
-
 class ParameterServer:
     """Serves clients one after the other, from one thread at a time."""
 
-    def __init__(
-        self, rules: VcAsgd, numbers: int, store: ParameterStore, validation: Validation | None = None
-    ) -> None:
+    def __init__(self, rules: VcAsgd, numbers: int, store: ParameterStore) -> None:
         """
         Args:
             rules: Of the run.
             numbers: Parameters that there are.
             store: Shared with all other servers of the run.
-            validation: None: the job goes on without end.
         """
-        self._rules, self._numbers, self._store, self._validation = rules, numbers, store, validation
+        self._rules, self._numbers, self._store = rules, numbers, store
 
     def serve(
         self, client: str, offer: Offer, vector: Numbers | None, now: float, holding: Collection[Subtask] = ()
@@ -62,8 +50,9 @@ class ParameterServer:
 
         Args:
             client: its name.
-            offer: `part` and `version` of the subtask, and how many samples were trained on. With parameters and no
-                samples: those that all clients begin with, which the first one of a run gives.
+            offer: `part` and `version` of the subtask, how many samples were trained on, and the accuracy of the
+                parameters with which it began. With parameters and no samples: those that all clients begin with, which
+                the first one of a run gives.
             vector: [all parameters] after the subtask, finite; None: only work is asked for.
             now: Unix time.
             holding: subtasks that it is still training on beside this one.
@@ -85,8 +74,7 @@ class ParameterServer:
             if self._change(lambda work: work.reserve(client, subtask, now)):
                 counted = True
                 current = self._assimilate(vector, subtask.epoch)
-                accuracy = self._validation.accuracy(current) if self._validation else None
-                self._change(lambda work: self._finish(work, client, subtask, offer.samples, accuracy))
+                self._change(lambda work: _finish(work, client, subtask, offer))
         elif vector is not None:
             self._store.change(PARAMETERS, lambda before: (before or _written(0, vector), None))
         if current is None:
@@ -96,7 +84,8 @@ class ParameterServer:
         given, work = self._change(lambda work: (work.give(client, now, holding), work.work))
         busy = len({each.client for each in work.open if each.client is not None})
         if given is None:
-            return Agreed(0, 0, work.samples, busy, counted, STOPPED_S if work.stopped else AGAIN_S), current
+            again_s = STOPPED_S if work.stopped else AGAIN_S
+            return Agreed(0, 0, work.samples, busy, counted, again_s, work.stopped), current
         number = (given.epoch - 1) * self._rules.parts + given.part
         return Agreed(given.part, number, work.samples, busy, counted), current
 
@@ -126,11 +115,6 @@ class ParameterServer:
         self._store.write(PARAMETERS, value)
         return mixed
 
-    def _finish(self, work: WorkGenerator, client: str, subtask: Subtask, samples: int, accuracy: float | None) -> None:
-        work.finish(client, subtask, samples)
-        if accuracy is not None and self._validation:
-            work.judge(subtask, accuracy, self._validation.threshold)
-
     def _read(self) -> tuple[int, Numbers | None]:
         return _parsed(self._store.read(PARAMETERS))
 
@@ -141,6 +125,12 @@ class ParameterServer:
             return msgspec.msgpack.encode(work), result
 
         return self._store.change(WORK, apply)
+
+
+def _finish(work: WorkGenerator, client: str, subtask: Subtask, offer: Offer) -> None:
+    work.finish(client, subtask, offer.samples)
+    if offer.accuracy is not None:
+        work.judge(subtask, offer.accuracy)
 
 
 def _written(count: int, vector: Numbers) -> bytes:

@@ -4,6 +4,8 @@ A table and the rules by which it changes. Time is an argument, and the table is
 the parameters, so that any server can go on with it when another has died.
 """
 
+import math
+import statistics
 from collections.abc import Collection
 
 import msgspec
@@ -14,6 +16,8 @@ AHEAD = 4
 """Epochs from which subtasks are given at once: nobody waits for an epoch's last subtasks, which may time out twice."""
 CLIENTS = 1000
 """Remembered; who was not heard of for longest is forgotten first."""
+EPOCHS = 1000
+"""Whose means are kept."""
 LATE = 15
 """Clients before the last one whose result of a subtask is still taken when it comes late."""
 ASSIMILATION_S = 60.0
@@ -67,9 +71,9 @@ class Work(msgspec.Struct):
     clients: dict[str, Client] = {}
     """In the order in which they were heard of."""
     judged: dict[int, list[float]] = {}
-    """Accuracies after each assimilation, by epoch that is not complete."""
+    """Accuracies of what the subtasks began with, by epoch that is not complete."""
     means: list[float] = []
-    """Of the accuracies of each complete epoch."""
+    """Of the accuracies of each complete epoch that has some."""
     done: int = 0
     """Subtasks whose results were assimilated."""
     samples: int = 0
@@ -156,22 +160,23 @@ class WorkGenerator:
         self.work.done += 1
         self.work.samples += samples
 
-    def judge(self, subtask: Subtask, accuracy: float, threshold: float) -> None:
-        """Note how good the parameters are after an assimilation; an epoch's mean that is good enough ends the job.
+    def judge(self, subtask: Subtask, accuracy: float) -> None:
+        """Note how good the servers' parameters were; an epoch's mean that is good enough ends the job, unless it is
+        that of a few clients which say what most others do not: the median must be as good.
 
         Args:
-            subtask: whose result was assimilated.
+            subtask: whose client has measured it; its result is assimilated.
             accuracy: on data that are not trained on, 0 to 1.
-            threshold: as good as an epoch's mean must be.
         """
         work = self.work
         work.judged.setdefault(subtask.epoch, []).append(accuracy)
         for epoch in sorted(work.judged):
-            if epoch != len(work.means) + 1 or len(work.judged[epoch]) < self._rules.parts:
+            if any(each.subtask.epoch <= epoch for each in work.open):
                 break
             accuracies = work.judged.pop(epoch)
-            work.means.append(sum(accuracies) / len(accuracies))
-            work.stopped = work.stopped or work.means[-1] >= threshold
+            work.means = [*work.means[1 - EPOCHS :], statistics.mean(accuracies)]
+            good_enough = min(work.means[-1], statistics.median(accuracies))
+            work.stopped = work.stopped or good_enough >= (self._rules.accuracy or math.inf)
 
     def _expire(self, now: float) -> None:
         for each in self.work.open:

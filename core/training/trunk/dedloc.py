@@ -25,7 +25,7 @@ from core.pipe.frames import Payload
 from core.runtime.adam import SLICE, Adam, Lamb, State, check_state
 from core.runtime.movable import Carry
 from core.training.trunk.exchange import agree
-from core.training.trunk.strategy import Run, TrunkStrategy
+from core.training.trunk.strategy import Judge, Run, TrunkStrategy
 
 log = logging.getLogger(__name__)
 
@@ -101,7 +101,7 @@ class Dedloc(TrunkStrategy):
     def drop(self, batch: int) -> None:
         self._end(batch)
 
-    async def agree(self, run: Run) -> None:
+    async def agree(self, run: Run, judge: Judge | None = None) -> None:
         if self._calls is None:
             return
         try:

@@ -22,7 +22,7 @@ from core.pipe.calls import Calls
 from core.runtime.adam import Adam
 from core.runtime.movable import Carry
 from core.training.trunk.exchange import agree
-from core.training.trunk.strategy import AGREED, Run, TrunkStrategy
+from core.training.trunk.strategy import AGREED, Judge, Run, TrunkStrategy
 
 log = logging.getLogger(__name__)
 
@@ -114,7 +114,7 @@ class DiLoCo(TrunkStrategy):
 
     # --- with others
 
-    async def agree(self, run: Run) -> None:
+    async def agree(self, run: Run, judge: Judge | None = None) -> None:
         if self._calls is None:
             return
         async with asyncio.TaskGroup() as group:

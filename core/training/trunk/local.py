@@ -6,7 +6,7 @@ from core.contracts.manifest import Manifest
 from core.pipe.calls import Calls
 from core.runtime.adam import Adam
 from core.runtime.movable import Carry
-from core.training.trunk.strategy import AGREED, Run, TrunkStrategy
+from core.training.trunk.strategy import AGREED, Judge, Run, TrunkStrategy
 
 
 class Local(TrunkStrategy):
@@ -35,7 +35,7 @@ class Local(TrunkStrategy):
     def drop(self, batch: int) -> None:
         """Nobody counts on it."""
 
-    async def agree(self, run: Run) -> None:
+    async def agree(self, run: Run, judge: Judge | None = None) -> None:
         """Nobody else has this trunk."""
 
     def state(self) -> dict[str, Tensor]:

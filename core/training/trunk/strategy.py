@@ -40,6 +40,10 @@ Run = Callable[..., Awaitable[Any]]
 """Runs `kernel(*arguments)` as soon as training kernels may run, where the trunk is."""
 
 
+Judge = Callable[[], Awaitable[float | None]]
+"""The accuracy of the trunk as it is now on held-out data; None: it could not be measured, as no expert answered."""
+
+
 class TrunkStrategy(ABC):
     """The trunk's parameters, their optimizer, and what is agreed with others.
 
@@ -58,6 +62,8 @@ class TrunkStrategy(ABC):
 
     parameters: list[nn.Parameter]
     """In the order of the flat vector of gradients."""
+    reached = False
+    """Whether what is agreed is as good as the manifest wants: there is nothing more to train."""
 
     @property
     @abstractmethod
@@ -95,11 +101,12 @@ class TrunkStrategy(ABC):
         """
 
     @abstractmethod
-    async def agree(self, run: Run) -> None:
+    async def agree(self, run: Run, judge: Judge | None = None) -> None:
         """What goes on beside training, until it is cancelled; returns at once where a trainer agrees with nobody.
 
         Args:
             run: runs a kernel that changes the trunk.
+            judge: measures the trunk; no batch may change it meanwhile. None: nobody can.
         """
 
     @abstractmethod

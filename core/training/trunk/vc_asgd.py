@@ -1,7 +1,8 @@
 """A trunk that parameter servers mix out of what each trainer has learnt (VC-ASGD: Atre, Jha and Rao, 2021).
 
 A subtask is some batches in a row. This trainer takes steps of its own in them, from the servers' parameters on; then
-it gives its parameters and gets the servers', with the next subtask. The moments of Adam are each trainer's own.
+it gives its parameters and gets the servers', with the next subtask. The moments of Adam are each trainer's own. Where
+the manifest says how accurate the model must be, it measures the servers' parameters before it changes them.
 """
 
 import asyncio
@@ -16,7 +17,7 @@ from core.contracts.trunk import Agreed, Offer, VcAsgd
 from core.pipe.calls import Calls
 from core.training.trunk.exchange import agree
 from core.training.trunk.local import Local
-from core.training.trunk.strategy import Run
+from core.training.trunk.strategy import Judge, Run
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +31,7 @@ class Subtasks(Local):
     def __init__(self, network: nn.Module, manifest: Manifest, calls: Calls | None) -> None:
         super().__init__(network, manifest, calls)
         assert isinstance(manifest.trunk, VcAsgd)
-        self._calls, self._batches = calls, manifest.trunk.batches
+        self._calls, self._batches, self._wanted = calls, manifest.trunk.batches, manifest.trunk.accuracy
         self._left: list[int] = []
         """Batches of the subtask that are not given out, the next one last."""
         self._under_way: set[int] = set()
@@ -61,7 +62,7 @@ class Subtasks(Local):
         if not self._left and not self._under_way:
             self._done.set()
 
-    async def agree(self, run: Run) -> None:
+    async def agree(self, run: Run, judge: Judge | None = None) -> None:
         if self._calls is None:
             return
         offer, numbers = Offer(0, 0, 0), None
@@ -77,13 +78,21 @@ class Subtasks(Local):
                 offer, numbers = Offer(0, 0, 0), await run(self._weights)
                 continue
             await run(self._begin, agreed, current)
+            accuracy = None
+            ended = agreed.reached and not self.reached
+            if judge and self._wanted is not None and (ended or not agreed.again_s):
+                accuracy = await judge()
+            self.reached = agreed.reached
             if agreed.again_s:
                 offer, numbers = Offer(0, 0, 0), None
                 await asyncio.sleep(agreed.again_s)
                 continue
+            first = agreed.version * self._batches
+            self._left = [*range(first, first + self._batches)][::-1]
+            self._more.set()
             await self._done.wait()
             numbers = await run(self._weights) if self._trained else None
-            offer = Offer(agreed.part, agreed.version, self._trained)
+            offer = Offer(agreed.part, agreed.version, self._trained, accuracy=accuracy)
 
     def _weights(self) -> Tensor:
         return torch.cat([parameter.detach().flatten().cpu() for parameter in self.parameters])
@@ -95,10 +104,6 @@ class Subtasks(Local):
         self._adam.samples = max(self._adam.samples, agreed.samples)
         self._trained = 0
         self._done.clear()
-        if not agreed.again_s:
-            first = agreed.version * self._batches
-            self._left = [*range(first, first + self._batches)][::-1]
-            self._more.set()
 
 
 STRATEGY = Subtasks
