@@ -1,6 +1,7 @@
 """Trainers that agree by VC-ASGD: real peers, of which some are parameter servers over one store."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from itertools import chain
@@ -14,7 +15,7 @@ import torch
 
 from core.averaging.packing import pack
 from core.contracts import manifest as manifests
-from core.contracts.errors import RemoteFault
+from core.contracts.errors import NetworkError, RemoteFault
 from core.contracts.kinds import DATA, MODELS
 from core.contracts.net import of_run
 from core.contracts.trunk import Agreed, Offer, VcAsgd
@@ -25,6 +26,7 @@ from core.identity import peer_text
 from core.pipe.calls import Calls
 from core.swarm.members import Members
 from core.swarm.trunk.agreement import Agreement, agreement_of
+from core.swarm.trunk.vc_asgd import HOSTILE_POINTS
 from core.training.models.network import build
 from core.training.trunk.local import Local
 from core.training.trunk.strategy import TrunkStrategy, strategy_of
@@ -127,24 +129,50 @@ async def test_two_trainers_share_the_subtasks_and_a_servers_death_loses_nothing
             task.cancel()
 
 
-async def test_servers_refuse_what_no_trainer_would_send(tmp_path: Path) -> None:
+async def test_servers_refuse_and_name_who_sends_what_no_trainer_would(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     async with AsyncExitStack() as stack:
-        server, liar = await stack.enter_async_context(peers(2))
+        server, liar, begins, odd = await stack.enter_async_context(peers(4))
         run = run_of(server)
         at_server = await stack.enter_async_context(agreement_at(server, run, tmp_path))
         good = np.ones(NUMBERS, np.float32)
-        await at_server.agree(Offer(0, 0, 0), good.tobytes(), 1e9)
         method, bad = of_run("trunk.subtask", run.run_id), good.copy()
         bad[7] = np.inf
-        for wrong in (pack(bad), pack(good[1:]), pack(good)[:-1], b"x" * NUMBERS):
+
+        async def call(peer: Peer, offer: Offer, payload: bytes) -> Agreed:
+            agreed, _ = await peer.rpc.call(server.rpc.peer, method, offer, Agreed, payload, deadline_s=30)
+            return agreed
+
+        def points(peer: Peer) -> float:
+            return server.rpc.bans.score(peer.rpc.peer, time.monotonic())
+
+        for wrong in (pack(bad), pack(1e6 * good)):
             with pytest.raises(RemoteFault, match="came"):
-                await liar.rpc.call(server.rpc.peer, method, Offer(0, 0, 32), Agreed, wrong, deadline_s=30)
-        twos = pack(2 * good)
+                await call(begins, Offer(0, 0, 0), wrong)
+        assert points(begins) > HOSTILE_POINTS, "who would have all begin with this"
+        await at_server.agree(Offer(0, 0, 0), good.tobytes(), 1e9)
+        for wrong in (pack(good[1:]), pack(good)[:-1]):
+            with pytest.raises(RemoteFault, match="came"):
+                await call(liar, Offer(0, 0, 32), wrong)
+        assert points(liar) > HOSTILE_POINTS
+        assert server.rpc.bans.banned(liar.rpc.peer, time.monotonic()) == 0.0
+        with pytest.raises(NetworkError):  # the connection may be cut before the answer is here
+            await call(liar, Offer(0, 0, 32), b"x" * NUMBERS)
+        assert server.rpc.bans.banned(liar.rpc.peer, time.monotonic()) > 0.0
+        for peer in (liar, begins):
+            assert f"Peer {peer.rpc.peer.hex()[:8]} offered what no network learns with" in caplog.text
         for offer in (Offer(0, 0, 0), Offer(3, 3, 32), Offer(0, 2**40, 32)):
-            agreed, _ = await liar.rpc.call(server.rpc.peer, method, offer, Agreed, twos, deadline_s=30)
-            assert not agreed.counted
+            assert not (await call(odd, offer, pack(2 * good))).counted
         _, answer = await at_server.agree(Offer(0, 0, 0), b"", 1e9)
         assert bytes(answer) == good.tobytes()  # type: ignore[arg-type]
+
+        given = await call(odd, Offer(0, 0, 0), b"")
+        assert (await call(odd, Offer(given.part, given.version, 32), pack(-900 * good))).counted
+        assert f"Peer {odd.rpc.peer.hex()[:8]} offered parameters" in caplog.text and points(odd) > 0.5
+        _, answer = await at_server.agree(Offer(0, 0, 0), b"", 1e9)
+        now = np.frombuffer(bytes(answer), np.float32)  # type: ignore[arg-type]
+        assert np.abs(now - good).max() < 0.01, "it was brought near"
 
 
 async def test_what_is_agreed_is_measured_before_it_is_trained_on_until_it_is_good_enough(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from core.averaging.assimilation import assimilate, kept_share
+from core.averaging.codecs import Numbers
 from core.averaging.packing import pack, unpack
 from core.contracts.errors import ProtocolError
 from core.contracts.trunk import Offer, VcAsgd
@@ -171,6 +172,44 @@ def test_what_clients_measure_ends_the_job(tmp_path: Path) -> None:
     assert again.serve("b", Offer(0, 0, 0), None, 9.0)[0].reached, "for others, and after a restart"
     with pytest.raises(ProtocolError, match="4 parameters came"):
         server.serve("a", Offer(0, 0, 1), np.ones(4, np.float32), 2.0)
+    store.close()
+
+
+def test_a_result_far_from_all_others_is_brought_near_and_named(tmp_path: Path) -> None:
+    store, told = SqliteStore(tmp_path / "parameters"), list[float]()
+    rules = msgspec.structs.replace(RULES, kept=0.5, strong=True)
+    server = ParameterServer(rules, NUMBERS, store, reach=5.0)
+    agreed, current = server.serve("a", Offer(0, 0, 0), np.zeros(NUMBERS, np.float32), 0.0)
+
+    def give(step: float) -> Numbers:
+        nonlocal agreed, current
+        assert current is not None
+        before, after = current, current + np.float32(step)
+        offer = Offer(agreed.part, agreed.version, 3)
+        agreed, current = server.serve("a", offer, after, 1.0, far=told.append)
+        assert agreed.counted and current is not None
+        return current - before
+
+    assert np.allclose(give(9.0), 0.5 * 0.5 / NUMBERS**0.5), "further than a subtask leads: before others are known"
+    assert told == [pytest.approx(9.0 * NUMBERS**0.5 / 0.5)]
+    for _ in range(8):
+        assert np.allclose(give(0.5), 0.25)
+    assert np.allclose(give(4.9), 2.45) and len(told) == 1, "not as far: taken as it is"
+    assert np.allclose(give(-50.0), -0.25) and told[1] == pytest.approx(100.0), "in its own direction"
+    assert server.work().distances[-1] == pytest.approx(5.0 * NUMBERS**0.5), "liars do not tell what is usual"
+    store.close()
+
+
+@pytest.mark.parametrize("samples", [0, 3])
+def test_what_no_network_learns_with_is_refused_also_to_begin_with(samples: int, tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "parameters")
+    server = ParameterServer(RULES, NUMBERS, store)
+    agreed, _ = server.serve("a", Offer(0, 0, 0), np.zeros(NUMBERS, np.float32), 0.0) if samples else (None, None)
+    huge = np.full(NUMBERS, 1e6, np.float32)
+    with pytest.raises(ProtocolError, match=r"one is 1e\+06"):
+        server.serve("a", Offer(0, agreed.version if agreed else 0, samples), huge, 1.0)
+    _, current = server.serve("b", Offer(0, 0, 0), None, 2.0)
+    assert (current is None) == (not samples) and (current is None or not current.any())
     store.close()
 
 

@@ -5,6 +5,7 @@ Any number of servers share one store, and nothing is known by a server alone: w
 next.
 """
 
+import math
 import struct
 from collections.abc import Callable, Collection
 from typing import TypeVar
@@ -12,7 +13,7 @@ from typing import TypeVar
 import msgspec
 import numpy as np
 
-from core.averaging.assimilation import assimilate, kept_share
+from core.averaging.assimilation import FAR, assimilate, bring_near, check, kept_share
 from core.averaging.codecs import Numbers
 from core.contracts.errors import ProtocolError
 from core.contracts.trunk import Agreed, Offer, VcAsgd
@@ -34,17 +35,25 @@ _decode_work = msgspec.msgpack.Decoder(Work).decode
 class ParameterServer:
     """Serves clients one after the other, from one thread at a time."""
 
-    def __init__(self, rules: VcAsgd, numbers: int, store: ParameterStore) -> None:
+    def __init__(self, rules: VcAsgd, numbers: int, store: ParameterStore, reach: float = math.inf) -> None:
         """
         Args:
             rules: Of the run.
             numbers: Parameters that there are.
             store: Shared with all other servers of the run.
+            reach: As far as a subtask can take a client's parameters; it counts until the first results tell what is
+                usual.
         """
-        self._rules, self._numbers, self._store = rules, numbers, store
+        self._rules, self._numbers, self._store, self._reach = rules, numbers, store, reach
 
     def serve(
-        self, client: str, offer: Offer, vector: Numbers | None, now: float, holding: Collection[Subtask] = ()
+        self,
+        client: str,
+        offer: Offer,
+        vector: Numbers | None,
+        now: float,
+        holding: Collection[Subtask] = (),
+        far: Callable[[float], None] = lambda times: None,
     ) -> tuple[Agreed, Numbers | None]:
         """Assimilate what a client has trained, and give it a subtask.
 
@@ -56,25 +65,33 @@ class ParameterServer:
             vector: [all parameters] after the subtask, finite; None: only work is asked for.
             now: Unix time.
             holding: subtasks that it is still training on beside this one.
+            far: told how many times as far as usual the parameters are from the servers', if they had to be brought
+                near.
 
         Returns:
             The subtask, its number as the version, with the servers' parameters; without any, as long as no client has
             given those that all begin with.
 
         Raises:
-            ProtocolError: the vector has another size.
+            ProtocolError: the vector has another size, or holds what no network learns with.
             NetworkError, DataFolderError: the store failed.
         """
         if vector is not None and len(vector) != self._numbers:
             raise ProtocolError(f"{len(vector)} parameters came of a trunk with {self._numbers}.")
+        if vector is not None:
+            check(vector)
         current: Numbers | None = None
         counted = False
         if vector is not None and offer.samples:
             subtask = self._subtask(offer)
             if self._change(lambda work: work.reserve(client, subtask, now)):
                 counted = True
-                current = self._assimilate(vector, subtask.epoch)
-                self._change(lambda work: _finish(work, client, subtask, offer))
+                usual = self._change(WorkGenerator.usual) or self._reach / FAR
+                current, distance = self._assimilate(vector, subtask.epoch, usual)
+                if distance > FAR * usual:
+                    far(distance / usual)
+                believed = min(distance, FAR * usual)
+                self._change(lambda work: _finish(work, client, subtask, offer, believed))
         elif vector is not None:
             self._store.change(PARAMETERS, lambda before: (before or _written(0, vector), None))
         if current is None:
@@ -101,19 +118,23 @@ class ParameterServer:
         epoch, part = divmod(offer.version, self._rules.parts)
         return Subtask(epoch + 1, part)
 
-    def _assimilate(self, vector: Numbers, epoch: int) -> Numbers:
+    def _assimilate(self, vector: Numbers, epoch: int, usual: float) -> tuple[Numbers, float]:
+        """The servers' parameters then, and how far from them the vector was."""
         kept = kept_share(self._rules.kept, epoch)
 
-        def mix(before: bytes | None) -> tuple[bytes, Numbers]:
+        def mix(before: bytes | None) -> tuple[bytes, tuple[Numbers, float]]:
             count, current = _parsed(before)
-            mixed = vector if current is None else assimilate(current, vector, kept)
-            return _written(count + 1, mixed), mixed
+            if current is None:
+                return _written(count + 1, vector), (vector, 0.0)
+            near, distance = bring_near(current, vector, usual)
+            mixed = assimilate(current, near, kept)
+            return _written(count + 1, mixed), (mixed, distance)
 
         if self._rules.strong:
             return self._store.change(PARAMETERS, mix)
-        value, mixed = mix(self._store.read(PARAMETERS))
+        value, told = mix(self._store.read(PARAMETERS))
         self._store.write(PARAMETERS, value)
-        return mixed
+        return told
 
     def _read(self) -> tuple[int, Numbers | None]:
         return _parsed(self._store.read(PARAMETERS))
@@ -127,8 +148,8 @@ class ParameterServer:
         return self._store.change(WORK, apply)
 
 
-def _finish(work: WorkGenerator, client: str, subtask: Subtask, offer: Offer) -> None:
-    work.finish(client, subtask, offer.samples)
+def _finish(work: WorkGenerator, client: str, subtask: Subtask, offer: Offer, distance: float) -> None:
+    work.finish(client, subtask, offer.samples, distance)
     if offer.accuracy is not None:
         work.judge(subtask, offer.accuracy)
 

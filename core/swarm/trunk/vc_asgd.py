@@ -2,6 +2,8 @@
 
 import asyncio
 import hashlib
+import logging
+import math
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from core.averaging.packing import NOISE, pack, unpack
-from core.contracts.errors import NetworkError
+from core.contracts.errors import NetworkError, ProtocolError
 from core.contracts.kinds import DATA, MODELS
 from core.contracts.manifest import Manifest
 from core.contracts.net import of_run
@@ -30,9 +32,16 @@ from core.swarm.trunk.parameter_server import ParameterServer
 from core.swarm.trunk.parameter_store import ParameterStore, open_store
 from core.swarm.trunk.work_generator import CLIENTS
 
+log = logging.getLogger(__name__)
+
 SERVER_S = 60.0
 """For one server's answer; then the next one is asked."""
 FILE = "parameters.sqlite"
+HOSTILE_POINTS, FAR_POINTS = 4.0, 1.0
+"""For what no network learns with, such as NaN: the third one soon after means a ban; and for a result that is far from
+all others', as an honest one is that comes very late."""
+STEP = 3.2
+"""Learning rates by which a step of Adam changes a number at most (Kingma and Ba, 2015, section 2.1)."""
 R = TypeVar("R")
 
 
@@ -44,6 +53,8 @@ class ParameterServers(Agreement):
         assert isinstance(rules, VcAsgd)
         self._rules, self._members, self._run_id, self._folder = rules, members, manifest.run_id, folder
         self._numbers = MODELS[manifest.model.kind].numbers(manifest.model, DATA[manifest.data].ends(manifest.model))
+        rate, steps = manifest.training.trunk_rate, rules.batches
+        self._reach = STEP * rate * steps * math.sqrt(self._numbers)
         self._method = of_run("trunk.subtask", manifest.run_id)
         self._servers = sorted(rules.servers or [members.me], key=lambda server: rank(members.me, server))
         """In the order in which they are asked: other trainers ask others first."""
@@ -126,14 +137,22 @@ class ParameterServers(Agreement):
 
     async def _answer(self, offer: Offer, payload: bytes, context: Context) -> tuple[Agreed, bytes]:
         """Serve another peer."""
-        peer = peer_text(context.peer)
+        peer, node, far = peer_text(context.peer), self._members.node, list[float]()
 
         def serve() -> tuple[Agreed, bytes]:
             given = self._unpacked(payload) if payload else b""
-            agreed, answer = self._serve(peer, offer, given)
+            agreed, answer = self._serve(peer, offer, given, far.append)
             return agreed, pack(np.frombuffer(answer, "<f4")) if answer else b""
 
-        agreed, packed = await self._aside(serve)
+        try:
+            agreed, packed = await self._aside(serve)
+        except ProtocolError as error:
+            log.warning("Peer %s offered what no network learns with: %s", peer[:8], error)
+            node.strike(context.peer, HOSTILE_POINTS)
+            raise
+        for times in far:
+            log.warning("Peer %s offered parameters %.0f times as far away as others.", peer[:8], times)
+            node.strike(context.peer, FAR_POINTS)
         self._note(peer, offer, agreed)
         return agreed, packed
 
@@ -141,13 +160,15 @@ class ParameterServers(Agreement):
         if offer.samples and agreed.counted:
             self._given[trainer] = time.time(), offer.samples
 
-    def _serve(self, client: str, offer: Offer, payload: bytes) -> tuple[Agreed, bytes]:
+    def _serve(
+        self, client: str, offer: Offer, payload: bytes, far: Callable[[float], None] = lambda times: None
+    ) -> tuple[Agreed, bytes]:
         try:
             if self._store is None:
                 self._store = open_store(self._rules.store, self._run_id, self._folder / FILE)
-            server = ParameterServer(self._rules, self._numbers, self._store)
+            server = ParameterServer(self._rules, self._numbers, self._store, self._reach)
             vector = np.frombuffer(payload, "<f4") if payload else None
-            agreed, current = server.serve(client, offer, vector, time.time())
+            agreed, current = server.serve(client, offer, vector, time.time(), far=far)
         except NetworkError:  # the store's server may be back soon, with a new connection
             if self._store is not None:
                 self._store.close()

@@ -18,6 +18,8 @@ CLIENTS = 1000
 """Remembered; who was not heard of for longest is forgotten first."""
 EPOCHS = 1000
 """Whose means are kept."""
+DISTANCES, KNOWN = 64, 8
+"""Of results, kept; and so many of which tell what is usual."""
 LATE = 15
 """Clients before the last one whose result of a subtask is still taken when it comes late."""
 ASSIMILATION_S = 60.0
@@ -80,6 +82,8 @@ class Work(msgspec.Struct):
     """That were trained on in them."""
     stopped: bool = False
     """The accuracy is reached: no more work."""
+    distances: list[float] = []
+    """Of the last results from the servers' parameters, as they arrived."""
 
 
 class WorkGenerator:
@@ -147,14 +151,21 @@ class WorkGenerator:
                 return True
         return False
 
-    def finish(self, client: str, subtask: Subtask, samples: int) -> None:
+    def usual(self) -> float | None:
+        """The median distance of results from the servers' parameters; None: too few have come."""
+        distances = self.work.distances
+        return statistics.median(distances) or None if len(distances) >= KNOWN else None
+
+    def finish(self, client: str, subtask: Subtask, samples: int, distance: float = 0.0) -> None:
         """A result that was reserved is assimilated.
 
         Args:
             client: whose it was.
             subtask: what it was given.
             samples: that it trained on.
+            distance: of it from the servers' parameters, if it was much further as far as it was believed.
         """
+        self.work.distances = [*self.work.distances[1 - DISTANCES :], distance]
         self._heard_of(client).returned += 1
         self.work.open = [each for each in self.work.open if each.subtask != subtask]
         self.work.done += 1
