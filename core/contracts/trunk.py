@@ -12,6 +12,8 @@ import msgspec
 PARTS = 64
 """Into which a trunk may be cut."""
 MOST = 2**53
+AT_ONCE = 64
+"""Subtasks of one trainer."""
 
 Part = Annotated[int, msgspec.Meta(ge=0, lt=PARTS)]
 Whole = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
@@ -74,6 +76,8 @@ class VcAsgd(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=
     """After which a subtask is given to another trainer."""
     strong: bool = False
     """Whether no arrival is ever lost where servers write at the same time; it takes longer then."""
+    at_once: Annotated[int, msgspec.Meta(ge=1, le=AT_ONCE)] = 1
+    """Subtasks that a trainer has at once: while the result of one is on its way, it trains on the next."""
     accuracy: Annotated[float, msgspec.Meta(gt=0.0, le=1.0)] | None = None
     """On held-out data; training ends when the mean of an epoch is as good. None: it goes on without end."""
     store: Annotated[str, msgspec.Meta(pattern=r"^(redis|postgresql)://", max_length=256)] | None = None
@@ -99,6 +103,8 @@ class Offer(msgspec.Struct, frozen=True, array_like=True):
     """So many numbers at the payload's beginning are not to be rounded to few bits: norms and gates."""
     accuracy: Accuracy | None = None
     """On held-out data, of the numbers on which the payload was made; None: not measured."""
+    holding: Annotated[tuple[Whole, ...], msgspec.Meta(max_length=AT_ONCE)] = ()
+    """Versions of other subtasks that this trainer still works on."""
 
 
 class Agreed(msgspec.Struct, frozen=True, array_like=True):

@@ -88,7 +88,7 @@ class Clients:
         self._server, self._rules, self._setup, self._train = server, rules, setup, train
         self._draw, self._order = random.Random(seed), 0
         self._events: list[Event] = []
-        self._holding: dict[str, list[Subtask]] = {}
+        self._holding: dict[str, list[int]] = {}
         self.done: list[Subtask] = []
         """Whose results were assimilated, in this order."""
 
@@ -108,9 +108,11 @@ class Clients:
             now, _, client, subtask, trained = heapq.heappop(self._events)
             holding, offer = self._holding.setdefault(client, []), Offer(0, 0, 0)
             if subtask is not None:
-                holding.remove(subtask)
-                offer = Offer(subtask.part, (subtask.epoch - 1) * self._rules.parts + subtask.part, 1)
-            agreed, current = self._server.serve(client, offer, trained, now, holding)
+                version = (subtask.epoch - 1) * self._rules.parts + subtask.part
+                holding.remove(version)
+                offer = Offer(subtask.part, version, 1)
+            offer = msgspec.structs.replace(offer, holding=tuple(holding))
+            agreed, current = self._server.serve(client, offer, trained, now)
             if agreed.counted and subtask is not None:
                 self.done.append(subtask)
                 if current is not None:
@@ -121,7 +123,7 @@ class Clients:
             elif self._draw.random() < self._setup.lost:
                 self._later(now + self._rules.timeout_s, f"{client} {self._order}")
             else:
-                holding.append(taken)
+                holding.append(agreed.version)
                 takes_s = SUBTASK_S * (1 + spread * (2 * self._draw.random() - 1))
                 self._later(now + takes_s, client, taken, self._train(taken, current))
         return now

@@ -41,9 +41,9 @@ ENDS = DATA[DIGITS.data].ends(DIGITS.model)
 NUMBERS = MODELS[DIGITS.model.kind].numbers(DIGITS.model, ENDS)
 
 
-def run_of(*servers: Peer, kept: float | None = 0.0, accuracy: float | None = None) -> manifests.Manifest:
+def run_of(*servers: Peer, kept: float | None = 0.0, **more: Any) -> manifests.Manifest:
     named = tuple(server.rpc.peer.hex() for server in servers)
-    rules = VcAsgd(named, PARTS, BATCHES, kept, strong=True, accuracy=accuracy)
+    rules = VcAsgd(named, PARTS, BATCHES, kept, strong=True, **more)
     return msgspec.structs.replace(DIGITS, trunk=rules)
 
 
@@ -204,6 +204,35 @@ async def test_what_is_agreed_is_measured_before_it_is_trained_on_until_it_is_go
         assert trunk.samples == agreed.samples == 2 * PARTS * BATCHES * 32 and not training.done()
         for task in (agreeing, training):
             task.cancel()
+
+
+async def test_a_trainer_has_several_subtasks_at_once_each_with_the_parameters_that_it_came_with(
+    tmp_path: Path,
+) -> None:
+    async with AsyncExitStack() as stack:
+        server, client = await stack.enter_async_context(peers(2))
+        run = run_of(server, at_once=2, accuracy=1.0)
+        at_server, at_client = (agreement_at(peer, run, tmp_path) for peer in (server, client))
+        await stack.enter_async_context(at_server)
+        trunk = trunk_of(run, await stack.enter_async_context(at_client))
+        assert isinstance(trunk, Subtasks)
+        began: list[torch.Tensor] = []
+
+        async def judge() -> float:
+            while len(trunk._holding) < 2:  # noqa: ASYNC110 - the other place has no event for it
+                await asyncio.sleep(0.01)
+            began.append(weights(trunk))
+            return 0.0
+
+        agreeing = asyncio.create_task(trunk.agree(at_once, judge))
+        async with asyncio.timeout(60):
+            given = await train(trunk, 2 * PARTS * BATCHES)
+        ordered = sorted(given[::BATCHES])
+        assert ordered == [*range(0, 2 * PARTS * BATCHES, BATCHES)], "each subtask is given once"
+        assert all(given[at : at + BATCHES] == [*range(given[at], given[at] + BATCHES)] for at in range(0, 24, BATCHES))
+        assert torch.equal(began[0], began[1]), "the second came before the first's result was there"
+        assert not torch.equal(began[1], began[2])
+        agreeing.cancel()
 
 
 async def test_where_no_server_is_named_each_pc_is_its_own(tmp_path: Path) -> None:

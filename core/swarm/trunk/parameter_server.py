@@ -7,7 +7,7 @@ next.
 
 import math
 import struct
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import TypeVar
 
 import msgspec
@@ -52,19 +52,17 @@ class ParameterServer:
         offer: Offer,
         vector: Numbers | None,
         now: float,
-        holding: Collection[Subtask] = (),
         far: Callable[[float], None] = lambda times: None,
     ) -> tuple[Agreed, Numbers | None]:
         """Assimilate what a client has trained, and give it a subtask.
 
         Args:
             client: its name.
-            offer: `part` and `version` of the subtask, how many samples were trained on, and the accuracy of the
-                parameters with which it began. With parameters and no samples: those that all clients begin with, which
-                the first one of a run gives.
+            offer: `part` and `version` of the subtask, how many samples were trained on, the accuracy of the parameters
+                with which it began, and which others the client still works on. With parameters and no samples: those
+                that all clients begin with, which the first one of a run gives.
             vector: [all parameters] after the subtask, finite; None: only work is asked for.
             now: Unix time.
-            holding: subtasks that it is still training on beside this one.
             far: told how many times as far as usual the parameters are from the servers', if they had to be brought
                 near.
 
@@ -83,7 +81,7 @@ class ParameterServer:
         current: Numbers | None = None
         counted = False
         if vector is not None and offer.samples:
-            subtask = self._subtask(offer)
+            subtask = self._subtask(offer.version)
             if self._change(lambda work: work.reserve(client, subtask, now)):
                 counted = True
                 usual = self._change(WorkGenerator.usual) or self._reach / FAR
@@ -98,6 +96,7 @@ class ParameterServer:
             current = self._read()[1]
         if current is None:
             return Agreed(0, 0, 0, 0, counted), None
+        holding = [self._subtask(version) for version in offer.holding]
         given, work = self._change(lambda work: (work.give(client, now, holding), work.work))
         busy = len({each.client for each in work.open if each.client is not None})
         if given is None:
@@ -114,8 +113,8 @@ class ParameterServer:
         """The table as it is now."""
         return self._change(lambda work: work.work)
 
-    def _subtask(self, offer: Offer) -> Subtask:
-        epoch, part = divmod(offer.version, self._rules.parts)
+    def _subtask(self, version: int) -> Subtask:
+        epoch, part = divmod(version, self._rules.parts)
         return Subtask(epoch + 1, part)
 
     def _assimilate(self, vector: Numbers, epoch: int, usual: float) -> tuple[Numbers, float]:

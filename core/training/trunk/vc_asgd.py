@@ -8,6 +8,7 @@ the manifest says how accurate the model must be, it measures the servers' param
 import asyncio
 import logging
 
+import msgspec
 import torch
 from torch import Tensor, nn
 
@@ -32,6 +33,11 @@ class Subtasks(Local):
         super().__init__(network, manifest, calls)
         assert isinstance(manifest.trunk, VcAsgd)
         self._calls, self._batches, self._wanted = calls, manifest.trunk.batches, manifest.trunk.accuracy
+        self._at_once = manifest.trunk.at_once
+        self._size = sum(parameter.numel() for parameter in self.parameters)
+        self._holding: set[int] = set()
+        """Versions of the subtasks that are here."""
+        self._asking, self._turn = asyncio.Lock(), asyncio.Lock()
         self._left: list[int] = []
         """Batches of the subtask that are not given out, the next one last."""
         self._under_way: set[int] = set()
@@ -65,11 +71,16 @@ class Subtasks(Local):
     async def agree(self, run: Run, judge: Judge | None = None) -> None:
         if self._calls is None:
             return
-        offer, numbers = Offer(0, 0, 0), None
-        size = sum(parameter.numel() for parameter in self.parameters)
+        async with asyncio.TaskGroup() as group:
+            for place in range(self._at_once):
+                group.create_task(self._work(self._calls, run, judge), name=f"subtasks {place}")
+
+    async def _work(self, calls: Calls, run: Run, judge: Judge | None) -> None:
+        """One subtask after the other; it is trained on while no other is."""
+        offer, numbers, mine = Offer(0, 0, 0), None, set[int]()
         while True:
             try:
-                agreed, current = await agree(self._calls, offer, numbers, size)
+                agreed, current = await self._ask(calls, offer, numbers, mine)
             except HearthError as error:
                 log.warning("The parameter servers could not be asked: %s", error)
                 await asyncio.sleep(RETRY_S)
@@ -77,22 +88,35 @@ class Subtasks(Local):
             if current is None:  # nobody has given those that all begin with
                 offer, numbers = Offer(0, 0, 0), await run(self._weights)
                 continue
-            await run(self._begin, agreed, current)
-            accuracy = None
-            ended = agreed.reached and not self.reached
-            if judge and self._wanted is not None and (ended or not agreed.again_s):
-                accuracy = await judge()
-            self.reached = agreed.reached
-            if agreed.again_s:
-                offer, numbers = Offer(0, 0, 0), None
-                await asyncio.sleep(agreed.again_s)
-                continue
-            first = agreed.version * self._batches
-            self._left = [*range(first, first + self._batches)][::-1]
-            self._more.set()
-            await self._done.wait()
-            numbers = await run(self._weights) if self._trained else None
-            offer = Offer(agreed.part, agreed.version, self._trained, accuracy=accuracy)
+            async with self._turn:
+                await run(self._begin, agreed, current)
+                accuracy = None
+                ended = agreed.reached and not self.reached
+                if judge and self._wanted is not None and (ended or not agreed.again_s):
+                    accuracy = await judge()
+                self.reached = agreed.reached
+                offer, numbers, mine = Offer(0, 0, 0), None, set()
+                if not agreed.again_s:
+                    mine = {agreed.version}
+                    first = agreed.version * self._batches
+                    self._left = [*range(first, first + self._batches)][::-1]
+                    self._more.set()
+                    await self._done.wait()
+                    numbers = await run(self._weights) if self._trained else None
+                    offer = Offer(agreed.part, agreed.version, self._trained, accuracy=accuracy)
+            await asyncio.sleep(agreed.again_s)
+
+    async def _ask(
+        self, calls: Calls, offer: Offer, numbers: Tensor | None, mine: set[int]
+    ) -> tuple[Agreed, Tensor | None]:
+        """Give the result of a subtask, `mine`, and get the next one; one question at a time, for the servers are told
+        which others are here."""
+        async with self._asking:
+            others = self._holding - mine
+            asked = msgspec.structs.replace(offer, holding=tuple(sorted(others)))
+            agreed, current = await agree(calls, asked, numbers, self._size)
+            self._holding = others if current is None or agreed.again_s else {*others, agreed.version}
+            return agreed, current
 
     def _weights(self) -> Tensor:
         return torch.cat([parameter.detach().flatten().cpu() for parameter in self.parameters])
