@@ -5485,12 +5485,12 @@
   <context>
     <name>runs</name>
     <message>
-      <source>Handwritten digits</source>
-      <translation>Handschriftliche Ziffern</translation>
+      <source>Digits without experts</source>
+      <translation>Ziffern ohne Experten</translation>
     </message>
     <message>
-      <source>Handwritten digits, without experts</source>
-      <translation>Handschriftliche Ziffern, ohne Experten</translation>
+      <source>Handwritten digits</source>
+      <translation>Handschriftliche Ziffern</translation>
     </message>
     <message>
       <source>The Python manual</source>

@@ -105,7 +105,7 @@ class ParameterServers(Agreement):
             server, agreed, answer = await self._ask(offer, payload, deadline)
         finally:
             self._asks -= 1
-        self._again = time.monotonic() + agreed.again_s
+        self._again = time.monotonic() + (0.0 if agreed.reached else agreed.again_s)
         self._note(self._members.me, offer, agreed)
         if answer:
             digest = await self._aside(lambda: hashlib.sha256(answer).hexdigest()[:32])
