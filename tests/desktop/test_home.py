@@ -135,6 +135,15 @@ def test_figures_are_those_of_the_status(home: tuple[MainWindow, HomePage, Actio
     assert memory.text() == "64 MB of 16 GB"
 
 
+def test_a_model_without_experts_is_whole_on_this_pc(home: tuple[MainWindow, HomePage, Actions]) -> None:
+    window, page, _ = home
+    status = make_status(layers=0, grid=(), experts=[], attention=[])
+    [cpu] = status.devices
+    window.update_status(msgspec.structs.replace(status, devices=[msgspec.structs.replace(cpu, experts=0)]))
+    assert "The whole model, 1 thread" in texts(page)
+    assert not any("0 experts" in text for text in texts(page))
+
+
 CARD = DeviceStatus(
     "GPU-1", "Some Card", "gpu", True, (), load=0.71, celsius=61.0, watts=84.0, memory_bytes=8 * 10**9, experts=4
 )

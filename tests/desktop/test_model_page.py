@@ -88,6 +88,18 @@ def test_an_answer_comes_while_one_draws(qtbot: QtBot, page: DigitsDemo, toy: To
     assert page.result._pill._label.text() == "8 of 8 answered"
 
 
+def test_of_a_model_without_experts_none_are_shown(qtbot: QtBot, page: DigitsDemo, toy: ToyWorker) -> None:
+    assert page.experts.isVisible()
+    page.update_status(make_status(layers=0, grid=(), experts=[]))
+    toy.answers["predict"] = lambda params: make_prediction(experts=[])
+    QTest.mousePress(page.canvas, LEFT, Qt.KeyboardModifier.NoModifier, place(page.canvas, 0.5, 0.2))
+    QTest.mouseMove(page.canvas, place(page.canvas, 0.5, 0.8))
+    qtbot.waitUntil(lambda: page.result.digit.text() == "3")
+    assert not page.experts.isVisible() and not page.result._pill.isVisible()
+    page.update_status(make_status())
+    assert page.experts.isVisible()
+
+
 def test_one_question_is_on_its_way_and_the_latest_drawing_wins(qtbot: QtBot, page: DigitsDemo, toy: ToyWorker) -> None:
     toy.silent = {"predict"}
     draw(page.canvas, (0.3, 0.3), (0.7, 0.3))

@@ -70,11 +70,11 @@ class AnswersCard(Card):
 
     def update_status(self, status: Status) -> None:
         """The shape of the grid and who is hosted here."""
+        self.setVisible(bool(status.layers))
         hosted = (status.layers, status.grid, [expert.uid for expert in status.experts])
         if hosted == self._hosted:
             return
         self._hosted = hosted
-        self.setVisible(bool(status.layers))
         if not status.layers:
             return
         while len(self.grids) < min(status.layers, LAYERS_SHOWN):
