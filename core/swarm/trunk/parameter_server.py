@@ -82,9 +82,9 @@ class ParameterServer:
         counted = False
         if vector is not None and offer.samples:
             subtask = self._subtask(offer.version)
-            if self._change(lambda work: work.reserve(client, subtask, now)):
-                counted = True
-                usual = self._change(WorkGenerator.usual) or self._reach / FAR
+            counted, known = self._change(lambda work: (work.reserve(client, subtask, now), work.usual()))
+            if counted:
+                usual = known or self._reach / FAR
                 current, distance = self._assimilate(vector, subtask.epoch, usual)
                 if distance > FAR * usual:
                     far(distance / usual)
