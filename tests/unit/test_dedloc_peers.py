@@ -1,6 +1,7 @@
 """Real peers on loopback, in this process, take the steps of one trunk together; one goes, one comes late."""
 
 import asyncio
+import contextlib
 import hashlib
 import time
 from collections import defaultdict
@@ -186,6 +187,34 @@ async def test_who_missed_a_round_gets_its_mean_and_who_missed_more_is_told_so(t
             liar.worker._means[3] = kept._replace(mean=bytes(len(kept.mean)))
         assert await late.worker._missed(3) is None
         assert all(late.peer.rpc.bans.score(liar.peer.id, time.monotonic()) > 4.0 for liar in (first, second))
+
+
+@pytest.mark.timeout(300)
+async def test_what_one_alone_names_as_the_mean_of_a_step_is_not_taken(tmp_path: Path) -> None:
+    async with peers(4) as nodes:
+        *honest, liar = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+        await all_known([*honest, liar])
+        false = torch.full((NUMBERS,), 1e3).numpy().tobytes()
+        liar.worker._means[0] = dedloc._kept(Agreed(0, 1, 4 * ROWS, 4), false)
+        await liar.worker._tend()
+        numbers = torch.ones(NUMBERS).mul(ROWS).numpy().tobytes()
+
+        async def is_told() -> bool:
+            await honest[0].worker._standings.look()
+            return bool(honest[0].worker._standings.trainers[liar.peer.id].means)
+
+        await until(is_told, "the lie to spread", PATIENCE_S)
+
+        async def step(trainer: Trainer) -> tuple[Agreed, Payload]:
+            while True:  # as compute does
+                with contextlib.suppress(CallTimeout):
+                    return await trainer.worker.agree(Offer(0, 0, ROWS), numbers, 1e9)
+
+        async with asyncio.timeout(PATIENCE_S):
+            steps = await asyncio.gather(*map(step, honest))
+    for agreed, mean in steps:
+        assert mean == torch.ones(NUMBERS).numpy().tobytes()
+        assert (agreed.version, agreed.samples) == (1, ROWS * agreed.peers)
 
 
 @pytest.mark.timeout(300)

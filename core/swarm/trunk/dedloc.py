@@ -300,19 +300,18 @@ class DeDLOC(Agreement):
 
     async def _missed(self, version: int) -> _Kept | None:
         """The mean that the others have taken a step by; None: they have not, or it is not to be had any more."""
-        named = {peer: dict(each.means).get(version) for peer, each in self._standings.trainers.items()}
-        for digest, _ in Counter(digest for digest in named.values() if digest is not None).most_common(1):
-            for peer in (peer for peer, name in named.items() if name == digest):
-                try:
-                    whole = await self._vectors.fetch(peer, AskVector("mean", version), 4 * self._numbers)
-                except NetworkError as error:
-                    log.info("Peer %s did not give the mean of step %d: %s", peer.hex()[:8], version, error)
-                    continue
-                agreed = Agreed(0, version + 1, whole.told.samples, whole.told.peers)
-                kept = await asyncio.to_thread(_kept, agreed, whole.data)
-                if kept.digest == digest:
-                    return kept
-                self._blame(peer, f"another mean of step {version} than it names")
+        digest, those = self._standings.mean_of_most(version)
+        for peer in those:
+            try:
+                whole = await self._vectors.fetch(peer, AskVector("mean", version), 4 * self._numbers)
+            except NetworkError as error:
+                log.info("Peer %s did not give the mean of step %d: %s", peer.hex()[:8], version, error)
+                continue
+            agreed = Agreed(0, version + 1, whole.told.samples, whole.told.peers)
+            kept = await asyncio.to_thread(_kept, agreed, whole.data)
+            if kept.digest == digest:
+                return kept
+            self._blame(peer, f"another mean of step {version} than it names")
         return None
 
     def _blame(self, peer: PeerId, what: str) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import time
+from collections import Counter
 
 import msgspec
 
@@ -78,3 +79,15 @@ class Standings:
             for peer, each in self.trainers.items()
             if each.version <= version + 1 and (each.settled or each.version >= version - 1)
         }
+
+    def mean_of_most(self, version: int) -> tuple[bytes, list[PeerId]]:
+        """The digest of the mean that the others took a step by, and who has it; nobody if they did not.
+
+        Only more than half take a step: what fewer than half name, this trainer counted as one that does not, is one
+        that a liar has made up.
+        """
+        means = {peer: dict(each.means).get(version) for peer, each in self.trainers.items()}
+        named = {peer: digest for peer, digest in means.items() if digest is not None}
+        [(digest, count)] = Counter(named.values()).most_common(1) or [(b"", 0)]
+        able = 1 + len(self.voters(version) | named.keys())
+        return digest, [peer for peer, name in named.items() if name == digest and 2 * count >= able]
