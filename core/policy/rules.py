@@ -45,9 +45,11 @@ def role(case: Case) -> Verdict:
     row = Verdict("role", notice("role.computes"), notice("role.wants"))
     if case.machine.computes:
         return row
-    reason, until = notice("role.keeps"), notice("role.until")
-    live = notice("role.backbone")
-    return replace(row, live=live, stops=COMPUTE, until=(until,), state="contributing", reason=(reason,))
+    reason = [notice("role.keeps")]
+    if case.compute.reached:
+        reason.append(notice("run.reached"))
+    live, until = notice("role.backbone"), notice("role.until")
+    return replace(row, live=live, stops=COMPUTE, until=(until,), state="contributing", reason=tuple(reason))
 
 
 def battery(case: Case) -> Verdict:

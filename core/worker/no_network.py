@@ -32,6 +32,7 @@ class LoneSwarm:
     networked = False
     """Whether other peers' experts may be asked."""
     reachable = True
+    reached = False
     capacity: int | None = None
     notes: Sequence[Notice] = ()
 

@@ -49,6 +49,10 @@ class SwarmPlace(Protocol):
         """Whether every layer has an expert, here or elsewhere, as far as is known."""
 
     @property
+    def reached(self) -> bool:
+        """Whether what trainers agreed on is as good as the manifest wants, as far as is known."""
+
+    @property
     def capacity(self) -> int | None:
         """How many experts this PC can host; None: it does not host for others."""
 

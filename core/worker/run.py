@@ -212,6 +212,11 @@ class Run:
         """The hosted experts of a layer, as far as this PC knows."""
         return overview(self._grid, layer, self.hosted.experts, self.compute.figures.report.load, self.swarm)
 
+    @property
+    def reached(self) -> bool:
+        """Whether the model is as good as the manifest wants, as the trainer here or other peers found."""
+        return self.compute.figures.report.reached or self.swarm.reached
+
     def trunk(self) -> TrunkStatus:
         """What its trainers have agreed on."""
         return self.swarm.trunk() or TrunkStatus(self.id, self.manifest.strategy, [])

@@ -218,7 +218,7 @@ class Runs:
             answering=any(compute.answering for compute in computes),
             reachable=any(compute.reachable for compute in computes),
             stuck=all(compute.stuck or not compute.reachable for compute in computes),
-            reached=all(compute.figures.report.reached for compute in computes),
+            reached=all(run.reached for run in self),
             trains=one.trains,
             measuring=one.figures.measuring,
             device=one.accelerator.device,

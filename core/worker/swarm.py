@@ -188,6 +188,11 @@ class Swarm:
         return self._outgoing.reachable
 
     @property
+    def reached(self) -> bool:
+        """See `SwarmPlace.reached`."""
+        return self._agreement is not None and self._agreement.reached
+
+    @property
     def capacity(self) -> int | None:
         """How many experts this PC can host; None: it does not host for others."""
         return self.hosting.capacity if self._hosts else None

@@ -1061,6 +1061,10 @@
       <translation>Regel ändern</translation>
     </message>
     <message>
+      <source>Choose a run</source>
+      <translation>Lauf wählen</translation>
+    </message>
+    <message>
       <source>Quit now</source>
       <translation>Sofort beenden</translation>
     </message>
@@ -4885,7 +4889,7 @@
     </message>
     <message>
       <source>run.join_another</source>
-      <translation>Tritt einem anderen Lauf bei, um weiter zu trainieren.</translation>
+      <translation>Wähle einen anderen Lauf, oder tritt einem bei, um weiter zu trainieren; oder verlass diesen. Bis dahin beantwortet dieser PC Fragen an sein Modell.</translation>
     </message>
     <message>
       <source>run.joined_already</source>
@@ -4913,7 +4917,7 @@
     </message>
     <message>
       <source>run.reached</source>
-      <translation>Das Modell ist so genau, wie der Veranstalter es will: Es bleibt nichts zu trainieren.</translation>
+      <translation>Der Lauf hat sein Ziel erreicht: Das Modell ist so genau, wie der Veranstalter es will, und es bleibt nichts zu trainieren.</translation>
     </message>
     <message>
       <source>run.says</source>

@@ -2092,7 +2092,7 @@
     </message>
     <message>
       <source>run.join_another</source>
-      <translation>Join another run to train on.</translation>
+      <translation>Choose or join another run to train on; or leave this one. Until then this PC answers questions to its model.</translation>
     </message>
     <message>
       <source>run.joined_already</source>
@@ -2120,7 +2120,7 @@
     </message>
     <message>
       <source>run.reached</source>
-      <translation>The model is as accurate as its organiser wants: nothing is left to train.</translation>
+      <translation>The run has reached its goal: the model is as accurate as its organiser wants, and nothing is left to train.</translation>
     </message>
     <message>
       <source>run.says</source>

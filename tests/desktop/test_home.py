@@ -118,6 +118,17 @@ def test_each_state_offers_its_action(
         buttons(page.state_card)[word].click()
 
 
+def test_of_a_run_that_reached_its_goal_another_one_is_offered(
+    qtbot: QtBot, home: tuple[MainWindow, HomePage, Actions]
+) -> None:
+    window, page, actions = home
+    window.update_status(make_status(state="limited", reason=(notice("run.reached"),)))
+    assert any("reached its goal" in text for text in texts(page.state_card))
+    assert buttons(page.state_card).keys() == {"Choose a run", "Pause", "Why am I not running?"}
+    with qtbot.waitSignal(actions.open_page):
+        buttons(page.state_card)["Choose a run"].click()
+
+
 def test_every_state_has_a_word_a_colour_a_tray_shape_and_actions() -> None:
     assert set(STATE_WORD) == set(STATE_TONE) == set(SHAPES) == set(SHOWN) == set(State.__args__)  # type: ignore[attr-defined]
 

@@ -233,6 +233,11 @@ def test_a_model_that_is_good_enough_is_trained_no_more() -> None:
     assert over.until == (notice("run.join_another"),)
 
 
+def test_a_backbone_peer_tells_that_its_run_is_over() -> None:
+    over = choose(compute=Compute(reached=True), computes=False)
+    assert (over.state, codes(over.reason)) == ("contributing", ["role.keeps", "run.reached"])
+
+
 def test_a_run_without_experts_trains_a_whole_model() -> None:
     assert choose(compute=Compute("training", whole=True)).reason[-1] == notice("run.training_whole")
     assert choose(compute=Compute("training", whole=True, trains=False)).reason[-1] == notice("run.waits")

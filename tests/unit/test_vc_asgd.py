@@ -175,6 +175,30 @@ async def test_servers_refuse_and_name_who_sends_what_no_trainer_would(
         assert np.abs(now - good).max() < 0.01, "it was brought near"
 
 
+async def test_a_result_that_is_refused_is_not_given_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.training.trunk.vc_asgd.RETRY_S", 0.0)
+    async with AsyncExitStack() as stack:
+        server, client = await stack.enter_async_context(peers(2))
+        run = run_of(server)
+        at_server, at_client = (agreement_at(peer, run, tmp_path) for peer in (server, client))
+        await stack.enter_async_context(at_server)
+        trunk = trunk_of(run, await stack.enter_async_context(at_client))
+        agreeing = asyncio.create_task(trunk.agree(at_once))
+        async with asyncio.timeout(60):
+            first = await trunk.next_batch()
+            with torch.no_grad():
+                trunk.parameters[0].fill_(1e6)
+            trunk.contribute(first, torch.zeros(NUMBERS), 32)
+            await train(trunk, BATCHES - 1)
+            again = await train(trunk, BATCHES)
+            await trunk.next_batch()  # the result is there
+        assert again == [*range(BATCHES)] and float(weights(trunk).abs().max()) < 10
+        agreed, _ = await at_server.agree(Offer(0, 0, 0), b"", 1e9)
+        assert agreed.samples == BATCHES * 32
+        assert HOSTILE_POINTS / 2 < server.rpc.bans.score(client.rpc.peer, time.monotonic()) < HOSTILE_POINTS + 0.1
+        agreeing.cancel()
+
+
 async def test_what_is_agreed_is_measured_before_it_is_trained_on_until_it_is_good_enough(tmp_path: Path) -> None:
     async with AsyncExitStack() as stack:
         server, client = await stack.enter_async_context(peers(2))
@@ -195,6 +219,7 @@ async def test_what_is_agreed_is_measured_before_it_is_trained_on_until_it_is_go
         async with asyncio.timeout(60):
             await over.wait()
             agreed, answer = await at_server.agree(Offer(0, 0, 0), b"", 1e9)
+        assert at_client.reached and at_server.reached, "a server without a trainer knows it too"
         assert trunk.reached and agreed.reached and len(seen) == 2 * PARTS + 1, (
             "an epoch that was too bad, a good one, and its result"
         )

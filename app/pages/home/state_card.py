@@ -30,6 +30,8 @@ SHOWN: dict[State, tuple[str, ...]] = {
     "attention": ("log", "pause"),
 }
 """The actions that each state offers; "Start now" comes before them wherever it would start anything."""
+AT_THE_GOAL = ("runs", "pause")
+"""Those of a PC whose runs have nothing left to train: no rule limits it."""
 
 
 class StateCard(Panel):
@@ -45,6 +47,7 @@ class StateCard(Panel):
         start = Button(tr("Start now"), "plain", "play", clicked=actions.start_now)
         resume = Button(tr("Resume"), "primary", "play", clicked=actions.resume)
         rule = Button(tr("Change rule"), "plain", "settings", clicked=lambda: actions.open_page.emit("settings"))
+        runs = Button(tr("Choose a run"), "plain", "settings", clicked=lambda: actions.open_page.emit("settings"))
         leave = Button(tr("Quit now"), "plain", "close", clicked=actions.quit)
         retry = Button(tr("Try again"), "primary", "refresh", clicked=actions.retry)
         self.log = Button(tr("Show the log"), "primary", "log", clicked=lambda: actions.open_page.emit("log"))
@@ -53,6 +56,7 @@ class StateCard(Panel):
             "start": start,
             "resume": resume,
             "rule": rule,
+            "runs": runs,
             "quit": leave,
             "retry": retry,
             "log": self.log,
@@ -88,7 +92,8 @@ class StateCard(Panel):
         self.fire.setVisible(room >= self.fire.minimumSizeHint().width())
 
     def update_status(self, status: Status) -> None:
-        self.show_state(status.state, told(status.reason), told(status.until), start_now=status.start_now)
+        at_goal = status.state == "limited" and any(said.code == "run.reached" for said in status.reason)
+        self.show_state(status.state, told(status.reason), told(status.until), True, status.start_now, at_goal)
         self._ask(status.cpu or status.gpu)
         self.pause.pausable = Pausable.of(status)
         self.fire.add(status.time, status.calls_per_s)
@@ -98,13 +103,19 @@ class StateCard(Panel):
             self.why.setText(question)
 
     def show_state(
-        self, state: State, reason: str, until: str, connected: bool = True, start_now: bool = False
+        self,
+        state: State,
+        reason: str,
+        until: str,
+        connected: bool = True,
+        start_now: bool = False,
+        at_goal: bool = False,
     ) -> None:
         """Show state, reason and what ends it, always these three; a change of state is announced once."""
         self._reason.setText(reason)
         self._until.setText(until)
         self._until.setVisible(bool(until))
-        shown = SHOWN[state] if connected else ("retry", "log")
+        shown = AT_THE_GOAL if at_goal else SHOWN[state] if connected else ("retry", "log")
         self.log.set_kind("primary" if connected else "plain")
         for name, button in self._actions.items():
             button.setVisible(name in shown or (name == "start" and start_now))

@@ -28,6 +28,9 @@ NOBODY: Who = ([], [])
 class Agreement(ABC):
     """Use as `async with`, inside the directory's own; methods for other peers are registered before."""
 
+    reached = False
+    """Whether what is agreed is as good as the manifest wants, as far as this PC knows."""
+
     @abstractmethod
     def __init__(self, manifest: Manifest, members: Members, folder: Path) -> None:
         """Nothing is begun.
@@ -57,6 +60,7 @@ class Agreement(ABC):
 
         Raises:
             NetworkError: the others could not be asked; the same may be offered again.
+            ProtocolError: they refuse what is offered.
         """
 
     def status(self) -> list[PartStatus]:

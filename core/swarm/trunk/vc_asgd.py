@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from core.averaging.packing import NOISE, pack, unpack
-from core.contracts.errors import NetworkError, ProtocolError
+from core.contracts.errors import NetworkError, ProtocolError, RemoteFault
 from core.contracts.kinds import DATA, MODELS
 from core.contracts.manifest import Manifest
 from core.contracts.net import of_run
@@ -106,6 +106,7 @@ class ParameterServers(Agreement):
         finally:
             self._asks -= 1
         self._again = time.monotonic() + (0.0 if agreed.reached else agreed.again_s)
+        self.reached = agreed.reached
         self._note(self._members.me, offer, agreed)
         if answer:
             digest = await self._aside(lambda: hashlib.sha256(answer).hexdigest()[:32])
@@ -129,6 +130,11 @@ class ParameterServers(Agreement):
                 agreed, answer = await self._members.node.call(
                     parse_peer(server), self._method, offer, Agreed, packed, deadline_s=left_s
                 )
+            except RemoteFault as error:
+                if error.fault == ProtocolError.code:
+                    raise ProtocolError(error.notice) from error
+                failed = error
+                continue
             except NetworkError as error:
                 failed = error
                 continue
@@ -153,6 +159,7 @@ class ParameterServers(Agreement):
         for times in far:
             log.warning("Peer %s offered parameters %.0f times as far away as others.", peer[:8], times)
             node.strike(context.peer, FAR_POINTS)
+        self.reached = agreed.reached
         self._note(peer, offer, agreed)
         return agreed, packed
 

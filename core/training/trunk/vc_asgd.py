@@ -12,7 +12,7 @@ import msgspec
 import torch
 from torch import Tensor, nn
 
-from core.contracts.errors import HearthError
+from core.contracts.errors import HearthError, ProtocolError
 from core.contracts.manifest import Manifest
 from core.contracts.trunk import Agreed, Offer, VcAsgd
 from core.pipe.calls import Calls
@@ -83,6 +83,8 @@ class Subtasks(Local):
                 agreed, current = await self._ask(calls, offer, numbers, mine)
             except HearthError as error:
                 log.warning("The parameter servers could not be asked: %s", error)
+                if isinstance(error, ProtocolError):  # they would refuse the same again, and ban who repeats it
+                    offer, numbers = Offer(0, 0, 0), None
                 await asyncio.sleep(RETRY_S)
                 continue
             if current is None:  # nobody has given those that all begin with
