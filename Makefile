@@ -15,9 +15,9 @@ run: $(VENV)/.system-run $(VENV)/.packages-run
 PYTEST := $(BIN)/python -m tests.virtual_screen $(BIN)/python -m pytest
 
 # By five processes on two cores, as most of their time the tests wait for windows and other processes; one without work
-# takes over tests of another. The swarms, which take longest, come first. Compute gives way to everything else, so it would
-# starve beside the others; all are as humble.
-ALL_TESTS := --tb short -n 5 --dist worksteal tests/swarm tests/desktop tests/unit
+# takes the next file, in the order of tests/conftest.py. Compute gives way to everything else, so it would starve beside
+# the others; all are as humble.
+ALL_TESTS := --tb short -n 5 --dist loadfile --no-loadscope-reorder tests/swarm tests/desktop tests/unit
 test: $(VENV)/.system-test $(VENV)/.packages-test
 	@exec $(if $(ARGS),$(PYTEST) $(ARGS),nice -n 19 $(PYTEST) $(ALL_TESTS))
 

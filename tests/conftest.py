@@ -1,8 +1,11 @@
 """What holds for all tests together: whatever they start has ended when they have."""
 
+import gc
+import itertools
 import os
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import psutil
 import pytest
@@ -12,8 +15,34 @@ from tests.workers import PATIENCE_S
 os.environ["OMP_NUM_THREADS"] = "1"
 """Before torch reads it; compute has one as well. On a busy machine threads that share an operation spin until the last
 of them is done: up to ten times the processor time of one."""
+gc.disable()  # until all tests are found: what they import is searched for garbage thousands of times meanwhile
 MARK = "HEARTH_TESTS"
 """In the environment of every process that this one starts, and of whatever those start in turn."""
+SHORT = 2
+"""Files of short tests after each file of long ones."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let files that take long begin first, so that none is left over when all else is done: the swarms, and whatever
+    has a time limit of its own. Short ones follow each, as a pool of swarms alone would keep one another waiting."""
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    long = [
+        path
+        for path, tests in files.items()
+        if path.parent.name == "swarm" or any(test.get_closest_marker("timeout") for test in tests)
+    ]
+    short = iter([path for path in files if path not in long])
+    order = [path for one in long for path in (one, *itertools.islice(short, SHORT))]
+    items[:] = [item for path in (*order, *short) for item in files[path]]
+
+
+def pytest_collection_finish() -> None:
+    """Let no test search what was imported for garbage; it stays until the end."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 def marked(process: psutil.Process, mark: str) -> bool:

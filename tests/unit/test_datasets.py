@@ -1,13 +1,14 @@
 """The digits, and pictures of digits as somebody draws or scans them."""
 
+from __future__ import annotations
+
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
 import torch
-from sklearn.datasets import load_digits
-from sklearn.svm import SVC
 from torch import Tensor
 from torch.nn import functional
 
@@ -16,6 +17,9 @@ from core.contracts.errors import ManifestError, PictureError
 from core.training.data import digits as handwritten
 from core.training.data.stream import Part, Stream, Table, open_stream
 from core.training.tasks.picture import picture_to_input
+
+if TYPE_CHECKING:  # every process that runs tests imports this module: two seconds in each
+    from sklearn.svm import SVC
 
 
 @pytest.fixture(scope="module")
@@ -37,12 +41,16 @@ def varied(batch: int = 32, seed: int = 5) -> Stream:
 @pytest.fixture(scope="module")
 def reader() -> SVC:
     """A quick stand-in for the network, trained on the same batches."""
+    from sklearn.svm import SVC
+
     batches = varied(1437, seed=0)
     inputs, labels = (torch.cat(parts) for parts in zip(*(batches[number] for number in range(5)), strict=True))
     return SVC(C=5, gamma=1.0).fit(inputs.numpy(), labels.numpy())
 
 
 def test_the_digits_are_scikit_learns_with_360_held_out(digits: tuple[Part, Part]) -> None:
+    from sklearn.datasets import load_digits
+
     train, held_out = digits
     assert (train.inputs.shape, held_out.inputs.shape) == ((1437, 64), (360, 64))
     reference = load_digits()
