@@ -156,8 +156,14 @@ async def test_who_missed_a_round_gets_its_mean_and_who_missed_more_is_told_so(t
                     *(each.worker.agree(Offer(0, version, ROWS), numbers, 1e9) for each in (first, second))
                 )
             assert one == two and one[0].version == version + 1 and one[0].peers == 2
-            for each in (first, second):
-                await each.worker._tend()
+
+            async def named() -> bool:
+                for each in (first, second):
+                    await each.worker._tend()
+                await late.worker._standings.look()
+                return [version in dict(each.means) for each in late.worker._standings.trainers.values()] == [True] * 2
+
+            await until(named, "a mean that is named", PATIENCE_S)
 
         await step(0)
         numbers = torch.ones(NUMBERS).numpy().tobytes()
@@ -215,6 +221,38 @@ async def test_what_one_alone_names_as_the_mean_of_a_step_is_not_taken(tmp_path:
     for agreed, mean in steps:
         assert mean == torch.ones(NUMBERS).numpy().tobytes()
         assert (agreed.version, agreed.samples) == (1, ROWS * agreed.peers)
+
+
+@pytest.mark.timeout(300)
+async def test_who_is_frozen_holds_up_one_round_and_is_waited_for_again_when_it_is_back(tmp_path: Path) -> None:
+    numbers = torch.ones(NUMBERS).numpy().tobytes()
+    async with peers(3) as nodes:
+        *swarm, frozen = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+        await all_known([*swarm, frozen])
+
+        async def round_of(trainer: Trainer) -> Agreed:
+            while True:  # as compute does
+                with contextlib.suppress(CallTimeout):
+                    return (await trainer.worker.agree(Offer(0, 0, ROWS), numbers, 1e9))[0]
+
+        for trainer in swarm:
+            trainer.worker._tending.start()
+        async with asyncio.timeout(PATIENCE_S):
+            agreed = await asyncio.gather(*map(round_of, swarm))
+        assert {(each.version, each.samples, each.peers) for each in agreed} == {(1, 2 * ROWS, 2)}
+        for trainer in swarm:
+            assert frozen.peer.id not in trainer.worker._standings.near(0)
+            await trainer.worker._standings.look()
+            assert frozen.peer.id not in trainer.worker._standings.near(0), "what it told before was read again"
+
+        async def is_waited_for() -> bool:
+            await frozen.worker._tend()
+            return all(frozen.peer.id in trainer.worker._standings.near(0) for trainer in swarm)
+
+        frozen.worker._note(Gathered(0, ROWS))
+        await until(is_waited_for, "one who is back and is waited for", PATIENCE_S)
+        for trainer in swarm:
+            await trainer.worker._tending.stop()
 
 
 @pytest.mark.timeout(300)

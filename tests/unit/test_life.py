@@ -111,6 +111,13 @@ LIVES: dict[str, list[Row]] = {
         (19.0 + LIFE_SIGN_S - 1, Passed(19.0), [], "training"),
         (19.0 + LIFE_SIGN_S, Passed(19.0), [Order.KILL], "training"),
     ],
+    "one that says nothing while this process stands still is heard again first": [
+        *TO_TRAINING,
+        (20.0, Passed(19.0), [], "training"),
+        (100.0, Passed(19.0), [], "training"),
+        (100.0 + LIFE_SIGN_S - 1, Passed(19.0), [], "training"),
+        (100.0 + LIFE_SIGN_S, Passed(19.0), [Order.KILL], "training"),
+    ],
     "what was not saved is told": [
         *STOPPED,
         (100.5, Saved(False), [], "stopped"),

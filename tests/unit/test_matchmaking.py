@@ -106,6 +106,41 @@ async def test_nobody_is_alone_in_a_group(start: Start) -> None:
     assert await peer.matchmaking.find(peer.wish(), 4, 0.2) is None
 
 
+async def test_nobody_is_waited_for_when_the_round_has_taken_place(start: Start) -> None:
+    [peer] = await start(1)
+    taken: list[bool] = []
+
+    def is_over() -> bool:
+        taken.append(True)
+        return len(taken) > 2
+
+    async with asyncio.timeout(DEADLINE_S):
+        assert await peer.matchmaking.find(peer.wish(), 4, 1e6, is_over) is None
+
+
+async def test_who_was_asked_in_vain_is_asked_again_only_when_it_wishes_anew(start: Start) -> None:
+    """A frozen peer of the lowest rank holds up one search, not each until its wish expires."""
+    peers = sorted(await start(3), key=lambda peer: peer.matchmaking._rank(1, peer.node.peer))
+    frozen, *others = peers
+    asked: list[PeerId] = []
+
+    def refuse(request: Wish, payload: Payload, context: Context) -> Invitation:
+        asked.append(context.peer)
+        return Invitation()
+
+    frozen.node.register(of_run("trunk.join", "run-1"), Wish, refuse)
+    await frozen.matchmaking._publish("run-1.round.1", frozen.wish(), 600.0)
+    for _ in range(2):
+        [group, same] = await groups(others, 2)
+        assert group is not None and group == same
+        assert {*asked} <= {peer.node.peer for peer in others} and len(asked) == len({*asked})
+    before = len(asked)
+    assert before
+    await frozen.matchmaking._publish("run-1.round.1", frozen.wish(), 600.0)
+    await groups(others, 2)
+    assert len(asked) > before
+
+
 async def test_each_round_has_a_group_of_its_own(start: Start) -> None:
     peers = await start(4)
     old, new = await asyncio.gather(groups(peers[:2], 2, step=1), groups(peers[2:], 2, step=2))

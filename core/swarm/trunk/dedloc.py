@@ -182,9 +182,9 @@ class DeDLOC(Agreement):
 
     async def _tend(self) -> None:
         self._vectors.tidy()
-        if not self._node.hushed and self._gathered is not None:
-            if self._is_at_work:
-                await self._standings.tell(self._standing(self._gathered))
+        if not self._node.hushed:
+            if self._is_at_work and self._gathered is not None:
+                self._standings.tell(self._standing(self._gathered))
             await self._standings.look()
             self._decide()
 
@@ -192,27 +192,30 @@ class DeDLOC(Agreement):
         """Reduce for the others, as far as they can call this peer and no trainer is at work here."""
         if self._node.hushed or self._node.dial_only or self._is_at_work:
             return
-        await self._standings.look()
         trainers = self._standings.trainers.values()
         if len(trainers) < 2:
             return
         gathering = by_most([each.version for each in trainers])
-        await self._standings.tell(Standing(gathering, 0, 0, helps=True))
+        self._standings.tell(Standing(gathering, 0, 0, helps=True))
         step = by_most([each.enough for each in trainers]) - 1
-        if step > self._helped:
-            self._helped = step
+        if step > self._helped and not self._standings.is_taken(step):
             async with self._asking:  # its trainer may begin meanwhile
                 group = await self._group(step, sends=False)
                 if group is not None:
                     result = await self._rounds.average(group, None, 0)
-                    self._who = figures.of_group(group, result.counted)
+                    self._helped, self._who = step, figures.of_group(group, result.counted)
                     log.info("Reduced for step %d of %d others.", step, len(group.members) - 1)
 
     async def _group(self, step: int, *, sends: bool) -> Group | None:
-        """With all that are known to be near a step."""
-        most = min(max(2, 1 + self._standings.in_step(step)), MEMBERS)
+        """With all that are known to be near a step; None: nobody came, or the others have taken it."""
+        near = self._standings.near(step)
+        most = min(max(2, 1 + len(near)), MEMBERS)
         wish = await wish_of(self._node, step, self._numbers, most, sends=sends)
-        return await self._matchmaking.find(wish, most, FORMING_S)
+        group = await self._matchmaking.find(wish, most, FORMING_S, lambda: self._standings.is_taken(step))
+        came = {member.peer for member in group.members} if group else set()
+        if len(came) < most and not self._standings.is_taken(step):
+            self._standings.missed({peer: last for peer, last in near.items() if peer not in came})
+        return group
 
     def _standing(self, gathered: Gathered) -> Standing:
         means = tuple((version, kept.digest) for version, kept in self._means.items())
@@ -327,7 +330,7 @@ class DeDLOC(Agreement):
             NetworkError: nobody gave one; to be asked again.
         """
         best = newest([*self._standings.trainers.values()])
-        for peer in self._givers(best) if best else ():
+        for peer in self._standings.who_came_to(best) if best else ():
             try:
                 whole = await self._vectors.fetch(peer, AskVector("trunk", 0), 12 * self._numbers)
             except NetworkError as error:
@@ -345,11 +348,6 @@ class DeDLOC(Agreement):
             self._agreed = time.time(), Agreed(0, told.version, told.samples, 0)
             return Agreed(0, told.version, told.samples, 0, counted=False), whole.data
         raise CallTimeout("No other trainer gave the trunk that most of them have.")
-
-    def _givers(self, best: Reached) -> list[PeerId]:
-        """Who came to that trunk, the one that is farthest first."""
-        those = [peer for peer, each in self._standings.trainers.items() if (best.version, best.digest) in each.trunks]
-        return sorted(those, key=lambda peer: (-max(self._standings.trainers[peer].trunks)[0], peer))
 
     async def _named(self, giver: PeerId, version: int) -> Counter[bytes]:
         """How many trainers name each digest of a trunk, as soon as one beside the giver does, if there is one that

@@ -26,6 +26,7 @@ from core.contracts.trunk_rounds import MEMBERS, Ability, Group, Numbers
 from core.dht.node import DHTNode
 from core.dht.records import own_subkey, told
 from core.identity import PeerId
+from core.net.limits import Newest
 from core.net.rpc import Context, Payload, RpcNode
 
 log = logging.getLogger(__name__)
@@ -34,6 +35,8 @@ LOOK_S = 0.5
 """Between two looks for peers of a lower rank."""
 ANSWER_S = 5.0
 """A caller waits so much longer than the one who gathers."""
+KNOWN = 1024
+"""Peers of whose wishes is remembered which was the last."""
 EQUAL_S = 600.0
 """After a plan that is not the one made here this peer makes none for so long: its solver may be of another build."""
 
@@ -96,7 +99,10 @@ class Matchmaking:
         self._wish: Wish | None = None
         """None: this peer looks for no group now."""
         self._known: dict[bytes, PeerAddress] = {}
-        self._failed: set[bytes] = set()
+        self._failed = Newest[bytes, int](KNOWN)
+        """Who was asked in vain, and the newest wish of it that was known: it is asked again when it has another."""
+        self._sequences = Newest[bytes, int](KNOWN)
+        """Of the wishes of those who are known."""
         self._gathering: dict[PeerId, tuple[Wish, asyncio.Future[Invitation]]] = {}
         self._came = asyncio.Event()
         self._follows: PeerAddress | None = None
@@ -104,33 +110,35 @@ class Matchmaking:
         """Time of the loop."""
         node.register(of_run("trunk.join", run_id), Wish, self._on_join)
 
-    async def find(self, wish: Wish, most: int, within_s: float) -> Group | None:
+    async def find(
+        self, wish: Wish, most: int, within_s: float, is_over: Callable[[], bool] = lambda: False
+    ) -> Group | None:
         """A group for a round.
 
         Args:
             wish: this peer's.
             most: members that fill it, `MEMBERS` or fewer.
             within_s: the group is what it is after this.
+            is_over: whether the round has taken place without this peer.
 
         Returns:
             None if nobody else came.
 
         Raises:
-            NetworkError: the DHT could not be read or written.
+            NetworkError: the DHT could not be read.
         """
         loop = asyncio.get_running_loop()
         ends = loop.time() + within_s
         if loop.time() < self._equal_until:
             wish = msgspec.structs.replace(wish, ability=msgspec.structs.replace(wish.ability, solver=""))
-        self._wish, self._follows, self._known, self._failed = wish, None, {wish.address.peer: wish.address}, set()
+        self._wish, self._follows, self._known = wish, None, {wish.address.peer: wish.address}
         key = f"{self._run_id}.round.{wish.step}"
         try:
-            value = msgspec.msgpack.encode(wish)
-            await self._dht.store(key, value, within_s + ANSWER_S, subkey=own_subkey(self._node.peer))
-            while loop.time() < ends + ANSWER_S:
+            self._node.start(self._publish(key, wish, within_s + ANSWER_S), "telling of a round")
+            while loop.time() < ends + ANSWER_S and not is_over():
                 first = await self._first(key, wish)
                 if first != self._node.peer:
-                    group = await self._join(first, wish, max(0.0, ends - loop.time()) + ANSWER_S)
+                    group = await self._join(first, wish, within_s + ANSWER_S)
                     if group is not None:
                         return group
                 elif len(self._gathering) + 1 >= most or loop.time() >= ends:
@@ -145,18 +153,24 @@ class Matchmaking:
             self._send_away(None)
             self._wish = None
 
+    async def _publish(self, key: str, wish: Wish, expires_s: float) -> None:
+        """Nobody waits for those that do not answer."""
+        await self._dht.store(key, msgspec.msgpack.encode(wish), expires_s, subkey=own_subkey(self._node.peer))
+
     async def _first(self, key: str, wish: Wish) -> PeerId:
         """Who gathers, as far as is known here."""
         for record, other in told(await self._dht.get(key), Wish):
             fits = (other.step, other.numbers) == (wish.step, wish.numbers)
             if fits and other.address.peer == record.peer and other.address.addresses:
                 self._known[record.peer] = other.address
+                self._sequences[record.peer] = record.sequence
 
         def order(peer: bytes) -> tuple[bool, bytes]:
             """Whom nobody can call gathers only if there is nobody else."""
             return not self._known[peer].addresses, self._rank(wish.step, peer)
 
-        return PeerId(min(self._known.keys() - self._failed, key=order))
+        asked = (peer for peer in self._known if self._sequences.get(peer, 0) > self._failed.get(peer, -1))
+        return PeerId(min(asked, key=order))
 
     def _rank(self, step: int, peer: bytes) -> bytes:
         return hashlib.sha256(f"{self._run_id}.{step}.".encode() + peer).digest()
@@ -182,7 +196,7 @@ class Matchmaking:
         if instead is not None and self._rank(wish.step, instead.peer) < self._rank(wish.step, first):
             self._known[instead.peer] = instead
         else:
-            self._failed.add(first)
+            self._failed[first] = self._sequences.get(first, 0)
         return None
 
     def _is_mine(self, group: Group, wish: Wish) -> bool:

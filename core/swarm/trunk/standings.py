@@ -3,10 +3,12 @@
 import contextlib
 import time
 from collections import Counter
+from collections.abc import Mapping
 
 import msgspec
 
 from core.contracts.errors import HearthError
+from core.contracts.trunk import Reached
 from core.contracts.trunk_rounds import Standing
 from core.dht.records import own_subkey, told
 from core.identity import PeerId
@@ -30,23 +32,30 @@ class Standings:
         self._members, self._node, self._dht = members, members.node, members.dht
         self._key = f"{run_id}.gathered"
         self._told: tuple[float, Standing | None] = (0.0, None)
+        self._sequences: dict[PeerId, int] = {}
+        """Of the newest record that was read of each other."""
+        self._absent: dict[PeerId, int] = {}
+        """The newest record of each that did not come to a round."""
         self.trainers: dict[PeerId, Standing] = {}
         """The others, as of the last look."""
         self.helpers: dict[PeerId, Standing] = {}
         """Likewise."""
 
-    async def tell(self, mine: Standing) -> None:
-        """Tell the others, unless they know it already.
+    def tell(self, mine: Standing) -> None:
+        """Tell the others, unless they know it already; nobody waits for those of them that do not answer.
 
         Raises:
-            NetworkError: the record could not be stored.
+            NetworkError: this peer is about to leave.
         """
         at, said = self._told
         now = time.monotonic()
         if mine != said or now - at > RENEW_S:
             record = {own_subkey(self._node.peer): msgspec.msgpack.encode(mine)}
-            await self._dht.store_many({self._key: record}, EXPIRY_S)
+            self._node.start(self._store(record), "telling how far the trainer is")
             self._told = now, mine
+
+    async def _store(self, record: dict[str, bytes]) -> None:
+        await self._dht.store_many({self._key: record}, EXPIRY_S)
 
     async def look(self) -> None:
         """Read what the others tell.
@@ -54,11 +63,14 @@ class Standings:
         Raises:
             NetworkError: the DHT could not be read.
         """
-        found = {
-            record.peer: standing
+        records = [
+            (record, standing)
             for record, standing in told(await self._dht.get(self._key), Standing)
             if record.peer != self._node.peer and not self._members.is_dead(record.peer)
-        }
+        ]
+        found = {record.peer: standing for record, standing in records}
+        self._sequences = {record.peer: record.sequence for record, _ in records}
+        self._absent = {peer: last for peer, last in self._absent.items() if self._sequences.get(peer, 0) <= last}
         self.trainers = {peer: each for peer, each in found.items() if not each.helps}
         self.helpers = {peer: each for peer, each in found.items() if each.helps}
 
@@ -67,9 +79,24 @@ class Standings:
         with contextlib.suppress(HearthError):
             await self._dht.remove({self._key: [own_subkey(self._node.peer)]})
 
-    def in_step(self, version: int) -> int:
-        """How many others a step waits for: trainers and helpers that are not far from it."""
-        return sum(abs(each.version - version) <= 1 for each in [*self.trainers.values(), *self.helpers.values()])
+    def near(self, version: int) -> dict[PeerId, int]:
+        """The others that a step waits for, trainers and helpers that are not far from it, with what `missed` needs."""
+        known = {**self.trainers, **self.helpers}.items()
+        return {
+            peer: self._sequences[peer]
+            for peer, each in known
+            if abs(each.version - version) <= 1 and peer not in self._absent
+        }
+
+    def missed(self, absent: Mapping[PeerId, int]) -> None:
+        """Some of those `near` a step did not come while it waited for them: unless they have told something since, no
+        step waits for them until they do."""
+        self._absent |= absent
+
+    def who_came_to(self, trunk: Reached) -> list[PeerId]:
+        """The trainers that did, the one that is farthest first."""
+        those = [peer for peer, each in self.trainers.items() if (trunk.version, trunk.digest) in each.trunks]
+        return sorted(those, key=lambda peer: (-max(self.trainers[peer].trunks)[0], peer))
 
     def voters(self, version: int) -> set[PeerId]:
         """The other trainers of which more than half are to take a step: a little while ago they were not far from it,
@@ -79,6 +106,10 @@ class Standings:
             for peer, each in self.trainers.items()
             if each.version <= version + 1 and (each.settled or each.version >= version - 1)
         }
+
+    def is_taken(self, step: int) -> bool:
+        """Whether most of the others have taken a step."""
+        return bool(self.mean_of_most(step)[1])
 
     def mean_of_most(self, version: int) -> tuple[bytes, list[PeerId]]:
         """The digest of the mean that the others took a step by, and who has it; nobody if they did not.

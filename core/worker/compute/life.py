@@ -20,6 +20,8 @@ SETTLE_S = 5.0
 """For what must be known before compute trains: longer only where a disk hangs."""
 LIFE_SIGN_S = 20.0
 """Compute reports at least once a second."""
+STOOD_STILL_S = 5.0
+"""A moment that is noted so late shows that this process stood still, too, as while the PC slept: it heard nothing."""
 STOP_S = 2.0
 """A process that has not stopped by then is killed: the user comes first."""
 QUIT_S = 60.0
@@ -273,7 +275,9 @@ def _noted(life: Life, event: Event, now: float) -> Outcome:
         case Broken(why) if life.phase != "absent" and not life.dying:
             return _killed(life, why)
         case Passed(heard):
-            life = but(life, heard=max(life.heard, heard))
+            due = deadline(life)
+            stood_still = due is not None and now > due + STOOD_STILL_S
+            life = but(life, heard=now if stood_still else max(life.heard, heard))
         case Ended():
             return _ended(life, event, now)
     return life, ()
