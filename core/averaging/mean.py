@@ -14,6 +14,10 @@ JUDGED = 3
 """Vectors from which on one can be told from the others."""
 CLIPPINGS = 3
 """Iterations of the centred clip: from the median of the numbers each one halves the distance that is left."""
+AGAINST = -0.5
+"""Cosine to the centre below which a vector counts for nothing: it leads back, as one with its signs flipped does."""
+BELIEVED = 4
+"""Times the median of samples: what a peer counts for at most, as nobody can check how many it had."""
 MUCH = 0.25
 """Of whose way from the centre less than this is left was clipped by much: no honest peer with enough samples is."""
 
@@ -36,15 +40,18 @@ def mean_of(vectors: Sequence[Numbers], samples: Sequence[int], norms: Sequence[
 
     Args:
         vectors: pieces of the peers' vectors, finite, of one length.
-        samples: that made each; 1 or more.
+        samples: that made each, as the peers say; 1 or more.
         norms: of the whole vectors. A piece alone tells little: of rarely seen tokens it is zero with most peers.
         clip: 0: the plain mean; else centred clipping (Karimireddy et al., 2021, eq. 4) at so many times the median
             distance from a centre, which begins at the median of each number: an honest minority cannot be moved far
-            by peers that send signs flipped or all the same lie.
+            by peers that send signs flipped or all the same lie, nor by one that says that it had most of the samples.
     """
     lengths = np.asarray(norms)
     absurd = lengths > ABSURD * np.median(lengths) if len(vectors) >= JUDGED else np.zeros(len(vectors), bool)
     kept = [place for place, refused in enumerate(absurd) if not refused]
+    if clip and len(kept) >= JUDGED:
+        most = int(BELIEVED * np.median([samples[place] for place in kept]))
+        samples = [min(count, most) for count in samples]
     total = sum(samples[place] for place in kept)
     rows = [vectors[place] for place in kept]
     weights = [np.float32(samples[place] / total) for place in kept]
@@ -76,11 +83,14 @@ def _centred(
     """The mean, and what was left in the end of each vector's way from it."""
     shorter: Sequence[np.float32] = ()
     centre = np.median(rows, axis=0).astype(np.float32)
+    long = squared_norm(centre) ** 0.5
+    opposed = [float(np.einsum("i,i->", row, centre)) < AGAINST * long * squared_norm(row) ** 0.5 for row in rows]
     for _ in range(CLIPPINGS):
         away = [row - centre for row in rows]
         lengths = np.sqrt([squared_norm(vector) for vector in away])
         radius = clip * float(np.median(lengths))
         # Where most agree exactly, as on zero in what few have seen, nothing tells a liar from one who knows more.
         shorter = [np.float32(min(1.0, radius / far)) if far and radius else np.float32(1) for far in lengths]
+        shorter = [np.float32(0) if against else part for part, against in zip(shorter, opposed, strict=True)]
         centre = centre + _weighted(away, [w * s for w, s in zip(weights, shorter, strict=True)])
     return centre, shorter

@@ -18,6 +18,8 @@ CHUNKS = NUMBERS // min(CHUNK.values()) + 2 * MEMBERS
 """Of one pass: each piece may end in a shorter one."""
 LARGEST_NORM = 1e15
 """Its square and the sum of many such are still numbers of fp32."""
+SAMPLES = 1 << 40
+"""Of one vector: above what any trainer comes to; sums of as many as there are in a round stay whole."""
 PASSES = 2
 """Of one round: what a member's end spoils is reduced once more by the others."""
 MEANS = 2
@@ -75,7 +77,7 @@ class Chunk(msgspec.Struct, frozen=True, array_like=True):
     key: Key
     attempt: Pass
     number: Annotated[int, msgspec.Meta(ge=0, lt=CHUNKS)]
-    samples: Annotated[int, msgspec.Meta(ge=1, le=2**53)]
+    samples: Annotated[int, msgspec.Meta(ge=1, le=SAMPLES)]
     """The sender's, in the whole vector."""
     norm: Annotated[float, msgspec.Meta(ge=0.0, lt=LARGEST_NORM)]
     """Of the whole vector."""

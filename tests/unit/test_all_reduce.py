@@ -7,15 +7,18 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+from sklearn.datasets import load_digits
 
 from core.averaging.codecs import Numbers
 from core.contracts.errors import ProtocolError, RemoteFault
 from core.contracts.expert_calls import Codec
 from core.contracts.net import PeerAddress, of_run
 from core.contracts.trunk_rounds import CHUNK as CHUNKS
-from core.contracts.trunk_rounds import Averaged, Chunk, Group, Leave, Left, Report, Verdict
+from core.contracts.trunk_rounds import SAMPLES, Averaged, Chunk, Group, Leave, Left, Report, Verdict
 from core.identity import Identity
 from core.net.endpoint import LOOPBACK
 from core.net.rpc import RpcNode
@@ -286,6 +289,91 @@ async def test_what_was_in_a_round_before_is_refused(start: Start, caplog: pytes
     assert np.allclose(averaged(results), mean(then, [1] * 3), atol=1e-6)
     assert f"peer {peers[3].node.peer.hex()[:8]} is left out" in caplog.text
     assert all(peer.node.bans.score(peers[3].node.peer, time.monotonic()) > 4 for peer in peers[:3])
+
+
+# --- one of eight trainers lies in each round: the others learn as without it
+
+
+PIXELS, KINDS, BATCH, STEPS = 65, 10, 256, 24
+
+
+class Digits(NamedTuple):
+    """A network of one layer that tells digits from each other."""
+
+    pictures: Numbers
+    kinds: NDArray[np.int64]
+
+    def gradient(self, weights: Numbers, dice: np.random.Generator) -> Numbers:
+        """Of a batch."""
+        rows = dice.choice(len(self.kinds), BATCH)
+        error = np.exp(_logs(self.pictures[rows] @ weights.reshape(PIXELS, KINDS)))
+        error[np.arange(BATCH), self.kinds[rows]] -= 1
+        gradient: Numbers = (self.pictures[rows].T @ error / BATCH).astype(np.float32).ravel()
+        return gradient
+
+    def loss(self, weights: Numbers) -> float:
+        """Of all."""
+        logs = _logs(self.pictures @ weights.reshape(PIXELS, KINDS))
+        return -float(logs[np.arange(len(self.kinds)), self.kinds].mean())
+
+
+def _logs(scores: Numbers) -> Numbers:
+    scores = scores - scores.max(axis=1, keepdims=True)
+    logs: Numbers = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+    return logs
+
+
+@pytest.fixture(scope="module")
+def digits() -> Digits:
+    pictures, kinds = load_digits(return_X_y=True)
+    return Digits(np.c_[pictures / 16, np.ones(len(kinds))].astype(np.float32), kinds)
+
+
+async def learnt(digits: Digits, peers: Sequence[Peer], lie: str, samples: int) -> float:
+    """Loss after some steps of all, of whom the last one lies until the others ban it."""
+    weights, old = np.zeros(PIXELS * KINDS, np.float32), None
+    dice = [np.random.default_rng(place) for place in range(len(peers))]
+    for step in range(STEPS):
+        sent, counts = [digits.gradient(weights, own) for own in dice], [BATCH] * len(dice)
+        if lie:
+            old = sent[-1] if old is None else old
+            sent[-1], counts[-1] = {"x100": 100 * sent[-1], "flipped": -sent[-1], "old": old}[lie], samples
+        now, liar = time.monotonic(), peers[-1].node.peer
+        here = len(peers) - any(peer.node.bans.banned(liar, now) for peer in peers)
+        shares = [len(weights) // here + (place < len(weights) % here) for place in range(here)]
+        which = group(peers[:here], shares, grace_s=30.0, clip=2.0, key=bytes([step]) * 32)
+        lying = (
+            [asyncio.create_task(peers[-1].rounds.average(which, sent[-1], counts[-1]))]
+            if here == len(peers) and lie
+            else []
+        )
+        honest = len(peers) - bool(lie)
+        weights = weights - averaged(await all_of(peers[:honest], which, sent[:honest], counts[:honest]))
+        for task in lying:  # the ban may have ended its part
+            task.cancel()
+        await asyncio.gather(*lying, return_exceptions=True)
+    return digits.loss(weights)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("samples", [BATCH, SAMPLES])
+@pytest.mark.parametrize("lie", ["x100", "flipped", "old"])
+async def test_with_one_liar_of_eight_the_others_learn_as_without_it(
+    start: Start, digits: Digits, lie: str, samples: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    peers = await start(8)
+    with_it = await learnt(digits, peers, lie, samples)
+    told = f"peer {peers[-1].node.peer.hex()[:8]} is {'clipped in' if lie == 'flipped' else 'left out of'} a round"
+    assert told in caplog.text
+    without = await learnt(digits, await start(7), "", 0)
+    assert with_it < 1.03 * without
+
+
+async def test_nobody_says_that_it_has_more_samples_than_can_be_counted() -> None:
+    chunk = Chunk(bytes(32), 0, 0, SAMPLES, 1.0)
+    msgspec.msgpack.decode(msgspec.msgpack.encode(chunk), type=Chunk)
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.msgpack.decode(msgspec.msgpack.encode(msgspec.structs.replace(chunk, samples=2**53 // 64)), type=Chunk)
 
 
 async def test_strangers_are_not_heard(start: Start) -> None:
