@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
-from Xlib import X, display
+from Xlib import XK, X, display
 
 SIZE = "1440x900x24"
 DEADLINE_S = 60.0
@@ -54,7 +54,22 @@ def x_server() -> Iterator[str]:
         os.close(write)
         if not select.select([reader], [], [], DEADLINE_S)[0] or not (number := reader.readline().strip()):
             raise SystemExit("Xvfb did not start. Is the package xvfb installed?")
-        yield f":{number.decode()}"
+        name = f":{number.decode()}"
+        with contextlib.closing(display.Display(name)) as screen:
+            press_shift(screen)  # before any program is there, which could lose a key by it
+        yield name
+
+
+def press_shift(screen: display.Display) -> None:
+    """As a program that types does it; the server is through with it on return.
+
+    The first key of such a program has the server tell everybody of another keyboard. openbox then lets go of its own
+    keys and takes them anew: an Alt+F4 between the two goes to the window, which makes nothing of it.
+    """
+    key = screen.keysym_to_keycode(XK.XK_Shift_L)
+    screen.xtest_fake_input(X.KeyPress, key)
+    screen.xtest_fake_input(X.KeyRelease, key)
+    screen.sync()
 
 
 def wait_for(condition: Callable[[], object], what: str) -> None:

@@ -123,8 +123,22 @@ class App:
 
         wait_for(active, "the focus")
 
+    def wait_for_focus_of(self, pid: int) -> None:
+        """Wait until a window of this process has the focus, so that keys go there."""
+
+        def has_it() -> bool:
+            shown = self.xdotool("search", "--onlyvisible", "--pid", str(pid), check=False).split()
+            return self.xdotool("getactivewindow", check=False).strip() in shown
+
+        wait_for(has_it, "the focus of another window")
+
     def keys(self, *keys: str) -> None:
         self.xdotool("key", *keys)
+
+    def close_window(self) -> None:
+        """Ask the window manager for it, as its button and its key do."""
+        self.activate()
+        self.keys("alt+F4")
 
     def drag(self, *points: QPoint) -> None:
         """Press at the first point of the window, move over the others, let go."""
@@ -267,12 +281,13 @@ def wm_state(app: App) -> int:
 def test_draw_a_digit_pause_and_quit(app: App, plan: Plan) -> None:
     app.start(computes=True)
     app.activate()
+    app.pid("app")  # it is connected
     wait_for(lambda: app.status().state == "contributing", "training")
     app.keys("ctrl+2")
     plan.open("model")
     result = plan.model.digits.result
     area = (plan.at(result, 0.0, 0.2), plan.at(result, 1.0, 0.9))
-    assert app.pixels("ember_fill", area) == 0
+    wait_for(lambda: app.pixels("ember_fill", area) == 0, "the demo")
     canvas = plan.model.digits.canvas
     app.drag(*(plan.at(canvas, 0.5, 0.2 + step / 20) for step in range(13)))
     wait_for(lambda: app.pixels("ember_fill", area) > 100, "the bars")
@@ -280,6 +295,9 @@ def test_draw_a_digit_pause_and_quit(app: App, plan: Plan) -> None:
     plan.open("home")
     app.drag(plan.at(plan.home.state_card.pause.main, 0.5, 0.5))
     wait_for(lambda: app.status().state == "paused", "the pause")
+    card = plan.home.state_card
+    seen = plan.at(card, 0.0, 0.0), plan.at(card, 0.5, 1.0)
+    wait_for(lambda: app.pixels("pause", seen) > 20, "the window to tell of it")  # until then the key pauses
     app.keys("ctrl+shift+p")
     wait_for(lambda: app.status().state != "paused", "the end of the pause")
     app.keys("ctrl+q")
@@ -290,8 +308,7 @@ def test_draw_a_digit_pause_and_quit(app: App, plan: Plan) -> None:
 def test_closing_hides_in_the_tray_and_a_second_start_shows_the_window(app: App) -> None:
     app.start()
     wait_for(lambda: tray_icons(app.environment["DISPLAY"]) == 1, "the tray icon")
-    app.activate()
-    app.keys("alt+F4")
+    app.close_window()
     wait_for(lambda: not app.windows("--onlyvisible"), "the window to hide")
     command = [sys.executable, "-m", "core", "--data-dir", str(app.folder)]
     second = subprocess.run(command, env=app.environment, capture_output=True, text=True, timeout=DEADLINE_S)
@@ -304,29 +321,19 @@ def test_closing_hides_in_the_tray_and_a_second_start_shows_the_window(app: App)
     wait_for(app.nothing_left, "the end of all processes")
 
 
-def closed_to(app: App, state: int) -> bool:
-    """Close the window by its key; a key that comes while the window manager is still busy is lost."""
-    app.activate()
-    app.keys("alt+F4")
-    deadline = time.monotonic() + 5.0
-    while wm_state(app) != state and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return wm_state(app) == state
-
-
 def test_without_a_tray_closing_minimises(folder: Path, bare_screen: Environment) -> None:
     app = App(folder, bare_screen)
     try:
         app.start()
-        wait_for(lambda: closed_to(app, 3), "the window to be minimised")
+        app.close_window()
+        wait_for(lambda: wm_state(app) == 3, "the window to be minimised")
         assert app.process is not None
         assert app.process.poll() is None
         tray = ["trayer", "--edge", "bottom", "--align", "right"]
         with virtual_screen.started(tray, env=bare_screen, stdout=subprocess.DEVNULL):
             wait_for(lambda: tray_icons(bare_screen["DISPLAY"]) == 1, "the icon in the tray that came later")
             app.xdotool("windowmap", "--sync", app.windows()[0])
-            app.activate()
-            app.keys("alt+F4")
+            app.close_window()
             wait_for(lambda: wm_state(app) == 0, "the window to hide in the tray")
         wait_for(lambda: wm_state(app) == 3, "the window to come back as the tray has gone")
     finally:
@@ -416,8 +423,7 @@ def test_the_idle_app_uses_hardly_any_processor_time(app: App) -> None:
     with ControlClient(app.folder) as client:
         client.call("pause", {"seconds": None}, dict)
         client.call("subscribe", {}, Snapshot)
-    app.activate()
-    app.keys("alt+F4")
+    app.close_window()
     wait_for(lambda: not app.windows("--onlyvisible"), "the window to hide")
     assert app.process is not None
     process = psutil.Process(app.process.pid)

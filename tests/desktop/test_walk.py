@@ -13,7 +13,7 @@ from app.first_run.first_run import FirstRun
 from app.window.main_window import DEFAULT
 from app.worker.client import WorkerClient
 from core import consent
-from tests.desktop.test_app import App, Environment, Plan, wait_for
+from tests.desktop.test_app import DEADLINE_S, App, Environment, Plan, wait_for
 from tests.desktop.test_app import screen as screen  # a fixture
 from tests.workers import never_busy
 
@@ -81,12 +81,11 @@ def test_from_the_first_run_to_contribution_demo_screensaver_and_quit(app: App, 
     wait_for(lambda: app.pixels("ember_fill", area) > 100, "what the model thinks of the digit")
 
     saver = hearth(app, "screensaver")
-    whole_screen = ("search", "--onlyvisible", "--pid", str(saver.pid))
-    wait_for(lambda: app.xdotool(*whole_screen, check=False), "the screensaver")
-    app.xdotool("key", "space")
-    assert saver.wait(60) == 0
+    app.wait_for_focus_of(saver.pid)
+    app.keys("space")
+    assert saver.wait(DEADLINE_S) == 0
 
     app.activate()
     app.keys("ctrl+q")
     assert app.wait_for_end() == 0
-    assert app.nothing_left()
+    wait_for(app.nothing_left, "the end of all processes")
