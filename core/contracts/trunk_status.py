@@ -29,6 +29,8 @@ class PartStatus(msgspec.Struct, frozen=True):
     syncer: str | None
     """The peer that brings the agreement about; None: there is none now, or all trainers do."""
     numbers: int
+    lately: list[tuple[int, str]] = []
+    """The versions that this PC came to last, with their digests, where it knows them."""
 
 
 class GiverStatus(msgspec.Struct, frozen=True):

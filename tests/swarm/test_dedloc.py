@@ -41,8 +41,8 @@ class Swarm:
 
     def part(self, name: str) -> PartStatus | None:
         parts = self.trainers[name].ask("trunk", {}, TrunkStatus).parts
-        if parts:
-            self.digests[parts[0].version][name] = parts[0].digest
+        for version, digest in parts[0].lately if parts else ():
+            self.digests[version][name] = digest
         return parts[0] if parts else None
 
     def version(self, name: str) -> int:

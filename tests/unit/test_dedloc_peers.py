@@ -224,6 +224,33 @@ async def test_what_one_alone_names_as_the_mean_of_a_step_is_not_taken(tmp_path:
 
 
 @pytest.mark.timeout(300)
+async def test_who_comes_while_others_wait_counts_as_one_who_came(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dedloc, "FORMING_S", PATIENCE_S)  # the group is full sooner
+    numbers = torch.ones(NUMBERS).numpy().tobytes()
+    async with peers(3) as nodes:
+        swarm = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+        first, frozen, newcomer = sorted(swarm, key=lambda one: one.worker._matchmaking._rank(0, one.peer.id))
+        await all_known([first, frozen])
+        first.worker._tending.start()
+        waits = asyncio.create_task(first.worker.agree(Offer(0, 0, ROWS), numbers, 1e9))
+        await until(lambda: first.worker._matchmaking._wish, "one that waits", PATIENCE_S)
+        newcomer.worker._note(Gathered(0, 0))
+
+        async def is_known() -> bool:
+            await newcomer.worker._tend()
+            known = first.worker._standings.trainers, newcomer.worker._standings.trainers
+            return newcomer.peer.id in known[0] and first.peer.id in known[1]
+
+        await until(is_known, "a newcomer that is known", PATIENCE_S)
+        async with asyncio.timeout(PATIENCE_S):
+            agreed = [await newcomer.worker.agree(Offer(0, 0, ROWS), numbers, 1e9), await waits]
+        await first.worker._tending.stop()
+    assert [(each.version, each.peers) for each, _ in agreed] == [(1, 2)] * 2
+
+
+@pytest.mark.timeout(300)
 async def test_who_is_frozen_holds_up_one_round_and_is_waited_for_again_when_it_is_back(tmp_path: Path) -> None:
     numbers = torch.ones(NUMBERS).numpy().tobytes()
     async with peers(3) as nodes:

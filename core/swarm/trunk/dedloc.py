@@ -130,7 +130,8 @@ class DeDLOC(Agreement):
             return []
         version, digest = max(self._trunks.items())
         at, agreed = self._agreed or (None, Agreed(0, 0, 0, 0))
-        return [PartStatus(0, version, digest.hex(), self._gathered.trained, agreed.peers, at, None, self._numbers)]
+        trained, lately = self._gathered.trained, [(number, trunk.hex()) for number, trunk in self._trunks.items()]
+        return [PartStatus(0, version, digest.hex(), trained, agreed.peers, at, None, self._numbers, lately)]
 
     def who(self) -> Who:
         return self._who
@@ -275,14 +276,14 @@ class DeDLOC(Agreement):
         Raises:
             NetworkError: too few came, or the round has no result here.
         """
-        others = self._standings.voters(offer.version)
-        trainers = 1 + len(others)
         vector = await asyncio.to_thread(_mean, payload, offer.samples) if payload else None
-        if trainers == 1 and vector is not None:
+        if not self._standings.voters(offer.version) and vector is not None:
             self._alone = True
             self._who = figures.alone(peer_text(self._node.peer), offer.samples)
             return _kept(Agreed(0, offer.version + 1, trained + offer.samples, 1), vector.tobytes())
         group = await self._group(offer.version, sends=vector is not None)
+        others = self._standings.voters(offer.version)  # some may have come, or gone, meanwhile
+        trainers = 1 + len(others)
         came = 1 + len(others & {PeerId(member.peer) for member in group.members}) if group else 1
         if group is None or 2 * came <= trainers:
             raise CallTimeout(f"Too few of {trainers} trainers came to the round of step {offer.version}.")

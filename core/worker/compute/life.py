@@ -20,7 +20,7 @@ SETTLE_S = 5.0
 """For what must be known before compute trains: longer only where a disk hangs."""
 LIFE_SIGN_S = 20.0
 """Compute reports at least once a second."""
-STOOD_STILL_S = 5.0
+STOOD_STILL_S = 1.0
 """A moment that is noted so late shows that this process stood still, too, as while the PC slept: it heard nothing."""
 STOP_S = 2.0
 """A process that has not stopped by then is killed: the user comes first."""
