@@ -64,8 +64,8 @@ class VcAsgd(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=
     """
 
     servers: Annotated[tuple[PeerText, ...], msgspec.Meta(max_length=64)] = ()
-    """The keys of the peers that are parameter servers. If none is named, each PC is its own and agrees with no other:
-    for a run of one PC."""
+    """The keys of the peers that are parameter servers. If none is named, one peer is it by lease, and another one goes
+    on from its newest copy when it dies; or, where they share a `store`, each peer serves itself."""
     parts: Annotated[int, msgspec.Meta(ge=1, le=PARTS)] = 50
     """Subtasks of an epoch."""
     batches: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 32

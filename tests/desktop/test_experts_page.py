@@ -208,6 +208,7 @@ def test_a_run_whose_model_has_none_says_so(qtbot: QtBot, toy: ToyWorker, page: 
     page.look()
     qtbot.waitUntil(lambda: page.grid.empty.text() == page.hosted.empty.text() == WHOLE_MODEL)
     assert page.grid.empty.isVisible() and page.hosted.empty.isVisible() and page.grid.grids == []
+    assert not any(tool.isVisible() for tool in (page.grid.by, page.grid.smaller, page.grid.larger, page.hosted._count))
 
 
 def test_without_experts_or_worker_there_is_a_sentence(qtbot: QtBot, toy: ToyWorker, page: ExpertsPage) -> None:

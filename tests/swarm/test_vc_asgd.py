@@ -2,10 +2,12 @@
 
 import base64
 import json
+import time
 from contextlib import ExitStack, closing
 from importlib.resources import files
 from pathlib import Path
 
+import psutil
 import pytest
 
 from core.contracts import manifest as manifests
@@ -53,6 +55,46 @@ def test_a_run_ends_when_its_model_is_as_accurate_as_the_manifest_wants(tmp_path
         assert "as accurate as its organiser wants" in hearth(running.folder, "status").stdout
     with worker(tmp_path / "peer", "--run", str(path), "--listen", HERE) as running:
         assert running.until(is_over, "the same after a restart").step >= told.step
+
+
+@pytest.mark.timeout(900)
+def test_peers_of_a_run_without_named_servers_train_one_network_and_outlive_their_server(tmp_path: Path) -> None:
+    known: list[str] = []
+    with ExitStack() as stack:
+
+        def start(name: str) -> RunningWorker:
+            running = RunningWorker(tmp_path / name, "--run", "digits-vc", "--listen", HERE, *known)
+            stack.callback(running.close)
+            return running
+
+        swarm = [start("first")]
+        known += ["--bootstrap", hearth(swarm[0].folder, "address").stdout.strip()]
+        swarm += [start("second"), start("third")]
+
+        def agreed(running: RunningWorker) -> TrunkStatus:
+            return running.ask("trunk", {}, TrunkStatus)
+
+        def server() -> str | None:
+            names = {reducer.peer for running in swarm for reducer in agreed(running).reducers}
+            trained = all(any(part.samples for part in agreed(running).parts) for running in swarm)
+            return names.pop() if len(names) == 1 and trained else None
+
+        serves = wait_until(server, "one server of all")
+        [dying] = [running for running in swarm if agreed(running).me == serves]
+        wait_until(lambda: len(agreed(dying).givers) == len(swarm), "results of all three")
+        swarm.remove(dying)
+        before = max(part.samples for running in swarm for part in agreed(running).parts)
+        for process in [*psutil.Process(dying.process.pid).children(recursive=True), psutil.Process(dying.process.pid)]:
+            process.kill()
+        dying.process.wait()
+        began = time.monotonic()
+        heir = wait_until(lambda: (name := server()) != serves and name, "another server of both")
+        print(f"Adopted after {time.monotonic() - began:.1f} s.")
+        assert heir in {agreed(running).me for running in swarm}
+        wait_until(
+            lambda: all(agreed(one).parts[0].samples > before for one in swarm), "training beyond what was accepted"
+        )
+        assert {running.status().state for running in swarm} == {"contributing"}
 
 
 def manifest(folder: Path, server: str) -> str:

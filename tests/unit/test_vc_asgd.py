@@ -260,19 +260,37 @@ async def test_a_trainer_has_several_subtasks_at_once_each_with_the_parameters_t
         agreeing.cancel()
 
 
-async def test_where_no_server_is_named_each_pc_is_its_own(tmp_path: Path) -> None:
-    run = run_of()
+async def test_where_no_server_is_named_one_is_it_until_another_goes_on(tmp_path: Path) -> None:
+    run = run_of(kept=0.5)
     async with AsyncExitStack() as stack:
-        agreements = []
-        for number, peer in enumerate(await stack.enter_async_context(peers(2))):
+        at, agreements, trunks = await stack.enter_async_context(peers(3)), list[Agreement](), list[TrunkStrategy]()
+        leaving = [await stack.enter_async_context(AsyncExitStack()) for _ in at]
+        for number, peer in enumerate(at):
             folder = tmp_path / str(number)
             folder.mkdir()
-            agreements.append(await stack.enter_async_context(agreement_at(peer, run, folder)))
-        trunks = [trunk_of(run, agreement) for agreement in agreements]
+            agreements.append(await leaving[number].enter_async_context(agreement_at(peer, run, folder)))
+            trunks.append(trunk_of(run, agreements[-1]))
         agreeing = [asyncio.create_task(trunk.agree(at_once)) for trunk in trunks]
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             given = [await train(trunk, 2 * BATCHES) for trunk in trunks]
-        assert given == [[*range(2 * BATCHES)]] * 2
+            [server] = {agreement.who()[1][0].peer for agreement in agreements}
+            dying = [peer_text(peer.id) for peer in at].index(server)
+            held = [await trunk.next_batch() for trunk in trunks]  # the results are there
+            agreeing[dying].cancel()
+            await leaving[dying].aclose()
+            at[dying].rpc.unregister(run.run_id)
+            living = [number for number in range(3) if number != dying]
+            for number in living:
+                trunks[number].drop(held[number])
+                given.append(await train(trunks[number], BATCHES - 1))
+                given.append(await train(trunks[number], BATCHES))
+                await trunks[number].next_batch()
+            told = [await agreements[number].agree(Offer(0, 0, 0), b"", 1e9) for number in living]
+            [heir] = {agreements[number].who()[1][0].peer for number in living}
+        done = [*chain(*given)]
+        assert len({*done}) == len(done), "a subtask was done twice"
+        assert [agreed.samples for agreed, _ in told] == [32 * len(done)] * 2, "something that was accepted is lost"
+        assert heir != server
         for task in agreeing:
             task.cancel()
 

@@ -72,6 +72,7 @@ class HostedCard(Card):
     def show_experts(self, experts: list[Hosted], layers: int) -> None:
         self.model.set_rows(experts)
         self._count.setText(tr("%Ln expert(s)", len(experts)))
+        self._count.setVisible(layers > 0)
         self.empty.setText(tr(NONE_HERE if layers else WHOLE_MODEL))
         self.empty.setVisible(not experts)
         self.table.setVisible(bool(experts))

@@ -80,6 +80,8 @@ class GridCard(Card):
         self.empty.setVisible(not any_hosted)
         self._area.setVisible(any_hosted)
         self.words.setVisible(any_hosted)
+        for tool in (self.by, self.smaller, self.larger):
+            tool.setVisible(grid.layers > 0)
         self._newest = grid
         self._tell_all()
 

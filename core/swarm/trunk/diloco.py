@@ -5,7 +5,6 @@ offers the same difference until it is answered, and a syncer counts it once.
 """
 
 import asyncio
-import contextlib
 import logging
 import time
 from pathlib import Path
@@ -24,36 +23,28 @@ from core.contracts.errors import (
     HearthError,
     PeerUnreachable,
     ProtocolError,
-    RecordError,
 )
 from core.contracts.manifest import Manifest
 from core.contracts.net import of_run
 from core.contracts.notices import Notice, notice
 from core.contracts.trunk import Agreed, Diloco, Offer
-from core.contracts.trunk_calls import KEEPERS, OFFER, STATE, AskState, FragmentAnswer, FragmentOffer, Keeper, State
+from core.contracts.trunk_calls import OFFER, STATE, AskState, FragmentAnswer, FragmentOffer, Keeper, State
 from core.contracts.trunk_status import PartStatus, ProgressStatus
-from core.dht.records import own_subkey, told
 from core.identity import PeerId, parse_peer, peer_text
 from core.net.limits import MAX_PAYLOAD
 from core.net.recurring import Recurring
 from core.net.rpc import Context
 from core.pipe.frames import Payload
-from core.swarm.hosting import LONELY_S, SETTLE_S
 from core.swarm.members import Members
 from core.swarm.trunk import figures
 from core.swarm.trunk.agreement import Agreement, Who
 from core.swarm.trunk.kept import Kept
-from core.swarm.trunk.leases import heir_of, syncer_of
+from core.swarm.trunk.leases import TICK_S, Leases
 from core.swarm.trunk.syncer import Syncer
 from core.swarm.trunk.wire import Wire
 
 log = logging.getLogger(__name__)
 
-TICK_S = 2.0
-"""Between two looks at who the syncers are."""
-RENEW_S = 8.0
-EXPIRY_S = 25.0
-"""Of what peers tell of fragments: so long a dead syncer that nobody asked is taken for alive."""
 YOUNG_S = 60.0
 """For so long after a claim a newer copy that somebody has is gone on from; later nobody replaces what is agreed."""
 SAVE_S = 20.0
@@ -76,9 +67,9 @@ class DiLoCo(Agreement):
 
     def __init__(self, manifest: Manifest, members: Members, folder: Path) -> None:
         assert isinstance(manifest.trunk, Diloco)
-        self._rules, self._members, self._node, self._dht = manifest.trunk, members, members.node, members.dht
+        self._rules, self._members, self._node = manifest.trunk, members, members.node
         run_id = manifest.run_id
-        self._key, self._offer, self._state = f"{run_id}.{KEEPERS}", of_run(OFFER, run_id), of_run(STATE, run_id)
+        self._offer, self._state = of_run(OFFER, run_id), of_run(STATE, run_id)
         self._fragments: dict[int, Fragment] = {}
         """As they are known here; those that are synced here are their syncers' own."""
         self._syncers: dict[int, Syncer | None] = {}
@@ -94,21 +85,15 @@ class DiLoCo(Agreement):
         """When a fragment was agreed on, unix time."""
         self._goes_on = False  # with what the trainer here has, as nobody could tell it what is agreed
         self._wire = Wire(self._rules.wire)
-        self._keepers: dict[str, Keeper] = {}
-        self._gone: dict[str, float] = {}
-        """Peers that did not answer, and when what they told before expires."""
-        self._expires: dict[str, float] = {}
-        self._told: tuple[float, Keeper | None] = (0.0, None)
-        self._began = self._joined = self._saved = 0.0
-        self._changed = asyncio.Condition()
+        self._saved = 0.0
         self._kept = Kept(folder / FOLDER)
         self._tending = Recurring("trunk", self._tend, lambda: TICK_S)
+        self._leases = Leases(run_id, members, self._self, self._tending.wake)
         self._node.register(self._offer, FragmentOffer, self._take, max_payload=4 * MOST, cost=4.0)
         self._node.register(self._state, AskState, self._give, cost=4.0)
 
     async def __aenter__(self) -> Self:
         self._fragments = await asyncio.to_thread(self._kept.load, MOST)
-        self._began = time.monotonic()
         self._tending.start()
         return self
 
@@ -117,18 +102,16 @@ class DiLoCo(Agreement):
         for part in [*self._syncers]:
             self._leave(part)
         await self._kept.save(self._fragments)
-        with contextlib.suppress(HearthError, TimeoutError):
-            async with asyncio.timeout(1.0):
-                await self._dht.remove({self._key: [own_subkey(self._node.peer)]})
+        await self._leases.leave()
 
     def notes(self) -> list[Notice]:
         return self._tending.notes
 
     def status(self) -> list[PartStatus]:
-        return figures.of_parts(self._fragments, self._keepers, self._heard)
+        return figures.of_parts(self._fragments, self._leases.keepers, self._heard)
 
     def who(self) -> Who:
-        return figures.of_fragments(self._fragments, self._keepers)
+        return figures.of_fragments(self._fragments, self._leases.keepers)
 
     def progress(self, step: int) -> ProgressStatus | None:
         return figures.to_next_turn(step, self._rules.inner_steps, len(self._sizes)) if self._sizes else None
@@ -145,70 +128,30 @@ class DiLoCo(Agreement):
         if time.monotonic() - self._saved > SAVE_S:
             self._saved = time.monotonic()
             await self._kept.save(self._fragments)
-        if self._node.hushed:
+        if self._node.hushed or not await self._leases.look():
             return
-        await self._tell()
-        await self._look()
-        if not self._may_claim():
-            return
-        parts = {part for keeper in self._keepers.values() for part in keeper.versions}
-        for part in sorted(parts):
-            syncer = syncer_of(part, self._keepers)
-            if syncer is None and heir_of(part, self._keepers) == self._members.me:
-                self._claim(part)
-            elif part in self._syncers and syncer != self._members.me:
-                self._leave(part)
-        await self._tell()
-        async with self._changed:
-            self._changed.notify_all()
-
-    def _may_claim(self) -> bool:
-        now = time.monotonic()
-        if not self._dht.contacts():
-            return now - self._began >= LONELY_S
-        self._joined = self._joined or now
-        return now - self._joined >= SETTLE_S
+        claims, leaves = self._leases.due({part for one in self._leases.keepers.values() for part in one.versions})
+        for part in claims:
+            self._claim(part)
+        for part in leaves:
+            self._leave(part)
+        await self._leases.tell()
 
     def _self(self) -> Keeper:
         versions = dict.fromkeys(sorted(self._sizes.keys() | self._syncers.keys()), 0)
         versions |= {part: fragment.version for part, fragment in self._fragments.items()}
         return Keeper(versions, sorted(self._syncers), not self._node.dial_only)
 
-    async def _tell(self) -> None:
-        at, said = self._told
-        mine, now = self._self(), time.monotonic()
-        self._keepers[self._members.me] = mine
-        if (mine != said and (said is None or mine.syncs != said.syncs)) or now - at > RENEW_S:
-            with contextlib.suppress(RecordError):
-                record = {own_subkey(self._node.peer): msgspec.msgpack.encode(mine)}
-                await self._dht.store_many({self._key: record}, EXPIRY_S)
-            self._told = now, mine
-
-    async def _look(self) -> None:
-        found: dict[str, Keeper] = {}
-        for record, keeper in told((await self._dht.get_many([self._key]))[self._key], Keeper):
-            name = record.subkey
-            self._expires[name] = record.expires
-            if record.expires > self._gone.get(name, 0.0) and not self._members.is_dead(record.peer):
-                found[name] = keeper
-        self._keepers = {**found, self._members.me: self._self()}
-
     def _claim(self, part: int) -> None:
         fragment = self._fragments.get(part)
         self._syncers[part] = Syncer(fragment, self._rules, self._note_clipped) if fragment else None
         self._claimed[part] = time.monotonic()
-        self._keepers[self._members.me] = self._self()
+        self._leases.keepers[self._members.me] = self._self()
         log.info("Syncs fragment %d of the trunk from version %d on.", part, fragment.version if fragment else 0)
 
     def _leave(self, part: int) -> None:
         if (syncer := self._syncers.pop(part)) is not None:
             syncer.close()
-
-    def _failed(self, peer: str) -> None:
-        """A syncer did not answer: what it told so far counts no more."""
-        self._gone[peer] = self._expires.get(peer, 0.0)
-        self._keepers.pop(peer, None)
-        self._tending.wake.set()
 
     # --- what the trainer here offers
 
@@ -269,7 +212,7 @@ class DiLoCo(Agreement):
         Raises:
             NetworkError: there is no syncer yet, or it did not answer.
         """
-        syncer = await self._known_syncer(offer.part)
+        syncer = await self._leases.syncer(offer.part, SLACK_S)
         if syncer == self._members.me:
             answer, _ = await self._answer(self._node.peer, offer, payload)
             return answer
@@ -284,7 +227,7 @@ class DiLoCo(Agreement):
                 deadline_s=2 * self._rules.grace_s + SLACK_S,
             )
         except (PeerUnreachable, CallTimeout):
-            self._failed(syncer)
+            self._leases.failed(syncer)
             raise
         except CallRefused:  # it is no syncer any more
             self._tending.wake.set()
@@ -296,18 +239,6 @@ class DiLoCo(Agreement):
             self._node.strike(parse_peer(syncer), HOSTILE_POINTS)
             raise CallRefused(f"Peer {syncer[:8]} answered with no fragment of the trunk: {error}") from error
         return answer
-
-    async def _known_syncer(self, part: int) -> str:
-        """The fragment's syncer, as soon as there is one."""
-        try:
-            async with asyncio.timeout(SLACK_S), self._changed:
-                if syncer_of(part, self._keepers) is None:
-                    self._tending.wake.set()
-                while (syncer := syncer_of(part, self._keepers)) is None:
-                    await self._changed.wait()
-                return syncer
-        except TimeoutError:
-            raise CallTimeout(f"Nobody syncs fragment {part} of the trunk yet.") from None
 
     def _follow(self, part: int, answer: FragmentAnswer, data: bytes) -> None:
         if answer.kind == "state":

@@ -1,13 +1,143 @@
-"""Who is the syncer of a fragment: pure functions of what peers tell of themselves. All who know the same decide alike.
+"""Who is the syncer of a fragment, or the server of parameters where the manifest names none: what peers tell of
+themselves in the DHT, and pure functions of that. All who know the same decide alike.
 
 A fragment has one syncer, as an expert has one host. Where there is none, the peer with the newest copy is its heir;
 where two claim it, the newer one goes on, and a tie is settled as for experts (`core.swarm.placement`).
 """
 
-from collections.abc import Mapping
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
 
-from core.contracts.trunk_calls import Keeper
+import msgspec
+
+from core.contracts.errors import CallTimeout, HearthError, RecordError
+from core.contracts.trunk_calls import KEEPERS, Keeper
+from core.dht.records import own_subkey, told
+from core.swarm.hosting import LONELY_S, SETTLE_S
+from core.swarm.members import Members
 from core.swarm.placement import rank
+
+TICK_S = 2.0
+"""Between two looks at who the syncers are."""
+RENEW_S = 8.0
+EXPIRY_S = 25.0
+"""Of what peers tell of fragments: so long a dead syncer that nobody asked is taken for alive."""
+
+
+class Due(NamedTuple):
+    """What this peer is to do about the fragments."""
+
+    claims: list[int]
+    leaves: list[int]
+
+
+class Leases:
+    """What the peers of a run tell of the fragments that they have."""
+
+    def __init__(self, run_id: str, members: Members, mine: Callable[[], Keeper], wake: asyncio.Event) -> None:
+        """
+        Args:
+            run_id: whose peers they are.
+            members: the peers, and through what they find each other.
+            mine: what is true of this peer.
+            wake: set when who syncs what is to be looked at at once.
+        """
+        self._members, self._node, self._dht = members, members.node, members.dht
+        self._key, self._mine, self._wake = f"{run_id}.{KEEPERS}", mine, wake
+        self.keepers: dict[str, Keeper] = {}
+        """The living ones, this one included."""
+        self._gone: dict[str, float] = {}
+        """Peers that did not answer, and when what they told before expires."""
+        self._expires: dict[str, float] = {}
+        self._told, self._told_at = mine(), float("-inf")
+        self._began = self._joined = 0.0
+        self._changed = asyncio.Condition()
+
+    async def look(self) -> bool:
+        """Tell what is here, and read what others have; whether enough is known to claim anything."""
+        self._began = self._began or time.monotonic()
+        await self.tell()
+        found: dict[str, Keeper] = {}
+        for record, keeper in told((await self._dht.get_many([self._key]))[self._key], Keeper):
+            name = record.subkey
+            self._expires[name] = record.expires
+            if record.expires > self._gone.get(name, 0.0) and not self._members.is_dead(record.peer):
+                found[name] = keeper
+        self.keepers = {**found, self._members.me: self._told}  # as others read it: all are to decide alike
+        return self._may_claim()
+
+    async def tell(self) -> None:
+        """Tell what is here, if that is news, and those that wait for a syncer to look again."""
+        mine, now = self._mine(), time.monotonic()
+        if mine.syncs != self._told.syncs or now - self._told_at > RENEW_S:
+            self._told, self._told_at = mine, now
+            self.keepers[self._members.me] = mine
+            with contextlib.suppress(RecordError):
+                record = {own_subkey(self._node.peer): msgspec.msgpack.encode(mine)}
+                await self._dht.store_many({self._key: record}, EXPIRY_S)
+        async with self._changed:
+            self._changed.notify_all()
+
+    def due(self, parts: Iterable[int]) -> Due:
+        """What this peer is to claim, and what to leave to a better claim.
+
+        Args:
+            parts: the fragments that there are.
+        """
+        due, me, mine = Due([], []), self._members.me, self._mine()
+        for part in sorted(parts):
+            syncer = syncer_of(part, self.keepers)
+            if syncer is None and heir_of(part, self.keepers) == me:
+                due.claims.append(part)
+            elif part in mine.syncs and syncer != me:
+                due.leaves.append(part)
+        return due
+
+    def failed(self, peer: str) -> None:
+        """A syncer did not answer: what it told so far counts no more.
+
+        Args:
+            peer: who it is.
+        """
+        self._gone[peer] = self._expires.get(peer, 0.0)
+        self.keepers.pop(peer, None)
+        self._wake.set()
+
+    async def syncer(self, part: int, patience_s: float) -> str:
+        """A fragment's syncer, as soon as there is one.
+
+        Args:
+            part: the fragment.
+            patience_s: how long that may take.
+
+        Raises:
+            CallTimeout: it took longer.
+        """
+        try:
+            async with asyncio.timeout(patience_s), self._changed:
+                if syncer_of(part, self.keepers) is None:
+                    self._wake.set()
+                while (syncer := syncer_of(part, self.keepers)) is None:
+                    await self._changed.wait()
+                return syncer
+        except TimeoutError:
+            raise CallTimeout(f"Nobody syncs fragment {part} of the trunk yet.") from None
+
+    async def leave(self) -> None:
+        """This peer is gone."""
+        with contextlib.suppress(HearthError, TimeoutError):
+            async with asyncio.timeout(1.0):
+                await self._dht.remove({self._key: [own_subkey(self._node.peer)]})
+
+    def _may_claim(self) -> bool:
+        now = time.monotonic()
+        if not self._dht.contacts():
+            return now - self._began >= LONELY_S
+        self._joined = self._joined or now
+        return now - self._joined >= SETTLE_S
 
 
 def syncer_of(part: int, keepers: Mapping[str, Keeper]) -> str | None:

@@ -18,6 +18,7 @@ from core.averaging.codecs import Numbers
 from core.contracts.errors import ProtocolError
 from core.contracts.trunk import Agreed, Offer, VcAsgd
 from core.swarm.trunk.parameter_store import ParameterStore
+from core.swarm.trunk.server_lease import Copy
 from core.swarm.trunk.work_generator import Subtask, Work, WorkGenerator
 
 PARAMETERS, WORK = "parameters", "work"
@@ -112,6 +113,23 @@ class ParameterServer:
     def work(self) -> Work:
         """The table as it is now."""
         return self._change(lambda work: work.work)
+
+    def copy(self) -> Copy | None:
+        """All that is here, for another store; None: nothing has begun."""
+        table, vector = self._store.read(WORK), self._read()[1]
+        if table is None or vector is None:
+            return None
+        return Copy(table, vector.tobytes(), _decode_work(table).turns)
+
+    def put(self, copy: Copy) -> None:
+        """Go on from there.
+
+        Args:
+            copy: another store's, which takes the place of all that is here.
+        """
+        done = _decode_work(copy.table).done
+        self._store.write(PARAMETERS, _written(done, np.frombuffer(copy.vector, "<f4")))
+        self._store.write(WORK, copy.table)
 
     def _subtask(self, version: int) -> Subtask:
         epoch, part = divmod(version, self._rules.parts)

@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from core.averaging.packing import NOISE, pack, unpack
-from core.contracts.errors import NetworkError, ProtocolError, RemoteFault
+from core.contracts.errors import CallRefused, NetworkError, ProtocolError, RemoteFault
 from core.contracts.kinds import DATA, MODELS
 from core.contracts.manifest import Manifest
 from core.contracts.net import of_run
@@ -30,6 +30,7 @@ from core.swarm.placement import rank
 from core.swarm.trunk.agreement import NOBODY, Agreement, Who
 from core.swarm.trunk.parameter_server import ParameterServer
 from core.swarm.trunk.parameter_store import ParameterStore, open_store
+from core.swarm.trunk.server_lease import Copy, ServerLease, dump
 from core.swarm.trunk.work_generator import CLIENTS
 
 log = logging.getLogger(__name__)
@@ -56,8 +57,11 @@ class ParameterServers(Agreement):
         rate, steps = manifest.training.trunk_rate, rules.batches
         self._reach = STEP * rate * steps * math.sqrt(self._numbers)
         self._method = of_run("trunk.subtask", manifest.run_id)
-        self._servers = sorted(rules.servers or [members.me], key=lambda server: rank(members.me, server))
+        named = rules.servers or ([members.me] if rules.store else [])
+        self._servers = sorted(named, key=lambda server: rank(members.me, server))
         """In the order in which they are asked: other trainers ask others first."""
+        self._lease: ServerLease | None = None
+        """Where none is named."""
         self._thread = ThreadPoolExecutor(1, "parameters")
         """For packing, and for the store, which waits."""
         self._store: ParameterStore | None = None
@@ -67,14 +71,20 @@ class ParameterServers(Agreement):
         """When the last subtask of each trainer was mixed in, as far as this peer knows, unix time, and its samples."""
         self._asks, self._again = 0, 0.0
         """Questions of the trainer here on their way, and when it asks again for work."""
-        if members.me in rules.servers:
+        if not named:
+            self._lease = ServerLease(manifest.run_id, self._numbers, members, self._stored, self._put)
+        if members.me in rules.servers or not named:
             most = (NOISE + 2) * self._numbers + 1024
             members.node.register(self._method, Offer, self._answer, max_payload=most)
 
     async def __aenter__(self) -> "ParameterServers":
+        if self._lease:
+            self._lease.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        if self._lease:
+            await self._lease.stop()
         if self._store is not None:
             await self._aside(self._store.close)
         self._left = True
@@ -86,7 +96,7 @@ class ParameterServers(Agreement):
     def who(self) -> Who:
         """Trainers know of themselves, and a server of those that it served not long ago."""
         last = self._known.syncer if self._known else None
-        server = self._members.me if self._members.me in self._servers else last
+        server = self._members.me if self._is_server else last
         if server is None:
             return NOBODY
         since = time.time() - self._rules.timeout_s
@@ -97,6 +107,13 @@ class ParameterServers(Agreement):
         if self._asks:
             return notice("trunk.waits_server")
         return notice("trunk.waits_work") if time.monotonic() < self._again else None
+
+    def notes(self) -> list[Notice]:
+        return self._lease.notes if self._lease else []
+
+    @property
+    def _is_server(self) -> bool:
+        return self._lease.serves if self._lease else self._members.me in self._servers
 
     async def agree(self, offer: Offer, payload: bytes, deadline: float) -> tuple[Agreed, Payload]:
         """As `Agreement.agree`; who is a server itself asks no other."""
@@ -117,12 +134,14 @@ class ParameterServers(Agreement):
 
     async def _ask(self, offer: Offer, payload: bytes, deadline: float) -> tuple[str, Agreed, bytes]:
         """The first server that answers, and its answer."""
-        me = self._members.me
-        if me in self._servers:
+        me, servers = self._members.me, self._servers
+        if self._lease and not self._is_server:
+            servers = [await self._lease.server(min(SERVER_S, deadline - time.monotonic()))]
+        if self._is_server:
             return me, *await self._aside(lambda: self._serve(me, offer, payload))
         packed = await self._aside(lambda: pack(np.frombuffer(payload, "<f4")) if payload else b"")
         failed: NetworkError | None = None
-        for server in self._servers:
+        for server in servers:
             left_s = min(SERVER_S, deadline - time.monotonic())
             if left_s <= 0:
                 break
@@ -137,17 +156,28 @@ class ParameterServers(Agreement):
                 continue
             except NetworkError as error:
                 failed = error
+                if self._lease:
+                    self._lease.failed(server, gone=not isinstance(error, CallRefused))
                 continue
-            return server, agreed, await self._aside(partial(self._unpacked, answer)) if answer else b""
+            unpacked = self._lease.received if self._lease else self._unpacked
+            try:
+                return server, agreed, await self._aside(partial(unpacked, answer)) if answer else b""
+            except ProtocolError as error:
+                self._members.node.strike(parse_peer(server), HOSTILE_POINTS)
+                failed = NetworkError(f"Server {server[:8]} answered with no parameters: {error}")
         raise failed or NetworkError("No parameter server could be asked in time.")
 
     async def _answer(self, offer: Offer, payload: bytes, context: Context) -> tuple[Agreed, bytes]:
         """Serve another peer."""
+        if not self._is_server:
+            raise CallRefused("This peer is not the run's parameter server. Ask another one.")
         peer, node, far = peer_text(context.peer), self._members.node, list[float]()
 
         def serve() -> tuple[Agreed, bytes]:
             given = self._unpacked(payload) if payload else b""
             agreed, answer = self._serve(peer, offer, given, far.append)
+            if self._lease and answer and (copy := self._server().copy()):
+                return agreed, dump(copy)
             return agreed, pack(np.frombuffer(answer, "<f4")) if answer else b""
 
         try:
@@ -171,17 +201,27 @@ class ParameterServers(Agreement):
         self, client: str, offer: Offer, payload: bytes, far: Callable[[float], None] = lambda times: None
     ) -> tuple[Agreed, bytes]:
         try:
-            if self._store is None:
-                self._store = open_store(self._rules.store, self._run_id, self._folder / FILE)
-            server = ParameterServer(self._rules, self._numbers, self._store, self._reach)
             vector = np.frombuffer(payload, "<f4") if payload else None
-            agreed, current = server.serve(client, offer, vector, time.time(), far=far)
+            agreed, current = self._server().serve(client, offer, vector, time.time(), far=far)
+            if self._lease and current is not None:
+                self._lease.turns += 1
         except NetworkError:  # the store's server may be back soon, with a new connection
             if self._store is not None:
                 self._store.close()
                 self._store = None
             raise
         return agreed, b"" if current is None else current.tobytes()
+
+    def _server(self) -> ParameterServer:
+        if self._store is None:
+            self._store = open_store(self._rules.store, self._run_id, self._folder / FILE)
+        return ParameterServer(self._rules, self._numbers, self._store, self._reach)
+
+    async def _stored(self) -> Copy | None:
+        return await self._aside(lambda: self._server().copy())
+
+    async def _put(self, copy: Copy) -> None:
+        await self._aside(lambda: self._server().put(copy))
 
     def _unpacked(self, packed: bytes) -> bytes:
         return unpack(packed, self._numbers).tobytes()

@@ -82,6 +82,8 @@ class Work(msgspec.Struct):
     """That were trained on in them."""
     stopped: bool = False
     """The accuracy is reached: no more work."""
+    turns: int = 0
+    """Clients that were given work, or told that there is none: of two tables the one with more is the newer."""
     distances: list[float] = []
     """Of the last results from the servers' parameters, as they arrived."""
 
@@ -110,6 +112,7 @@ class WorkGenerator:
             holding: subtasks that it still works on; it gets one more.
         """
         self._expire(now)
+        self.work.turns += 1
         known = self._heard_of(client)
         if self.work.stopped:
             return None
