@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.bench import all_reduce, averaging_plan, diloco, vc_asgd
+from tests.bench import all_reduce, averaging_plan, diloco, restarts, vc_asgd
 from tests.bench.machine import progress
 
 
@@ -32,6 +32,7 @@ ROWS: dict[str, Callable[[Options], Any]] = {
     "plan": lambda o: averaging_plan.measure(o.quick),
     "diloco": lambda o: diloco.measure(o.quick),
     "all_reduce": lambda o: all_reduce.measure(o.quick, o.python, o.anchors),
+    "restarts": lambda o: restarts.measure(o.quick),
     "vc_asgd": lambda o: vc_asgd.measure(o.quick, o.data, o.out),
 }
 """In the order in which they are measured."""
