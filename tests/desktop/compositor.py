@@ -11,7 +11,7 @@ import struct
 import threading
 from pathlib import Path
 
-DEADLINE_S = 60.0
+DEADLINE_S = 240.0
 SEAT, IDLE, WINDOWS = "wl_seat", "ext_idle_notifier_v1", "zwlr_foreign_toplevel_manager_v1"
 
 

@@ -44,10 +44,10 @@ TOKEN = "0123456789abcdef" * 4
 class PatientBot(QtBot):
     """Waits for as long as a busy machine needs, not for 5 s."""
 
-    def waitUntil(self, callback: Callable[[], bool | None], *, timeout: int = 60_000) -> None:
+    def waitUntil(self, callback: Callable[[], bool | None], *, timeout: int = 240_000) -> None:
         super().waitUntil(callback, timeout=timeout)
 
-    def waitSignal(self, *arguments: Any, timeout: int = 60_000, **keywords: Any) -> Any:
+    def waitSignal(self, *arguments: Any, timeout: int = 240_000, **keywords: Any) -> Any:
         return super().waitSignal(*arguments, timeout=timeout, **keywords)
 
 

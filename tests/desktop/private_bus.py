@@ -15,7 +15,7 @@ from tests.virtual_screen import started
 CONFIG = """<busconfig><type>session</type><listen>unix:path={path}</listen><auth>EXTERNAL</auth>
 <policy context="default"><allow send_destination="*"/><allow receive_sender="*"/>
 <allow own="*"/></policy></busconfig>"""
-DEADLINE_S = 60.0
+DEADLINE_S = 240.0
 PROPERTIES = "org.freedesktop.DBus.Properties"
 
 

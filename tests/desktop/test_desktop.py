@@ -173,7 +173,7 @@ def test_a_lost_worker_is_told_everywhere_and_its_return_too(qtbot: QtBot, start
     toy.hang_up()
     qtbot.waitUntil(lambda: desktop.tray.icon.toolTip().startswith("Hearth: Needs attention"))
     assert "Worker" in desktop.window.footer._link.text() or "worker" in desktop.window.footer._link.text()
-    qtbot.waitUntil(lambda: desktop.client.is_connected, timeout=10_000)
+    qtbot.waitUntil(lambda: desktop.client.is_connected)
     assert desktop.tray.icon.toolTip().startswith("Hearth: Contributing")
     assert desktop.window.footer._link.text() == "Worker connected"
 

@@ -229,7 +229,7 @@ def test_the_recovery_words_are_those_of_the_key(qtbot: QtBot, first: FirstRun, 
     first.stack.setCurrentIndex(4)
     words = first.back_up.words
     click(words.button)
-    qtbot.waitUntil(lambda: len(words.words) == 24, timeout=30_000)
+    qtbot.waitUntil(lambda: len(words.words) == 24)
     assert " ".join(words.words) == Identity.load(folder).words()
     click(words.copy)
     assert QGuiApplication.clipboard().text() == " ".join(words.words)
@@ -238,7 +238,7 @@ def test_the_recovery_words_are_those_of_the_key(qtbot: QtBot, first: FirstRun, 
     first.stack.setCurrentIndex(4)
     click(words.button)
     first.go_back()  # before they have come
-    qtbot.waitUntil(words.button.isEnabled, timeout=30_000)
+    qtbot.waitUntil(words.button.isEnabled)
     assert words.words == []
 
 
@@ -247,7 +247,7 @@ def test_a_damaged_key_is_told(qtbot: QtBot, first: FirstRun, folder: Path) -> N
     first.stack.setCurrentIndex(4)
     click(first.back_up.words.button)
     notice = first.back_up.words._notice
-    qtbot.waitUntil(lambda: "cannot be used" in notice.accessibleName(), timeout=30_000)
+    qtbot.waitUntil(lambda: "cannot be used" in notice.accessibleName())
 
 
 def test_every_control_has_a_name_and_comes_after_the_heading(qtbot: QtBot, desktop: Desktop, first: FirstRun) -> None:

@@ -48,7 +48,7 @@ def test_a_second_app_raises_the_first_and_ends(qtbot: QtBot, folder: Path) -> N
     assert first.acquire()
     first.listen()
     try:
-        with qtbot.waitSignal(first.raise_asked, timeout=20_000):
+        with qtbot.waitSignal(first.raise_asked):
             second = second_app(folder)
         out, errors = second.communicate(timeout=60)
         assert second.returncode == 0

@@ -46,7 +46,7 @@ from tests.returns import THRESHOLD_S, yielding_worker
 from tests.workers import agreed
 
 SIZE = (1440, 900)
-PATIENCE_MS = 60_000
+PATIENCE_MS = 240_000
 NAME = "^Hearth screensaver$"
 BLACK = ((0, 0), (0, 0), (0, 0))
 

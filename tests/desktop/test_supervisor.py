@@ -206,13 +206,13 @@ class Watched:
 
     def start(self, qtbot: QtBot) -> int:
         """Wait for the connection; the worker's pid."""
-        with qtbot.waitSignal(self.client.connected, timeout=20_000):
+        with qtbot.waitSignal(self.client.connected):
             self.supervisor.start()
         assert self.client.pid is not None
         return self.client.pid
 
     def leave(self, qtbot: QtBot) -> None:
-        with qtbot.waitSignal(self.supervisor.ended, timeout=20_000):
+        with qtbot.waitSignal(self.supervisor.ended):
             self.supervisor.leave()
 
 
@@ -242,7 +242,7 @@ def test_starts_a_worker_and_ends_it(qtbot: QtBot, watched: Watched) -> None:
 
 def test_a_killed_worker_comes_back_and_the_reason_is_told(qtbot: QtBot, watched: Watched) -> None:
     first = watched.start(qtbot)
-    with qtbot.waitSignal(watched.client.connected, timeout=30_000):
+    with qtbot.waitSignal(watched.client.connected):
         os.kill(first, signal.SIGKILL)
     assert "Worker stopped: it was killed (signal 9). Restarting in 1 s." in watched.sentences
     assert watched.client.pid != first
@@ -264,7 +264,7 @@ def test_a_folder_that_was_removed_is_told_and_is_nobodys_wish_to_quit(
 
 def test_a_restart_ends_the_worker_in_the_friendly_way_and_starts_another(qtbot: QtBot, watched: Watched) -> None:
     first = watched.start(qtbot)
-    with qtbot.waitSignal(watched.client.connected, timeout=30_000):
+    with qtbot.waitSignal(watched.client.connected):
         watched.supervisor.restart()
     assert watched.client.pid != first and gone(first)
     assert not watched.ended and not any("stopped" in sentence for sentence in watched.sentences)
@@ -279,10 +279,10 @@ def test_uses_the_worker_that_runs_and_sees_its_end(qtbot: QtBot, watched: Watch
         stderr=subprocess.DEVNULL,
     )
     try:
-        qtbot.waitUntil((folder / wire.ADDRESS_FILE).exists, timeout=20_000)
+        qtbot.waitUntil((folder / wire.ADDRESS_FILE).exists)
         assert watched.start(qtbot) == worker.pid
         assert watched.supervisor.process is None
-        with qtbot.waitSignal(watched.client.connected, timeout=30_000):
+        with qtbot.waitSignal(watched.client.connected):
             worker.kill()
             worker.wait()
         assert any("it stopped unexpectedly" in sentence for sentence in watched.sentences)
@@ -302,9 +302,9 @@ def test_who_quits_before_the_worker_that_runs_has_answered_ends_it_too(
     other.supervisor.start()  # as the app after one that was killed
     with qtbot.assertNotEmitted(other.supervisor.ended, wait=300):
         other.supervisor.leave()
-    with qtbot.waitSignal(other.supervisor.ended, timeout=20_000):
+    with qtbot.waitSignal(other.supervisor.ended):
         os.kill(pid, signal.SIGCONT)
-    qtbot.waitUntil(lambda: gone(pid) or watched.supervisor.process is None, timeout=20_000)
+    qtbot.waitUntil(lambda: gone(pid) or watched.supervisor.process is None)
 
 
 def test_who_quits_between_two_dials_ends_the_worker_that_runs_too(
@@ -324,9 +324,9 @@ def test_two_at_once_share_one_worker(qtbot: QtBot, watched: Watched, folder: Pa
     other = Watched(folder)
     watched.supervisor.start()
     other.supervisor.start()
-    qtbot.waitUntil(lambda: watched.client.is_connected and other.client.is_connected, timeout=30_000)
+    qtbot.waitUntil(lambda: watched.client.is_connected and other.client.is_connected)
     assert watched.client.pid == other.client.pid
-    with qtbot.waitSignals([watched.supervisor.ended, other.supervisor.ended], timeout=20_000):
+    with qtbot.waitSignals([watched.supervisor.ended, other.supervisor.ended]):
         watched.supervisor.leave()  # the worker's goodbye ends the other as well
 
 
@@ -335,11 +335,11 @@ def test_a_worker_that_comes_too_late_does_not_outlive_the_other_ones_goodbye(
 ) -> None:
     watched.start(qtbot)
     other = Watched(folder)
-    with qtbot.waitSignal(other.client.connected, timeout=30_000):
+    with qtbot.waitSignal(other.client.connected):
         other.supervisor.start()
     other.supervisor.process = late = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     try:
-        with qtbot.waitSignals([watched.supervisor.ended, other.supervisor.ended], timeout=20_000):
+        with qtbot.waitSignals([watched.supervisor.ended, other.supervisor.ended]):
             watched.supervisor.leave()
         assert late.poll() is not None
     finally:
@@ -354,10 +354,10 @@ def test_a_fault_that_a_restart_cannot_mend_is_shown(
     (folder / wire.ADDRESS_FILE).unlink()
     (folder / "settings.json").write_text(f'{{"version": 1, "control_port": {port}, "lan": false}}')
     watched.supervisor.start()
-    qtbot.waitUntil(lambda: watched.supervisor.report.phase is Phase.FAILED, timeout=20_000)
+    qtbot.waitUntil(lambda: watched.supervisor.report.phase is Phase.FAILED)
     assert f"port {port} cannot be used" in str(watched.supervisor.report.notice)
     toy.close()
-    with qtbot.waitSignal(watched.client.connected, timeout=20_000):
+    with qtbot.waitSignal(watched.client.connected):
         watched.supervisor.retry()
     watched.leave(qtbot)
 
@@ -368,7 +368,7 @@ def test_a_worker_whose_token_was_changed_is_reached_again(qtbot: QtBot, watched
         path = folder / wire.ADDRESS_FILE
         address = msgspec.json.decode(path.read_bytes(), type=wire.Address)
         path.write_bytes(msgspec.json.encode(msgspec.structs.replace(address, token="f" * 64)))
-        with qtbot.waitSignal(watched.client.connected, timeout=60_000):
+        with qtbot.waitSignal(watched.client.connected):
             watched.supervisor.start()
         assert watched.client.pid == running.process.pid
         assert any("another one runs for this data folder" in sentence for sentence in watched.sentences)

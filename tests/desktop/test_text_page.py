@@ -328,7 +328,7 @@ def test_with_a_real_worker_that_is_paused_and_then_dies(qtbot: QtBot, folder: P
     demo.update_status(connected.args[0].status)
     demo.length.setValue(20)
     demo.start()
-    qtbot.waitUntil(lambda: len(demo.generation.bytes) == 20 and not demo.generation.running, timeout=40_000)
+    qtbot.waitUntil(lambda: len(demo.generation.bytes) == 20 and not demo.generation.running)
     assert demo._pill._label.text() == "6 of 6 answered"
     assert {row[1].text() for figures in demo.experts.lists for row in figures._rows} == {"This PC"}
 
@@ -336,18 +336,18 @@ def test_with_a_real_worker_that_is_paused_and_then_dies(qtbot: QtBot, folder: P
     ends: list[HearthError] = []
     number = client.generate(wire.GenerateParams("x", 2000), pieces.append, lambda continued: None, ends.append)
     assert number is not None
-    qtbot.waitUntil(lambda: len(pieces) > 2, timeout=20_000)
+    qtbot.waitUntil(lambda: len(pieces) > 2)
     client.request("stop", wire.StopParams(number))
-    qtbot.waitUntil(lambda: bool(ends), timeout=20_000)
+    qtbot.waitUntil(lambda: bool(ends))
     assert str(ends[0]) == "The text was stopped." and len(pieces) < 2000
 
     demo.length.setValue(2000)
     demo.start()
-    qtbot.waitUntil(lambda: len(demo.generation.bytes) > 2, timeout=20_000)
+    qtbot.waitUntil(lambda: len(demo.generation.bytes) > 2)
     family = psutil.Process(running.process.pid)
     for process in [*family.children(recursive=True), family]:
         process.kill()
-    qtbot.waitUntil(lambda: not demo.generation.running, timeout=10_000)
+    qtbot.waitUntil(lambda: not demo.generation.running)
     assert "The text ends after" in demo._notice._label.text()
     assert demo.go.text() == "Continue"
     client.hang_up()

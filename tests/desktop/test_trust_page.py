@@ -110,7 +110,7 @@ def test_the_build_and_the_licences_are_read_beside_the_window(
     window, page = opened
     assert page.licences.model.rowCount() == 0
     window.open_page("trust")
-    qtbot.waitUntil(lambda: page.licences.model.rowCount() > 10, timeout=20_000)
+    qtbot.waitUntil(lambda: page.licences.model.rowCount() > 10)
     assert program_files.digest() in texts(page)
     licences = {one.name: one.licence for one in page.licences.model.shown}
     assert licences["msgspec"] == "BSD-3-Clause" and "pytest" not in licences and "hearth" not in licences

@@ -33,7 +33,7 @@ def hearth(app: App, *words: str) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(command, env=app.environment, stdin=subprocess.DEVNULL)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1200)
 def test_from_the_first_run_to_contribution_demo_screensaver_and_quit(app: App, folder: Path, qapp: Any) -> None:
     plan = Plan(folder)
     first = FirstRun(folder, WorkerClient(folder, "0.1.0"))

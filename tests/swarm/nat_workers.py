@@ -12,7 +12,7 @@ from core.contracts.network_status import NetworkStatus
 from core.contracts.status import Status
 from core.control.client import ControlClient
 from tests.swarm.namespaces import ROOT, Host
-from tests.workers import never_busy, start_paused, wait_until
+from tests.workers import PATIENCE_S, never_busy, start_paused, wait_until
 
 PORT = 4000
 T = TypeVar("T")
@@ -73,21 +73,21 @@ class WorkerPeer:
         status = self.network()
         return {peer.peer: peer.path for peer in status.peers}.get(other.name) if status else None
 
-    def until_path(self, other: "WorkerPeer", path: str | None, seconds: float) -> None:
+    def until_path(self, other: "WorkerPeer", path: str | None, seconds: float = PATIENCE_S) -> None:
         """Wait until the other is shown with this path; None: not at all."""
         self._until(lambda: self.path(other) == path, f"{other.host.name}, {path}, at {self.host.name}", seconds)
 
-    def until_reached(self, reachability: str, nat: str, seconds: float = 20) -> NetworkStatus:
+    def until_reached(self, reachability: str, nat: str) -> NetworkStatus:
         """Wait until it has this reachability."""
 
         def check() -> Any:
             status = self.network()
             return status and (status.reachability, status.nat) == (reachability, nat) and status
 
-        status: NetworkStatus = self._until(check, f"{self.host.name} is {reachability}", seconds)
+        status: NetworkStatus = self._until(check, f"{self.host.name} is {reachability}")
         return status
 
-    def _until(self, condition: Any, what: str, seconds: float) -> Any:
+    def _until(self, condition: Any, what: str, seconds: float = PATIENCE_S) -> Any:
         try:
             return wait_until(condition, what, seconds)
         except AssertionError as error:

@@ -22,7 +22,7 @@ from tests.workers import DIGITS, RunningWorker, hearth, wait_until, worker
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningWorker]:
     """A worker that has learned something; tests leave it training."""
     with worker(tmp_path_factory.mktemp("trained")) as running:
-        running.until(lambda status: (status.accuracy or 0) >= 0.95, "an accuracy of 0.95", seconds=180)
+        running.until(lambda status: (status.accuracy or 0) >= 0.95, "an accuracy of 0.95")
         yield running
 
 
@@ -42,10 +42,9 @@ def save_digit(path: Path, index: int) -> int:
     return label
 
 
-@pytest.mark.timeout(360)
 def test_every_expert_learns_and_the_status_tells(trained: RunningWorker) -> None:
     # one that nobody chooses at first is brought in by the balancing loss, within some thousand steps
-    status = trained.until(lambda status: all(expert.updates > 0 for expert in status.experts), "no dead expert", 240)
+    status = trained.until(lambda status: all(expert.updates > 0 for expert in status.experts), "no dead expert")
     assert len(status.experts) == 32
     assert status.step > 0 and status.samples >= status.step and status.loss is not None
     assert {process.name for process in status.processes} == {"worker", "compute"}
@@ -55,9 +54,8 @@ def test_every_expert_learns_and_the_status_tells(trained: RunningWorker) -> Non
         assert all(cell.load for cell in cells)
 
 
-@pytest.mark.timeout(360)
 def test_the_model_reads_pictures_from_the_command_line(trained: RunningWorker, tmp_path: Path) -> None:
-    trained.until(lambda status: status.samples >= 40_000, "enough training", 240)
+    trained.until(lambda status: status.samples >= 40_000, "enough training")
     right = 0
     for index in range(20):
         label = save_digit(tmp_path / "digit.png", index)

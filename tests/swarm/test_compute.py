@@ -57,7 +57,7 @@ from tests.disks import supervisor as supervised
 
 M = TypeVar("M")
 Q = TypeVar("Q")
-DEADLINE_S = 180.0
+DEADLINE_S = 240.0
 GONE_S, TRIES = 2.0, 5
 PICTURE = Predict(16, 16, bytes(255 if 6 <= i % 16 <= 9 else 0 for i in range(256)))
 

@@ -27,7 +27,7 @@ from core.net.rpc import RpcNode
 from core.swarm import hosting
 from tests.dht_peers import until
 from tests.swarm.test_network import HERE, address
-from tests.workers import DIGITS_CALLS, RunningWorker, start_paused, worker
+from tests.workers import DIGITS_CALLS, PATIENCE_S, RunningWorker, start_paused, worker
 
 MIB = 1024 * 1024
 GROWTH_MB = 64.0
@@ -188,7 +188,7 @@ async def test_a_frame_that_drips_is_given_up(where: PeerAddress) -> None:
                 await asyncio.sleep(0.1)
 
         dripping = asyncio.create_task(drip())
-        why = await closed(connection, 60)
+        why = await closed(connection, PATIENCE_S)
         assert "too slow" in why or "silent" in why  # bytes of a frame that never ends are no sign of life
         with pytest.raises(PeerUnreachable):
             await dripping

@@ -78,7 +78,6 @@ def kill(running: RunningWorker) -> None:
     running.process.wait()
 
 
-@pytest.mark.timeout(300)
 async def test_a_grid_is_shared_and_survives(tmp_path: Path, backbone: RunningWorker) -> None:
     arguments = ["--role", "host", "--listen", HERE, "--bootstrap", address(backbone)]
 
@@ -100,7 +99,7 @@ async def test_a_grid_is_shared_and_survives(tmp_path: Path, backbone: RunningWo
         wait_until(lambda: all(len(copies(backbone, uid) - {name}) >= 2 for uid in mine), "two copies of each")
 
         kill(b)
-        wait_until(lambda: divided(a, c), "adoption", 120.0)
+        wait_until(lambda: divided(a, c), "adoption")
         assert {hosted(a).get(uid) or hosted(c)[uid] for uid in mine} == {1}, "an expert lost its training"
 
         d = start("d")
@@ -152,7 +151,6 @@ async def test_a_host_whose_user_returns_while_it_hands_over_loses_nothing(
             assert not giver.status().attention
 
 
-@pytest.mark.timeout(300)
 def test_all_off_and_on_again_goes_on_from_the_checkpoints(tmp_path: Path) -> None:
     """Two trainers, one of them the backbone peer, and a host: the whole swarm."""
     known: list[str] = []
@@ -169,7 +167,7 @@ def test_all_off_and_on_again_goes_on_from_the_checkpoints(tmp_path: Path) -> No
         known += ["--bootstrap", address(first)]
         swarm = [first, start(stack, "second"), start(stack, "host")]
         for trainer in swarm[:2]:
-            trainer.until(lambda status: (status.accuracy or 0.0) > 0.8, "training", 100.0)
+            trainer.until(lambda status: (status.accuracy or 0.0) > 0.8, "training")
         wait_until(lambda: divided(*swarm), "a divided grid")
         trained, before = [trainer.status().step for trainer in swarm[:2]], versions(swarm)
 
@@ -193,7 +191,7 @@ def test_who_only_hosts_answers_with_the_newest_trunk_and_adopts_what_a_trainer_
         worker(tmp_path / "trainer", *network) as trainer,
         worker(tmp_path / "host", "--role", "host", *network) as host,
     ):
-        trainer.until(lambda status: (status.accuracy or 0.0) > 0.9, "training", 100.0)
+        trainer.until(lambda status: (status.accuracy or 0.0) > 0.9, "training")
         wait_until(lambda: divided(trainer, host) and hosted(host), "both hosts")
         before = hosted(trainer)
         trainer.call("pause")  # it saves, and hands out copies

@@ -15,6 +15,7 @@ from core.net.punching import Meet, Met
 from core.net.reach import BACKBONES, Reach
 from core.net.rpc import Context, RpcNode
 from tests.dht_peers import until
+from tests.workers import PATIENCE_S
 
 
 async def test_a_host_is_dialled_for_few_meetings_whoever_names_it() -> None:
@@ -33,7 +34,7 @@ async def test_a_host_is_dialled_for_few_meetings_whoever_names_it() -> None:
                             heard.append((await liar.call(node.peer, "reach.meet", meet, Met, deadline_s=5))[0].willing)
             assert heard == [True] * 10
             meetings = [task for task in asyncio.all_tasks() if task.get_name() == "reach: meet"]
-            await asyncio.wait_for(asyncio.gather(*meetings), 20)
+            await asyncio.wait_for(asyncio.gather(*meetings), PATIENCE_S)
         sizes = []
         with contextlib.suppress(BlockingIOError):
             while True:

@@ -31,7 +31,7 @@ from tests.disks import run_files, supervisor
 
 MB = 1 << 20
 ROOMY, TIGHT = 8192 * MB, 640 * MB
-DEADLINE_S = 120.0
+DEADLINE_S = 240.0
 
 
 class Capped(Owner):

@@ -15,7 +15,7 @@ from core.identity import Identity
 from core.net.nat import NOT_CERTAIN
 from tests.swarm.namespaces import ROOT, Host, Internet, impossible
 from tests.swarm.nat_workers import WorkerPeer
-from tests.workers import wait_until
+from tests.workers import PATIENCE_S, wait_until
 
 REASON = impossible()
 pytestmark = pytest.mark.skipif(REASON is not None, reason=f"not possible here: {REASON}")
@@ -63,7 +63,7 @@ class Peer:
         found: dict[str, Any] = wait_until(answer, "an expert's answer")
         return found
 
-    def until(self, what: str, seconds: float = 30, **wanted: Any) -> dict[str, Any]:
+    def until(self, what: str, seconds: float = PATIENCE_S, **wanted: Any) -> dict[str, Any]:
         """The first state with these values."""
 
         def check() -> dict[str, Any] | None:
@@ -168,7 +168,7 @@ def test_workers_behind_routers_find_each_other_and_share_experts(internet: Inte
         (left, odd, relayed),
         (odd, host, relayed),
     ):
-        peer.until_path(other, path, 20)
+        peer.until_path(other, path)
 
     for number, (name, path) in enumerate({"a": "direct", "c": relayed}.items()):
         guest = Peer(internet.host(f"guest{number}", routers[name]), bootstrap=[public], listen=["0.0.0.0:4001"])
@@ -188,7 +188,7 @@ def test_without_a_willing_relay_a_worker_only_dials_out(internet: Internet, tmp
     state = right.until_reached("dial-out only", "symmetric")
     assert state.address == right.name and state.step.code == "reach.by_nobody"
     for peer, other in ((right, public), (public, right), (left, public)):
-        peer.until_path(other, "direct", 10)
+        peer.until_path(other, "direct")
     left.until_reached("punchable", "cone")
     assert right.path(left) is None
 
@@ -249,8 +249,8 @@ def test_the_workers_of_two_apps_on_one_lan_need_no_address_to_share_a_run(inter
         WorkerPeer(internet.host(name, router), tmp_path / name, joins=True, computes=name != "shy")
         for name in ("shy", "first", "second")
     )
-    first.until_path(second, "direct", 30)
-    second.until_path(first, "direct", 30)
+    first.until_path(second, "direct")
+    second.until_path(first, "direct")
 
     def shared() -> bool:
         here, there = first.experts(), second.experts()

@@ -19,7 +19,7 @@ from core.contracts.status import Status
 from core.runtime.part_files import Part, pack
 from tests.swarm.namespaces import ROOT, Host, Internet, impossible
 from tests.swarm.nat_workers import PORT, WorkerPeer
-from tests.workers import DIGITS, contributed, wait_until
+from tests.workers import DIGITS, PATIENCE_S, contributed, wait_until
 
 QUOTA, USED = 2_000_000, 1_300_000
 """Bytes a month, and those that were moved before."""
@@ -62,7 +62,7 @@ def test_a_month_whose_traffic_is_used_moves_no_more(internet: Internet, tmp_pat
     contributed(tmp_path / "b", Amounts(bytes_in=USED - 1000, bytes_out=1000))
     a = WorkerPeer(internet.host("a"), tmp_path / "a")
     b = WorkerPeer(internet.host("b"), tmp_path / "b", via=a)
-    b.until_path(a, "direct", 20)
+    b.until_path(a, "direct")
     reader = [sys.executable, "-m", "tests.swarm.blob_reader", b.name, f"{b.host.address}:{PORT}", DIGITS, blob]
     internet.host("reader").start(reader, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, cwd=ROOT)
 
@@ -74,10 +74,10 @@ def test_a_month_whose_traffic_is_used_moves_no_more(internet: Internet, tmp_pat
     assert row.stops == ("network",) and row.until == (notice("month.until", end=row.until_time),)
     end = time.localtime(row.until_time)
     assert (end.tm_mday, end.tm_hour, end.tm_min) == (1, 0, 0) and end.tm_mon != time.localtime().tm_mon
-    a.until_path(b, None, 20)
+    a.until_path(b, None)
 
     b.process.terminate()  # and it is not forgotten
-    assert b.process.wait(20) == 0
+    assert b.process.wait(PATIENCE_S) == 0
     kept = read_only(tmp_path / "b").totals(time.time()).all.amounts
     assert kept.bytes_in + kept.bytes_out - USED == pytest.approx(counted(b.host), rel=0.1)
     b = WorkerPeer(b.host, tmp_path / "b", via=a)

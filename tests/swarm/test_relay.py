@@ -19,6 +19,7 @@ from core.net.reach import Reach
 from core.net.relay import Done, Open, Piece
 from core.net.rpc import Context, RpcNode
 from tests.dht_peers import until
+from tests.workers import PATIENCE_S
 
 LOOPBACK = ("127.0.0.1:0",)
 
@@ -64,7 +65,7 @@ async def gone(node: RpcNode, other: RpcNode) -> None:
     lost = asyncio.Event()
     node.on_disconnected.append(lambda peer: lost.set() if peer == other.peer else None)
     if other.peer in node.pool.links:
-        await asyncio.wait_for(lost.wait(), 20)
+        await asyncio.wait_for(lost.wait(), PATIENCE_S)
 
 
 async def test_calls_of_all_sizes_pass_in_both_directions_and_the_path_is_shown(three: Three) -> None:

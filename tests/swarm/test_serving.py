@@ -22,7 +22,7 @@ HERE = "127.0.0.1:0"
 WIDTH, TARGET = 64, 8
 UID = "digits.0.1.3"
 UIDS = tuple(f"digits.0.{row}.{column}" for row in range(4) for column in range(4))
-DEADLINE_S = 180.0
+DEADLINE_S = 240.0
 
 
 @pytest.fixture(scope="module")

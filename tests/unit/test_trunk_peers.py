@@ -92,7 +92,7 @@ async def one_round(made: list[Trainer], seed: int) -> None:
         await asyncio.gather(*(t.agree(part, draw(seed + number)) for number, (t, part) in enumerate(offers)))
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1200)
 async def test_peers_agree_bit_for_bit_and_go_on_when_a_syncer_dies(tmp_path: Path) -> None:
     async with trainers(tmp_path, 3) as (made, stacks):
         assert sorted(part for trainer in made for part in trainer.syncs) == [0, 1, 2, 3], "one syncer each"
@@ -138,7 +138,7 @@ async def test_peers_agree_bit_for_bit_and_go_on_when_a_syncer_dies(tmp_path: Pa
                 assert newcomer.numbers[part] == left[0].numbers[part], "a newcomer begins with what is agreed"
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1200)
 async def test_what_is_no_difference_is_refused_and_its_sender_banned(tmp_path: Path) -> None:
     async with trainers(tmp_path, 2) as (made, _):
         part = min(made[0].syncs or made[1].syncs)
@@ -156,7 +156,7 @@ async def test_what_is_no_difference_is_refused_and_its_sender_banned(tmp_path: 
         assert syncer.worker._fragments[part].version == 1
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1200)
 async def test_who_begins_with_another_trunk_is_not_followed_and_who_shouts_is_named(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
