@@ -9,6 +9,7 @@ from typing import Any
 from core.dht.node import DHTNode
 from core.identity import Identity
 from core.net.rpc import RpcNode
+from tests.workers import PATIENCE_S
 
 LOOPBACK = ["127.0.0.1:0"]
 
@@ -48,7 +49,7 @@ async def peers(count: int) -> AsyncIterator[list[Peer]]:
         yield made
 
 
-async def until(condition: Callable[[], Any | Awaitable[Any]], what: str, seconds: float = 30.0) -> Any:
+async def until(condition: Callable[[], Any | Awaitable[Any]], what: str, seconds: float = PATIENCE_S) -> Any:
     """The first true value of `condition`; fails after `seconds`."""
     deadline = time.monotonic() + seconds
     while True:

@@ -28,7 +28,7 @@ from core.swarm.trunk.round import Result, RoundVoid
 
 RUN = "run-1"
 CHUNK = max(CHUNKS.values())
-DEADLINE_S = 60.0
+DEADLINE_S = 240.0
 LONG_S, SHORT_S = 300.0, 6.0
 """A grace that no busy machine uses up, and one that passes soon."""
 
