@@ -48,8 +48,9 @@ class Dedloc(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=
 
     target_samples: Annotated[int, msgspec.Meta(ge=1, le=10**9)]
     """In the batch of all trainers together."""
-    delayed: bool = True
-    """Whether the next batch is gathered while the gradients of one are averaged, which leaves each a step behind."""
+    delayed: bool = False
+    """Whether the next batch is gathered while the gradients of one are averaged. Nobody waits then, but gradients are
+    a step behind, and trainers whose own batches are large against the target gather more than it asks for."""
     optimizer: Literal["adam", "lamb"] = "adam"
     """LAMB is for batches of thousands of sequences; its rate is the share of its own length that a matrix moves by."""
     weight_decay: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.0

@@ -31,12 +31,13 @@ from tests.bench.exchanges import ARMS
 from tests.workers import ROOT
 
 OUT = ROOT / "build" / "bench"
+SEEDS = 3
 BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "alone": lambda o: alone.measure(o.quick),
     "convergence": lambda o: (
-        convergence.measure(o.quick, o.data, o.seeds, o.out)
+        convergence.measure(o.quick, o.data, o.seeds or SEEDS, o.out)
         if o.trunk is None
-        else one_network.measure(o.quick, o.trunk, o.seeds, o.out)
+        else one_network.measure(o.quick, o.trunk, o.trainers, o.seeds or (1 if o.quick else SEEDS), o.out)
     ),
     "desktop": lambda o: desktop.measure(o.quick),
     "devices": lambda o: devices.measure(o.quick),
@@ -69,7 +70,10 @@ def main() -> int:
         "--trunk", nargs="*", choices=list(ARMS), metavar="STRATEGY", help="convergence: of trunks that agree so"
     )
     parser.add_argument("--returns", type=int, default=None, metavar="N", help="yield: times that the user comes back")
-    parser.add_argument("--seeds", type=int, default=3, metavar="N", help="convergence: runs of each case")
+    parser.add_argument(
+        "--trainers", nargs="*", type=int, default=[], metavar="N", help="convergence --trunk: so many trainers"
+    )
+    parser.add_argument("--seeds", type=int, metavar="N", help="convergence: runs of each case")
     parser.add_argument("--out", type=Path, default=OUT, metavar="FOLDER", help="where plots and the JSON are written")
     parser.add_argument("--keep", action="store_true", help="also write the tables of the help page Figures")
     options = parser.parse_args()

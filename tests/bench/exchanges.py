@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from core.averaging import codecs
 from core.averaging.packing import pack
 from core.contracts.expert_calls import Codec, encoded_size
-from core.contracts.pipe import AGREE, ENOUGH, GATHERED
-from core.contracts.trunk import Agreed, Dedloc, Diloco, Gathered, Offer, Trunk, VcAsgd
+from core.contracts.pipe import AGREE, ENOUGH, GATHERED, REACHED
+from core.contracts.trunk import Agreed, Dedloc, Diloco, Gathered, Offer, Reached, Trunk, VcAsgd
 from core.pipe.calls import Calls, Incoming
 from core.pipe.frames import Payload
 from core.swarm.trunk.parameter_server import ParameterServer
@@ -75,6 +75,8 @@ class JoinedSums:
         self._workers: dict[str, Calls] = {}
         self._gathered: dict[str, Gathered] = {}
         self._steps: dict[int, _Sum] = {}
+        self._reached: dict[int, bytes] = {}
+        """Digests of trunks, by step."""
         self._samples = 0
         """In all steps."""
 
@@ -84,6 +86,7 @@ class JoinedSums:
         self._workers[trainer] = worker
         worker.register_carrier(AGREE, partial(self._answer, trainer))
         worker.listen(GATHERED, partial(self._note, trainer))
+        worker.listen(REACHED, partial(self._compare, trainer))
         join(worker, compute)
         return compute
 
@@ -103,6 +106,13 @@ class JoinedSums:
             self._steps[version] = _Sum(set(self._workers))
             for worker in self._workers.values():
                 worker.tell(ENOUGH, version)
+
+    def _compare(self, trainer: str, reached: Reached) -> None:
+        """All come to the same bits."""
+        expected = self._reached.setdefault(reached.version, reached.digest)
+        assert reached.digest == expected, f"trainer {trainer} has another trunk at step {reached.version}"
+        while len(self._reached) > KEPT:
+            del self._reached[min(self._reached)]
 
     def _answer(
         self, trainer: str, offer: Offer, payload: Payload, call: Incoming
@@ -216,7 +226,7 @@ def _server(rules: VcAsgd, folder: Path) -> JoinedServer:
 
 ARMS: dict[str, Arm] = {
     "dedloc": Arm(lambda samples: Dedloc(samples), _sums),
-    "dedloc_in_step": Arm(lambda samples: Dedloc(samples, delayed=False), _sums),
+    "dedloc_delayed": Arm(lambda samples: Dedloc(samples, delayed=True), _sums),
     "diloco": Arm(lambda samples: Diloco(wire="dense", grace_s=GRACE_S), _fragments),
     "diloco_sparse": Arm(lambda samples: Diloco(wire="sparse", grace_s=GRACE_S), _fragments),
     "vc_asgd": Arm(lambda samples: VcAsgd(servers=("00" * 32,), batches=16), _server),

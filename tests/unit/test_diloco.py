@@ -162,6 +162,49 @@ async def test_what_is_learnt_while_others_are_asked_is_not_lost() -> None:
     assert torch.equal(weights(strategy), agreements[5]), "nothing was learnt meanwhile: it has the agreed bits"
 
 
+async def test_what_is_agreed_comes_between_two_batches() -> None:
+    """And the next one waits for it: a batch has its forward and backward pass with one trunk."""
+    agreement, asked = torch.full((44,), 7.0), asyncio.Event()
+
+    def answer(offer: Offer, numbers: Tensor) -> tuple[Agreed, Tensor]:
+        if offer.version:
+            asked.set()
+        return Agreed(0, offer.version + 1, 8, 2), agreement if offer.version else numbers
+
+    strategy, _ = strategy_with(answer)
+    task = asyncio.create_task(strategy.agree(run))
+    async with asyncio.timeout(60):
+        first = await strategy.next_batch()
+        strategy.contribute(first, torch.randn(44), 4)
+        second = await strategy.next_batch()
+        before = weights(strategy)
+        await asked.wait()
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert torch.equal(weights(strategy), before), "it changed under a batch"
+        strategy.drop(second)
+        await strategy.next_batch()
+        assert torch.equal(weights(strategy), agreement), "the batch did not wait for it"
+    task.cancel()
+
+
+async def test_batches_that_overlap_do_not_keep_what_is_agreed_away() -> None:
+    agreement = torch.full((44,), 7.0)
+
+    def answer(offer: Offer, numbers: Tensor) -> tuple[Agreed, Tensor]:
+        return Agreed(0, offer.version + 1, 8, 2), agreement if offer.version else numbers
+
+    strategy, _ = strategy_with(answer)
+    task = asyncio.create_task(strategy.agree(run))
+    async with asyncio.timeout(60):
+        first, _ = await strategy.next_batch(), await strategy.next_batch()
+        strategy.contribute(first, torch.randn(44), 4)
+        await strategy.next_batch()
+        while not torch.equal(weights(strategy), agreement):  # noqa: ASYNC110  (numbers are no event)
+            await asyncio.sleep(0)
+    task.cancel()
+
+
 async def test_a_trainer_goes_on_from_its_own_state_and_a_newcomer_from_what_is_agreed() -> None:
     agreement = torch.randn(44)
 

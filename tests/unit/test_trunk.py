@@ -44,7 +44,7 @@ class InFours(Local):
         if self.batches >= 4:
             self.enough.set()
 
-    async def agree(self, run):
+    async def agree(self, run, judge=None):
         while True:
             await self.enough.wait()
             await run(self.apply)

@@ -9,6 +9,8 @@ difference. A newcomer begins with what is agreed.
 import asyncio
 import logging
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -87,6 +89,13 @@ class DiLoCo(TrunkStrategy):
         """That this trainer has taken since it offered the fragment last."""
         self._begun = self._life = 0
         self._stepped = asyncio.Event()
+        self._on_the_way: set[int] = set()
+        """Batches."""
+        self._changed, self._free = asyncio.Event(), asyncio.Event()
+        """A batch has begun or ended; nothing that is agreed waits for that."""
+        self._free.set()
+        self._waiting = 0
+        """Fragments whose new numbers are here and wait for a batch to end."""
         self._joined = asyncio.Event()
         """What is agreed was asked for, if there is anybody to ask."""
 
@@ -101,22 +110,29 @@ class DiLoCo(TrunkStrategy):
     async def next_batch(self) -> int:
         if self._calls is not None:
             await self._joined.wait()
+        while not self._on_the_way and not self._free.is_set():
+            await self._free.wait()
         self._begun += 1
+        self._on_the_way.add(self._begun - 1)
+        self._changed.set()
         return self._begun - 1
 
     def contribute(self, batch: int, gradients: Tensor, samples: int) -> None:
         self._adam.step(gradients / samples, samples)
         self._samples = [count + samples for count in self._samples]
         self._stepped.set()
+        self.drop(batch)
 
     def drop(self, batch: int) -> None:
-        """Nobody counts on it."""
+        self._on_the_way.discard(batch)
+        self._changed.set()
 
     # --- with others
 
     async def agree(self, run: Run, judge: Judge | None = None) -> None:
         if self._calls is None:
             return
+        self._on_the_way.clear()  # who was training before this was cancelled
         async with asyncio.TaskGroup() as group:
             for part in range(len(self._fragments)):
                 group.create_task(self._agree_on(part, self._calls, run), name=f"fragment {part}")
@@ -133,12 +149,27 @@ class DiLoCo(TrunkStrategy):
         while True:
             try:
                 agreed, numbers = await agree(calls, offered.offer, offered.numbers, fragment.size)
-                await run(self._commit, offered, agreed, numbers)
+                await self._between_batches(run, partial(self._commit, offered, agreed, numbers))
                 return
             except HearthError as error:
                 log.debug("Fragment %d of the trunk is not agreed on yet: %s", offered.offer.part, error)
                 self._joined.set()  # training does not wait for a network that fails
                 await asyncio.sleep(AGAIN_S)
+
+    async def _between_batches(self, run: Run, commit: Callable[[], None]) -> None:
+        """Not between the forward and the backward pass of a batch, which would have gradients of a trunk that there
+        never was. Where several are on the way, each sees steps of the others anyway."""
+        self._waiting += 1
+        self._free.clear()
+        try:
+            while len(self._on_the_way) == 1:
+                self._changed.clear()
+                await self._changed.wait()
+            await run(commit)
+        finally:
+            self._waiting -= 1
+            if not self._waiting:
+                self._free.set()
 
     async def _until_due(self, part: int) -> None:
         """Fragments take turns: each in a step of its own of every `inner_steps`."""
