@@ -14,13 +14,14 @@ import msgspec
 import pytest
 import torch
 
+from core.averaging.digests import TrunkDigest
 from core.averaging.plan import Member, plan
 from core.contracts import manifest as manifests
 from core.contracts.errors import CallTimeout, ProtocolError
 from core.contracts.kinds import DATA, MODELS
 from core.contracts.notices import notice
 from core.contracts.pipe import GIVE_TRUNK
-from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer
+from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer, Reached
 from core.contracts.trunk_rounds import MEANS, Group
 from core.contracts.trunk_status import GiverStatus, ProgressStatus
 from core.experts.dht_directory import DHTDirectory
@@ -30,6 +31,7 @@ from core.pipe.calls import Calls, Incoming
 from core.pipe.frames import Payload
 from core.swarm.members import Members
 from core.swarm.trunk import dedloc
+from core.swarm.trunk.catching_up import Taken
 from core.swarm.trunk.dedloc import AGREEMENT, DeDLOC
 from core.swarm.trunk.planning import PLENTY
 from core.training.models.network import build
@@ -101,6 +103,13 @@ class Trainer:
 async def zeros(trainer: Trainer, nothing: None, payload: Payload, call: Incoming) -> tuple[Agreed, Payload]:
     agreed, _ = await trainer.trunk._give(nothing, payload, call)
     return agreed, [bytes(4 * NUMBERS)] * 3
+
+
+async def judged(trainer: Trainer) -> None:
+    """Until it looks for no lie any more."""
+    await until(
+        lambda: all(task.get_name() != "looking for a lie" for task in trainer.peer.rpc._tasks), "a verdict", PATIENCE_S
+    )
 
 
 async def all_known(trainers: list[Trainer]) -> None:
@@ -189,10 +198,61 @@ async def test_who_missed_a_round_gets_its_mean_and_who_missed_more_is_told_so(t
         # a mean that is not the one that was named is not taken
         await late.worker._standings.look()
         for liar in (first, second):
-            kept = liar.worker._means[3]
-            liar.worker._means[3] = kept._replace(mean=bytes(len(kept.mean)))
-        assert await late.worker._missed(3) is None
+            taken = liar.worker._means[3]
+            liar.worker._means[3] = taken._replace(mean=bytes(len(taken.mean)))
+            liar.worker._tending.start()
+        assert await late.worker._others.mean(3) is None
+        await judged(late)
         assert all(late.peer.rpc.bans.score(liar.peer.id, time.monotonic()) > 4.0 for liar in (first, second))
+        for liar in (first, second):
+            await liar.worker._tending.stop()
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("lie", [False, True])
+async def test_who_has_come_to_a_version_by_other_steps_is_not_blamed_as_a_liar_is(tmp_path: Path, lie: bool) -> None:
+    async with peers(3) as nodes:
+        *givers, asker = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+
+        def come_to(trainer: Trainer, trunk: bytes, *, name: bool) -> None:
+            """At version 1, as compute tells it."""
+
+            async def give(nothing: None, payload: Payload, call: Incoming) -> tuple[Agreed, Payload]:
+                return Agreed(0, 1, ROWS, 0), trunk
+
+            trainer.compute.register_carrier(GIVE_TRUNK, give)
+            digest = TrunkDigest(1, ROWS)
+            digest.add(trunk)
+            if name:
+                trainer.worker._reached(Reached(1, digest.value))
+            else:
+                trainer.worker._vectors.forget(1)
+
+        before, after = bytes(12 * NUMBERS), bytes([1]) * 12 * NUMBERS
+        for giver in givers:
+            giver.worker._note(Gathered(1, 0))
+            come_to(giver, before, name=True)
+            giver.worker._tending.start()
+
+        async def is_named() -> bool:
+            await asker.worker._standings.look()
+            return [len(each.trunks) for each in asker.worker._standings.trainers.values()] == [1] * 2
+
+        await until(is_named, "trunks that are named", PATIENCE_S)
+        assert (await asker.worker._others.trunk()).data == before
+        for giver in givers:
+            come_to(giver, after, name=not lie)
+        with pytest.raises(CallTimeout):  # what it read of them is old
+            await asker.worker._others.trunk()
+        await judged(asker)
+        scores = [asker.peer.rpc.bans.score(giver.peer.id, time.monotonic()) for giver in givers]
+        if lie:
+            assert all(score > 4.0 for score in scores)
+        else:
+            assert scores == [0.0, 0.0]
+            assert (await asker.worker._others.trunk()).data == after
+        for giver in givers:
+            await giver.worker._tending.stop()
 
 
 @pytest.mark.timeout(300)
@@ -201,7 +261,7 @@ async def test_what_one_alone_names_as_the_mean_of_a_step_is_not_taken(tmp_path:
         *honest, liar = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
         await all_known([*honest, liar])
         false = torch.full((NUMBERS,), 1e3).numpy().tobytes()
-        liar.worker._means[0] = dedloc._kept(Agreed(0, 1, 4 * ROWS, 4), false)
+        liar.worker._means[0] = Taken.by(Agreed(0, 1, 4 * ROWS, 4), false)
         await liar.worker._tend()
         numbers = torch.ones(NUMBERS).mul(ROWS).numpy().tobytes()
 
@@ -403,19 +463,22 @@ async def test_who_was_away_for_long_or_comes_late_goes_on_with_trunk_and_optimi
         assert away.worker._settled
 
         # another trunk than the one that is named is not taken
-        for trainer in swarm:
-            trainer.compute.register_carrier(GIVE_TRUNK, partial(zeros, trainer))
+        async with contextlib.AsyncExitStack() as stack:
+            for trainer in swarm:  # and nobody else asks for one
+                await stack.enter_async_context(trainer.worker._asking)
+                trainer.compute.register_carrier(GIVE_TRUNK, partial(zeros, trainer))
 
-        async def is_blamed() -> bool:
-            await newcomer.worker._standings.look()
-            with pytest.raises(CallTimeout):
-                await newcomer.worker._trunk_of_others()
-            return any(newcomer.peer.rpc.bans.score(trainer.peer.id, time.monotonic()) > 4.0 for trainer in swarm)
+            async def is_blamed() -> bool:
+                await newcomer.worker._standings.look()
+                with pytest.raises(CallTimeout):
+                    await newcomer.worker._others.trunk()
+                await judged(newcomer)
+                return any(newcomer.peer.rpc.bans.score(trainer.peer.id, time.monotonic()) > 4.0 for trainer in swarm)
 
-        await until(is_blamed, "a lie that is found out", PATIENCE_S)
-        for trainer in swarm:
-            trainer.compute.register_carrier(GIVE_TRUNK, trainer.trunk._give)
-            trainer.worker._vectors._held.clear()
+            await until(is_blamed, "a lie that is found out", PATIENCE_S)
+            for trainer in swarm:
+                trainer.compute.register_carrier(GIVE_TRUNK, trainer.trunk._give)
+                trainer.worker._vectors.forget(0)
 
         await newcomer.begin()
         await all_pass(2, [newcomer, *others])

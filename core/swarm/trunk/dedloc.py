@@ -12,25 +12,22 @@ others, by a plan that all members of a round make (`core.swarm.trunk.planning`)
 
 import asyncio
 import contextlib
-import hashlib
 import logging
 import time
-from collections import Counter
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Self
 
 import msgspec
 import numpy as np
 
 from core.averaging.codecs import Numbers
-from core.averaging.digests import TrunkDigest
-from core.contracts.errors import CallRefused, CallTimeout, NetworkError, ProtocolError
+from core.contracts.errors import CallRefused, CallTimeout, ProtocolError
 from core.contracts.kinds import DATA, MODELS
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, notice
 from core.contracts.pipe import ENOUGH, GATHERED, GIVE_TRUNK, REACHED
 from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer, Reached
-from core.contracts.trunk_rounds import MEANS, MEMBERS, TRUNKS, AskVector, Group, Standing, Vector
+from core.contracts.trunk_rounds import MEANS, MEMBERS, TRUNKS, Group, Standing, Vector
 from core.contracts.trunk_status import PartStatus, ProgressStatus
 from core.identity import PeerId, peer_text
 from core.net.limits import Newest
@@ -41,6 +38,7 @@ from core.swarm.members import Members
 from core.swarm.trunk import figures
 from core.swarm.trunk.agreement import NOBODY, Agreement, Who
 from core.swarm.trunk.all_reduce import AllReduce
+from core.swarm.trunk.catching_up import CatchingUp, Taken
 from core.swarm.trunk.lineage import by_most, is_away, names, newest
 from core.swarm.trunk.matchmaking import Matchmaking
 from core.swarm.trunk.planning import planned_shares, wish_of
@@ -59,18 +57,6 @@ CLIP = 2.0
 """Where three or more average, nobody moves the mean by more than so many times what the median of them does."""
 MEAN_S = 60.0
 """For the mean of a round in which a trainer had nothing to give."""
-NAMED_S = 10.0
-"""For a second trainer to name the digest of a trunk that was fetched, as it may not be there yet."""
-LIE = 5.0
-"""Points for a vector that is not the one that was named: the second time soon after means a ban."""
-
-
-class _Kept(NamedTuple):
-    """What a step was taken by."""
-
-    agreed: Agreed
-    mean: bytes
-    digest: bytes
 
 
 class DeDLOC(Agreement):
@@ -89,7 +75,7 @@ class DeDLOC(Agreement):
         self._heard = 0.0
         self._enough = 0
         """Steps for which there is enough."""
-        self._means = Newest[int, _Kept](MEANS)
+        self._means = Newest[int, Taken](MEANS)
         """By the step on which they were agreed."""
         self._trunks = Newest[int, bytes](TRUNKS)
         """Digests of the trunks of the trainer here, by version."""
@@ -109,6 +95,7 @@ class DeDLOC(Agreement):
             self._node, members.dht, run_id, codec="fp16", grace_s=GRACE_S, share=planned_shares, clip=CLIP
         )
         self._vectors = Vectors(self._node, run_id, self._mean_of, lambda: max(self._trunks, default=0), self._trunk)
+        self._others = CatchingUp(self._node, self._standings, self._vectors, self._numbers)
 
     async def __aenter__(self) -> Self:
         self._tending.start()
@@ -165,6 +152,7 @@ class DeDLOC(Agreement):
         self._heard = now
         for later in [version for version in self._trunks if version > gathered.version]:
             del self._trunks[later]  # compute goes on from an older one
+        self._vectors.forget(gathered.version + 1)
         if before is not None and before.version == gathered.version:  # what is offered now counts until the step
             gathered = msgspec.structs.replace(gathered, samples=max(before.samples, gathered.samples))
         else:
@@ -173,6 +161,8 @@ class DeDLOC(Agreement):
         self._decide()
 
     def _reached(self, reached: Reached) -> None:
+        if self._trunks.get(reached.version, reached.digest) != reached.digest:
+            self._vectors.forget(reached.version)
         self._trunks[reached.version] = reached.digest
         self._tending.wake.set()
 
@@ -213,9 +203,11 @@ class DeDLOC(Agreement):
         most = min(max(2, 1 + len(near)), MEMBERS)
         wish = await wish_of(self._node, step, self._numbers, most, sends=sends)
         group = await self._matchmaking.find(wish, most, FORMING_S, lambda: self._standings.is_taken(step))
-        came = {member.peer for member in group.members} if group else set()
+        came = {PeerId(member.peer) for member in group.members} if group else set()
         if len(came) < most and not self._standings.is_taken(step):
-            self._standings.missed({peer: last for peer, last in near.items() if peer not in came})
+            self._standings.missed(near - came)
+            for peer in near - came:
+                log.info("Step %d waited in vain for peer %s.", step, peer.hex()[:8])
         return group
 
     def _standing(self, gathered: Gathered) -> Standing:
@@ -252,25 +244,36 @@ class DeDLOC(Agreement):
             await self._standings.look()
             kept, counted = self._means.get(offer.version), False
             if kept is None and self._is_like_theirs(offer.version):
-                kept = await self._missed(offer.version)
+                kept = await self._others.mean(offer.version)
                 self._who = NOBODY if kept else self._who
                 self._settled = self._settled or kept is not None
             if kept is None:
                 found = newest([self._standing(gathered), *self._standings.trainers.values()])
                 if is_away(self._trunks, offer.version, found, trusts=self._settled and not self._alone):
-                    return await self._trunk_of_others()
+                    return await self._taken_over()
                 kept, counted = await self._step_with_others(offer, payload, gathered.trained), bool(offer.samples)
         self._means[offer.version] = kept
         self._agreed = time.time(), kept.agreed
         self._tending.wake.set()
         return msgspec.structs.replace(kept.agreed, counted=counted), kept.mean
 
+    async def _taken_over(self) -> tuple[Agreed, bytes]:
+        """Parameters and optimizer of the others.
+
+        Raises:
+            NetworkError: nobody gave them; to be asked again.
+        """
+        told, trunk = await self._others.trunk()
+        self._settled, self._alone = True, False
+        self._agreed = time.time(), Agreed(0, told.version, told.samples, 0)
+        return Agreed(0, told.version, told.samples, 0, counted=False), trunk
+
     def _is_like_theirs(self, version: int) -> bool:
         """Whether means of the others lead from the trunk here to theirs."""
         named = [digest for digest, _ in names(self._standings.trainers.values(), version).most_common(1)]
         return not version or (self._settled and not self._alone) or named == [self._trunks.get(version)]
 
-    async def _step_with_others(self, offer: Offer, payload: bytes, trained: int) -> _Kept:
+    async def _step_with_others(self, offer: Offer, payload: bytes, trained: int) -> Taken:
         """What the sums of all come to.
 
         Raises:
@@ -280,7 +283,7 @@ class DeDLOC(Agreement):
         if not self._standings.voters(offer.version) and vector is not None:
             self._alone = True
             self._who = figures.alone(peer_text(self._node.peer), offer.samples)
-            return _kept(Agreed(0, offer.version + 1, trained + offer.samples, 1), vector.tobytes())
+            return Taken.by(Agreed(0, offer.version + 1, trained + offer.samples, 1), vector.tobytes())
         group = await self._group(offer.version, sends=vector is not None)
         others = self._standings.voters(offer.version)  # some may have come, or gone, meanwhile
         trainers = 1 + len(others)
@@ -292,77 +295,17 @@ class DeDLOC(Agreement):
         self._who = figures.of_group(group, result.counted)
         if result.vector is not None:
             agreed = Agreed(0, offer.version + 1, trained + result.samples, result.peers)
-            return await asyncio.to_thread(_kept, agreed, result.vector.tobytes())
+            return await asyncio.to_thread(Taken.by, agreed, result.vector.tobytes())
         try:
             async with asyncio.timeout(MEAN_S):  # it had nothing to give, and gets the mean from who had
-                while (kept := await self._missed(offer.version)) is None:
+                while (kept := await self._others.mean(offer.version)) is None:
                     await asyncio.sleep(TICK_S)
                     await self._standings.look()
                 return kept
         except TimeoutError:
             raise CallTimeout(f"Nobody names the mean of step {offer.version}.") from None
 
-    async def _missed(self, version: int) -> _Kept | None:
-        """The mean that the others have taken a step by; None: they have not, or it is not to be had any more."""
-        digest, those = self._standings.mean_of_most(version)
-        for peer in those:
-            try:
-                whole = await self._vectors.fetch(peer, AskVector("mean", version), 4 * self._numbers)
-            except NetworkError as error:
-                log.info("Peer %s did not give the mean of step %d: %s", peer.hex()[:8], version, error)
-                continue
-            agreed = Agreed(0, version + 1, whole.told.samples, whole.told.peers)
-            kept = await asyncio.to_thread(_kept, agreed, whole.data)
-            if kept.digest == digest:
-                return kept
-            self._blame(peer, f"another mean of step {version} than it names")
-        return None
-
-    def _blame(self, peer: PeerId, what: str) -> None:
-        log.warning("Peer %s gave %s.", peer.hex()[:8], what)
-        self._node.strike(peer, LIE)
-
-    # --- far behind, and who gives to those that are
-
-    async def _trunk_of_others(self) -> tuple[Agreed, bytes]:
-        """Parameters and optimizer of a trainer that is in step with most.
-
-        Raises:
-            NetworkError: nobody gave one; to be asked again.
-        """
-        best = newest([*self._standings.trainers.values()])
-        for peer in self._standings.who_came_to(best) if best else ():
-            try:
-                whole = await self._vectors.fetch(peer, AskVector("trunk", 0), 12 * self._numbers)
-            except NetworkError as error:
-                log.info("Peer %s did not give its trunk: %s", peer.hex()[:8], error)
-                continue
-            told = whole.told
-            digest = await asyncio.to_thread(_digest, whole)
-            named = await self._named(peer, told.version)
-            if named[digest] < max(named.values(), default=1):
-                if named:
-                    self._blame(peer, f"a trunk of step {told.version} that is not the others'")
-                continue
-            log.info("The others are at step %d; peer %s gave the trunk.", told.version, peer.hex()[:8])
-            self._settled, self._alone = True, False
-            self._agreed = time.time(), Agreed(0, told.version, told.samples, 0)
-            return Agreed(0, told.version, told.samples, 0, counted=False), whole.data
-        raise CallTimeout("No other trainer gave the trunk that most of them have.")
-
-    async def _named(self, giver: PeerId, version: int) -> Counter[bytes]:
-        """How many trainers name each digest of a trunk, as soon as one beside the giver does, if there is one that
-        could; of none if it does not come to that."""
-        loop = asyncio.get_running_loop()
-        limit = loop.time() + NAMED_S
-        while loop.time() < limit:
-            told = names(self._standings.trainers.values(), version)
-            beside = [each for peer, each in self._standings.trainers.items() if each.settled and peer != giver]
-            if told and (not beside or names(beside, version)):
-                return told
-            await asyncio.sleep(TICK_S)
-            await self._standings.look()
-        return Counter()
+    # --- who gives to those that are behind
 
     def _mean_of(self, version: int) -> Whole | None:
         """That a step was taken by here."""
@@ -378,21 +321,9 @@ class DeDLOC(Agreement):
         return Whole(Vector(agreed.version, agreed.samples, 0, len(data)), data)
 
 
-def _digest(whole: Whole) -> bytes:
-    digest = TrunkDigest(whole.told.version, whole.told.samples)
-    digest.add(whole.data)
-    return digest.value
-
-
 def _mean(payload: bytes, samples: int) -> Numbers:
     mean: Numbers = np.frombuffer(payload, "<f4") * np.float32(1.0 / samples)
     return mean
-
-
-def _kept(agreed: Agreed, mean: bytes) -> _Kept:
-    digest = hashlib.sha256(msgspec.msgpack.encode(agreed))
-    digest.update(mean)
-    return _Kept(agreed, mean, digest.digest())
 
 
 AGREEMENT = DeDLOC

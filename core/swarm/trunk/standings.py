@@ -1,9 +1,10 @@
 """What the trainers of a run tell each other in the DHT of their steps, and who helps them to reduce."""
 
+import asyncio
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection
 
 import msgspec
 
@@ -17,6 +18,8 @@ from core.swarm.members import Members
 RENEW_S = 8.0
 EXPIRY_S = 25.0
 """A peer that has told nothing for so long is not waited for."""
+LOOK_S = 1.0
+"""Between two looks for something that is awaited."""
 
 
 class Standings:
@@ -74,24 +77,37 @@ class Standings:
         self.trainers = {peer: each for peer, each in found.items() if not each.helps}
         self.helpers = {peer: each for peer, each in found.items() if each.helps}
 
+    async def told_anew(self, peer: PeerId) -> Standing | None:
+        """What a trainer tells from now on; None: nothing, so that it is not waited for.
+
+        Args:
+            peer: the trainer.
+
+        Raises:
+            NetworkError: the DHT could not be read.
+        """
+        now, limit = self._dht.clock.now(), time.monotonic() + EXPIRY_S
+        while time.monotonic() < limit:
+            if self._sequences.get(peer, 0) > now * 1000:
+                return self.trainers.get(peer)
+            await asyncio.sleep(LOOK_S)
+            await self.look()
+        return None
+
     async def leave(self) -> None:
         """This peer takes part no more; if nobody hears it, its record expires."""
         with contextlib.suppress(HearthError):
             await self._dht.remove({self._key: [own_subkey(self._node.peer)]})
 
-    def near(self, version: int) -> dict[PeerId, int]:
-        """The others that a step waits for, trainers and helpers that are not far from it, with what `missed` needs."""
+    def near(self, version: int) -> set[PeerId]:
+        """The others that a step waits for: trainers and helpers that are not far from it."""
         known = {**self.trainers, **self.helpers}.items()
-        return {
-            peer: self._sequences[peer]
-            for peer, each in known
-            if abs(each.version - version) <= 1 and peer not in self._absent
-        }
+        return {peer for peer, each in known if abs(each.version - version) <= 1} - self._absent.keys()
 
-    def missed(self, absent: Mapping[PeerId, int]) -> None:
-        """Some of those `near` a step did not come while it waited for them: unless they have told something since, no
-        step waits for them until they do."""
-        self._absent |= absent
+    def missed(self, absent: Collection[PeerId]) -> None:
+        """Some of those `near` a step did not come while it waited for them: until they tell something new, no step
+        waits for them again."""
+        self._absent |= {peer: self._sequences[peer] for peer in absent if peer in self._sequences}
 
     def who_came_to(self, trunk: Reached) -> list[PeerId]:
         """The trainers that did, the one that is farthest first."""

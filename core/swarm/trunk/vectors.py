@@ -62,6 +62,15 @@ class Vectors:
         if self._held and time.monotonic() - self._asked > HELD_S:
             self._held.clear()
 
+    def forget(self, since: int) -> None:
+        """The trainer here comes to other trunks than before.
+
+        Args:
+            since: the first version of which that is so.
+        """
+        for version in [version for version in self._held if version >= since]:
+            del self._held[version]
+
     async def fetch(self, peer: PeerId, request: AskVector, size: int) -> Whole:
         """One that another peer has.
 

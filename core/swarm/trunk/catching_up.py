@@ -1,0 +1,164 @@
+"""What the others give a trainer that is behind: the mean of a step that it missed, or a trunk with its optimizer.
+
+Either is taken only if it is the one that the trainers name by its digest. Who gives another one is asked no further,
+but blamed only for what is certainly a lie: it named the right digest of that very version before it was asked, and
+still does afterwards. A mere difference is none. What is read of a trainer may be old, one that was started anew or was
+alone for a while comes to a version by other steps than before, and processors round differently.
+"""
+
+import asyncio
+import hashlib
+import logging
+from collections import Counter
+from typing import Literal, NamedTuple, Self
+
+import msgspec
+
+from core.averaging.digests import TrunkDigest
+from core.contracts.errors import CallTimeout, NetworkError
+from core.contracts.trunk import Agreed
+from core.contracts.trunk_rounds import AskVector, Standing
+from core.identity import PeerId
+from core.net.rpc import RpcNode
+from core.swarm.trunk.lineage import names, newest
+from core.swarm.trunk.standings import LOOK_S, Standings
+from core.swarm.trunk.vectors import Vectors, Whole
+
+log = logging.getLogger(__name__)
+
+NAMED_S = 10.0
+"""For a second trainer to name the digest of a trunk that was fetched, as it may not be there yet."""
+LIE = 5.0
+"""Points for a vector that is not the one that was named: the second time soon after means a ban."""
+
+
+class Taken(NamedTuple):
+    """What a step was taken by."""
+
+    agreed: Agreed
+    mean: bytes
+    """fp32."""
+    digest: bytes
+
+    @classmethod
+    def by(cls, agreed: Agreed, mean: bytes) -> Self:
+        """With its digest."""
+        digest = hashlib.sha256(msgspec.msgpack.encode(agreed))
+        digest.update(mean)
+        return cls(agreed, mean, digest.digest())
+
+
+class Named(NamedTuple):
+    """What trainers tell the digest of."""
+
+    what: Literal["mean", "trunk"]
+    version: int
+
+    def by(self, standing: Standing) -> bytes | None:
+        """The digest that a trainer tells of it."""
+        return dict(standing.means if self.what == "mean" else standing.trunks).get(self.version)
+
+
+class CatchingUp:
+    """What one trainer of a run fetches from the others."""
+
+    def __init__(self, node: RpcNode, standings: Standings, vectors: Vectors, numbers: int) -> None:
+        """Nothing is asked yet.
+
+        Args:
+            node: this peer's connections.
+            standings: what the others tell of themselves.
+            vectors: through which they give.
+            numbers: of the trunk.
+        """
+        self._node, self._standings, self._vectors, self._numbers = node, standings, vectors, numbers
+        self._doubted: set[PeerId] = set()
+        """Those who are looked at for a lie, one at a time of each."""
+
+    async def mean(self, version: int) -> Taken | None:
+        """That the others have taken a step by; None: they have not, or it is not to be had any more.
+
+        Args:
+            version: the step.
+        """
+        digest, those = self._standings.mean_of_most(version)
+        before = self._standings.trainers
+        for peer in those:
+            try:
+                whole = await self._vectors.fetch(peer, AskVector("mean", version), 4 * self._numbers)
+            except NetworkError as error:
+                log.info("Peer %s did not give the mean of step %d: %s", peer.hex()[:8], version, error)
+                continue
+            agreed = Agreed(0, version + 1, whole.told.samples, whole.told.peers)
+            found = await asyncio.to_thread(Taken.by, agreed, whole.data)
+            if found.digest == digest:
+                return found
+            self._doubt(peer, found.digest, before[peer], Named("mean", version))
+        return None
+
+    async def trunk(self) -> Whole:
+        """Parameters and optimizer of a trainer that is in step with most.
+
+        Raises:
+            NetworkError: nobody gave one; to be asked again.
+        """
+        before = self._standings.trainers
+        best = newest([*before.values()])
+        for peer in self._standings.who_came_to(best) if best else ():
+            try:
+                whole = await self._vectors.fetch(peer, AskVector("trunk", 0), 12 * self._numbers)
+            except NetworkError as error:
+                log.info("Peer %s did not give its trunk: %s", peer.hex()[:8], error)
+                continue
+            version = whole.told.version
+            digest = await asyncio.to_thread(_digest, whole)
+            named = await self._named(peer, version)
+            if named and named[digest] == max(named.values()):
+                log.info("The others are at step %d; peer %s gave the trunk.", version, peer.hex()[:8])
+                return whole
+            self._doubt(peer, digest, before[peer], Named("trunk", version))
+        raise CallTimeout("No other trainer gave the trunk that most of them have.")
+
+    async def _named(self, giver: PeerId, version: int) -> Counter[bytes]:
+        """How many trainers name each digest of a trunk, as soon as one beside the giver does, if there is one that
+        could; of none if it does not come to that."""
+        loop = asyncio.get_running_loop()
+        limit = loop.time() + NAMED_S
+        while loop.time() < limit:
+            told = names(self._standings.trainers.values(), version)
+            beside = [each for peer, each in self._standings.trainers.items() if each.settled and peer != giver]
+            if told and (not beside or names(beside, version)):
+                return told
+            await asyncio.sleep(LOOK_S)
+            await self._standings.look()
+        return Counter()
+
+    def _doubt(self, peer: PeerId, given: bytes, before: Standing, what: Named) -> None:
+        """A peer gave something that the others do not name.
+
+        Args:
+            peer: who did.
+            given: the digest of what it gave.
+            before: what it told before it was asked.
+            what: that it gave.
+        """
+        log.info("Peer %s gave a %s of step %d that the others do not name.", peer.hex()[:8], *what)
+        if what.by(before) not in (None, given) and peer not in self._doubted:
+            self._doubted.add(peer)
+            self._node.start(self._judge(peer, before, what), "looking for a lie")
+
+    async def _judge(self, peer: PeerId, before: Standing, what: Named) -> None:
+        """Blame a peer that names now, too, what it did not give."""
+        try:
+            after = await self._standings.told_anew(peer)
+        finally:
+            self._doubted.discard(peer)
+        if after is not None and what.by(after) == what.by(before):
+            log.warning("Peer %s gave another %s of step %d than it names.", peer.hex()[:8], *what)
+            self._node.strike(peer, LIE)
+
+
+def _digest(whole: Whole) -> bytes:
+    digest = TrunkDigest(whole.told.version, whole.told.samples)
+    digest.add(whole.data)
+    return digest.value
