@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import hashlib
+import itertools
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import NamedTuple
@@ -18,10 +19,10 @@ from core.contracts.errors import ProtocolError, RemoteFault
 from core.contracts.expert_calls import Codec
 from core.contracts.net import PeerAddress, of_run
 from core.contracts.trunk_rounds import CHUNK as CHUNKS
-from core.contracts.trunk_rounds import SAMPLES, Averaged, Chunk, Group, Leave, Left, Report, Verdict
+from core.contracts.trunk_rounds import SAMPLES, Averaged, Chunk, Group, Leave, Left, Report, Told, Verdict
 from core.identity import Identity
 from core.net.endpoint import LOOPBACK
-from core.net.rpc import RpcNode
+from core.net.rpc import Context, Payload, RpcNode
 from core.swarm.trunk.all_reduce import AllReduce
 from core.swarm.trunk.ballot import decide, first_pieces, leader_of, pieces_again
 from core.swarm.trunk.round import Result, RoundVoid
@@ -65,10 +66,16 @@ def group(
     clip: float = 0.0,
     helpers: int = 0,
     key: bytes = bytes(32),
+    leader: int | None = None,
 ) -> Group:
-    """The last `helpers` of the peers only help."""
+    """The last `helpers` of the peers only help. With `leader` the key is the next one by which that member leads."""
     sends = tuple(place < len(peers) - helpers for place in range(len(peers)))
-    return Group(key, tuple(peer.node.address() for peer in peers), sends, tuple(shares), codec, grace_s, clip)
+    members = tuple(peer.node.address() for peer in peers)
+    which = Group(key, members, sends, tuple(shares), codec, grace_s, clip)
+    keys = (number.to_bytes(32) for number in itertools.count(int.from_bytes(key)))
+    while leader is not None and leader_of(which) != leader:
+        which = msgspec.structs.replace(which, key=next(keys))
+    return which
 
 
 async def all_of(peers: Sequence[Peer], which: Group, sent: Sequence[Numbers], samples: Sequence[int]) -> list[Result]:
@@ -152,7 +159,7 @@ async def test_a_sender_who_never_comes_is_left_out(start: Start) -> None:
     """It reduces nothing, so nobody misses anything else."""
     peers = await start(4)
     sent = vectors(4, 3 * CHUNK)
-    which = group(peers, [CHUNK, CHUNK, CHUNK, 0], grace_s=SHORT_S)
+    which = group(peers, [CHUNK, CHUNK, CHUNK, 0], grace_s=SHORT_S, leader=0)
     results = await all_of(peers[:3], which, sent[:3], [1, 2, 3])
     assert len(digests(results)) == 1
     assert np.allclose(averaged(results), mean(sent[:3], [1, 2, 3]), atol=1e-6)
@@ -162,7 +169,7 @@ async def test_a_sender_who_never_comes_is_left_out(start: Start) -> None:
 async def test_the_share_of_a_reducer_who_never_comes_is_done_by_the_others(start: Start) -> None:
     peers = await start(4)
     sent = vectors(4, 4 * CHUNK + 5)
-    which = group(peers, [CHUNK + 5, CHUNK, CHUNK, CHUNK], grace_s=SHORT_S)
+    which = group(peers, [CHUNK + 5, CHUNK, CHUNK, CHUNK], grace_s=SHORT_S, leader=0)
     results = await all_of(peers[:3], which, sent[:3], [1, 2, 3])
     assert len(digests(results)) == 1
     assert np.allclose(averaged(results), mean(sent[:3], [1, 2, 3]), atol=1e-6)
@@ -172,7 +179,7 @@ async def test_a_reducer_who_leaves_in_mid_round_costs_no_grace(start: Start) ->
     """As when compute is stopped there: the others hear of it at once, and do its share."""
     peers = await start(4)
     sent = vectors(4, 4 * CHUNK)
-    which = group(peers, [CHUNK] * 4, grace_s=LONG_S)
+    which = group(peers, [CHUNK] * 4, grace_s=LONG_S, leader=0)
     tasks = [asyncio.create_task(peers[place].rounds.average(which, sent[place], 1)) for place in (0, 1, 3)]
     async with asyncio.timeout(DEADLINE_S):
         while len(peers[3].node.pool.links) < 2:  # noqa: ASYNC110 nothing tells of it
@@ -185,12 +192,44 @@ async def test_a_reducer_who_leaves_in_mid_round_costs_no_grace(start: Start) ->
 async def test_without_its_leader_a_round_is_void_for_all(start: Start) -> None:
     peers = await start(4)
     sent = vectors(4, 4 * CHUNK + 5)
-    which = group(peers, [CHUNK, CHUNK, CHUNK, CHUNK + 5], grace_s=SHORT_S)
-    assert leader_of(which) == 3
+    which = group(peers, [CHUNK, CHUNK, CHUNK, CHUNK + 5], grace_s=SHORT_S, leader=3)
     tasks = [peers[place].rounds.average(which, sent[place], 1) for place in range(3)]
     async with asyncio.timeout(DEADLINE_S):
         results = await asyncio.gather(*tasks, return_exceptions=True)
     assert all(isinstance(result, RoundVoid) for result in results)
+
+
+def test_who_reduces_most_does_not_lead_all_rounds() -> None:
+    addresses = ("127.0.0.1:1",)
+    members = tuple(PeerAddress(bytes([place]) * 32, () if place == 4 else addresses) for place in range(5))
+    which = Group(bytes(32), members, (True,) * 5, (1, 1, 1000, 0, 0), "fp32", 10.0)
+    leaders = {leader_of(msgspec.structs.replace(which, key=turn.to_bytes(32))) for turn in range(200)}
+    assert leaders == {0, 1, 2, 3}, "each of those who can be called"
+
+
+@pytest.mark.parametrize("key", [None, bytes(32)])
+async def test_a_leader_that_withholds_the_verdict_is_named(
+    start: Start, key: bytes | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It says nothing, or gives one of another round."""
+    *honest, liar = peers = await start(4)
+    sent = vectors(3, 3 * CHUNK)
+    which = group(peers, [CHUNK, CHUNK, CHUNK, 0], grace_s=SHORT_S, helpers=1, key=bytes([1]) * 32, leader=3)
+
+    async def lie(request: Report, payload: Payload, context: Context) -> Told:
+        if key is None:
+            await asyncio.Event().wait()
+        body = msgspec.msgpack.encode(Verdict(key or b"", 0, False, (0, 1, 2), (), request.digests))
+        return Told(body, liar.node.identity.sign(body))
+
+    liar.node.register(of_run("trunk.report", RUN), Report, lie)
+    tasks = [peer.rounds.average(which, own, 1) for peer, own in zip(honest, sent, strict=True)]
+    async with asyncio.timeout(DEADLINE_S):
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+    assert all(isinstance(result, RoundVoid) for result in results)
+    told = "leads a round and tells nobody" if key is None else "gave as a round's verdict"
+    assert f"peer {liar.node.peer.hex()[:8]} {told}" in caplog.text
+    assert all(peer.node.bans.score(liar.node.peer, time.monotonic()) > 0 for peer in honest)
 
 
 async def test_half_a_group_has_no_result(start: Start) -> None:
@@ -212,7 +251,7 @@ async def test_numbers_that_no_honest_peer_sends_are_refused(
 ) -> None:
     *honest, liar = peers = await start(4)
     sent = vectors(3, 3 * CHUNK)
-    which = group(peers, [CHUNK, CHUNK, CHUNK, 0])
+    which = group(peers, [CHUNK, CHUNK, CHUNK, 0], leader=0)
     tasks = [asyncio.create_task(peer.rounds.average(which, own, 1)) for peer, own in zip(honest, sent, strict=True)]
     false = np.full(CHUNKS["fp32"], lie, np.float32).data.cast("B")
     for number, peer in enumerate(honest):
@@ -341,7 +380,7 @@ async def learnt(digits: Digits, peers: Sequence[Peer], lie: str, samples: int) 
         now, liar = time.monotonic(), peers[-1].node.peer
         here = len(peers) - any(peer.node.bans.banned(liar, now) for peer in peers)
         shares = [len(weights) // here + (place < len(weights) % here) for place in range(here)]
-        which = group(peers[:here], shares, grace_s=30.0, clip=2.0, key=bytes([step]) * 32)
+        which = group(peers[:here], shares, grace_s=30.0, clip=2.0, key=bytes([step]) * 32, leader=0)
         lying = (
             [asyncio.create_task(peers[-1].rounds.average(which, sent[-1], counts[-1]))]
             if here == len(peers) and lie

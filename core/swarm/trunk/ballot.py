@@ -1,5 +1,6 @@
 """How the members of a group come to one result: who reduces what in each pass, and what the leader decides. Pure."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -58,8 +59,10 @@ def chunks_of(pieces: Sequence[Piece], codec: Codec) -> list[dict[int, Span]]:
 
 
 def leader_of(group: Group) -> int:
-    """The member that reduces most, the first of these: the others reach it, and it is fast."""
-    return max(range(len(group.members)), key=lambda member: (group.shares[member], -member))
+    """One of those whom the others can call, by the group's key: nobody leads round after round by what it says of its
+    line. Who gathers chooses the key, and gathers one round of many."""
+    able = [place for place, member in enumerate(group.members) if member.addresses] or range(len(group.members))
+    return min(able, key=lambda place: hashlib.sha256(group.key + group.members[place].peer).digest())
 
 
 def decide(group: Group, pieces: Sequence[Piece], attempt: int, reports: Mapping[int, Report]) -> Verdict:

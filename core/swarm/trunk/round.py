@@ -25,7 +25,7 @@ import numpy as np
 
 from core.averaging.codecs import Numbers, decode, encode
 from core.averaging.mean import squared_norm
-from core.contracts.errors import UNREADABLE, HearthError, NetworkError, ProtocolError
+from core.contracts.errors import UNREADABLE, CallTimeout, HearthError, NetworkError, ProtocolError
 from core.contracts.net import of_run
 from core.contracts.trunk_rounds import (
     LARGEST_NORM,
@@ -57,6 +57,8 @@ LEAVE_S = 5.0
 """For telling the others that this member goes."""
 LIE = 5.0
 """Points for numbers that no honest peer sends: the second time soon after means a ban."""
+WITHHELD = 4.0
+"""Points for a leader that is there and tells nobody what it has decided: its PC may have been busy."""
 
 
 class RoundVoid(NetworkError, code="round_void"):
@@ -315,15 +317,18 @@ class Round:
             told = await self._decide(pass_)
         else:
             told = await self._ask(pass_, report)
-        try:
-            verdict = msgspec.msgpack.decode(told.verdict, type=Verdict)
-        except UNREADABLE as error:
-            raise RoundVoid("The leader's verdict cannot be read.") from error
-        if (verdict.key, verdict.attempt) != (self.group.key, pass_.attempt):
-            raise RoundVoid("The leader's verdict is that of another round.")
         if not pass_.told.done():
             pass_.told.set_result(told)
-        return verdict
+        return msgspec.msgpack.decode(told.verdict, type=Verdict)
+
+    def _is_verdict(self, told: Told, attempt: int) -> bool:
+        """Whether this is what the leader has decided on a pass."""
+        try:
+            verdict = msgspec.msgpack.decode(told.verdict, type=Verdict)
+        except UNREADABLE:
+            return False
+        is_this = (verdict.key, verdict.attempt) == (self.group.key, attempt)
+        return is_this and verify(self.peers[self.leader], told.verdict, told.signature)
 
     def report(self, pass_: Pass, member: int, report: Report) -> None:
         """To the leader: a member has reported; the first word counts."""
@@ -357,15 +362,18 @@ class Round:
             (self.leader, "trunk.report", report),
             *((member, "trunk.heard", heard) for member in others),
         ]:
+            peer = self.peers[member]
             try:
-                told, _ = await self._node.call(
-                    self.peers[member], of_run(name, self._run_id), request, Told, deadline_s=limit_s
-                )
+                told, _ = await self._node.call(peer, of_run(name, self._run_id), request, Told, deadline_s=limit_s)
             except NetworkError as error:
-                log.info("no verdict from member %s: %s", self.peers[member].hex()[:8], error)
+                log.info("no verdict from member %s: %s", peer.hex()[:8], error)
+                if member == self.leader and isinstance(error, CallTimeout) and peer in self._node.pool.links:
+                    log.warning("peer %s leads a round and tells nobody what came of it", peer.hex()[:8])
+                    self._node.strike(peer, WITHHELD)
                 limit_s = REPORTS * self.group.grace_s
                 continue
-            if verify(self.peers[self.leader], told.verdict, told.signature):
+            if self._is_verdict(told, pass_.attempt):
                 return told
-            self._node.strike(self.peers[member], LIE)
+            log.warning("peer %s gave as a round's verdict what the leader has not decided", peer.hex()[:8])
+            self._node.strike(peer, LIE)
         raise RoundVoid("The round's leader has gone, and nobody has heard its verdict.")
