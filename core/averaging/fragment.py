@@ -17,6 +17,7 @@ from core.averaging import codecs, outer, sparse
 from core.averaging.outer import NESTEROV, PLAIN
 from core.contracts.errors import UNREADABLE, ProtocolError
 from core.contracts.expert_calls import encoded_size
+from core.contracts.trunk import check_possible
 
 STALE = 3
 """Rounds that an offer may be behind."""
@@ -161,6 +162,9 @@ class _State(msgspec.Struct, frozen=True, array_like=True):
     lines: Annotated[list[Annotated[bytes, msgspec.Meta(max_length=16)]], msgspec.Meta(min_length=1)]
     numbers: bytes
     momentum: bytes | None
+
+    def __post_init__(self) -> None:
+        check_possible(self.version)
 
 
 def dump(fragment: Fragment) -> bytes:

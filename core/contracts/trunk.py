@@ -5,6 +5,7 @@ trainer has a trunk of its own, of that in `core.swarm.trunk`. `Trunk` is the un
 value that is impossible is refused where a manifest is read.
 """
 
+import time
 from typing import Annotated, Literal
 
 import msgspec
@@ -14,6 +15,11 @@ PARTS = 64
 MOST = 2**53
 AT_ONCE = 64
 """Subtasks of one trainer."""
+VERSIONS_PER_S = 1000
+"""No trunk is agreed on more often, not even since 1970. This limit rises faster than any run, so that one whose
+trainers believed a liar the highest version that is possible still goes on from there."""
+EARLIEST_S = 1.75e9
+"""Unix time before which Hearth was not: a clock that says less is wrong."""
 
 Part = Annotated[int, msgspec.Meta(ge=0, lt=PARTS)]
 Whole = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
@@ -21,6 +27,19 @@ Line = Annotated[bytes, msgspec.Meta(max_length=16)]
 """Digest of a trunk, or of all that was agreed on it up to a version: those with the same one have the same bits."""
 Accuracy = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 PeerText = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
+
+
+def check_possible(*versions: int) -> None:
+    """Refuse what others tell of a trunk that cannot be.
+
+    Args:
+        versions: to which it is said to have come.
+
+    Raises:
+        ValueError: no trunk can have come so far by now.
+    """
+    if max(versions, default=0) > VERSIONS_PER_S * max(time.time(), EARLIEST_S):
+        raise ValueError(f"No trunk can have come to version {max(versions)}.")
 
 
 class Local(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="strategy", tag="local"):

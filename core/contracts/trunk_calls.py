@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from core.contracts.trunk import PARTS, Line, Part, Whole
+from core.contracts.trunk import PARTS, Line, Part, Whole, check_possible
 
 OFFER = "trunk.offer"
 STATE = "trunk.state"
@@ -24,6 +24,9 @@ class Keeper(msgspec.Struct, frozen=True, array_like=True):
     able: bool = True
     """Whether it can be dialled, and so be a syncer."""
 
+    def __post_init__(self) -> None:
+        check_possible(*self.versions.values())
+
 
 class FragmentOffer(msgspec.Struct, frozen=True, array_like=True):
     """`trunk.offer`, to a fragment's syncer. Answered after the next round if there is a difference to be counted."""
@@ -37,6 +40,9 @@ class FragmentOffer(msgspec.Struct, frozen=True, array_like=True):
     kind: Literal["ask", "begin", "difference"]
     """What the payload is: nothing, the numbers to begin with (float32), or a message of
     `core.averaging.fragment.Encoder`."""
+
+    def __post_init__(self) -> None:
+        check_possible(self.version)
 
 
 class FragmentAnswer(msgspec.Struct, frozen=True, array_like=True):

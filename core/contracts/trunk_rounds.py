@@ -6,7 +6,7 @@ import msgspec
 
 from core.contracts.expert_calls import Codec
 from core.contracts.net import PeerAddress
-from core.contracts.trunk import Line, Whole
+from core.contracts.trunk import Line, Whole, check_possible
 
 MEMBERS = 64
 """Of one group: above the size at which a round still pays among volunteers (DeDLOC, appendix C)."""
@@ -156,6 +156,9 @@ class Standing(msgspec.Struct, frozen=True, array_like=True):
     helps: bool = False
     """It trains nothing now, and reduces for the others: on `version` if they gather for that now."""
 
+    def __post_init__(self) -> None:
+        check_possible(self.version, self.enough, *(version for version, _ in self.trunks))
+
 
 class AskVector(msgspec.Struct, frozen=True, array_like=True):
     """For a piece of the mean of a step that was missed, or of a whole trunk, from a byte on."""
@@ -176,3 +179,6 @@ class Vector(msgspec.Struct, frozen=True, array_like=True):
     """Whose sums are in the mean; of a trunk 0."""
     size: Whole
     """Bytes of the whole vector."""
+
+    def __post_init__(self) -> None:
+        check_possible(self.version)

@@ -1,8 +1,20 @@
 """Which trunk is that of a run, by what its trainers tell: pure."""
 
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from core.averaging.fragment import Fragment, dump, load
+from core.contracts.errors import ProtocolError
 from core.contracts.trunk import Reached
-from core.contracts.trunk_rounds import Standing
+from core.contracts.trunk_calls import FragmentOffer, Keeper
+from core.contracts.trunk_rounds import Standing, Vector
 from core.swarm.trunk.lineage import by_most, is_away, names, newest
+from core.swarm.trunk.work_generator import Work
 
 OURS, THEIRS = b"ours", b"theirs"
 
@@ -44,3 +56,41 @@ def test_who_is_behind_or_on_another_line_is_away() -> None:
 
 def test_digests_of_a_version_are_counted() -> None:
     assert names([told(1, 8), told(8, 9), told(7, 9, THEIRS), Standing(8, 0, 0)], 8) == {OURS: 2, THEIRS: 1}
+
+
+MESSAGES: list[tuple[type[msgspec.Struct], Callable[[int], Any]]] = [
+    (Standing, lambda version: [version, 0, 0]),
+    (Standing, lambda version: [0, 0, version]),
+    (Standing, lambda version: [3, 0, 0, [], [[3, b""], [version, b""]], True]),
+    (Vector, lambda version: [version, 0, 0, 0]),
+    (Keeper, lambda version: [{0: 5, 1: version}, [1]]),
+    (FragmentOffer, lambda version: [0, version, b"", 0, 0, "ask"]),
+    (Work, lambda version: {"turns": version}),
+]
+
+
+@pytest.mark.parametrize(("kind", "told"), MESSAGES)
+def test_nobody_is_believed_a_version_after_which_there_is_none(
+    kind: type[msgspec.Struct], told: Callable[[int], Any]
+) -> None:
+    """The highest that a liar is believed is one from which trainers go on."""
+
+    def read(version: int) -> None:
+        msgspec.msgpack.decode(msgspec.msgpack.encode(told(version)), type=kind)
+
+    for version in (2**40 + 2**50, 2**53):
+        with pytest.raises(msgspec.ValidationError):
+            read(version)
+    highest = int(1000 * time.time())
+    read(highest)
+    while 1000 * time.time() < highest + 1:
+        pass
+    read(highest + 1)
+
+
+def test_no_fragment_of_such_a_version_is_taken() -> None:
+    whole = dump(Fragment(np.zeros(4, np.float32), 0, version=5))
+    assert load(whole, 4).version == 5
+    state = [2**53, *msgspec.msgpack.decode(whole)[1:]]
+    with pytest.raises(ProtocolError):
+        load(msgspec.msgpack.encode(state), 4)

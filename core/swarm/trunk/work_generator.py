@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 import msgspec
 
-from core.contracts.trunk import VcAsgd
+from core.contracts.trunk import VcAsgd, check_possible
 
 AHEAD = 4
 """Epochs from which subtasks are given at once: nobody waits for an epoch's last subtasks, which may time out twice."""
@@ -86,6 +86,9 @@ class Work(msgspec.Struct):
     """Clients that were given work, or told that there is none: of two tables the one with more is the newer."""
     distances: list[float] = []
     """Of the last results from the servers' parameters, as they arrived."""
+
+    def __post_init__(self) -> None:
+        check_possible(self.turns)
 
 
 class WorkGenerator:
