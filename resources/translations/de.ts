@@ -5222,6 +5222,10 @@
       <translation>Alle Trainer dieses Laufs einigen sich auf einen Rumpf</translation>
     </message>
     <message>
+      <source>trunk_server.fails</source>
+      <translation>Es ließ sich {times:count}-mal hintereinander nicht klären, welcher PC der Server der Parameter ist ({error}). Das Training geht weiter, so gut es geht; bitte melde es.</translation>
+    </message>
+    <message>
       <source>upkeep.fails</source>
       <translation>{times:count}-mal hintereinander ließ sich das Verzeichnis aller Peers (DHT) hier nicht pflegen ({error}). Was bekannt ist, wird weiter genutzt; bitte melde es.</translation>
     </message>

@@ -2425,6 +2425,10 @@
       <translation>All trainers of this run agree on one trunk</translation>
     </message>
     <message>
+      <source>trunk_server.fails</source>
+      <translation>It could not be settled {times:count} times in a row which PC is the server of parameters ({error}). Training continues as well as it can; please report it.</translation>
+    </message>
+    <message>
       <source>upkeep.fails</source>
       <translation>The directory of all peers (DHT) could not be looked after here {times:count} times in a row ({error}). What is known stays in use; please report it.</translation>
     </message>

@@ -121,7 +121,7 @@ class Clients:
             if agreed.again_s or current is None:
                 self._later(now + agreed.again_s, client)
             elif self._draw.random() < self._setup.lost:
-                self._later(now + self._rules.timeout_s, f"{client} {self._order}")
+                self._later(now + self._rules.timeout_s, f"{client.split()[0]} {self._order}")
             else:
                 holding.append(agreed.version)
                 takes_s = SUBTASK_S * (1 + spread * (2 * self._draw.random() - 1))
@@ -185,7 +185,7 @@ def _update(
     address: str | None, folder: Path, servers: int, count: int, numbers: int, strong: bool
 ) -> tuple[float, int]:
     """Seconds that a server takes for an update, as the median, and the updates lost."""
-    rules = VcAsgd(SERVER, parts=1000, kept=0.95, strong=strong)
+    rules = VcAsgd(SERVER, parts=50, kept=0.95, strong=strong)
     run_id, vector = f"bench-{servers}-{strong}", np.ones(numbers, np.float32)
     seconds: list[float] = []
 
@@ -227,7 +227,7 @@ def lost_clients() -> list[dict[str, Any]]:
 
 def seconds_taken(setup: Setup, subtasks: int, seed: int) -> tuple[float, float]:
     """Seconds that subtasks took, each done once, and those that the paper expects."""
-    rules = VcAsgd(SERVER, parts=50, timeout_s=TIMEOUT_S, strong=True)
+    rules = VcAsgd(SERVER, parts=50, timeout_s=TIMEOUT_S, strong=True, at_once=setup.at_once)
     store, begun = SqliteStore(Path(":memory:")), np.ones(4, np.float32)
     server = ParameterServer(rules, len(begun), store)
     clients = Clients(server, rules, setup, lambda subtask, current: current, seed)
@@ -304,7 +304,7 @@ def _learn(kept: float | None, epochs: int, seed: int, data: Path) -> Accuracies
         judged.append(100 * float((network(held_out[0]).argmax(1) == held_out[1]).float().mean()))
 
     judged: list[float] = []
-    rules = VcAsgd(SERVER, parts=50, kept=kept, timeout_s=TIMEOUT_S)
+    rules = VcAsgd(SERVER, parts=50, kept=kept, timeout_s=TIMEOUT_S, at_once=4)
     store = SqliteStore(Path(":memory:"))
     server = ParameterServer(rules, len(weights), store)
     Clients(server, rules, Setup(3, 4, 0.0), train, seed, judge).run(weights.numpy(), 50 * epochs, spread=0.5)

@@ -12,7 +12,7 @@ import pytest
 from core.contracts.errors import DataFolderError, NetworkError
 from core.contracts.trunk import Offer, VcAsgd
 from core.swarm.trunk.parameter_server import ParameterServer
-from core.swarm.trunk.parameter_store import Change, ParameterStore, R, open_store
+from core.swarm.trunk.parameter_store import Change, ParameterStore, R, SqliteStore, open_store
 from tests import store_servers
 
 MISSING = store_servers.missing()
@@ -128,6 +128,38 @@ def test_what_servers_write_over_each_other_is_counted(address: str | None, open
     assert agreed.counted and agreed.samples == 14, "the work is counted strictly"
     assert server.lost() == other.lost() == 1
     assert current is not None and current[0] == 1.0, "the other's arrival is not in the parameters"
+
+
+def test_two_that_open_a_new_file_at_the_same_time_both_have_it(tmp_path: Path) -> None:
+    for number in range(30):
+        began, opened = threading.Barrier(2), list[ParameterStore]()
+
+        def open_one(path: Path = tmp_path / str(number), began: threading.Barrier = began) -> None:
+            began.wait(PATIENCE_S)
+            opened.append(open_store(None, "digits-0a1b2c3d", path))  # noqa: B023 - it ends within the round
+
+        threads = [threading.Thread(target=open_one) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(PATIENCE_S)
+        for store in opened:
+            store.close()
+        assert len(opened) == 2, "one was refused"
+
+
+def test_a_change_that_fails_at_its_end_holds_nobody_up(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "parameters")
+
+    def end_it(before: bytes | None) -> tuple[bytes, None]:
+        store._database.execute("ROLLBACK")  # as SQLite itself does when the disk is full
+        raise DataFolderError("The disk is full.")
+
+    with pytest.raises(DataFolderError, match="full"):
+        store.change("count", end_it)
+    store.change("count", lambda before: (b"1", None))
+    assert store.read("count") == b"1"
+    store.close()
 
 
 def test_a_store_that_cannot_be_used_says_so(tmp_path: Path) -> None:

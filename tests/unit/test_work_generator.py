@@ -10,10 +10,10 @@ from core.averaging.assimilation import assimilate, kept_share
 from core.averaging.codecs import Numbers
 from core.averaging.packing import pack, unpack
 from core.contracts.errors import ProtocolError
-from core.contracts.trunk import Offer, VcAsgd
+from core.contracts.trunk import MOST, Offer, VcAsgd
 from core.swarm.trunk.parameter_server import ParameterServer
 from core.swarm.trunk.parameter_store import SqliteStore
-from core.swarm.trunk.work_generator import Subtask, Work, WorkGenerator
+from core.swarm.trunk.work_generator import AHEAD, CLIENTS, Subtask, Work, WorkGenerator
 from tests.bench.vc_asgd import Setup, seconds_taken
 
 NUMBERS = 5
@@ -32,6 +32,35 @@ def done(work: WorkGenerator, client: str, subtask: Subtask | None, now: float) 
     if taken:
         work.finish(client, subtask, 1)
     return taken
+
+
+def test_who_asks_ten_thousand_times_gets_no_more_and_keeps_nothing_for_ever() -> None:
+    work, table_of = table(), msgspec.msgpack.encode
+    work.give("honest", 0.0)
+    first = work.give("greedy", 0.0)
+    assert first is not None
+    size = len(table_of(work.work))
+    for _ in range(10_000):
+        assert work.give("greedy", 1.0) == first
+        assert work.give("greedy", 1.0, [first]) is None, "more than the manifest gives at once"
+    assert len(table_of(work.work)) < size + 16
+    now = 1.0
+    while work.give("greedy", now) == first:
+        assert now <= 3 * RULES.timeout_s, "kept for ever"
+        now += RULES.timeout_s / 2
+    assert first in (work.give("other", now), work.give("another", now))
+
+
+def test_ten_thousand_names_take_no_more_than_half_and_push_nobody_out() -> None:
+    work = table()
+    for name in ("one", "two"):
+        assert done(work, name, work.give(name, 0.0), 0.0)
+    taken = [work.give(f"name {number}", 1.0) for number in range(10_000)]
+    assert sum(each is not None for each in taken) == AHEAD * RULES.parts // 2
+    assert len(work.work.clients) <= CLIENTS and len(work.work.open) <= AHEAD * RULES.parts
+    assert done(work, "one", work.give("one", 2.0), 2.0) and done(work, "two", work.give("two", 2.0), 2.0)
+    assert work.work.clients["one"].returned == 2, "who has done something is not forgotten for those who have not"
+    msgspec.msgpack.decode(msgspec.msgpack.encode(work.work), type=Work)
 
 
 def test_an_epoch_of_arrivals_is_the_sum_of_the_papers_second_equation() -> None:
@@ -118,10 +147,10 @@ def test_epochs_run_ahead_by_some_and_end_when_the_mean_is_good_enough() -> None
     for n, accuracy in [(4, 0.9), (5, 0.9), (6, 0.9), (7, 0.9), (0, 0.1), (1, 0.2), (2, 0.3)]:
         assert done(work, str(n), given[n], 1.0)
         work.judge(given[n] or Subtask(0, 0), accuracy)
-        assert work.work.means == [] and not work.work.stopped
+        assert work.work.means == [] and not work.stopped
     assert done(work, "3", given[3], 1.0)
     work.judge(Subtask(1, 3), 0.4)
-    assert work.work.means == [pytest.approx(0.25), pytest.approx(0.9)] and work.work.stopped
+    assert work.work.means == [pytest.approx(0.25), pytest.approx(0.9)] and work.stopped
     assert work.give("more", 2.0) is None
 
 
@@ -133,7 +162,7 @@ def test_a_few_clients_that_claim_more_than_the_others_end_nothing() -> None:
             subtask = again.give(str(n), 0.0)
             assert done(again, str(n), subtask, 1.0)
             again.judge(subtask or Subtask(0, 0), accuracy)
-        assert again.work.stopped == stops, claims
+        assert again.stopped == stops, claims
         assert again.work.means[0] >= 0.85
     first = work.give("not measured", 0.0)
     assert done(work, "not measured", first, 1.0)
@@ -141,7 +170,7 @@ def test_a_few_clients_that_claim_more_than_the_others_end_nothing() -> None:
         subtask = work.give(str(n), 2.0)
         assert done(work, str(n), subtask, 3.0)
         work.judge(subtask or Subtask(0, 0), 0.9)
-    assert work.work.stopped, "one that could not be measured keeps nothing from ending"
+    assert work.stopped, "one that could not be measured keeps nothing from ending"
 
 
 @pytest.mark.parametrize(("clients", "at_once"), [(5, 2), (3, 8)])
@@ -167,7 +196,7 @@ def test_what_clients_measure_ends_the_job(tmp_path: Path) -> None:
         agreed, current = server.serve("a", offer, np.ones(NUMBERS, np.float32), 1.0)
     assert seen == [0.0, 0.5, 0.75, 0.875], "an epoch, and what each of its subtasks began with"
     work = server.work()
-    assert agreed.reached and work.stopped and work.means == [sum(seen) / 4] and agreed.samples == 12
+    assert agreed.reached and work.best == work.means[0] and work.means == [sum(seen) / 4] and agreed.samples == 12
     again = ParameterServer(msgspec.structs.replace(RULES, accuracy=0.45), NUMBERS, store)
     assert again.serve("b", Offer(0, 0, 0), None, 9.0)[0].reached, "for others, and after a restart"
     with pytest.raises(ProtocolError, match="4 parameters came"):
@@ -198,6 +227,46 @@ def test_a_result_far_from_all_others_is_brought_near_and_named(tmp_path: Path) 
     assert np.allclose(give(-50.0), -0.25) and told[1] == pytest.approx(100.0), "in its own direction"
     assert server.work().distances[-1] == pytest.approx(5.0 * NUMBERS**0.5), "liars do not tell what is usual"
     store.close()
+
+
+def test_results_that_nobody_was_asked_for_change_nothing(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "parameters")
+    rules = msgspec.structs.replace(RULES, kept=0.5)
+    server = ParameterServer(rules, NUMBERS, store, most_samples=96)
+    given, _ = server.serve("a", Offer(0, 0, 0), np.zeros(NUMBERS, np.float32), 0.0)
+    other, _ = server.serve("b", Offer(0, 0, 0), None, 0.0)
+    twos = np.full(NUMBERS, 2, np.float32)
+
+    def changed(client: str, offer: Offer, now: float = 1.0) -> bool:
+        before = server.work()
+        agreed, _ = server.serve(client, offer, twos, now)
+        assert agreed.counted == (server.work().done > before.done)
+        return agreed.counted
+
+    assert not changed("b", Offer(given.part, given.version, 96)), "it was given to another"
+    for version in (17, 999, 2**40, MOST):
+        assert not changed("a", Offer(0, version, 96)), "nobody was given it"
+    with pytest.raises(ProtocolError, match="97 samples came of a subtask that has 96"):
+        changed("a", Offer(given.part, given.version, 97))
+    with pytest.raises(ProtocolError, match="samples came"):
+        server.serve("a", Offer(0, 0, MOST), None, 1.0)
+    assert changed("a", Offer(given.part, given.version, 96))
+    assert not changed("a", Offer(given.part, given.version, 96)), "twice"
+    assert changed("b", Offer(other.part, other.version, 96), now=60.0), "late, and nobody else was quicker"
+    done = server.work()
+    assert done.samples == 192 and server.serve("c", Offer(0, 0, 0), None, 61.0)[1] is not None
+    store.close()
+
+
+def test_a_run_that_has_ended_goes_on_if_its_manifest_wants_more() -> None:
+    work = table(GOOD)
+    for name in "abcd":
+        subtask = work.give(name, 0.0)
+        assert done(work, name, subtask, 1.0) and subtask
+        work.judge(subtask, 0.9)
+    assert work.stopped and work.give("a", 2.0) is None
+    assert WorkGenerator(msgspec.structs.replace(GOOD, accuracy=0.95), work.work).give("a", 2.0) is not None
+    assert WorkGenerator(RULES, work.work).give("a", 2.0) is not None, "without end"
 
 
 @pytest.mark.parametrize("samples", [0, 3])

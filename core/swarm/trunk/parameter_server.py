@@ -16,7 +16,7 @@ import numpy as np
 from core.averaging.assimilation import FAR, assimilate, bring_near, check, kept_share
 from core.averaging.codecs import Numbers
 from core.contracts.errors import ProtocolError
-from core.contracts.trunk import Agreed, Offer, VcAsgd
+from core.contracts.trunk import MOST, Agreed, Offer, VcAsgd
 from core.swarm.trunk.parameter_store import ParameterStore
 from core.swarm.trunk.server_lease import Copy
 from core.swarm.trunk.work_generator import Subtask, Work, WorkGenerator
@@ -36,7 +36,9 @@ _decode_work = msgspec.msgpack.Decoder(Work).decode
 class ParameterServer:
     """Serves clients one after the other, from one thread at a time."""
 
-    def __init__(self, rules: VcAsgd, numbers: int, store: ParameterStore, reach: float = math.inf) -> None:
+    def __init__(
+        self, rules: VcAsgd, numbers: int, store: ParameterStore, reach: float = math.inf, most_samples: int = MOST
+    ) -> None:
         """
         Args:
             rules: Of the run.
@@ -44,8 +46,10 @@ class ParameterServer:
             store: Shared with all other servers of the run.
             reach: As far as a subtask can take a client's parameters; it counts until the first results tell what is
                 usual.
+            most_samples: That a subtask has. Rates fall with the samples of all, so one could end everybody's training.
         """
         self._rules, self._numbers, self._store, self._reach = rules, numbers, store, reach
+        self._most_samples = most_samples
 
     def serve(
         self,
@@ -72,13 +76,11 @@ class ParameterServer:
             given those that all begin with.
 
         Raises:
-            ProtocolError: the vector has another size, or holds what no network learns with.
+            ProtocolError: the vector has another size, holds what no network learns with, or is said to be made of more
+                samples than there are.
             NetworkError, DataFolderError: the store failed.
         """
-        if vector is not None and len(vector) != self._numbers:
-            raise ProtocolError(f"{len(vector)} parameters came of a trunk with {self._numbers}.")
-        if vector is not None:
-            check(vector)
+        self._check(offer, vector)
         current: Numbers | None = None
         counted = False
         if vector is not None and offer.samples:
@@ -98,11 +100,11 @@ class ParameterServer:
         if current is None:
             return Agreed(0, 0, 0, 0, counted), None
         holding = [self._subtask(version) for version in offer.holding]
-        given, work = self._change(lambda work: (work.give(client, now, holding), work.work))
+        given, stopped, work = self._change(lambda work: (work.give(client, now, holding), work.stopped, work.work))
         busy = len({each.client for each in work.open if each.client is not None})
         if given is None:
-            again_s = STOPPED_S if work.stopped else AGAIN_S
-            return Agreed(0, 0, work.samples, busy, counted, again_s, work.stopped), current
+            again_s = STOPPED_S if stopped else AGAIN_S
+            return Agreed(0, 0, work.samples, busy, counted, again_s, stopped), current
         number = (given.epoch - 1) * self._rules.parts + given.part
         return Agreed(given.part, number, work.samples, busy, counted), current
 
@@ -130,6 +132,14 @@ class ParameterServer:
         done = _decode_work(copy.table).done
         self._store.write(PARAMETERS, _written(done, np.frombuffer(copy.vector, "<f4")))
         self._store.write(WORK, copy.table)
+
+    def _check(self, offer: Offer, vector: Numbers | None) -> None:
+        if offer.samples > self._most_samples:
+            raise ProtocolError(f"{offer.samples} samples came of a subtask that has {self._most_samples}.")
+        if vector is not None:
+            if len(vector) != self._numbers:
+                raise ProtocolError(f"{len(vector)} parameters came of a trunk with {self._numbers}.")
+            check(vector)
 
     def _subtask(self, version: int) -> Subtask:
         epoch, part = divmod(version, self._rules.parts)

@@ -3,6 +3,7 @@ section III-D). It is a file of SQLite, unless the address names a Redis or Post
 """
 
 import sqlite3
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from importlib import import_module
@@ -19,6 +20,7 @@ LARGEST = 512 << 20
 """Bytes of a value: as many as Redis takes."""
 PATIENCE_S = 30.0
 """For another server to let go of a value, or for the store's server to answer."""
+BUSY_S = 0.01
 MODULES = {"redis": "redis_store", "postgresql": "postgresql_store"}
 """By an address's scheme; each module's `STORE` is its class."""
 
@@ -63,11 +65,23 @@ class SqliteStore(ParameterStore):
         """
         try:
             self._database = sqlite3.connect(path, PATIENCE_S, isolation_level=None, check_same_thread=False)
-            self._database.execute("PRAGMA journal_mode = WAL")
+            self._write_ahead()
             self._database.execute("PRAGMA synchronous = NORMAL")  # the last seconds may go with the power, no more
             self._database.execute("CREATE TABLE IF NOT EXISTS trunk (name TEXT PRIMARY KEY, value BLOB NOT NULL)")
         except sqlite3.Error as error:
             raise _unusable(error) from error
+
+    def _write_ahead(self) -> None:
+        """Of two that open a new file at the same time one is refused at once: SQLite does not wait here."""
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                self._database.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise
+                time.sleep(BUSY_S)
 
     def read(self, name: str) -> bytes | None:
         try:
@@ -88,10 +102,11 @@ class SqliteStore(ParameterStore):
             try:
                 value, result = change(self.read(name))
                 self.write(name, value)
+                self._database.execute("COMMIT")
             except BaseException:
-                self._database.execute("ROLLBACK")
+                if self._database.in_transaction:  # a full disk may have ended it already
+                    self._database.execute("ROLLBACK")
                 raise
-            self._database.execute("COMMIT")
         except sqlite3.Error as error:
             raise _unusable(error) from error
         return result

@@ -121,7 +121,7 @@ class ServerLease:
         self.serves = False
         self.turns = 0
         """Of what is here."""
-        self._tending = Recurring("trunk", self._tend, lambda: TICK_S)
+        self._tending = Recurring("trunk_server", self._tend, lambda: TICK_S)
         self._leases = Leases(run_id, members, self._mine, self._tending.wake)
         self._node.register(self._method, AskCopy, self._give, cost=16.0)
 

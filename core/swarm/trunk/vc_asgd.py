@@ -56,6 +56,7 @@ class ParameterServers(Agreement):
         self._numbers = MODELS[manifest.model.kind].numbers(manifest.model, DATA[manifest.data].ends(manifest.model))
         rate, steps = manifest.training.trunk_rate, rules.batches
         self._reach = STEP * rate * steps * math.sqrt(self._numbers)
+        self._most_samples = steps * manifest.training.batch * MODELS[manifest.model.kind].rows(manifest.model)
         self._method = of_run("trunk.subtask", manifest.run_id)
         named = rules.servers or ([members.me] if rules.store else [])
         self._servers = sorted(named, key=lambda server: rank(members.me, server))
@@ -215,7 +216,7 @@ class ParameterServers(Agreement):
     def _server(self) -> ParameterServer:
         if self._store is None:
             self._store = open_store(self._rules.store, self._run_id, self._folder / FILE)
-        return ParameterServer(self._rules, self._numbers, self._store, self._reach)
+        return ParameterServer(self._rules, self._numbers, self._store, self._reach, self._most_samples)
 
     async def _stored(self) -> Copy | None:
         return await self._aside(lambda: self._server().copy())

@@ -4,18 +4,23 @@ A table and the rules by which it changes. Time is an argument, and the table is
 the parameters, so that any server can go on with it when another has died.
 """
 
-import math
 import statistics
 from collections.abc import Collection
+from typing import Annotated
 
 import msgspec
 
-from core.contracts.trunk import VcAsgd, check_possible
+from core.contracts.trunk import MOST, PARTS, Accuracy, Part, VcAsgd, Whole, check_possible
 
 AHEAD = 4
 """Epochs from which subtasks are given at once: nobody waits for an epoch's last subtasks, which may time out twice."""
 CLIENTS = 1000
-"""Remembered; who was not heard of for longest is forgotten first."""
+"""Remembered; who has returned nothing yet and then who was not heard of for longest is forgotten first."""
+NEW_SHARE = 0.5
+"""Of all subtasks that can be open: clients that have returned nothing yet hold no more together, once others have.
+Anybody can have a thousand names; those who work still get work."""
+RENEWED = 3.0
+"""Times the time-out: as long as one client keeps a subtask at most, however often it asks for it again."""
 EPOCHS = 1000
 """Whose means are kept."""
 DISTANCES, KNOWN = 64, 8
@@ -31,31 +36,36 @@ RETRY_SHARE = 0.5
 class Subtask(msgspec.Struct, frozen=True, array_like=True):
     """One pass over one part of the data."""
 
-    epoch: int
+    epoch: Annotated[int, msgspec.Meta(ge=0, le=MOST // PARTS)]
     """Counted from 1."""
-    part: int
+    part: Part
+
+
+Name = Annotated[str, msgspec.Meta(max_length=64)]
 
 
 class Open(msgspec.Struct, array_like=True):
     """What is known of a subtask until its result is there."""
 
     subtask: Subtask
-    client: str | None = None
+    client: Name | None = None
     """Who trains on it; None: it waits for somebody."""
     due: float = 0.0
     """When it is given to another one."""
     arrived: bool = False
     """Its result is there and is being assimilated."""
-    late: list[str] = []
+    late: Annotated[list[Name], msgspec.Meta(max_length=LATE + 1)] = []
     """Clients that had it and did not return it in time."""
+    since: float = 0.0
+    """When this client was given it first."""
 
 
 class Client(msgspec.Struct, array_like=True):
     """What is known of a client."""
 
-    returned: int = 0
-    late: int = 0
-    parts: set[int] = set()
+    returned: Whole = 0
+    late: Whole = 0
+    parts: set[Part] = set()
     """Of the data, that it has been given: it has these files."""
 
     @property
@@ -65,26 +75,26 @@ class Client(msgspec.Struct, array_like=True):
 
 
 class Work(msgspec.Struct):
-    """The table."""
+    """The table. Where a peer without a name in the manifest serves, it comes from others: all in it is bounded."""
 
-    generated: int = 0
+    generated: Annotated[int, msgspec.Meta(ge=0, le=MOST // PARTS)] = 0
     """Epochs whose subtasks were made."""
-    open: list[Open] = []
-    clients: dict[str, Client] = {}
+    open: Annotated[list[Open], msgspec.Meta(max_length=AHEAD * PARTS)] = []
+    clients: Annotated[dict[Name, Client], msgspec.Meta(max_length=CLIENTS)] = {}
     """In the order in which they were heard of."""
-    judged: dict[int, list[float]] = {}
+    judged: Annotated[dict[Whole, list[Accuracy]], msgspec.Meta(max_length=AHEAD)] = {}
     """Accuracies of what the subtasks began with, by epoch that is not complete."""
-    means: list[float] = []
+    means: Annotated[list[Accuracy], msgspec.Meta(max_length=EPOCHS)] = []
     """Of the accuracies of each complete epoch that has some."""
-    done: int = 0
+    done: Whole = 0
     """Subtasks whose results were assimilated."""
-    samples: int = 0
+    samples: Whole = 0
     """That were trained on in them."""
-    stopped: bool = False
-    """The accuracy is reached: no more work."""
-    turns: int = 0
+    best: Accuracy = 0.0
+    """What the best epoch so far counts for, where the manifest asks how accurate the model is."""
+    turns: Whole = 0
     """Clients that were given work, or told that there is none: of two tables the one with more is the newer."""
-    distances: list[float] = []
+    distances: Annotated[list[Annotated[float, msgspec.Meta(ge=0.0, le=1e30)]], msgspec.Meta(max_length=DISTANCES)] = []
     """Of the last results from the servers' parameters, as they arrived."""
 
     def __post_init__(self) -> None:
@@ -102,12 +112,18 @@ class WorkGenerator:
         """
         self._rules, self.work = rules, work
 
+    @property
+    def stopped(self) -> bool:
+        """Whether the accuracy is reached: no more work. A manifest that wants more goes on."""
+        return self._rules.accuracy is not None and self.work.best >= self._rules.accuracy
+
     def give(self, client: str, now: float, holding: Collection[Subtask] = ()) -> Subtask | None:
         """The next subtask for a client; None: there is none for it now.
 
         It is first given what it had before it was restarted. Then subtasks of earlier epochs come before later ones,
         those that were late before others (unless this client is often late itself), parts that it has the data of
-        before others, and parts that nobody has before those that others have.
+        before others, and parts that nobody has before those that others have. Nobody has more at once than the
+        manifest says.
 
         Args:
             client: its name.
@@ -117,12 +133,15 @@ class WorkGenerator:
         self._expire(now)
         self.work.turns += 1
         known = self._heard_of(client)
-        if self.work.stopped:
+        if self.stopped:
             return None
-        for each in self.work.open:
-            if each.client == client and not each.arrived and each.subtask not in holding:
-                each.due = now + self._rules.timeout_s
+        held = [each for each in self.work.open if each.client == client and not each.arrived]
+        for each in held:
+            if each.subtask not in holding:
+                each.due = min(now, each.since + (RENEWED - 1.0) * self._rules.timeout_s) + self._rules.timeout_s
                 return each.subtask
+        if len(held) >= self._rules.at_once or self._crowded(known):
+            return None
         self._generate()
         waiting = [each for each in self.work.open if each.client is None]
         if not waiting:
@@ -135,7 +154,7 @@ class WorkGenerator:
             return distrusted and late, each.subtask.epoch, not late, part not in known.parts, part in others
 
         chosen = min(waiting, key=rank)
-        chosen.client, chosen.due = client, now + self._rules.timeout_s
+        chosen.client, chosen.since, chosen.due = client, now, now + self._rules.timeout_s
         known.parts.add(chosen.subtask.part)
         return chosen.subtask
 
@@ -192,8 +211,7 @@ class WorkGenerator:
                 break
             accuracies = work.judged.pop(epoch)
             work.means = [*work.means[1 - EPOCHS :], statistics.mean(accuracies)]
-            good_enough = min(work.means[-1], statistics.median(accuracies))
-            work.stopped = work.stopped or good_enough >= (self._rules.accuracy or math.inf)
+            work.best = max(work.best, min(work.means[-1], statistics.median(accuracies)))
 
     def _expire(self, now: float) -> None:
         for each in self.work.open:
@@ -212,9 +230,19 @@ class WorkGenerator:
                 work.generated += 1
                 work.open += [Open(Subtask(work.generated, part)) for part in range(self._rules.parts)]
 
+    def _crowded(self, known: Client) -> bool:
+        """Whether those who have returned nothing yet, as this client, have enough."""
+        clients = self.work.clients
+        if known.returned or not any(each.returned for each in clients.values()):
+            return False
+        holders = [clients.get(each.client) for each in self.work.open if each.client is not None]
+        new = sum(holder is None or not holder.returned for holder in holders)
+        return new >= max(1.0, NEW_SHARE * AHEAD * self._rules.parts)
+
     def _heard_of(self, client: str) -> Client:
-        known = self.work.clients.pop(client, None) or Client()
-        self.work.clients[client] = known
-        while len(self.work.clients) > CLIENTS:
-            del self.work.clients[next(iter(self.work.clients))]
+        clients = self.work.clients
+        known = clients.pop(client, None) or Client()
+        while len(clients) >= CLIENTS:
+            del clients[next((name for name, each in clients.items() if not each.returned), next(iter(clients)))]
+        clients[client] = known
         return known
