@@ -315,6 +315,7 @@ def test_closing_hides_in_the_tray_and_a_second_start_shows_the_window(app: App)
     assert second.returncode == 0
     assert "open already" in second.stdout
     app.wait_for_window()
+    app.pid("app")  # it is connected
     with ControlClient(app.folder) as client:
         client.call("quit", {}, dict)
     assert app.wait_for_end() == 0  # the worker's goodbye ends the app too

@@ -176,7 +176,6 @@ def test_a_malformed_line_ends_the_connection(qtbot: QtBot, client: WorkerClient
 @pytest.mark.parametrize(
     "change",
     [
-        {"grid": ()},
         {"grid": (0, 4)},
         {"layers": -1},
         {"experts": [ExpertStatus("digits", 1, 1)]},
