@@ -7,6 +7,7 @@ trainer that takes part keeps a copy from which another syncer can go on, and no
 import hashlib
 import math
 from collections import deque
+from collections.abc import Iterable, Iterator
 from typing import Annotated
 
 import msgspec
@@ -232,7 +233,8 @@ class Collecting:
         self._usual = (math.inf, math.inf)
         """Length of differences, and the median of their samples, in the last round of most trainers."""
         self.clipped: dict[bytes, float] = {}
-        """Trainers of the last round whose differences were scaled down, and to which part of their length."""
+        """Trainers of the last round whose differences were scaled down, and to which part of their length: those that
+        led back from where the others went, to none."""
         self._lateness_s = patience_s / 2
         """By which the others come after the quorum: a moving mean, also of those who miss a round by little."""
         self._last_full = math.inf
@@ -298,24 +300,34 @@ class Collecting:
         usual = (math.inf, math.inf) if share > MOST else self._usual
         longest = outer.length(norms, usual[0])
         weights = outer.believed([samples for _, samples, *_ in offers.values()], usual[1])
-        factors = outer.shares(norms, weights, longest)
         if share > MOST and longest:
             self._usual = longest, outer.median(weights)
-        self.clipped = {peer: longest / norm for peer, norm in zip(offers, norms, strict=True) if norm > longest}
-        dense = all(message[:1] == DENSE for *_, message, _ in offers.values())
-        parts = [(factor, message) for factor, (*_, message, _) in zip(factors, offers.values(), strict=True)]
-        most = largest(len(fragment.numbers), fragment.fine)
-        if dense or sum(len(message) for _, message in parts) > most:
-            mean = np.zeros(len(fragment.numbers), np.float32)
-            for factor, message in parts:
-                mean += np.float32(factor) * decode(message, len(fragment.numbers), fragment.fine)
+        messages = [message for *_, message, _ in offers.values()]
+        factors = outer.shares(norms, weights, longest)
+        mean = outer.mean(self._differences(messages), factors)
+        opposed = outer.opposed(self._differences(messages), factors, mean)
+        if any(opposed) and not all(opposed):
+            weights = [0 if against else weight for weight, against in zip(weights, opposed, strict=True)]
+            factors = outer.shares(norms, weights, longest)
+            mean = outer.mean(self._differences(messages), factors)
+        left = [
+            0.0 if not weight else min(1.0, longest / norm) if norm else 1.0
+            for weight, norm in zip(weights, norms, strict=True)
+        ]
+        self.clipped = {peer: part for peer, part in zip(offers, left, strict=True) if part < 1.0}
+        dense = all(message[:1] == DENSE for message in messages)
+        if dense or sum(map(len, messages)) > largest(len(fragment.numbers), fragment.fine):
             changed = outer.change(NESTEROV if dense else PLAIN, mean, fragment.momentum, share)
             parts = [(1.0, Encoder().encode(changed, fragment.fine, is_sparse=False))]
         else:
-            parts = [(PLAIN.rate * share * factor, message) for factor, message in parts]
+            counting = zip(factors, messages, strict=True)
+            parts = [(PLAIN.rate * share * factor, message) for factor, message in counting if factor]
         givers = tuple((peer, version) for peer, (version, *_) in offers.items())
         made = Round(fragment.version + 1, min(2**53, sum(weights)), dense, givers, tuple(parts), share)
         fragment.apply(made)
         self._last_full = self._full
         self._offers, self._expected, self._first, self._full = {}, set(), math.inf, math.inf
         return made
+
+    def _differences(self, messages: Iterable[bytes]) -> Iterator[Numbers]:
+        return (decode(message, len(self.fragment.numbers), self.fragment.fine) for message in messages)

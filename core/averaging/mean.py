@@ -1,5 +1,6 @@
 """The mean of several peers' vectors, of whom some may lie."""
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -69,6 +70,17 @@ def squared_norm(vector: Numbers) -> float:
         return float(np.einsum("i,i->", vector, vector))
 
 
+def cosine(vector: Numbers, centre: Numbers) -> float:
+    """How much a peer's vector points where the others' do; 0 if one of them has no direction.
+
+    Args:
+        vector: of one peer.
+        centre: of all, or of the others.
+    """
+    lengths = math.sqrt(squared_norm(vector) * squared_norm(centre))
+    return float(np.einsum("i,i->", vector, centre)) / lengths if lengths else 0.0
+
+
 def _weighted(rows: Sequence[Numbers], weights: Sequence[np.float32]) -> Numbers:
     mean = rows[0] * weights[0]
     part = np.empty_like(mean)
@@ -83,8 +95,7 @@ def _centred(
     """The mean, and what was left in the end of each vector's way from it."""
     shorter: Sequence[np.float32] = ()
     centre = np.median(rows, axis=0).astype(np.float32)
-    long = squared_norm(centre) ** 0.5
-    opposed = [float(np.einsum("i,i->", row, centre)) < AGAINST * long * squared_norm(row) ** 0.5 for row in rows]
+    opposed = [cosine(row, centre) < AGAINST for row in rows]
     for _ in range(CLIPPINGS):
         away = [row - centre for row in rows]
         lengths = np.sqrt([squared_norm(vector) for vector in away])

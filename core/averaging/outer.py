@@ -2,17 +2,22 @@
 2604.21428)."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from core.averaging.mean import AGAINST, JUDGED, cosine
 
 Numbers = NDArray[np.float32]
 GROWTH = 4
 """Times the usual length: differences in a round of few trainers are no longer."""
 MOST_SAMPLES = 2
 """Times the median of samples: what a trainer counts for at most, as nobody can check what it says."""
+
+NOISE = 0.1
+"""Cosine of differences that do not agree at all: chance alone makes it as large."""
 
 
 class Rule(NamedTuple):
@@ -65,6 +70,41 @@ def shares(norms: Sequence[float], weights: Sequence[int], longest: float) -> li
         weight / total * (min(1.0, longest / norm) if norm > 0 else 1.0)
         for weight, norm in zip(weights, norms, strict=True)
     ]
+
+
+def mean(differences: Iterable[Numbers], factors: Sequence[float]) -> Numbers:
+    """Their sum; only one of them is in memory at a time.
+
+    Args:
+        differences: of the trainers, at least one.
+        factors: what each is multiplied by (`shares`).
+    """
+    total: Numbers | None = None
+    for difference, factor in zip(differences, factors, strict=True):
+        part = np.float32(factor) * difference
+        total = part if total is None else np.add(total, part, out=total)
+    assert total is not None
+    return total
+
+
+def opposed(differences: Iterable[Numbers], factors: Sequence[float], whole: Numbers) -> list[bool]:
+    """Which of them lead back from where the others go, as one with its signs flipped does. Of two nobody can tell.
+
+    Where few numbers of each travel, even honest ones agree little: they tell what is usual.
+
+    Args:
+        differences: as in `mean`.
+        factors: as in `mean`.
+        whole: their mean.
+    """
+    if len(factors) < JUDGED:
+        return [False] * len(factors)
+    cosines = [
+        cosine(difference, whole - np.float32(factor) * difference)
+        for difference, factor in zip(differences, factors, strict=True)
+    ]
+    usual = median(cosines)
+    return [value < AGAINST * (usual if usual > NOISE else 1.0) for value in cosines]
 
 
 def change(rule: Rule, mean: Numbers, momentum: Numbers | None, share: float = 1.0) -> Numbers:

@@ -11,8 +11,6 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 import pytest
-from numpy.typing import NDArray
-from sklearn.datasets import load_digits
 
 from core.averaging.codecs import Numbers
 from core.contracts.errors import ProtocolError, RemoteFault
@@ -26,6 +24,7 @@ from core.net.rpc import Context, Payload, RpcNode
 from core.swarm.trunk.all_reduce import AllReduce
 from core.swarm.trunk.ballot import decide, first_pieces, leader_of, pieces_again
 from core.swarm.trunk.round import Result, RoundVoid
+from tests.digits_layer import BATCH, digits
 
 RUN = "run-1"
 CHUNK = max(CHUNKS.values())
@@ -333,47 +332,15 @@ async def test_what_was_in_a_round_before_is_refused(start: Start, caplog: pytes
 # --- one of eight trainers lies in each round: the others learn as without it
 
 
-PIXELS, KINDS, BATCH, STEPS = 65, 10, 256, 24
+STEPS = 24
 
 
-class Digits(NamedTuple):
-    """A network of one layer that tells digits from each other."""
-
-    pictures: Numbers
-    kinds: NDArray[np.int64]
-
-    def gradient(self, weights: Numbers, dice: np.random.Generator) -> Numbers:
-        """Of a batch."""
-        rows = dice.choice(len(self.kinds), BATCH)
-        error = np.exp(_logs(self.pictures[rows] @ weights.reshape(PIXELS, KINDS)))
-        error[np.arange(BATCH), self.kinds[rows]] -= 1
-        gradient: Numbers = (self.pictures[rows].T @ error / BATCH).astype(np.float32).ravel()
-        return gradient
-
-    def loss(self, weights: Numbers) -> float:
-        """Of all."""
-        logs = _logs(self.pictures @ weights.reshape(PIXELS, KINDS))
-        return -float(logs[np.arange(len(self.kinds)), self.kinds].mean())
-
-
-def _logs(scores: Numbers) -> Numbers:
-    scores = scores - scores.max(axis=1, keepdims=True)
-    logs: Numbers = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
-    return logs
-
-
-@pytest.fixture(scope="module")
-def digits() -> Digits:
-    pictures, kinds = load_digits(return_X_y=True)
-    return Digits(np.c_[pictures / 16, np.ones(len(kinds))].astype(np.float32), kinds)
-
-
-async def learnt(digits: Digits, peers: Sequence[Peer], lie: str, samples: int) -> float:
+async def learnt(peers: Sequence[Peer], lie: str, samples: int) -> float:
     """Loss after some steps of all, of whom the last one lies until the others ban it."""
-    weights, old = np.zeros(PIXELS * KINDS, np.float32), None
+    weights, old = digits().begun(), None
     dice = [np.random.default_rng(place) for place in range(len(peers))]
     for step in range(STEPS):
-        sent, counts = [digits.gradient(weights, own) for own in dice], [BATCH] * len(dice)
+        sent, counts = [digits().gradient(weights, own) for own in dice], [BATCH] * len(dice)
         if lie:
             old = sent[-1] if old is None else old
             sent[-1], counts[-1] = {"x100": 100 * sent[-1], "flipped": -sent[-1], "old": old}[lie], samples
@@ -391,20 +358,20 @@ async def learnt(digits: Digits, peers: Sequence[Peer], lie: str, samples: int) 
         for task in lying:  # the ban may have ended its part
             task.cancel()
         await asyncio.gather(*lying, return_exceptions=True)
-    return digits.loss(weights)
+    return digits().loss(weights)
 
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("samples", [BATCH, SAMPLES])
 @pytest.mark.parametrize("lie", ["x100", "flipped", "old"])
 async def test_with_one_liar_of_eight_the_others_learn_as_without_it(
-    start: Start, digits: Digits, lie: str, samples: int, caplog: pytest.LogCaptureFixture
+    start: Start, lie: str, samples: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     peers = await start(8)
-    with_it = await learnt(digits, peers, lie, samples)
+    with_it = await learnt(peers, lie, samples)
     told = f"peer {peers[-1].node.peer.hex()[:8]} is {'clipped in' if lie == 'flipped' else 'left out of'} a round"
     assert told in caplog.text
-    without = await learnt(digits, await start(7), "", 0)
+    without = await learnt(await start(7), "", 0)
     assert with_it < 1.03 * without
 
 

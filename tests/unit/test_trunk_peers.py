@@ -2,9 +2,12 @@
 
 import asyncio
 import contextlib
+import re
 import time
+from collections import defaultdict
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -28,6 +31,7 @@ from core.swarm.trunk.figures import to_next_turn
 from core.swarm.trunk.leases import heir_of, syncer_of
 from core.swarm.trunk.wire import PROBES, Wire
 from tests.dht_peers import Peer, peer
+from tests.digits_layer import BATCH, digits
 
 RULES = Diloco(quorum=2, grace_s=10.0)
 MANIFEST = msgspec.structs.replace(manifests.load("digits"), trunk=RULES)
@@ -39,13 +43,14 @@ PATIENCE_S = 120.0
 class Trainer:
     """A worker's part in the agreement, asked as compute asks it."""
 
-    def __init__(self, node: Peer, folder: Path) -> None:
+    def __init__(self, node: Peer, folder: Path, rules: Diloco = RULES) -> None:
         self.node = node
-        directory = DHTDirectory(node.dht, node.rpc, Grid("digits", 2, (4, 4)), MANIFEST.run_id)
-        made = agreement_of(MANIFEST, Members(node.rpc, node.dht, directory), folder)
+        manifest = msgspec.structs.replace(MANIFEST, trunk=rules)
+        directory = DHTDirectory(node.dht, node.rpc, Grid("digits", 2, (4, 4)), manifest.run_id)
+        made = agreement_of(manifest, Members(node.rpc, node.dht, directory), folder)
         assert isinstance(made, DiLoCo)
         self.worker = made
-        self.versions = dict.fromkeys(range(PARTS), 0)
+        self.versions: defaultdict[int, int] = defaultdict(int)
         self.numbers: dict[int, bytes] = {}
 
     async def agree(self, part: int, numbers: np.ndarray[tuple[int], np.dtype[np.float32]], tries: int = 20) -> Agreed:
@@ -171,6 +176,95 @@ async def test_who_begins_with_another_trunk_is_not_followed_and_who_shouts_is_n
             with pytest.raises(HearthError, match="numbers here and"):
                 await other.worker.agree(unlike, draw(3)[1:].tobytes(), time.monotonic() + PATIENCE_S)
         assert other.node.rpc.bans.score(syncer.node.id, time.monotonic()) > 0.0
+
+
+# --- one of eight trainers lies in each round: the others learn as without it
+
+
+ROUNDS, INNER, RATE = 12, 8, 0.1
+TOGETHER = Diloco(quorum=7, grace_s=5.0)
+
+
+LIES = ("", "nan", "x100", "flipped", "old")
+"""Of the eighth trainer, by fragment; without one there are seven."""
+TOLD = {
+    "x100": "offered a difference that is",
+    "flipped": "offered a difference that leads back",
+    "nan": "offered what does not count",
+    "old": "offered what does not count",
+}
+
+
+class Liar:
+    """It knows what is agreed, and offers what it likes."""
+
+    def __init__(self, node: Peer, part: int, is_sparse: bool) -> None:
+        self.name = node.id.hex()[:8]
+        self._node, self._part, self._is_sparse = node, part, is_sparse
+        self._encoder, self._first = Encoder(), b""
+
+    async def offer(self, syncer: Trainer, difference: np.ndarray[tuple[int], np.dtype[np.float32]]) -> None:
+        lie = LIES[self._part]
+        factor = np.float32({"x100": 100, "flipped": -1}.get(lie, 1))
+        message = self._encoder.encode(factor * difference, FINE, self._is_sparse)
+        self._first = self._first or message
+        sent = {"nan": message[:1] + b"\xff\xff" + message[3:], "old": self._first}.get(lie, message)
+        fragment = syncer.worker._fragments[self._part]
+        asked = FragmentOffer(self._part, fragment.version, fragment.line, BATCH, FINE, "difference")
+        self._node.rpc.learn(syncer.node.rpc.address())
+        name, method = syncer.node.id, of_run(OFFER, MANIFEST.run_id)
+        with contextlib.suppress(HearthError):  # it is refused, or banned
+            await self._node.rpc.call(name, method, asked, FragmentAnswer, sent, deadline_s=PATIENCE_S)
+
+
+def inner(
+    weights: np.ndarray[tuple[int], np.dtype[np.float32]], dice: np.random.Generator
+) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    """What a trainer learns in the steps between two rounds."""
+    begun = weights
+    for _ in range(INNER):
+        weights = weights - np.float32(RATE) * digits().gradient(weights, dice)
+    return weights - begun
+
+
+async def learnt(made: list[Trainer], part: int, liar: Liar | None) -> float:
+    """Loss after some rounds."""
+    await asyncio.gather(*(trainer.agree(part, digits().begun()) for trainer in made))
+    [syncer] = [trainer for trainer in made if part in trainer.syncs]
+    dice = [np.random.default_rng(place) for place in range(len(made) + 1)]
+    for _ in range(ROUNDS):
+        begun = [np.frombuffer(trainer.numbers[part], "<f4") for trainer in (*made, syncer)]
+        *differences, other = map(inner, begun, dice)
+        lying = asyncio.create_task(liar.offer(syncer, other)) if liar else None
+        await asyncio.gather(*(trainer.agree(part, own) for trainer, own in zip(made, differences, strict=True)))
+        if lying:
+            lying.cancel()
+            await asyncio.gather(lying, return_exceptions=True)
+    return digits().loss(np.frombuffer(syncer.numbers[part], "<f4"))
+
+
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("wire", ["dense", "sparse"])
+async def test_with_one_liar_of_eight_the_others_learn_as_without_it(
+    tmp_path: Path, wire: Literal["sparse", "dense"], caplog: pytest.LogCaptureFixture
+) -> None:
+    rules, made, liars = msgspec.structs.replace(TOGETHER, wire=wire), list[Trainer](), list[Liar]()
+    async with contextlib.AsyncExitStack() as stack:
+        for number in range(7):
+            node = await stack.enter_async_context(peer(*(trainer.node for trainer in made[:1])))
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            made.append(Trainer(node, folder, rules))
+            await stack.enter_async_context(made[-1].worker)
+        for part in range(1, len(LIES)):
+            node = await stack.enter_async_context(peer(made[0].node))
+            liars.append(Liar(node, part, wire == "sparse"))
+        losses = await asyncio.gather(*(learnt(made, part, liar) for part, liar in enumerate([None, *liars])))
+    print(wire, dict(zip(LIES, losses, strict=True)))
+    for liar, lie, loss in zip(liars, LIES[1:], losses[1:], strict=True):
+        assert f"Peer {liar.name} {TOLD[lie]}" in caplog.text, lie
+        assert loss < 1.03 * losses[0], lie
+    assert {*re.findall(r"Peer (\w+) offered", caplog.text)} == {liar.name for liar in liars}, "an honest one is named"
 
 
 def test_progress_counts_from_one_turn_to_the_next() -> None:

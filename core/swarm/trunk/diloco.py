@@ -256,7 +256,7 @@ class DiLoCo(Agreement):
         try:
             return await self._answer(context.peer, offer, payload)
         except ProtocolError as error:
-            log.warning("Peer %s offered what is no difference: %s", peer_text(context.peer)[:8], error)
+            log.warning("Peer %s offered what does not count: %s", peer_text(context.peer)[:8], error)
             self._node.strike(context.peer, HOSTILE_POINTS)
             raise
 
@@ -307,7 +307,8 @@ class DiLoCo(Agreement):
 
     def _note_clipped(self, peer: bytes, part: float) -> None:
         if part < CLIPPED and peer != self._node.peer:
-            log.warning("Peer %s offered a difference %.0f times as long as others.", peer.hex()[:8], 1 / part)
+            why = f"is {1 / part:.0f} times as long as others" if part else "leads back from where the others go"
+            log.warning("Peer %s offered a difference that %s.", peer.hex()[:8], why)
             self._node.strike(PeerId(peer), CLIPPED_POINTS)
 
     async def _catch_up(self, part: int, peer: PeerId) -> None:

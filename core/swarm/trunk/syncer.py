@@ -1,11 +1,15 @@
 """The rounds of one fragment at its syncer: offers come, wait for each other, and become one step of all."""
 
 import asyncio
+import hashlib
 from collections.abc import Callable
 
 from core.averaging.fragment import Collecting, Fragment
-from core.contracts.errors import CallRefused
+from core.contracts.errors import CallRefused, ProtocolError
 from core.contracts.trunk import Diloco
+
+USED = 1 << 14
+"""Differences that a syncer knows again: hundreds of rounds of dozens of trainers."""
 
 
 class Syncer:
@@ -18,11 +22,14 @@ class Syncer:
         Args:
             fragment: as it is agreed now.
             rules: quorum and grace.
-            clipped: called with each trainer whose difference was scaled down, and to which part of its length.
+            clipped: called with each trainer whose difference was scaled down, and to which part of its length; to 0 if
+                it led back from where the others went.
         """
         self.fragment = fragment
         self._collecting = Collecting(fragment, rules.quorum, rules.grace_s)
         self._clipped = clipped
+        self._used: dict[bytes, int] = {}
+        """Digests of differences, the oldest first, and what they were made on."""
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._round: asyncio.Future[None] = self._loop.create_future()
@@ -44,11 +51,13 @@ class Syncer:
             Whether it is in what is agreed now; else it was too old, or there were too many.
 
         Raises:
-            ProtocolError: it is no such message.
+            ProtocolError: it is no such message, or one that was offered on another version before.
             CallRefused: there is another syncer by now.
         """
         if self.fragment.counted(peer, version):
             return True
+        if self._is_old(version, message):
+            raise ProtocolError("It was offered before.")
         if not self._collecting.offer(peer, version, samples, message, self._loop.time()):
             return False
         made = self._round
@@ -64,6 +73,13 @@ class Syncer:
             CallRefused("This peer is not the syncer of this fragment any more. Ask another one.")
         )
         self._round.exception()  # nobody may wait for it
+
+    def _is_old(self, version: int, message: bytes) -> bool:
+        if not any(message[1:]):  # who has learnt nothing may say so again
+            return False
+        if len(self._used) >= USED:
+            del self._used[next(iter(self._used))]
+        return self._used.setdefault(hashlib.blake2b(message, digest_size=16).digest(), version) != version
 
     def _look(self) -> None:
         if self._timer:
