@@ -26,6 +26,8 @@ def _list(options: argparse.Namespace) -> None:
         phase = "not running" if one.phase == "absent" else one.phase
         step = f"{phase}, step {one.step:,}, {one.samples_per_s:,.0f} {TASKS[one.task].unit}/s"
         print(f"{one.id}  {one.title}  weight {one.weight} ({one.weight / whole:.0%} of the time)  {step}")
+        if one.waits:
+            print(f"    {one.waits}")
 
 
 def _join(options: argparse.Namespace) -> None:

@@ -141,6 +141,8 @@ class RunStatus(msgspec.Struct, frozen=True):
     loss: float | None
     accuracy: float | None
     checkpoint_time: Time | None
+    waits: Notice | None = None
+    """Why it does not go on though the others may."""
 
 
 class Status(msgspec.Struct, frozen=True):

@@ -11,14 +11,14 @@ more is kept already than the user allows now, it comes all the same, one at a t
 
 What goes, the least needed first: what was begun and never finished; superseded states, the oldest first; newest states
 that enough other peers keep. All else stays. Experts whose states would not fit beside it are parked or not taken on
-(`core.swarm.state_room`), and where it is too much all the same, compute stops: nothing is lost.
+(`core.swarm.state_room`). A run that has no room even so waits, and the others go on as if it were not there: one whose
+next file does not fit beside what is there, or whose first states do not, be it that others do with as few as they can.
 """
 
 import asyncio
 import contextlib
 import logging
 import math
-import os
 import shutil
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -28,16 +28,15 @@ from core.contracts.errors import CheckpointError
 from core.contracts.files import TRUNK, PartFile
 from core.contracts.notices import notice
 from core.contracts.status import ExpertStatus
-from core.store.checkpoint_files import CHECKPOINTS, SUFFIX, is_whole, on_disk
-from core.store.disk_use import HELD, SUPERSEDED, File, Found, Spare, choose, look_through, spares
+from core.store.checkpoint_files import CHECKPOINTS, is_whole, on_disk
+from core.store.disk_use import HELD, SUPERSEDED, Found, Spare, choose, look_through, spares
+from core.store.needs import Claim, Needs, Promise, Wait, needs_of, waiting
 from core.store.writing import remove
 
 log = logging.getLogger(__name__)
 
 HEADROOM = 4 << 20
 """Bytes of the space that nothing large gets: what is small grows into it between two looks."""
-STAGES = 8
-"""A checkpoint is saved in so many, or a few more, where there is no room for all of it beside the one before."""
 
 
 class Hosted(Protocol):
@@ -60,21 +59,6 @@ class Run(Protocol):
 
     def spares(self) -> list[Spare]:
         """What of that may go."""
-
-
-class Needs(NamedTuple):
-    """What a run needs of the space."""
-
-    states: Mapping[str, PartFile] = {}
-    """The newest state of each part in compute's checkpoints."""
-    largest: int = 0
-    """Bytes of the largest file."""
-    working: int = 0
-    """To be left free for states that take the place of others."""
-    state: int = 0
-    """What an expert's state takes, with its share of that; 0: not known yet."""
-    unfinished: int = 0
-    """Bytes of files of no checkpoint, such as those of a save that goes on."""
 
 
 class _Grant(NamedTuple):
@@ -104,16 +88,14 @@ class Quota:
         self.cap_bytes = cap_bytes
         self.used = 0
         """Bytes, as of the last look."""
-        self.full = False
-        """What is needed is more than the user allows, and nothing can be left to other peers."""
+        self.waiting: dict[Path, Wait] = {}
+        """Of the runs that have no room and can leave nothing to other peers, by their folders."""
         self.looked: dict[Path, Needs] = {}
         """What each run needs, by its folder, as of the last look."""
         self._free_bytes = 0
-        """What nobody takes or keeps free to replace states, as of the last look."""
-        self._promised: dict[Path, frozenset[str]] = {}
-        """By run the experts whose first states have room."""
-        self._forced: set[Path] = set()
-        """Runs that need room for more first states than there is."""
+        """What nobody takes, as of the last look."""
+        self._promised: dict[Path, Promise] = {}
+        """To each run."""
         self._runs: list[Run] = []
         self._needs: dict[Path, Needs] = {}
         self._coming: dict[Path, int] = {}
@@ -132,15 +114,20 @@ class Quota:
         """The run is trained here no more; its files stay, and its older states may go."""
         self._runs.remove(run)
         self._promised.pop(run.folder, None)
-        self._forced.discard(run.folder)
         self.end_save(run)
+        self._judge()
+
+    @property
+    def full(self) -> bool:
+        """What is needed is more than the user allows, and nothing can be left to other peers: no run has room."""
+        return bool(self._runs) and all(run.folder in self.waiting for run in self._runs)
 
     # first states
 
     @property
     def room(self) -> int:
         """Bytes that may be given out beside all that is promised, by the last look; negative: so many are too much."""
-        return self._free_bytes - sum(self._promise(folder, needs) for folder, needs in self.looked.items())
+        return self._free_bytes - sum(self._share(*needs) for needs in self.looked.items())
 
     def fits(self, run: Run) -> float:
         """How many experts of a run that have no state here there is room for, beside what others were promised.
@@ -148,21 +135,44 @@ class Quota:
         By the last look, and without limit for a run that it did not see; negative: so many are too much.
         """
         needs = self.looked.get(run.folder, Needs())
-        return (self.room + self._promise(run.folder, needs)) // needs.state if needs.state else math.inf
+        free = self.room + self._share(run.folder, needs) - needs.working
+        return free // needs.state if needs.state else math.inf
 
-    def promise(self, run: Run, experts: Iterable[str], forced: bool = False) -> None:
+    def promise(self, run: Run, experts: Iterable[str], least: int = 0) -> None:
         """Keep room for the first states of these experts of a run, and of no others of its experts.
 
         Args:
             run: The run.
-            experts: Their uids; as many as fit, unless they are forced.
-            forced: There are more, and the run cannot do without them: the space is full.
+            experts: Their uids; as many as fit, and more only as far as the run cannot do with fewer.
+            least: How many of them it cannot do without: the others leave it room for these, or it waits.
         """
-        self._promised[run.folder] = frozenset(experts)
-        (self._forced.add if forced else self._forced.discard)(run.folder)
+        self._promised[run.folder] = Promise(frozenset(experts), least)
+        self._judge()
 
-    def _promise(self, folder: Path, needs: Needs) -> int:
-        return needs.state * sum(uid not in needs.states for uid in self._promised.get(folder, ()))
+    def _claim(self, folder: Path, needs: Needs) -> Claim:
+        return Claim(needs, self._promised.get(folder, Promise()))
+
+    def _share(self, folder: Path, needs: Needs, replaces: bool = False) -> int:
+        """What is kept for a run; nothing for one that waits.
+
+        Args:
+            folder: The run's.
+            needs: What it needs.
+            replaces: Whether without what is kept to replace states.
+        """
+        claim = self._claim(folder, needs)
+        return 0 if folder in self.waiting else claim.first_bytes + (0 if replaces else claim.working)
+
+    def _judge(self) -> None:
+        self.waiting = self._without_room(self.looked, self._free_bytes)
+
+    def _without_room(self, looked: Mapping[Path, Needs], free: int) -> dict[Path, Wait]:
+        claims = [
+            (folder, self._claim(folder, looked.get(folder, Needs())), run.shared and bool(run.hosted.experts))
+            for run in self._runs
+            for folder in [run.folder]
+        ]
+        return waiting(claims, free, HEADROOM)
 
     # what is asked
 
@@ -190,7 +200,7 @@ class Quota:
             self.end_save(run)
             found = await self._measure()
             needs = self._needs[run.folder]
-            share = self._promise(run.folder, needs) + needs.working
+            share = self._share(run.folder, needs)
             left = self._left(found) + share
             if left < wanted:
                 left += await self._free(found, wanted - left, SUPERSEDED)
@@ -208,7 +218,7 @@ class Quota:
 
     def _expected(self, run: Run, needs: Needs, part: str) -> bool:
         """Whether there is room for a part's state in the run's share."""
-        return part == TRUNK or part in needs.states or part in self._promised.get(run.folder, ())
+        return part == TRUNK or part in needs.states or part in self._promised.get(run.folder, Promise()).experts
 
     def _unexpected(self, run: Run, needs: Needs) -> bool:
         """Whether states may come that have no room in the run's share: then nothing of it is given in advance."""
@@ -279,13 +289,17 @@ class Quota:
         """See what is there, have go what is too much, and tell what fits."""
         async with self._one:
             found = await self._measure()
-            short = sum(self._promise(*needs) for needs in self._needs.items()) - self._unkept(found)
+            waiting = self._without_room(self._needs, self._untaken(found))
+            claims = [self._claim(*needs) for needs in self._needs.items() if needs[0] not in waiting]
+            short = sum(claim.first_bytes + claim.working for claim in claims) - self._untaken(found)
             if short > 0 and await self._free(found, short, HELD):
                 found = await self._measure()
-            self.used, self.looked, self._free_bytes = found.total, self._needs, self._unkept(found)
-            largest = max((needs.largest for needs in self._needs.values()), default=0)
-            over = self.cap_bytes < self._taken(found) + largest or (self._forced and self.room < 0)
-            self.full = bool(over) and not any(run.shared and run.hosted.experts for run in self._runs)
+            for folder in waiting:
+                wait = self._without_room(self._needs, self._untaken(found)).get(folder)
+                if wait and await self._free(found, wait.lacking, HELD, whole=True):  # nothing goes in vain
+                    found = await self._measure()
+            self.used, self.looked, self._free_bytes = found.total, self._needs, self._untaken(found)
+            self._judge()
 
     # looking and making room
 
@@ -294,10 +308,8 @@ class Quota:
         written = (grant.written(self._needs[folder]) for folder, grant in self._grants.items())
         return found.total - sum(written) + found.outstanding
 
-    def _unkept(self, found: Found) -> int:
-        """What nobody takes or keeps free to replace states; negative: there is too much."""
-        working = sum(needs.working for needs in self._needs.values())
-        return self.cap_bytes - HEADROOM - self._taken(found) - working
+    def _untaken(self, found: Found) -> int:
+        return self.cap_bytes - HEADROOM - self._taken(found)
 
     def _left(self, found: Found, replaces: bool = False) -> int:
         """What may be written now beside all shares and grants.
@@ -306,17 +318,19 @@ class Quota:
             found: What is there.
             replaces: Whether it may be of what is kept free to replace states.
         """
-        left = self.cap_bytes - HEADROOM - self._taken(found)
+        left = self._untaken(found)
         for folder, needs in self._needs.items():
-            share = self._promise(folder, needs) + (0 if replaces else needs.working)
-            left -= max(share, self._grants[folder].bytes if folder in self._grants else 0)
+            granted = self._grants[folder].bytes if folder in self._grants else 0
+            left -= max(self._share(folder, needs, replaces), granted)
         return left
 
     async def _measure(self) -> Found:
         runs = [*self._runs]  # one that is joined meanwhile is not seen yet
         kept = [(run.folder, run.kept()) for run in runs]
         found, states = await asyncio.to_thread(look_through, self._folder, kept, {**self._coming})
-        self._needs = {run.folder: _needs(run, *states[run.folder], found.files) for run in runs}
+        self._needs = {
+            run.folder: needs_of(run.folder, run.hosted.expert_bytes, *states[run.folder], found.files) for run in runs
+        }
         return found
 
     async def _free(self, found: Found, excess: int, most: int, whole: bool = False, but: Path | None = None) -> int:
@@ -354,14 +368,3 @@ class Quota:
         if file.sha256 not in sound and is_whole(folder, file):
             sound.add(file.sha256)
         return file.sha256 in sound
-
-
-def _needs(run: Run, states: Mapping[str, PartFile], unfinished: int, files: Mapping[str, File]) -> Needs:
-    folder = f"{run.folder}{os.sep}"
-    experts = [on_disk(file.size) for part, file in states.items() if part != TRUNK]
-    largest = max((f.size for path, f in files.items() if path.endswith(SUFFIX) and path.startswith(folder)), default=0)
-    state = max(experts, default=run.hosted.expert_bytes)
-    state += state // STAGES
-    largest = max(state, largest)
-    working = max(largest, sum(on_disk(file.size) for file in states.values()) // STAGES)
-    return Needs(states, largest, working, state, unfinished)

@@ -6,7 +6,7 @@ from core.contracts.files import TRUNK
 from core.contracts.notices import Notice, notice
 from core.contracts.status import ExpertStatus
 from core.experts.grid import Uid
-from core.store.quota import Needs
+from core.store.needs import Needs
 from core.store.run_files import RunFiles
 from core.swarm.hosted import HostedExperts
 from core.swarm.placement import least_needed
@@ -52,11 +52,9 @@ class StateRoom:
         over = int(max(0, len(new) - fits))
         waits = len(new) >= fits and any(str(uid) not in states for uid in self._hosted.parked)
         self._limited = len(experts) - over if over or waits else None
-        saved = {Uid.parse(part).layer for part in states if part != TRUNK}
-        kept = 0 if saved >= {Uid.parse(expert.uid).layer for expert in experts} else 1
-        surplus = least_needed(new, over, kept)
+        surplus = least_needed(new, over, self._kept())
         admitted = {expert.uid for expert in new} - {*map(str, surplus)}
-        self._quota.promise(self._files, admitted, forced=len(surplus) < over)
+        self._quota.promise(self._files, admitted, self._least(new))
         return surplus
 
     def take_back(self, parked: Iterable[Uid], most: int) -> list[Uid]:
@@ -69,13 +67,21 @@ class StateRoom:
         Returns:
             Those that there is room for: first those whose state is here anyway, then as many others as fit.
         """
-        states, new = self._needs().states, [expert.uid for expert in self._unsaved()]
+        states, new = self._needs().states, self._unsaved()
         saved, others = ([uid for uid in sorted(parked) if (str(uid) in states) == here] for here in (True, False))
         fit = int(max(0, min(len(others), self._quota.fits(self._files) - len(new))))
         chosen = (saved + others[:fit])[:most]
         if fit:
-            self._quota.promise(self._files, [*new, *map(str, chosen)])
+            self._quota.promise(self._files, [*(expert.uid for expert in new), *map(str, chosen)], self._least(new))
         return chosen
+
+    def _kept(self) -> int:
+        """How many new experts each layer keeps even where there is no room: one, until all layers have a state."""
+        saved = {Uid.parse(part).layer for part in self._needs().states if part != TRUNK}
+        return 0 if saved >= {Uid.parse(expert.uid).layer for expert in self._hosted.experts} else 1
+
+    def _least(self, new: Iterable[ExpertStatus]) -> int:
+        return self._kept() * len({Uid.parse(expert.uid).layer for expert in new})
 
     def _needs(self) -> Needs:
         return self._quota.looked.get(self._files.folder, Needs())

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from core.contracts.control import PROTOCOL
 from core.contracts.notices import Notice, notice
 from core.contracts.settings import Settings
@@ -94,7 +96,7 @@ class Report:
             data_dir=str(self._folder),
             time=time.time(),
             task=run.manifest.task.name,
-            why=[*self._policy.why(), *_trunk(run)],
+            why=[*(_of_run(row, run) for row in self._policy.why()), *_trunk(run)],
             cpu=decision.cpu,
             gpu=decision.gpu,
             start_now=decision.start_now,
@@ -117,8 +119,16 @@ class Report:
         return self._notes() + [
             notice("run.says", run=run.manifest.title, what=note)
             for run in self._runs
-            for note in (*run.attention, *([notice("run.stuck")] if run.compute.stuck else ()))
+            for note in (*run.attention, *([notice("run.stuck")] if run.compute.stuck else ()), run.waits)
+            if note
         ]
+
+
+def _of_run(row: RuleStatus, run: Run) -> RuleStatus:
+    """A row of *Why* as it is for a run, which may have no room on the disk where others have."""
+    if row.rule != "own_disk" or row.stops or run.waits is None:
+        return row
+    return replace(row, live=run.waits, stops=("training",), until=(notice("own_disk.until"),))
 
 
 def _trunk(run: Run) -> list[RuleStatus]:

@@ -182,6 +182,12 @@ class Run:
         return self.compute.wanted and self.compute.retry_time is None
 
     @property
+    def waits(self) -> Notice | None:
+        """Why it does not go on though the others may: there is no room for its states beside theirs."""
+        wait, most = self._quota.waiting.get(self.files.folder), self._quota.cap_bytes
+        return notice("disk.run_waits", needed=wait.needed, most=most) if wait else None
+
+    @property
     def attention(self) -> list[Notice]:
         """What is wrong with it, and what to do."""
         compute = self.compute
@@ -206,6 +212,7 @@ class Run:
             loss=progress.loss,
             accuracy=progress.accuracy,
             checkpoint_time=progress.checkpoint_time,
+            waits=self.waits,
         )
 
     def grid(self, layer: int) -> GridStatus:
@@ -291,8 +298,13 @@ class _Owner(Owner):
         await self._run.memory.bounds.admit(pid)
 
     async def settle(self) -> None:
-        await self._given.quota.look()
-        await self._run.swarm.settle()
+        quota, run = self._given.quota, self._run
+        await quota.look()
+        await run.swarm.settle()
+        if run.waits:
+            await quota.look()  # something may go now that it is known what the run needs
+        if run.waits:
+            run.compute.want(False, time.monotonic())
 
 
 def _why_ended(decision: Decision) -> str:

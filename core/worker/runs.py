@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 
 from core.contracts import manifest as manifests
@@ -199,7 +200,7 @@ class Runs:
         Args:
             now: unix time.
         """
-        computes = [run.compute for run in self]
+        computes = [run.compute for run in self if not run.waits] or [run.compute for run in self]
         one = min(computes, key=lambda compute: (BUSIEST.index(compute.phase), compute.failure is not None))
         ends = [compute.memory_free_time for compute in computes if compute.memory_free_time is not None]
         measured = next((compute.figures.measured for compute in computes if compute.figures.measured), None)
@@ -227,9 +228,12 @@ class Runs:
         )
 
     def want(self, training: bool, cause: float) -> None:
-        """Compute, or stop at once. See `ComputeSupervisor.want`."""
+        """Compute, or stop at once; a run that has no room on the disk waits. See `ComputeSupervisor.want`."""
         for run in self:
-            run.compute.want(training, cause)
+            if training and run.waits:
+                run.compute.want(False, time.monotonic())
+            else:
+                run.compute.want(training, cause)
 
     def want_device(self, device: str, memory_share: float, cause: float) -> None:
         """Compute on a device; the runs share its memory by weight. See `Accelerator.want`."""

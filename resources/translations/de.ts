@@ -1041,6 +1041,10 @@
       <translation>Zeitanteil</translation>
     </message>
     <message>
+      <source>waits</source>
+      <translation>wartet</translation>
+    </message>
+    <message>
       <source>Why am I running?</source>
       <translation>Warum rechne ich?</translation>
     </message>
@@ -3608,6 +3612,10 @@
     <message>
       <source>disk.reason</source>
       <translation>Nur {free:size} Speicherplatz sind frei.</translation>
+    </message>
+    <message>
+      <source>disk.run_waits</source>
+      <translation>Er wartet auf Speicherplatz: Seine Stände brauchen {needed:size} neben den Dateien, die da sind, und du erlaubst {most:size} für alle zusammen.</translation>
     </message>
     <message>
       <source>disk.title</source>

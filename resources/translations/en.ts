@@ -813,6 +813,10 @@
       <translation>Only {free:size} of disk space is free.</translation>
     </message>
     <message>
+      <source>disk.run_waits</source>
+      <translation>It waits for disk space: its states need {needed:size} beside the files that are there, and you allow {most:size} for all of them.</translation>
+    </message>
+    <message>
       <source>disk.title</source>
       <translation>Free disk space</translation>
     </message>

@@ -83,6 +83,26 @@ def test_the_run_that_is_chosen_is_the_one_that_is_shown(qtbot: QtBot, start: St
     qtbot.waitUntil(lambda: ("grid", {"layer": 0, "run": TEXT.id}) in toy.asked)
 
 
+def test_home_says_of_a_run_that_it_waits_for_disk_space(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:  # noqa: F811
+    wait = notice("disk.run_waits", needed=60 << 20, most=64 << 20)
+    waiting = msgspec.structs.replace(TEXT, phase="absent", samples_per_s=0.0, waits=wait)
+    several = msgspec.structs.replace(FIRST, runs=[DIGITS, waiting])
+    toy.answers["subscribe"] = lambda params: wire.Snapshot(several, {}, [])
+    desktop = start()
+    home = desktop.window.pages[0]
+    assert isinstance(home, HomePage)
+    qtbot.waitUntil(lambda: len(home.runs.model.shown) == 2)
+
+    def shown(row: int, role: Qt.ItemDataRole) -> Any:
+        return home.runs.model.data(home.runs.model.index(row, 2), role)
+
+    texts = [shown(row, Qt.ItemDataRole.DisplayRole) for row in (0, 1)]
+    assert texts.count("waits") == 1
+    told = [shown(row, Qt.ItemDataRole.ToolTipRole) or "" for row in (0, 1)]
+    assert "need 60 MB" in told[texts.index("waits")] and "64 MB" in told[texts.index("waits")]
+    assert "disk" not in told[1 - texts.index("waits")]
+
+
 def test_contribution_names_the_runs_and_tells_two_of_one_title_apart(
     qtbot: QtBot,
     start: Start,  # noqa: F811

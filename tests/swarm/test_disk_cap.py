@@ -215,6 +215,31 @@ def test_two_runs_keep_to_the_space_together(tmp_path: Path, run: str) -> None:
         wait_until(lambda: all(now > then for now, then in zip(saved(), last, strict=True)), "training again")
 
 
+def test_a_run_that_has_no_room_waits_and_the_other_goes_on(tmp_path: Path, run: str) -> None:
+    folder, other = allowed(tmp_path / "data", 64), tmp_path / "other.json"
+    wide = manifest.load(run)
+    model = msgspec.structs.replace(wide.model, hidden=3 * wide.model.hidden, grid=(2, 2))
+    other.write_bytes(msgspec.json.encode(msgspec.structs.replace(wide, run="broad", model=model)))
+    with worker(folder, "--run", run, program=PROGRAM) as running, watched(folder) as watch:
+        wait_until(lambda: len({part.split(".")[1] for part in versions(folder)}) == 2, "a first state in each layer")
+        process = running.compute()
+        assert (
+            hearth(folder, "run", "join", str(other)).returncode == 0
+        )  # an expert of each layer takes more than is left
+        running.until(lambda status: [one.waits is None for one in status.runs] == [True, False], "one that waits")
+        status = running.until(lambda status: status.runs[1].phase == "absent", "the end of its process")
+        assert status.runs[0].phase == "training" and not rule(status)[1]
+        assert any(str(status.runs[1].waits) in str(text) for text in status.attention)
+        before = versions(folder)
+        wait_until(lambda: sum(versions(folder).values()) > sum(before.values()), "newer states of the other")
+        assert watch.most <= 64 * MB + PAGE and running.compute() == process, "it was not disturbed"
+
+        running.call("set_settings", {"changes": {"checkpoints_disk_mb": 512}})
+        running.until(lambda status: status.runs[1].phase == "training", "what had no room")
+        states = next(folder.glob("runs/broad-*")) / "checkpoints"
+        wait_until(lambda: any(part != "trunk" for part in saved_states(states)), "its states")
+
+
 def copied(folder: Path) -> tuple[set[str], set[str]]:
     """Names of the copies that are kept, and whose states they are: all at once, for one that goes has a newer one."""
     while True:

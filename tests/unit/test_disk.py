@@ -7,21 +7,26 @@ import threading
 from collections.abc import Iterable
 from pathlib import Path
 
+import msgspec
 import pytest
 import torch
 
+from core.contracts import manifest
 from core.contracts.errors import CheckpointError
 from core.contracts.notices import notice
 from core.contracts.status import ExpertStatus
 from core.experts.grid import Grid, Uid
+from core.logs import Ring
 from core.runtime.part_files import Part, pack, unpack
 from core.store.checkpoint_files import manifests, newest_states
 from core.store.checkpoints import KEPT, CheckpointStore
 from core.store.disk_use import look_through
-from core.store.quota import HEADROOM, STAGES
+from core.store.needs import STAGES, Wait
+from core.store.quota import HEADROOM
 from core.store.run_files import RunFiles
 from core.swarm.hosted import HostedExperts
 from core.swarm.state_room import StateRoom
+from core.worker.peer import Peer
 from tests.disks import files_of, fill, used, working
 
 KB = 1 << 10
@@ -261,6 +266,7 @@ async def test_all_runs_of_a_pc_share_one_space(tmp_path: Path) -> None:
 
     await fill(digits, left=100 * KB)
     space.cap_bytes += working(other)
+    await space.look()
     hosting(digits, "digits.0.1.1")
     with pytest.raises(CheckpointError, match="no room"):  # an expert of one run waits for its first state
         async with space.hold(other.folder / "copy", 64 * KB):
@@ -345,6 +351,106 @@ async def test_two_runs_that_begin_together_have_the_room_once(tmp_path: Path) -
     assert {file.version for file in states.values()} == {5}
 
 
+async def test_a_run_without_room_waits_alone_until_there_is_some(tmp_path: Path) -> None:
+    digits, other = two_runs(tmp_path)
+    space, state = digits.quota, 68 * KB + 68 * KB // STAGES
+    await save(tmp_path, 1, names=["trunk"])
+    await space.look()
+    space.cap_bytes = space.used + HEADROOM + working(digits) + working(other) + 17 * state
+    await space.look()
+    assert not room_of(digits).admit(), "the first one has room for all of its experts"
+    assert len(room_of(other).admit()) == 14, "each of the other's layers keeps one"
+    parked = {*map(str, room_of(digits).admit())}
+    assert len(parked) == 1, "of what has no state yet one leaves its room to the other"
+    assert not space.waiting
+
+    hosting(other, "other.0.0.0", "other.1.0.0")
+    room_of(other).admit()
+    hosting(digits, *(expert.uid for expert in digits.hosted.experts if expert.uid not in parked))
+    await save(tmp_path, 2, names=[*(expert.uid for expert in digits.hosted.experts), "trunk"])
+    await space.look()
+    space.cap_bytes = space.used + HEADROOM + working(digits) + 2 * state
+    await space.look()
+    needed = 2 * state + working(other)
+    assert space.waiting == {other.folder: Wait(needed, working(other))}, "states that are there stay"
+    assert not space.full and space.room == 2 * state, "nothing is kept for who waits"
+    assert not room_of(digits).admit() and not room_of(other).admit()
+    assert await space.grant(digits, "trunk", 4 * KB, 10**9, True) == 2 * state + working(digits)
+    space.end_save(digits)
+
+    space.cap_bytes += working(other) - 1
+    await space.look()
+    assert space.waiting == {other.folder: Wait(needed, 1)}
+    space.cap_bytes += 1
+    await space.look()
+    assert not space.waiting and space.room == 0, "now it is the other's"
+
+    space.leave(digits)
+    space.cap_bytes = space.used + HEADROOM + working(other)
+    await space.look()
+    assert space.waiting.keys() == {other.folder} and space.full, "nobody is left who could go on"
+
+
+async def test_who_waits_for_room_is_told_why_and_the_other_run_computes(tmp_path: Path) -> None:
+    digits = manifest.load("digits")
+    peer = Peer(tmp_path, digits.run, Ring())
+    try:
+        large = peer.runs._add(msgspec.structs.replace(digits, run="large"), 1)
+        large.hosted.experts = [ExpertStatus("large.0.0.0", 0, 0)]
+        large.hosted.expert_bytes = 64 << 30
+        await peer._quota.look()
+        large.room.admit()
+        peer.runs.want(True, 0.0)
+        assert [run.compute.wanted for run in peer.runs] == [True, False]
+        wait = notice("disk.run_waits", needed=(64 << 30) * 9 // 8 * 2, most=peer._quota.cap_bytes)
+        status = peer.status(large.id)
+        assert [run.waits for run in status.runs] == [None, wait]
+        assert notice("run.says", run=digits.title, what=wait) in status.attention
+        told = {row.rule: row for row in status.why}["own_disk"]
+        assert (told.live, told.stops) == (wait, ("training",))
+        assert not {row.rule: row for row in peer.status().why}["own_disk"].stops, "the first run has room"
+
+        peer._quota.cap_bytes = 1 << 40
+        await peer._quota.look()
+        peer.runs.want(True, 0.0)
+        assert all(run.compute.wanted for run in peer.runs) and peer.status().runs[1].waits is None
+    finally:
+        peer.policy.close()
+        peer.ledger.close()
+
+
+async def test_nothing_is_parked_or_removed_in_vain_for_a_run_that_is_too_large(tmp_path: Path) -> None:
+    digits, other = two_runs(tmp_path)
+    space = digits.quota
+    other.hosted.expert_bytes = 68 << 20
+    await save(tmp_path, 1, 2, names=["trunk", "digits.0.0.0"])
+    await save(tmp_path, 1, run="other", names=["trunk"])
+    await space.look()
+    space.cap_bytes = space.used + HEADROOM + working(digits) + 10 * 80 * KB
+    await space.look()
+    few = room_of(digits).admit()
+    hosting(digits, *({expert.uid for expert in digits.hosted.experts} - {*map(str, few)}))
+    for _ in range(2):
+        assert not room_of(digits).admit(), "also before the other has asked for room"
+        assert len(room_of(other).admit()) == 14
+        await space.look()
+        assert space.waiting.keys() == {other.folder}
+    assert len(manifests(checkpoints(tmp_path))) == 2
+
+
+async def test_older_states_go_for_a_run_that_waits(tmp_path: Path) -> None:
+    digits, other = two_runs(tmp_path)
+    space = digits.quota
+    await save(tmp_path, 1, 2)
+    hosting(digits, *NAMES[:2])
+    hosting(other, "other.0.0.0", "other.1.0.0")
+    room_of(other).admit()
+    await space.look()
+    space.cap_bytes = space.used + HEADROOM + working(digits) + working(other) + 2 * 68 * KB
+    await space.look()
+    assert not space.waiting and len(manifests(checkpoints(tmp_path))) == 1
+
+
 async def test_one_state_at_a_time_passes_the_limit_and_only_in_the_place_of_another(tmp_path: Path) -> None:
     """As after the user has allowed less than there is."""
     digits, other = two_runs(tmp_path)
@@ -369,6 +475,7 @@ async def test_one_state_at_a_time_passes_the_limit_and_only_in_the_place_of_ano
 
 async def test_what_a_save_has_written_of_its_grant_is_not_counted_twice(tmp_path: Path) -> None:
     await save(tmp_path, 1)
+    await save(tmp_path, 1, run="other", names=["other.0.0.1"])
     digits, other = two_runs(tmp_path)
     hosting(digits)
     hosting(other)

@@ -3,7 +3,7 @@
 from PySide6.QtCore import Signal
 
 from app.formats import NONE, number, percent, rate
-from app.language import mark, tr, tr_run
+from app.language import mark, told, tr, tr_run
 from app.theme import theme
 from app.widgets.basics import StaleCard
 from app.widgets.table import Column, Table, TableModel
@@ -22,7 +22,13 @@ class Shown(RunStatus, frozen=True):
 COLUMNS = (
     Column[Shown](mark("Run"), lambda run: tr_run(run.title), lambda run: run.title, tip=lambda run: run.id),
     Column[Shown](mark("Step"), lambda run: number(run.step), lambda run: run.step, True),
-    Column[Shown](mark("Samples per second"), lambda run: rate(run.samples_per_s), lambda run: run.samples_per_s, True),
+    Column[Shown](
+        mark("Samples per second"),
+        lambda run: tr("waits") if run.waits else rate(run.samples_per_s),
+        lambda run: run.samples_per_s,
+        True,
+        tip=lambda run: told([run.waits]) if run.waits else "",
+    ),
     Column[Shown](
         mark("Accuracy"),
         lambda run: NONE if run.accuracy is None else percent(run.accuracy),
