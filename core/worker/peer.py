@@ -97,7 +97,7 @@ class Peer:
         self._devices = Devices(psutil.virtual_memory().total)
         self._caps = Caps(
             self._quota,
-            Traffic(self.ledger, self.runs.first.id),
+            Traffic(self.ledger, lambda: [run.id for run in self.runs]),
             self.runs,
             self.network,
             self.windows.memory,

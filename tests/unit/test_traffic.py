@@ -21,7 +21,7 @@ def test_bytes_count_for_the_month_in_which_they_moved(tmp_path: Path) -> None:
 
     def begin() -> tuple[Ledger, Traffic]:
         ledger = Ledger(tmp_path, lambda: now)
-        return ledger, Traffic(ledger, "digits")
+        return ledger, Traffic(ledger, lambda: ["digits"])
 
     def count(moved: tuple[int, int], text: str) -> int:
         nonlocal now
@@ -44,7 +44,7 @@ def test_bytes_count_for_the_month_in_which_they_moved(tmp_path: Path) -> None:
 def test_every_byte_is_counted_once_by_its_kind_or_as_the_rest(tmp_path: Path) -> None:
     now = time.time()
     ledger = Ledger(tmp_path, lambda: now)
-    traffic = Traffic(ledger, "digits")
+    traffic = Traffic(ledger, lambda: ["digits"])
     assert traffic.count((50, 70), {}, now) == 120  # a call is under way
     ended = {"expert.forward": (30, 40), "expert.backward": (5, 5), "dht.store": (0, 9)}
     for _ in range(2):
@@ -57,6 +57,33 @@ def test_every_byte_is_counted_once_by_its_kind_or_as_the_rest(tmp_path: Path) -
         "network.dht": (0, 9),
         "network.other": (25, 26),
     }
+
+
+def test_what_belongs_to_no_one_run_counts_for_all_in_equal_parts(tmp_path: Path) -> None:
+    now, runs = time.time(), ["digits", "text", "wide"]
+    ledger = Ledger(tmp_path, lambda: now)
+    traffic = Traffic(ledger, lambda: runs)
+    ended = {"expert.forward@text": (30, 40), "dht.store": (9, 12)}
+    assert traffic.count((51, 61), ended, now) == 112  # a call is under way
+    ended["file.read@digits"] = 12, 9
+    assert traffic.count((51, 61), ended, now) == 112  # it was that of one run
+    ended["dht.find"] = 1, 2
+    assert traffic.count((52, 63), ended, now) == 115  # not one for each
+    runs[:] = ["text"]
+    ended["dht.find"] = 8, 2
+    assert traffic.count((59, 63), ended, now) == 122
+    ledger.close()
+    kept = read_only(tmp_path).totals(now).all
+    assert {device: (amounts.bytes_in, amounts.bytes_out) for device, amounts in kept.devices.items()} == {
+        "network.expert": (30, 40),
+        "network.dht": (17, 14),
+        "network.file": (12, 9),
+        "network.other": (0, 0),
+    }
+    assert (kept.amounts.bytes_in, kept.amounts.bytes_out) == (59, 63)
+    shared = {"digits": 12 + 9, "text": 30 + 40 + 7, "wide": 0}
+    parts = {run: amounts.bytes_in + amounts.bytes_out - shared[run] for run, amounts in kept.runs.items()}
+    assert sum(parts.values()) == 21 + 3 and all(7 <= part <= 9 for part in parts.values()), parts
 
 
 class Lock:

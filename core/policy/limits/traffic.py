@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from core.community.days import month
 from core.community.ledger import Ledger
@@ -32,15 +32,17 @@ def brake(left: int) -> float:
 class Traffic:
     """Counts what this process moves, by kind, in the ledger: experts' calls, copies of checkpoints, the DHT ..."""
 
-    def __init__(self, ledger: Ledger, run_id: str) -> None:
+    def __init__(self, ledger: Ledger, runs: Callable[[], Sequence[str]]) -> None:
         """
         Args:
             ledger: what keeps the counts.
-            run_id: the run for which is counted what belongs to no one run, as the DHT.
+            runs: the ids of the runs of this PC, as they come and go: what belongs to no one run, as the DHT, counts
+                for all of them in equal parts.
         """
-        self._ledger, self._run_id = ledger, run_id
+        self._ledger, self._runs = ledger, runs
         self._whole: Moved = (0, 0)
         self._seen: dict[tuple[str, str], Moved] = {}
+        """By run ("": all) and kind."""
 
     def count(self, moved: Moved, by_method: Mapping[str, Moved], now: float) -> int:
         """Note what was moved since this was asked last; the bytes of this month (local time), both ways.
@@ -54,15 +56,20 @@ class Traffic:
         received, sent = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
         for method, (into, out) in by_method.items():
             name, _, run_id = method.partition("@")
-            kind = run_id or self._run_id, name.partition(".")[0]
+            kind = run_id, name.partition(".")[0]
             received[kind] += into
             sent[kind] += out
         kinds = {kind: (received[kind], sent[kind]) for kind in received}
-        kinds[self._run_id, REST] = self._whole[0] - received.total(), self._whole[1] - sent.total()
+        kinds["", REST] = self._whole[0] - received.total(), self._whole[1] - sent.total()
         for kind, total in kinds.items():
             before, self._seen[kind] = self._seen.get(kind, (0, 0)), total
             if total != before:
-                amounts = Amounts(bytes_in=total[0] - before[0], bytes_out=total[1] - before[1])
-                self._ledger.add(kind[0], f"network.{kind[1]}", amounts)
+                self._book(*kind, total[0] - before[0], total[1] - before[1])
         this = self._ledger.days.sum(month(now))
         return this.bytes_in + this.bytes_out
+
+    def _book(self, run_id: str, kind: str, received: int, sent: int) -> None:
+        runs = [run_id] if run_id else self._runs()
+        for at, run in enumerate(runs):  # whole bytes, and in all as many as there are
+            part = Amounts(bytes_in=(received + at) // len(runs), bytes_out=(sent + at) // len(runs))
+            self._ledger.add(run, f"network.{kind}", part)
