@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from core.averaging.digests import TrunkDigest
+from core.averaging.mean import BELIEVED
 from core.averaging.plan import Member, plan
 from core.contracts import manifest as manifests
 from core.contracts.errors import CallTimeout, ProtocolError
@@ -340,6 +341,31 @@ async def test_who_is_frozen_holds_up_one_round_and_is_waited_for_again_when_it_
         await until(is_waited_for, "one who is back and is waited for", PATIENCE_S)
         for trainer in swarm:
             await trainer.worker._tending.stop()
+
+
+@pytest.mark.timeout(300)
+async def test_who_says_that_it_has_all_samples_of_a_step_makes_none_come_early(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "core.swarm.trunk")
+    async with peers(4) as nodes:
+        *honest, liar = trainers = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+        await all_known(trainers)
+        for trainer in honest:
+            trainer.worker._note(Gathered(0, ROWS // 4))
+        liar.worker._note(Gathered(0, 10**9))
+
+        async def told() -> bool:
+            for trainer in trainers:
+                await trainer.worker._tend()
+            return all(trainer.worker._together(Gathered(0, ROWS // 4)) >= 7 * ROWS // 4 for trainer in honest)
+
+        await until(told, "what all tell", PATIENCE_S)
+        for trainer in honest:
+            assert trainer.worker._together(Gathered(0, ROWS // 4)) == (3 + BELIEVED) * ROWS // 4
+            assert not trainer.worker._enough
+        named = f"Peer {liar.peer.id.hex()[:8]} says that it has {10**9} samples for step 0"
+        assert caplog.text.count(named) == len(honest), "each names it, once"
 
 
 @pytest.mark.timeout(300)

@@ -13,7 +13,7 @@ from core.contracts.errors import ProtocolError
 from core.contracts.trunk import Reached
 from core.contracts.trunk_calls import FragmentOffer, Keeper
 from core.contracts.trunk_rounds import Standing, Vector
-from core.swarm.trunk.lineage import by_most, is_away, names, newest
+from core.swarm.trunk.lineage import by_most, countable, is_away, names, newest
 from core.swarm.trunk.work_generator import Work
 
 OURS, THEIRS = b"ours", b"theirs"
@@ -28,6 +28,13 @@ def test_one_of_three_cannot_say_how_far_all_are() -> None:
     assert by_most([]) == 0 and by_most([7]) == 7
     assert by_most([10**9, 7]) == 7 and by_most([10**9, 7, 6]) == 7
     assert by_most([10**9, 10**9, 6, 5]) == 6
+
+
+def test_one_of_three_cannot_say_that_it_has_all_samples_of_a_step() -> None:
+    assert countable([10, 10**9], 1000) == 1000, "of two nobody knows which"
+    assert countable([10, 12, 10**9], 1000) == 48
+    assert countable([10, 12, 14, 10**9], 1000) == 48
+    assert countable([0, 0, 10**9], 1000) == 0 and countable([300, 400, 900], 1000) == 1000
 
 
 def test_the_trunk_of_a_run_is_the_newest_that_half_of_its_trainers_came_to() -> None:

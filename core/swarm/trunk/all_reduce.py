@@ -74,7 +74,8 @@ class AllReduce:
         try:
             async with asyncio.timeout(limit_s):
                 result = await round_.run()
-                self._used |= dict.fromkeys(round_.norms)
+                for sent in round_.norms:
+                    self._used[sent] = None
                 return result
         except asyncio.CancelledError:
             round_.leave()

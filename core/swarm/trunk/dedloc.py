@@ -230,9 +230,7 @@ class DeDLOC(Agreement):
 
     def _together(self, mine: Gathered) -> int:
         """Samples that all have gathered for the step that the trainer here gathers for."""
-        others = self._standings.trainers.values()
-        gathered = [mine.samples, *(each.samples for each in others if each.version == mine.version)]
-        return sum(min(samples, self._target) for samples in gathered)
+        return self._standings.together(mine.version, mine.samples, self._target)
 
     # --- what the trainer here offers
 

@@ -7,6 +7,7 @@ of the same, so that who is ahead speaks for those behind it, too. One alone can
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
+from core.averaging.mean import BELIEVED, JUDGED
 from core.contracts.trunk import Reached
 from core.contracts.trunk_rounds import Standing
 
@@ -18,6 +19,17 @@ def by_most(values: Collection[int]) -> int:
         values: how far each is.
     """
     return sorted(values, reverse=True)[len(values) // 2] if values else 0
+
+
+def countable(samples: Collection[int], target: int) -> int:
+    """Of how many samples a trainer is believed for a step, as in the mean: where three or more gather, of no more than
+    some times what most of them have. Else one that says that it has all would make every batch tiny.
+
+    Args:
+        samples: that each says it has.
+        target: of all together.
+    """
+    return min(target, BELIEVED * by_most(samples)) if len(samples) >= JUDGED else target
 
 
 def newest(standings: Sequence[Standing]) -> Reached | None:

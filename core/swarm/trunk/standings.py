@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import time
 from collections import Counter
 from collections.abc import Collection
@@ -14,6 +15,9 @@ from core.contracts.trunk_rounds import Standing
 from core.dht.records import own_subkey, told
 from core.identity import PeerId
 from core.swarm.members import Members
+from core.swarm.trunk.lineage import countable
+
+log = logging.getLogger(__name__)
 
 RENEW_S = 8.0
 EXPIRY_S = 25.0
@@ -39,6 +43,8 @@ class Standings:
         """Of the newest record that was read of each other."""
         self._absent: dict[PeerId, int] = {}
         """The newest record of each that did not come to a round."""
+        self._cut: dict[PeerId, int] = {}
+        """The last step for which not all of a peer's samples counted: it is named once."""
         self.trainers: dict[PeerId, Standing] = {}
         """The others, as of the last look."""
         self.helpers: dict[PeerId, Standing] = {}
@@ -98,6 +104,23 @@ class Standings:
         """This peer takes part no more; if nobody hears it, its record expires."""
         with contextlib.suppress(HearthError):
             await self._dht.remove({self._key: [own_subkey(self._node.peer)]})
+
+    def together(self, version: int, mine: int, target: int) -> int:
+        """Samples that all have gathered for a step, as far as they are believed.
+
+        Args:
+            version: the step.
+            mine: those of the trainer here.
+            target: of all together.
+        """
+        said = {peer: each.samples for peer, each in self.trainers.items() if each.version == version}
+        most = countable([mine, *said.values()], target)
+        cut = {peer: version for peer, samples in said.items() if min(samples, target) > most}
+        for peer in cut.keys() - {peer for peer, step in self._cut.items() if step == version}:
+            text = "Peer %s says that it has %d samples for step %d, far more than most: %d of them count."
+            log.info(text, peer.hex()[:8], said[peer], version, most)
+        self._cut = {peer: step for peer, step in self._cut.items() if peer in self.trainers} | cut
+        return sum(min(samples, most) for samples in (mine, *said.values()))
 
     def near(self, version: int) -> set[PeerId]:
         """The others that a step waits for: trainers and helpers that are not far from it."""
