@@ -101,6 +101,31 @@ async def test_whom_nobody_can_call_gathers_nobody(start: Start) -> None:
         assert PeerId(group.members[0].peer) == one.node.peer and group.shares == (NUMBERS, 0)
 
 
+async def test_who_lets_all_wait_does_not_gather_the_next_time(start: Start) -> None:
+    """However often it wishes anew; where there is nobody else it is asked again."""
+    peers = sorted(await start(4), key=lambda peer: peer.matchmaking._rank(1, peer.node.peer))
+    liar, *honest = peers
+    heard: list[PeerId] = []
+
+    async def silence(request: Wish, payload: Payload, context: Context) -> Invitation:
+        heard.append(context.peer)
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def search(those: Sequence[Peer], within_s: float) -> list[Group | None]:
+        await liar.matchmaking._publish("run-1.round.1", liar.wish(), 3600.0)
+        return await groups(those, 3, within_s)
+
+    liar.node.register(of_run("trunk.join", "run-1"), Wish, silence)
+    async with asyncio.timeout(4 * DEADLINE_S):
+        while not all(one := await search(honest, 5.0)) or one[1:] != one[:-1]:
+            pass
+        assert heard, "it was to gather them"
+        before = len(heard)
+        while len(heard) == before:
+            await search(honest[:1], 1.0)
+
+
 async def test_nobody_is_alone_in_a_group(start: Start) -> None:
     [peer] = await start(1)
     assert await peer.matchmaking.find(peer.wish(), 4, 0.2) is None

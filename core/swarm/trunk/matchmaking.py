@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from core.contracts.errors import NetworkError, RemoteFault
+from core.contracts.errors import CallTimeout, NetworkError, RemoteFault
 from core.contracts.expert_calls import Codec
 from core.contracts.net import PeerAddress, of_run
 from core.contracts.trunk import Whole
@@ -101,6 +101,10 @@ class Matchmaking:
         self._known: dict[bytes, PeerAddress] = {}
         self._failed = Newest[bytes, int](KNOWN)
         """Who was asked in vain, and the newest wish of it that was known: it is asked again when it has another."""
+        self._step = -1
+        self._silent: set[bytes] = set()
+        """Who was asked for that step, was there and answered nothing in all the time that a group takes: gathers only
+        if there is nobody else. Otherwise one that renews its wish again and again would hold up the step for ever."""
         self._sequences = Newest[bytes, int](KNOWN)
         """Of the wishes of those who are known."""
         self._gathering: dict[PeerId, tuple[Wish, asyncio.Future[Invitation]]] = {}
@@ -132,7 +136,9 @@ class Matchmaking:
         if loop.time() < self._equal_until:
             wish = msgspec.structs.replace(wish, ability=msgspec.structs.replace(wish.ability, solver=""))
         self._wish, self._follows, self._known = wish, None, {wish.address.peer: wish.address}
-        key = f"{self._run_id}.round.{wish.step}"
+        if wish.step != self._step:
+            self._step, self._silent = wish.step, set()
+        key, silent = f"{self._run_id}.round.{wish.step}", len(self._silent)
         try:
             self._node.start(self._publish(key, wish, within_s + ANSWER_S), "telling of a round")
             while loop.time() < ends + ANSWER_S and not is_over():
@@ -142,7 +148,10 @@ class Matchmaking:
                     if group is not None:
                         return group
                 elif len(self._gathering) + 1 >= most or loop.time() >= ends:
-                    return await self._close(wish, most)
+                    group = await self._close(wish, most)
+                    if group is None and len(self._silent) == silent:
+                        self._silent.clear()  # nobody else is there
+                    return group
                 else:
                     self._came.clear()
                     with contextlib.suppress(TimeoutError):
@@ -165,9 +174,9 @@ class Matchmaking:
                 self._known[record.peer] = other.address
                 self._sequences[record.peer] = record.sequence
 
-        def order(peer: bytes) -> tuple[bool, bytes]:
+        def order(peer: bytes) -> tuple[bool, bool, bytes]:
             """Whom nobody can call gathers only if there is nobody else."""
-            return not self._known[peer].addresses, self._rank(wish.step, peer)
+            return peer in self._silent, not self._known[peer].addresses, self._rank(wish.step, peer)
 
         asked = (peer for peer in self._known if self._sequences.get(peer, 0) > self._failed.get(peer, -1))
         return PeerId(min(asked, key=order))
@@ -185,6 +194,8 @@ class Matchmaking:
             invitation, _ = await self._node.call(first, method, wish, Invitation, deadline_s=patience_s)
         except NetworkError as error:
             log.info("peer %s does not gather: %s", first.hex()[:8], error)
+            if isinstance(error, CallTimeout) and first in self._node.pool.links:
+                self._silent.add(first)
             invitation = Invitation()
         self._follows = None
         group, instead = invitation.group, invitation.instead
@@ -195,6 +206,8 @@ class Matchmaking:
             log.warning("peer %s has another plan of round %d than this one: refused", first.hex()[:8], wish.step)
         if instead is not None and self._rank(wish.step, instead.peer) < self._rank(wish.step, first):
             self._known[instead.peer] = instead
+            if instead.peer in self._silent:  # the one who was asked finds it out, too
+                await asyncio.sleep(LOOK_S)
         else:
             self._failed[first] = self._sequences.get(first, 0)
         return None
