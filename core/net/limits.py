@@ -27,6 +27,8 @@ LANES = 4
 """Large frames in flight in one direction of a connection: two fill the line, four keep slow ones from blocking."""
 STREAMS = 16
 """Streams of one peer being read: its lanes, some that it gave up, and that of the small frames."""
+TCP_LANES = 256
+"""Lanes over TCP in each direction, of all peers: each is an open file, of which a process often has 1,024."""
 OUTGOING = 1 * MIB
 """Small frames that wait for a peer that reads slowly; senders wait beyond it."""
 RECEIVE_WINDOW = 8 * MIB

@@ -43,6 +43,8 @@ RECORD = limits.CHUNK + 2 * limits.KIB
 """Plain bytes of one at most: a chunk of a frame, most often with the frame's header."""
 HEADERS = 1.04
 """What is on the wire for each byte of a record, about."""
+RECORD_S = limits.FRAME_S + RECORD / limits.FRAME_BYTES_PER_S
+"""For a record, once its length is here; within a frame the link looks after that."""
 TICKET_S = 20.0
 """For asking for a ticket, and for using it: PCs may be busy."""
 ACCEPT_S = 1.0
@@ -120,6 +122,11 @@ class TcpSender(SendStream):
             self._fails(error)
         self.ended = True
 
+    @property
+    def closed(self) -> bool:
+        """As of `TcpReceiver`."""
+        return self._sock.fileno() < 0
+
     def _close(self) -> None:
         """When neither direction is used any more."""
         if self._watching.done() and not self._writing:
@@ -149,7 +156,7 @@ class TcpReceiver(ReceiveStream):
     async def read(self, most: int) -> bytes:
         if not self._plain:
             try:
-                self._plain = memoryview(await self._record())
+                self._plain = memoryview(await self._record(RECORD_S))
             except EOFError:
                 return b""
         return self._take(most)
@@ -170,15 +177,18 @@ class TcpReceiver(ReceiveStream):
         whole = taken.obj
         return whole if isinstance(whole, bytes) and len(whole) == len(taken) else bytes(taken)
 
-    async def _record(self) -> bytes:
+    async def _record(self, within_s: float | None = None) -> bytes:
         try:
             [size] = _LENGTH.unpack(await _exactly(self._sock, _LENGTH.size))
             if not TAG < size <= RECORD + TAG:
                 raise ProtocolError(f"a record of {size} bytes")
-            record: bytes = self._seal.open(await _exactly(self._sock, size))
+            async with asyncio.timeout(within_s):
+                sealed = await _exactly(self._sock, size)
+            record: bytes = self._seal.open(sealed)
         except (OSError, ProtocolError) as error:
             self.broken = True
-            raise PeerUnreachable(f"A TCP connection of the peer broke: {error}.") from error
+            why = str(error) or "a record did not arrive in time"
+            raise PeerUnreachable(f"A TCP connection of the peer broke: {why}.") from error
         self._moved.received += _LENGTH.size + size
         return record
 
@@ -187,6 +197,11 @@ class TcpReceiver(ReceiveStream):
 
     def close(self) -> None:
         self._sock.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether it is of no use any more, and no file."""
+        return self._sock.fileno() < 0
 
     def hold(self, window: int) -> None:
         with contextlib.suppress(OSError):
@@ -242,7 +257,9 @@ class TcpLanes:
         self._node = node
         self._listening: dict[str, socket.socket] = {}
         self._issued = Newest[bytes, _Issued](limits.LANES * limits.CONNECTIONS)
-        self._greeting: set[socket.socket] = set()
+        self._greeting: dict[socket.socket, asyncio.Task[None]] = {}
+        self._senders = list[TcpSender]()
+        self._receivers = dict[TcpReceiver, Link]()
         self._moved = Moved()
 
     def moved(self) -> tuple[int, int]:
@@ -264,6 +281,9 @@ class TcpLanes:
             NetworkError: there is no way to it.
         """
         remote = near_host(link)
+        self._senders = [lane for lane in self._senders if not lane.closed]
+        if len(self._senders) >= limits.TCP_LANES:
+            raise CallRefused("This PC has many TCP connections to peers already.")
         ticket = await self._node.ask_ticket(link)
         sock = socket.socket(socket.AF_INET6 if ":" in remote else socket.AF_INET, socket.SOCK_STREAM)
         try:
@@ -280,7 +300,8 @@ class TcpLanes:
             if isinstance(error, OSError):  # TimeoutError is one
                 raise PeerUnreachable(f"No TCP connection to peer {link.peer.hex()[:8]}: {error}.") from error
             raise
-        return TcpSender(sock, ticket.key, self._moved, lambda: link.close("its TCP connection broke"))
+        self._senders.append(TcpSender(sock, ticket.key, self._moved, lambda: link.close("its TCP connection broke")))
+        return self._senders[-1]
 
     def _own_host(self, remote: str) -> str:
         """The address of this PC on which a connection with a host begins or ends; "0.0.0.0" or "::": any."""
@@ -301,7 +322,12 @@ class TcpLanes:
         now = time.monotonic()
         for name in [name for name, one in self._issued.items() if one.until < now]:
             del self._issued[name]
-        if sum(one.link is link for one in self._issued.values()) >= limits.LANES:
+        self._receivers = {lane: of for lane, of in self._receivers.items() if not lane.closed}
+        unused = sum(one.link is link for one in self._issued.values())
+        used = sum(of is link for of in self._receivers.values())
+        those = len(self._issued) + len(self._receivers)
+        # While new lanes are made because a peer has moved, the old ones may be there yet.
+        if unused >= limits.LANES or unused + used >= 2 * limits.LANES or those >= limits.TCP_LANES:
             raise CallRefused("There is no TCP connection for you now.")
         try:
             port = self._listen(self._own_host(near_host(link)))
@@ -331,16 +357,18 @@ class TcpLanes:
                 log.warning("TCP connections are not accepted for a moment: %s", error)
                 await asyncio.sleep(ACCEPT_S)
                 continue
-            if len(self._greeting) < limits.HANDSHAKES and is_near(address[0]):
-                self._greeting.add(sock)
-                self._node.start(self._greet(sock), "TCP greeting").add_done_callback(partial(self._greeted, sock))
-            else:
+            if not is_near(address[0]):
                 sock.close()
+                continue
+            if len(self._greeting) >= limits.HANDSHAKES:  # the oldest goes: who has a ticket names it at once
+                self._greeting.pop(next(iter(self._greeting))).cancel()
+            self._greeting[sock] = greeting = self._node.start(self._greet(sock), "TCP greeting")
+            greeting.add_done_callback(partial(self._greeted, sock))
+            await asyncio.sleep(0)  # whoever goes is gone before many others come
 
     def _greeted(self, sock: socket.socket, _: object) -> None:
-        if sock in self._greeting:
-            self._greeting.discard(sock)
-            sock.close()
+        self._greeting.pop(sock, None)
+        sock.close()
 
     async def _greet(self, sock: socket.socket) -> None:
         """Somebody has connected; it must name a ticket."""
@@ -350,8 +378,13 @@ class TcpLanes:
                 issued = self._issued.pop(bytes(await _exactly(sock, TCP_NAME)), None)
             if issued is None or time.monotonic() > issued.until:
                 return
-            if issued.link.take(TcpReceiver(sock, issued.key, self._moved)):
-                self._greeting.discard(sock)
+            taken = socket.socket(fileno=sock.detach())
+            taken.setblocking(False)
+            lane = TcpReceiver(taken, issued.key, self._moved)
+            if issued.link.take(lane):
+                self._receivers[lane] = issued.link
+            else:
+                lane.close()
 
 
 def near_host(link: Link) -> str:

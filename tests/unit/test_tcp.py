@@ -170,6 +170,11 @@ async def test_the_end_of_a_connection_ends_its_lanes(nodes: tuple[RpcNode, RpcN
 # strangers, and peers that keep to no rules
 
 
+def taken(node: RpcNode, other: RpcNode) -> int:
+    """Lanes over TCP that another peer has to a node."""
+    return sum(isinstance(reader, TcpReceiver) for reader in node.pool.links[other.peer]._readers)
+
+
 async def connected(ticket: Ticket, said: bytes) -> socket.socket:
     sock = socket.socket()
     sock.setblocking(False)
@@ -225,6 +230,62 @@ async def test_a_ticket_expires_and_a_peer_has_few(
     assert [*bob._tcp._issued] == [ticket.name]
     bob._tcp._issued[ticket.name] = bob._tcp._issued[ticket.name]._replace(until=time.monotonic() - 1)
     await ended(await connected(ticket, ticket.name))
+
+
+async def test_silent_strangers_keep_no_peer_out(
+    nodes: tuple[RpcNode, RpcNode], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alice, bob = nodes
+    monkeypatch.setattr(tcp, "TICKET_S", 3600.0)
+    await warmed_up(alice, bob)
+    link = alice.pool.links[bob.peer]
+    await within(lambda: not link.lanes._opening and not bob._tcp._issued)
+    before = taken(bob, alice)
+    ticket = await alice.ask_ticket(link)
+    silent = [await connected(ticket, b"") for _ in range(limits.HANDSHAKES)]
+    await within(lambda: len(bob._tcp._greeting) == limits.HANDSHAKES)
+    honest = await connected(ticket, ticket.name)
+    await within(lambda: taken(bob, alice) == before + 1)
+    await ended(silent.pop(0))
+    assert len(bob._tcp._greeting) <= limits.HANDSHAKES
+    for sock in (*silent, honest):
+        sock.close()
+
+
+async def test_a_peer_has_few_lanes_and_all_together_no_more_than_there_are_files(
+    nodes: tuple[RpcNode, RpcNode], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alice, bob = nodes
+    await warmed_up(alice, bob)
+    link = alice.pool.links[bob.peer]
+    await within(lambda: not link.lanes._opening and not bob._tcp._issued)
+    held, before = [], taken(bob, alice)
+    with pytest.raises(CallRefused):
+        for _ in range(limits.STREAMS):
+            ticket = await alice.ask_ticket(link)
+            held.append(await connected(ticket, ticket.name))
+            await within(lambda: not bob._tcp._issued)
+    assert before < taken(bob, alice) <= 2 * limits.LANES
+    for sock in held:
+        sock.close()
+    await within(lambda: taken(bob, alice) == before)
+    await alice.ask_ticket(link)
+    monkeypatch.setattr(limits, "TCP_LANES", 1)
+    with pytest.raises(CallRefused):
+        await alice.ask_ticket(link)
+    with pytest.raises(CallRefused):
+        await alice._tcp.open(link)
+    await say(alice, bob, MIB)
+
+
+async def test_a_record_that_has_begun_is_not_waited_for_without_end(
+    nodes: tuple[RpcNode, RpcNode], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alice, bob = nodes
+    await warmed_up(alice, bob)
+    ticket = await alice.ask_ticket(alice.pool.links[bob.peer])
+    monkeypatch.setattr(tcp, "RECORD_S", 0.1)
+    await ended(await connected(ticket, ticket.name + (tcp.RECORD).to_bytes(4) + bytes(100)))
 
 
 @pytest.mark.parametrize("said", [bytes(4), b"\xff" * 4, b"\x00\x00\x00\x20" + bytes(32)])
