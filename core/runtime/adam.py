@@ -70,6 +70,8 @@ class Adam:
         self._hold(vector)
         self._moments: tuple[Tensor, Tensor] | None = None
         """Moving means of the gradient and of its square; None: zeros."""
+        self.factor = 1.0
+        """Times the rate: that of the next steps."""
         self.version = 0
         """Steps taken."""
         self.samples = 0
@@ -129,7 +131,7 @@ class Adam:
         self.samples += samples
         rise = self.samples / self._warmup if self._warmup else 1.0
         fall = max(LEAST, 1.0 - (1.0 - LEAST) * self.samples / self._planned)
-        rate = self._rate * min(1.0, rise, math.sqrt(self._decay / self.samples)) * fall
+        rate = self._rate * self.factor * min(1.0, rise, math.sqrt(self._decay / self.samples)) * fall
         change = partial(_change, scale=divisor * max(1.0, norm / self._clip), count=count, fresh=fresh)
         return self._changes(rate, change, (gradient, *self._moments), each)
 

@@ -1,6 +1,8 @@
 """Trainers with inner steps agree on their trunks: in simulated time, through real pipes and syncers."""
 
 import asyncio
+import itertools
+import math
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -9,6 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from core.averaging.outer import steps_between
 from core.contracts import manifest as manifests
 from core.contracts.errors import CallTimeout, CheckpointError
 from core.contracts.pipe import AGREE
@@ -247,7 +250,57 @@ async def test_the_rate_rises_and_falls_by_the_samples_of_all_trainers() -> None
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     there, here = (float(learn(each).abs().mean()) for each in (strategy, alone))
-    assert there / here == pytest.approx(1004 / 4, rel=0.05), "the others have warmed up, too"
+    expected = 1004 / 4 * math.sqrt(2)
+    assert there / here == pytest.approx(expected, rel=0.05), "the others have warmed up, too, and two learn together"
+
+
+async def test_the_rate_is_raised_for_those_who_take_part_but_not_without_bound() -> None:
+    peers = iter([1, 9, 1024])
+
+    def answer(offer: Offer, numbers: Tensor) -> tuple[Agreed, Tensor]:
+        return Agreed(0, offer.version + 1, 8, next(peers, 1024)), numbers if not offer.version else torch.zeros(44)
+
+    strategy, _ = strategy_with(answer)
+    task = asyncio.create_task(strategy.agree(run))
+    factors: list[float] = []
+    async with asyncio.timeout(60):
+        for version in range(1, 4):
+            strategy.contribute(await strategy.next_batch(), torch.randn(44), 4)
+            factors.append(strategy._adam.factor)
+            while strategy._versions[0] == version:  # noqa: ASYNC110  (a number is no event)
+                await asyncio.sleep(0)
+    task.cancel()
+    assert factors == [1.0, 3.0, 4.0]
+
+
+async def test_trainers_agree_more_often_at_first() -> None:
+    def answer(offer: Offer, numbers: Tensor) -> tuple[Agreed, Tensor]:
+        steps.append(strategy.step)
+        return Agreed(0, offer.version + 1, 8, 2), strategy._agreed[0] if offer.version else numbers  # type: ignore[return-value]
+
+    steps: list[int] = []
+    strategy, _ = strategy_with(answer)
+    strategy._every = 16
+    task = asyncio.create_task(strategy.agree(run))
+    async with asyncio.timeout(60):
+        while strategy._versions[0] < 140:
+            strategy.contribute(await strategy.next_batch(), torch.zeros(44), 4)
+            for _ in range(20):
+                await asyncio.sleep(0)
+    task.cancel()
+    between = [after - before for before, after in itertools.pairwise(steps)]
+    assert set(between[2:8]) == {4} and set(between[-8:]) == {16} and max(between) == 16
+    assert [steps_between(version, 32) for version in (0, 1, 63, 64, 128, 191, 192, 10**15)] == [
+        4,
+        4,
+        7,
+        8,
+        16,
+        31,
+        32,
+        32,
+    ]
+    assert steps_between(10**15, 1) == 1 and steps_between(0, 1) == 1 and steps_between(0, 100_000) == 4
 
 
 def test_a_run_whose_trainers_begin_to_agree_or_cease_to_goes_on_with_its_trunk() -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from core.averaging import codecs
 from core.averaging import fragment as fragments
 from core.averaging.fragment import Encoder, Fragment
+from core.averaging.outer import steps_between
 from core.contracts.errors import (
     UNREADABLE,
     CallRefused,
@@ -114,7 +115,10 @@ class DiLoCo(Agreement):
         return figures.of_fragments(self._fragments, self._leases.keepers)
 
     def progress(self, step: int) -> ProgressStatus | None:
-        return figures.to_next_turn(step, self._rules.inner_steps, len(self._sizes)) if self._sizes else None
+        if not self._sizes:
+            return None
+        agreed = min(self._fragments[part].version if part in self._fragments else 0 for part in self._sizes)
+        return figures.to_next_turn(step, steps_between(agreed, self._rules.inner_steps), len(self._sizes))
 
     def waits(self) -> Notice | None:
         """Only a newcomer does, until it knows all that is agreed or could not be told."""

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from core.averaging.outer import steps_between
 from core.contracts.errors import CheckpointError, HearthError
 from core.contracts.manifest import Manifest
 from core.contracts.notices import notice
@@ -32,6 +33,8 @@ PIECE = 4096
 """Numbers that stay together: a fragment takes every so many'th piece of the trunk, and so has some of all of it."""
 LARGEST = 4 << 20
 """Numbers of a fragment at most: with its momentum it fits a message between peers."""
+FACTOR = 4.0
+"""The rate is raised so much at most, whoever says that they take part."""
 AGAIN_S = 2.0
 """Until what could not be offered is offered again."""
 
@@ -85,6 +88,8 @@ class DiLoCo(TrunkStrategy):
         self._agreed: list[Tensor | None] = [None] * len(self._fragments)
         """Each as agreed last; None: this trainer does not know of it yet."""
         self._versions = [0] * len(self._fragments)
+        self._peers = [1] * len(self._fragments)
+        """Trainers in the last agreement on each."""
         self._samples = [0] * len(self._fragments)
         """That this trainer has taken since it offered the fragment last."""
         self._begun = self._life = 0
@@ -172,9 +177,10 @@ class DiLoCo(TrunkStrategy):
                 self._free.set()
 
     async def _until_due(self, part: int) -> None:
-        """Fragments take turns: each in a step of its own of every `inner_steps`."""
-        turn = part * self._every // len(self._fragments)
-        due = self.step + 1 + (turn - self.step - 1) % self._every
+        """Fragments take turns: each in a step of its own of every `inner_steps`, or of fewer at first."""
+        every = steps_between(self._versions[part], self._every)
+        turn = part * every // len(self._fragments)
+        due = self.step + 1 + (turn - self.step - 1) % every
         while self.step < due:
             self._stepped.clear()
             await self._stepped.wait()
@@ -209,6 +215,10 @@ class DiLoCo(TrunkStrategy):
         if not agreed.counted:
             self._samples[part] += offered.offer.samples
         self._agreed[part], self._versions[part] = numbers, agreed.version
+        self._peers[part] = max(1, agreed.peers)
+        # Where noise is most of a gradient, the mean of K steps of Adam is shorter than one on the mean of their
+        # gradients, by the square root of K (Malladi et al., 2022: its rate goes with the root of the batch).
+        self._adam.factor = min(FACTOR, math.sqrt(min(self._peers)))
         self._join_if_all_is_known()
         self._adam.samples = max(self._adam.samples, agreed.samples)  # warm-up and decay go by the samples of all
 
