@@ -1,6 +1,7 @@
 """Trainers that agree by VC-ASGD: real peers, of which some are parameter servers over one store."""
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack
@@ -26,12 +27,12 @@ from core.identity import peer_text
 from core.pipe.calls import Calls
 from core.swarm.members import Members
 from core.swarm.trunk.agreement import Agreement, agreement_of
-from core.swarm.trunk.vc_asgd import HOSTILE_POINTS
+from core.swarm.trunk.vc_asgd import FILE, HOSTILE_POINTS
 from core.training.models.network import build
 from core.training.trunk.local import Local
 from core.training.trunk.strategy import TrunkStrategy, strategy_of
 from core.training.trunk.vc_asgd import Subtasks
-from tests.dht_peers import Peer, peers
+from tests.dht_peers import Peer, peer, peers, until
 from tests.joined_calls import join
 from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
 from tests.workers import PATIENCE_S
@@ -278,7 +279,6 @@ async def test_where_no_server_is_named_one_is_it_until_another_goes_on(tmp_path
             dying = [peer_text(peer.id) for peer in at].index(server)
             held = [await trunk.next_batch() for trunk in trunks]  # the results are there
             living = [number for number in range(3) if number != dying]
-            await agreements[living[0]].agree(Offer(0, 0, 0), b"", 1e9)  # what the server's own trainer gave last too
             agreeing[dying].cancel()
             await leaving[dying].aclose()
             at[dying].rpc.unregister(run.run_id)
@@ -295,6 +295,69 @@ async def test_where_no_server_is_named_one_is_it_until_another_goes_on(tmp_path
         assert heir != server
         for task in agreeing:
             task.cancel()
+
+
+async def test_pcs_that_know_nobody_train_at_once_and_become_one_when_they_meet(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run, done = run_of(kept=0.5), (6, 4)
+    caplog.set_level("INFO")
+    async with AsyncExitStack() as stack:
+        at = [await stack.enter_async_context(peer()) for _ in done]
+        agreements, trunks, agreeing = list[Agreement](), list[TrunkStrategy](), list[asyncio.Task[None]]()
+        for number, here in enumerate(at):
+            (tmp_path / str(number)).mkdir()
+            agreements.append(await stack.enter_async_context(agreement_at(here, run, tmp_path / str(number))))
+            trunks.append(trunk_of(run, agreements[-1]))
+            agreeing.append(asyncio.create_task(trunks[-1].agree(at_once)))
+        at[1].rpc.hush("The user wants no traffic now.")
+        async with asyncio.timeout(PATIENCE_S):
+            for trunk, subtasks in zip(trunks, done, strict=True):
+                await train(trunk, subtasks * BATCHES)
+                await trunk.next_batch()  # the results are there
+                trunk.drop(0)
+            assert [each.who()[1][0].peer for each in agreements] == [peer_text(here.id) for here in at]
+            at[1].rpc.speak()
+            await at[1].join(at[:1])
+            await until(lambda: "was given to the server" in caplog.text, "what the second has learnt is mixed in")
+
+            async def samples() -> list[int]:
+                """Of the one server, as both are told; none as long as there are two."""
+                with contextlib.suppress(NetworkError):
+                    told = [(await each.agree(Offer(0, 0, 0), b"", 1e9))[0].samples for each in agreements]
+                    return told if len({each.who()[1][0].peer for each in agreements}) == 1 else []
+                return []
+
+            assert await until(samples, "one server") == [32 * BATCHES * (done[0] + 1)] * 2, "as one result"
+        for task in agreeing:
+            task.cancel()
+
+
+async def test_a_server_by_lease_whose_store_breaks_is_replaced(tmp_path: Path) -> None:
+    run = run_of(kept=0.5)
+    async with AsyncExitStack() as stack:
+        at, agreements = await stack.enter_async_context(peers(2)), list[Agreement]()
+        for number, here in enumerate(at):
+            (tmp_path / str(number)).mkdir()
+            agreements.append(await stack.enter_async_context(agreement_at(here, run, tmp_path / str(number))))
+        async with asyncio.timeout(PATIENCE_S):
+            await agreements[0].agree(Offer(0, 0, 0), np.ones(NUMBERS, np.float32).tobytes(), 1e9)
+            for each in agreements:
+                agreed, _ = await each.agree(Offer(0, 0, 0), b"", 1e9)
+            offer = Offer(agreed.part, agreed.version, 32 * BATCHES)
+            assert (await agreements[1].agree(offer, np.ones(NUMBERS, np.float32).tobytes(), 1e9))[0].counted
+            [server] = {each.who()[1][0].peer for each in agreements}
+            broken = [peer_text(here.id) for here in at].index(server)
+            for file in (tmp_path / str(broken)).glob(f"{FILE}*"):
+                file.write_bytes(b"The disk writes what it wants." * 1000)
+
+            async def other() -> bool:
+                with contextlib.suppress(NetworkError):
+                    agreed, answer = await agreements[1 - broken].agree(Offer(0, 0, 0), b"", 1e9)
+                    assert not answer or agreed.samples == 32 * BATCHES, "what was accepted is lost"
+                return agreements[1 - broken].who()[1][0].peer != server
+
+            await until(other, "another server")
 
 
 async def test_alone_a_trainer_trains_without_end(tmp_path: Path) -> None:

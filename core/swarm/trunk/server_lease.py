@@ -1,10 +1,16 @@
 """The parameter server of a run whose manifest names none: a peer that trains, by lease.
 
 Its answers hold all that it knows, so that whoever was answered last has a copy; the peer that takes its place when it
-dies goes on from the newest copy of all. Nothing that a trainer was told is accepted is lost with one peer.
+dies goes on from the newest copy of all. Nothing that a trainer was told is accepted is lost with one peer. Who leaves
+in order gives its place to its heir, with what its own trainer gave last.
+
+A PC that knows nobody, or may not use the network, serves its own trainer meanwhile. When it meets another server, or
+two peers have claimed the lease, one of them goes on, and what the other one has learnt is mixed in there. The table of
+its subtasks is dropped: nobody could check it, and what was done twice has only cost time.
 """
 
 import asyncio
+import contextlib
 import logging
 import struct
 import time
@@ -16,7 +22,7 @@ import msgspec
 import numpy as np
 
 from core.averaging.packing import NOISE, pack, unpack
-from core.contracts.errors import NetworkError, ProtocolError
+from core.contracts.errors import CallRefused, HearthError, NetworkError, ProtocolError
 from core.contracts.net import of_run
 from core.contracts.notices import Notice
 from core.contracts.trunk import Whole
@@ -25,12 +31,12 @@ from core.identity import parse_peer, peer_text
 from core.net.recurring import Recurring
 from core.net.rpc import Context
 from core.swarm.members import Members
-from core.swarm.trunk.leases import TICK_S, Leases
+from core.swarm.trunk.leases import TICK_S, Leases, heir_of, syncer_of
 from core.swarm.trunk.work_generator import Work
 
 log = logging.getLogger(__name__)
 
-COPY = "trunk.copy"
+COPY, HEIR = "trunk.copy", "trunk.heir"
 PART = 0
 """There is one server for the whole trunk."""
 LARGEST_TABLE = 4 << 20
@@ -38,7 +44,9 @@ LARGEST_TABLE = 4 << 20
 ASKED, ASK_S = 32, 10.0
 """Peers that an heir asks for their copies, and how long."""
 SAVE_S = 20.0
-"""Between two times that a copy is written to the disk."""
+"""Between two times that a copy is written to the disk, or that a store that broke is tried again."""
+HAND_OVER_S = 5.0
+"""For giving its place to another peer; those who quit do not wait for long."""
 SIZE = struct.Struct("<I")
 HOSTILE_POINTS = 4.0
 _decode = msgspec.msgpack.Decoder(Work).decode
@@ -60,6 +68,10 @@ class AskCopy(msgspec.Struct, frozen=True, array_like=True):
 
     turns: Whole
     """Of the asker's."""
+
+
+class Inherit(msgspec.Struct, frozen=True, array_like=True):
+    """`trunk.heir`, to the peer that is to be the server from now on, with all that the asker knows."""
 
 
 def most_bytes(numbers: int) -> int:
@@ -93,6 +105,11 @@ def load(data: bytes | memoryview, numbers: int) -> Copy:
     return Copy(table, unpack(data[end:], numbers).tobytes(), turns)
 
 
+def samples_of(copy: Copy) -> int:
+    """On how many samples the parameters of a copy were trained."""
+    return _decode(copy.table).samples
+
+
 class ServerLease:
     """Who the server is, and what is here for its heir."""
 
@@ -103,6 +120,7 @@ class ServerLease:
         members: Members,
         stored: Callable[[], Awaitable[Copy | None]],
         store: Callable[[Copy], Awaitable[None]],
+        merge: Callable[[str, Copy], Awaitable[None]],
     ) -> None:
         """
         Args:
@@ -111,19 +129,28 @@ class ServerLease:
             members: its peers.
             stored: what this PC's own store holds.
             store: put a copy in its place.
+            merge: have a server mix in what another copy has learnt; a NetworkError if it is to be tried again.
         """
         self._numbers, self._members, self._node = numbers, members, members.node
-        self._stored, self._store = stored, store
-        self._method = of_run(COPY, run_id)
+        self._stored, self._store, self._merge = stored, store, merge
+        self._method, self._heir = of_run(COPY, run_id), of_run(HEIR, run_id)
         self._copy: Copy | None = None
         """The newest that came, if this PC is not the server."""
-        self._loaded, self._saved, self._saved_at = False, 0, 0.0
+        self._left_over: Copy | None = None
+        """What was learnt here under this PC as server, if another one goes on and has not mixed it in yet."""
+        self._passed_on = 0
+        """Samples of what another server has given, or has asked for to go on from it."""
+        self._loaded, self._saved, self._saved_at = asyncio.Event(), 0, 0.0
+        self._is_broken = False
         self.serves = False
+        self._is_alone = False
+        """It serves its own trainer, and has told nobody."""
         self.turns = 0
         """Of what is here."""
         self._tending = Recurring("trunk_server", self._tend, lambda: TICK_S)
         self._leases = Leases(run_id, members, self._mine, self._tending.wake)
         self._node.register(self._method, AskCopy, self._give, cost=16.0)
+        self._node.register(self._heir, Inherit, self._inherit, max_payload=most_bytes(numbers), cost=16.0)
 
     def start(self) -> None:
         """Look who serves."""
@@ -132,9 +159,33 @@ class ServerLease:
     async def stop(self) -> None:
         """Leave it to the others."""
         await self._tending.stop()
-        self.serves = False
+        if self.serves:
+            await self._hand_over()
         await self._save()
         await self._leases.leave()
+
+    async def _hand_over(self) -> None:
+        """Have the next one go on from all that is here; if nobody does, whoever has the newest copy will."""
+        self.serves = False  # who asks from here on is refused, and asks again
+        keepers = {peer: each for peer, each in self._leases.keepers.items() if peer != self._members.me}
+        try:
+            async with asyncio.timeout(HAND_OVER_S):
+                copy = await self._stored()
+                while copy and (heir := heir_of(PART, keepers)):
+                    del keepers[heir]
+                    with contextlib.suppress(NetworkError):
+                        call = self._node.call
+                        await call(parse_peer(heir), self._heir, Inherit(), State, dump(copy), deadline_s=HAND_OVER_S)
+                        return
+        except (TimeoutError, HearthError) as error:
+            log.info("Nobody was given the place of the run's parameter server: %s", error)
+
+    def broke(self) -> None:
+        """What is here cannot be used: another peer is to be the server."""
+        log.warning("The parameters' store broke: another peer is to be the run's server.")
+        self.serves = self._is_alone = False
+        self._is_broken, self.turns, self._saved_at = True, 0, time.monotonic()
+        self._tending.wake.set()
 
     @property
     def notes(self) -> list[Notice]:
@@ -142,7 +193,7 @@ class ServerLease:
         return self._tending.notes
 
     async def server(self, patience_s: float) -> str:
-        """The server, as soon as there is one.
+        """The server, as soon as there is one; this peer, while it knows nobody or may not ask.
 
         Args:
             patience_s: how long that may take.
@@ -150,7 +201,13 @@ class ServerLease:
         Raises:
             CallTimeout: it took longer.
         """
-        return await self._leases.syncer(PART, patience_s)
+        await self._loaded.wait()
+        if not (self._node.hushed or not self._members.dht.contacts()):
+            return await self._leases.syncer(PART, patience_s)
+        if not self._is_alone:
+            await self._save()
+            self._is_alone, self._copy = True, None
+        return self._members.me
 
     def failed(self, server: str, gone: bool) -> None:
         """The server did not serve.
@@ -173,18 +230,16 @@ class ServerLease:
             ProtocolError: it is no copy.
         """
         copy = load(data, self._numbers)
-        if not self.serves and copy.turns >= self.turns:
-            self._copy, self.turns = copy, copy.turns
+        if not (self.serves or self._is_alone) and copy.turns >= self.turns:
+            self._copy, self.turns, self._passed_on = copy, copy.turns, samples_of(copy)
         return copy.vector
 
     def _mine(self) -> Keeper:
-        return Keeper({PART: self.turns}, [PART] if self.serves else [], not self._node.dial_only)
+        return Keeper({PART: self.turns}, [PART] if self.serves else [], not (self._node.dial_only or self._is_broken))
 
     async def _tend(self) -> None:
-        if not self._loaded:
-            self._copy = await self._stored()
-            self._saved = self.turns = self._copy.turns if self._copy else 0
-            self._loaded = True
+        if not self._loaded.is_set():
+            await self._load()
         if time.monotonic() - self._saved_at > SAVE_S:
             await self._save()
         if self._node.hushed or not await self._leases.look():
@@ -192,28 +247,63 @@ class ServerLease:
         claims, leaves = self._leases.due([PART])
         if claims:
             await self._adopt()
-        elif leaves:
-            self.serves, self.turns = False, 0
-            log.info("Another peer is the run's parameter server now.")
+        else:
+            server = syncer_of(PART, self._leases.keepers)
+            if server and (leaves or (self._is_alone and server != self._members.me)):
+                mine = await self._stored()
+                self._left_over = mine if mine and samples_of(mine) > self._passed_on else None
+                self.serves, self._is_alone, self.turns = False, False, 0
+                log.info("Peer %s is the run's parameter server now.", server[:8])
+            if server and self._left_over and not self._is_alone:
+                await self._merge(server, self._left_over)
+                self._left_over = None
         await self._leases.tell()
 
+    async def _load(self) -> None:
+        try:
+            self._copy = await self._stored()
+            self._saved = self.turns = self._copy.turns if self._copy else 0
+        except HearthError:
+            self.broke()
+        self._loaded.set()
+
     async def _save(self) -> None:
+        """Write down what is known of another server; where that works, a store that broke is whole again."""
         self._saved_at = time.monotonic()
-        if self._copy and not self.serves and self._copy.turns != self._saved:
-            self._saved = self._copy.turns
-            await self._store(self._copy)
+        try:
+            if self._copy and not self.serves and self._copy.turns != self._saved:
+                await self._store(self._copy)
+                self._saved = self._copy.turns
+            elif self._is_broken:
+                await self._stored()
+            self._is_broken = False
+        except HearthError as error:
+            self._is_broken = True
+            log.warning("The newest parameters could not be written to this disk: %s", error)
 
     async def _adopt(self) -> None:
         """Go on from the newest copy that there is."""
         keepers = self._leases.keepers
         others = sorted(keepers.keys() - {self._members.me}, key=lambda peer: -keepers[peer].versions.get(PART, 0))
         copies = await asyncio.gather(*map(self._ask, others[:ASKED]))
-        newest = max(filter(None, [self._copy, *copies]), key=lambda copy: copy.turns, default=None)
+        newest = max(filter(None, [self._copy, self._left_over, *copies]), key=lambda copy: copy.turns, default=None)
         if newest and newest.turns >= self.turns:
-            await self._store(newest)
-            self.turns = newest.turns
-        self.serves, self._copy = True, None
+            if self._is_alone:
+                self._left_over = await self._stored()
+            await self._begin(newest)
+        self.serves, self._is_alone, self._copy = True, False, None
         log.info("Is the run's parameter server, from turn %d on.", self.turns)
+        if self._left_over and self._left_over is not newest:
+            await self._merge(self._members.me, self._left_over)
+        self._left_over = None
+
+    async def _begin(self, copy: Copy) -> None:
+        try:
+            await self._store(copy)
+        except HearthError:
+            self.broke()
+            raise
+        self.turns = copy.turns
 
     async def _ask(self, peer: str) -> Copy | None:
         name = parse_peer(peer)
@@ -227,5 +317,25 @@ class ServerLease:
         return None
 
     async def _give(self, request: AskCopy, payload: bytes, context: Context) -> tuple[State, bytes]:
-        copy = await self._stored() if self.serves else self._copy
-        return State(), dump(copy) if copy and copy.turns > request.turns else b""
+        copy = await self._stored() if self.serves or self._is_alone else self._copy
+        if copy is None or copy.turns <= request.turns:
+            return State(), b""
+        self._passed_on = samples_of(copy)
+        return State(), dump(copy)
+
+    async def _inherit(self, request: Inherit, payload: bytes, context: Context) -> State:
+        """The server leaves, and this peer is the next one."""
+        if syncer_of(PART, self._leases.keepers) != peer_text(context.peer):
+            raise CallRefused("You are not the run's parameter server, as far as this peer knows.")
+        try:
+            copy = load(payload, self._numbers)
+        except ProtocolError:
+            self._node.strike(context.peer, HOSTILE_POINTS)
+            raise
+        if self.serves or copy.turns < self.turns:
+            raise CallRefused("This peer knows more than that.")
+        await self._begin(copy)
+        self.serves, self._copy = True, None
+        log.info("Is the run's parameter server after %s, from turn %d on.", peer_text(context.peer)[:8], self.turns)
+        await self._leases.tell()
+        return State()

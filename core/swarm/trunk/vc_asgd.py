@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from core.averaging.packing import NOISE, pack, unpack
-from core.contracts.errors import CallRefused, NetworkError, ProtocolError, RemoteFault
+from core.contracts.errors import CallRefused, DataFolderError, NetworkError, ProtocolError, RemoteFault
 from core.contracts.kinds import DATA, MODELS
 from core.contracts.manifest import Manifest
 from core.contracts.net import of_run
@@ -30,7 +30,7 @@ from core.swarm.placement import rank
 from core.swarm.trunk.agreement import NOBODY, Agreement, Who
 from core.swarm.trunk.parameter_server import ParameterServer
 from core.swarm.trunk.parameter_store import ParameterStore, open_store
-from core.swarm.trunk.server_lease import Copy, ServerLease, dump
+from core.swarm.trunk.server_lease import Copy, ServerLease, dump, samples_of
 from core.swarm.trunk.work_generator import CLIENTS
 
 log = logging.getLogger(__name__)
@@ -41,6 +41,8 @@ FILE = "parameters.sqlite"
 HOSTILE_POINTS, FAR_POINTS = 4.0, 1.0
 """For what no network learns with, such as NaN: the third one soon after means a ban; and for a result that is far from
 all others', as an honest one is that comes very late."""
+WORTH = 0.5
+"""Of a server's samples: what was trained on fewer under another one is not mixed in."""
 STEP = 3.2
 """Learning rates by which a step of Adam changes a number at most (Kingma and Ba, 2015, section 2.1)."""
 R = TypeVar("R")
@@ -73,7 +75,7 @@ class ParameterServers(Agreement):
         self._asks, self._again = 0, 0.0
         """Questions of the trainer here on their way, and when it asks again for work."""
         if not named:
-            self._lease = ServerLease(manifest.run_id, self._numbers, members, self._stored, self._put)
+            self._lease = ServerLease(manifest.run_id, self._numbers, members, self._stored, self._put, self._merge)
         if members.me in rules.servers or not named:
             most = (NOISE + 2) * self._numbers + 1024
             members.node.register(self._method, Offer, self._answer, max_payload=most)
@@ -138,8 +140,8 @@ class ParameterServers(Agreement):
         me, servers = self._members.me, self._servers
         if self._lease and not self._is_server:
             servers = [await self._lease.server(min(SERVER_S, deadline - time.monotonic()))]
-        if self._is_server:
-            return me, *await self._aside(lambda: self._serve(me, offer, payload))
+        if self._is_server or servers == [me]:
+            return me, *await self._at_the_store(lambda: self._serve(me, offer, payload))
         packed = await self._aside(lambda: pack(np.frombuffer(payload, "<f4")) if payload else b"")
         failed: NetworkError | None = None
         for server in servers:
@@ -182,7 +184,7 @@ class ParameterServers(Agreement):
             return agreed, pack(np.frombuffer(answer, "<f4")) if answer else b""
 
         try:
-            agreed, packed = await self._aside(serve)
+            agreed, packed = await self._at_the_store(serve)
         except ProtocolError as error:
             log.warning("Peer %s offered what no network learns with: %s", peer[:8], error)
             node.strike(context.peer, HOSTILE_POINTS)
@@ -206,7 +208,7 @@ class ParameterServers(Agreement):
             agreed, current = self._server().serve(client, offer, vector, time.time(), far=far)
             if self._lease and current is not None:
                 self._lease.turns += 1
-        except NetworkError:  # the store's server may be back soon, with a new connection
+        except (NetworkError, DataFolderError):  # it may be back soon, with a new connection
             if self._store is not None:
                 self._store.close()
                 self._store = None
@@ -223,6 +225,39 @@ class ParameterServers(Agreement):
 
     async def _put(self, copy: Copy) -> None:
         await self._aside(lambda: self._server().put(copy))
+
+    async def _merge(self, server: str, copy: Copy) -> None:
+        """Have a server mix in what was learnt here while this PC was one: as the result of a subtask that it gives."""
+
+        async def ask(offer: Offer, payload: bytes) -> tuple[Agreed, bool]:
+            if server == self._members.me:
+                agreed, answer = await self._aside(lambda: self._serve(server, offer, payload))
+            else:
+                packed = await self._aside(lambda: pack(np.frombuffer(payload, "<f4")) if payload else b"")
+                call, peer = self._members.node.call, parse_peer(server)
+                agreed, answer = await call(peer, self._method, offer, Agreed, packed, deadline_s=SERVER_S)
+            return agreed, bool(answer)
+
+        samples = samples_of(copy)
+        agreed, has_begun = await ask(Offer(0, 0, 0), b"")
+        if agreed.reached or samples < max(1.0, WORTH * agreed.samples):
+            log.info("What was learnt here is of %d samples, the server's of %d: it goes on.", samples, agreed.samples)
+            return
+        if agreed.again_s:
+            raise NetworkError("The server has no subtask now in whose place it could take what was learnt here.")
+        taken = min(samples, self._most_samples) if has_begun else 0
+        agreed, _ = await ask(Offer(agreed.part, agreed.version, taken), copy.vector)
+        log.info("What was learnt here, of %d samples, was given to the server.", samples)
+
+    async def _at_the_store(self, work: Callable[[], R]) -> R:
+        """As `_aside`; a server by lease whose store breaks is none any more."""
+        try:
+            return await self._aside(work)
+        except DataFolderError as error:
+            if self._lease is None:
+                raise
+            self._lease.broke()
+            raise CallRefused(f"This peer cannot be the run's parameter server any more: {error}") from error
 
     def _unpacked(self, packed: bytes) -> bytes:
         return unpack(packed, self._numbers).tobytes()
