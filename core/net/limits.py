@@ -65,6 +65,8 @@ DIAL_S = 5.0
 """Time for a dial, also to a dead address, which never fails by itself."""
 DOUBT_S = 2.0
 """A connection kept although the peer made another must show a sign of life within this: six bad round trips."""
+LIFE_LOOKS = 100
+"""Looks for a sign of life within that time: looks are counted, so that a PC that stalls does not blame its peers."""
 RETIRED_S = 3.0
 """A connection that was replaced is kept for so long after its last call: until the other one is not in doubt."""
 CLOSE_S = 0.4

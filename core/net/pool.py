@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 
 from core.contracts.errors import NetworkError, PeerUnreachable
 from core.contracts.net import PeerAddress, Ping
@@ -264,6 +264,22 @@ class Pool:
             link.close(reason)
 
     # --- looking after
+
+    async def living(self, peers: Collection[PeerId]) -> set[PeerId]:
+        """Those of some peers that are connected and give a sign of life when they are asked for one.
+
+        Args:
+            peers: who is asked.
+        """
+        asked = time.monotonic()
+        links = [link for peer in peers if (link := self.links.get(peer)) is not None]
+        for link in links:
+            link.post(Ping())
+        for _ in range(limits.LIFE_LOOKS):
+            if all(link.heard >= asked for link in links):
+                break
+            await asyncio.sleep(limits.DOUBT_S / limits.LIFE_LOOKS)
+        return {link.peer for link in links if link.heard >= asked and link.closed_because is None}
 
     async def tend(self) -> None:
         """Once a second: pings, idle time-outs, and links that have been replaced."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import NamedTuple
 
@@ -9,11 +10,11 @@ import msgspec
 import pytest
 
 from core.averaging.plan import SOLVER
-from core.contracts.net import PeerAddress, of_run
+from core.contracts.net import PREFIX, Call, PeerAddress, of_run
 from core.contracts.trunk_rounds import Ability, Group
 from core.dht.node import DHTNode
 from core.identity import Identity, PeerId
-from core.net.endpoint import LOOPBACK
+from core.net.endpoint import LOOPBACK, Endpoint
 from core.net.rpc import Context, Payload, RpcNode
 from core.swarm.trunk.matchmaking import Invitation, Matchmaking, Wish, equal_shares
 from core.swarm.trunk.planning import planned_shares
@@ -164,6 +165,25 @@ async def test_who_was_asked_in_vain_is_asked_again_only_when_it_wishes_anew(sta
     await frozen.matchmaking._publish("run-1.round.1", frozen.wish(), 600.0)
     await groups(others, 2)
     assert len(asked) > before
+
+
+async def test_who_has_come_and_is_silent_when_the_group_is_full_is_not_in_it(start: Start) -> None:
+    gathers, other = sorted(await start(2), key=lambda peer: peer.matchmaking._rank(1, peer.node.peer))
+    seed = os.urandom(32)
+    frozen = Identity(seed).peer
+    endpoint = await Endpoint.bind(seed, LOOPBACK[:1])
+    first = asyncio.create_task(gathers.matchmaking.find(gathers.wish(), 3, LONG_S))
+    await until(lambda: gathers.matchmaking._wish, "one who gathers", DEADLINE_S)
+    connection = await endpoint.dial(gathers.node.peer, gathers.node.address().addresses)
+    wish = msgspec.msgpack.encode(Wish(1, PeerAddress(frozen, ("127.0.0.1:1",)), NUMBERS, True))
+    join = msgspec.msgpack.encode(Call(1, of_run("trunk.join", "run-1"), 600_000, msgspec.Raw(wish)))
+    await (await connection.open()).write(PREFIX.pack(len(join), 0) + join)  # and no more
+    await until(lambda: frozen in gathers.matchmaking._gathering, "one who has come", DEADLINE_S)
+    async with asyncio.timeout(DEADLINE_S):
+        group = await other.matchmaking.find(other.wish(), 3, LONG_S)
+        assert group is not None and group == await first
+    assert {member.peer for member in group.members} == {gathers.node.peer, other.node.peer}
+    await endpoint.close()
 
 
 async def test_each_round_has_a_group_of_its_own(start: Start) -> None:

@@ -229,8 +229,10 @@ class Matchmaking:
         return planned == (group.codec, group.grace_s, group.clip, group.shares)
 
     async def _close(self, wish: Wish, most: int) -> Group | None:
-        """The group of those who came, the same for all."""
-        here = {peer: came for peer, came in self._gathering.items() if not came[1].done()}
+        """The group of those who came and are there yet, the same for all: a round would wait for a frozen one."""
+        asked = {*self._gathering}
+        silent = asked - await self._node.pool.living(asked)
+        here = {peer: came for peer, came in self._gathering.items() if peer not in silent and not came[1].done()}
         came = dict(sorted(here.items())[: most - 1])
         if not came:
             return None
