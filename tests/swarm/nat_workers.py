@@ -10,6 +10,7 @@ import msgspec
 from core.contracts.errors import HearthError
 from core.contracts.network_status import NetworkStatus
 from core.contracts.status import Status
+from core.contracts.trunk_status import TrunkStatus
 from core.control.client import ControlClient
 from tests.swarm.namespaces import ROOT, Host
 from tests.workers import PATIENCE_S, never_busy, start_paused, wait_until
@@ -67,6 +68,10 @@ class WorkerPeer:
     def experts(self) -> set[str]:
         """Those that are here."""
         return {expert.uid for expert in self._ask("status", Status).experts}
+
+    def trunk(self) -> TrunkStatus:
+        """What `hearth trunk` shows."""
+        return self._ask("trunk", TrunkStatus)
 
     def path(self, other: "WorkerPeer") -> str | None:
         """How the other is reached now; None: it is not connected."""

@@ -1,29 +1,17 @@
 """Real workers gather one batch and take the same steps; one is killed and comes back, another is frozen."""
 
-import json
 import signal
-from collections import defaultdict
 from contextlib import ExitStack
-from importlib.resources import files
+from functools import partial
 from pathlib import Path
 
 import psutil
 import pytest
 
-from core.contracts.trunk_status import PartStatus, TrunkStatus
+from core.contracts.network_status import NetworkStatus
+from core.contracts.trunk_status import TrunkStatus
+from tests.swarm.trunks import PATIENCE_S, Log, Trunks, lost, manifest
 from tests.workers import HERE, RunningWorker, hearth, wait_until
-
-PATIENCE_S = 300.0
-
-
-def manifest(folder: Path) -> str:
-    """The path of one whose steps are short."""
-    document = json.loads(files("resources").joinpath("runs", "digits.json").read_bytes())
-    document["training"] |= {"batch": 16, "in_flight": 2, "evaluate_every": 1000}
-    document["trunk"] = {"strategy": "dedloc", "target_samples": 256, "delayed": True}
-    path = folder / "digits.json"
-    path.write_text(json.dumps(document))
-    return str(path)
 
 
 def family(running: RunningWorker) -> list[psutil.Process]:
@@ -31,50 +19,20 @@ def family(running: RunningWorker) -> list[psutil.Process]:
     return [worker, *worker.children(recursive=True)]
 
 
-class Swarm:
-    """Workers whose trunks are looked at."""
-
-    def __init__(self) -> None:
-        self.trainers: dict[str, RunningWorker] = {}
-        self.digests: defaultdict[int, dict[str, str]] = defaultdict(dict)
-        """By version, then by trainer."""
-
-    def part(self, name: str) -> PartStatus | None:
-        parts = self.trainers[name].ask("trunk", {}, TrunkStatus).parts
-        for version, digest in parts[0].lately if parts else ():
-            self.digests[version][name] = digest
-        return parts[0] if parts else None
-
-    def version(self, name: str) -> int:
-        part = self.part(name)
-        return part.version if part else 0
-
-    def together(self, *names: str, after: int) -> int:
-        """The version after another one that all of these have had, as soon as there is one."""
-
-        def met() -> int:
-            for name in names:
-                self.part(name)
-            return max((v for v, told in self.digests.items() if v > after and {*names} <= told.keys()), default=0)
-
-        found: int = wait_until(met, f"a common step of {', '.join(names)} after {after}", PATIENCE_S)
-        same = {name: self.digests[found][name] for name in names}
-        assert len({*same.values()}) == 1, f"trunks of step {found} differ: {same}"
-        return found
-
-
 @pytest.mark.timeout(900)
 def test_trunks_stay_equal_though_trainers_are_killed_frozen_and_come_back(tmp_path: Path) -> None:
     run = manifest(tmp_path)
     known: list[str] = []
-    swarm = Swarm()
+    swarm = Trunks()
+    trainers: dict[str, RunningWorker] = {}
     with ExitStack() as stack:
 
         def start(name: str, role: str = "host,train") -> RunningWorker:
             running = RunningWorker(tmp_path / name, "--run", run, "--listen", HERE, "--role", role, *known)
             stack.callback(running.close)
             if "train" in role:
-                swarm.trainers[name] = running
+                trainers[name] = running
+                swarm.ask[name] = partial(running.ask, "trunk", {}, TrunkStatus)
             return running
 
         backbone = start("backbone", "backbone")
@@ -83,25 +41,37 @@ def test_trunks_stay_equal_though_trainers_are_killed_frozen_and_come_back(tmp_p
         start("second")
         third = start("third")
         met = swarm.together("first", "second", "third", after=2)
-        wait_until(lambda: (part := swarm.part("first")) and part.peers == 3, "a step of all three", PATIENCE_S)
+        swarm.all_take_part()
         assert "trainers agree by dedloc" in hearth(first.folder, "trunk").stdout
         log = backbone.folder / "logs" / "hearth.log"
         wait_until(lambda: "Reduced for step" in log.read_text("utf8"), "help of a peer without compute", PATIENCE_S)
         assert backbone.compute() is None
 
+        logs = [Log(running.folder) for running in trainers.values()]
         for process in family(third):  # with SIGKILL
             process.kill()
         third.process.wait()
         met = swarm.together("first", "second", after=met + 2)
+        assert lost(*logs[:2]) <= 1
         start("third")
         met = swarm.together("first", "second", "third", after=met + 1)
+        swarm.all_take_part()
 
-        frozen = family(swarm.trainers["second"])
+        second = trainers["second"]
+        name = second.ask("network", {}, NetworkStatus).peer[:8]
+        frozen = family(second)
+        logs = [Log(running.folder) for running in (first, trainers["third"])]
         for process in frozen:
             process.send_signal(signal.SIGSTOP)
         try:
             met = swarm.together("first", "third", after=met + 3)
+            assert lost(*logs) <= 1
+            assert all(log.waited()[name] <= 1 for log in logs), "it was waited for in more than one round"
+            waking = Log(second.folder)
         finally:
             for process in frozen:
                 process.send_signal(signal.SIGCONT)
+        met = swarm.joined("first", "second", "third", after=met)
         swarm.together("first", "second", "third", after=met + 1)
+        swarm.all_take_part()
+        assert waking.taken_over() <= 2, f"it fell behind again and again: {waking.new()}"
