@@ -13,6 +13,8 @@ OFFER = "trunk.offer"
 STATE = "trunk.state"
 KEEPERS = "trunk"
 """Of the key `<run id>.trunk`."""
+MARK = 8
+"""Bytes of a peer's key by which others name it in their records, which are small."""
 
 
 class Keeper(msgspec.Struct, frozen=True, array_like=True):
@@ -23,6 +25,10 @@ class Keeper(msgspec.Struct, frozen=True, array_like=True):
     """It is their syncer."""
     able: bool = True
     """Whether it can be dialled, and so be a syncer."""
+    follows: Annotated[
+        dict[Part, Annotated[bytes, msgspec.Meta(min_length=MARK, max_length=MARK)]], msgspec.Meta(max_length=PARTS)
+    ] = {}
+    """Whom it had the last agreement of each part from, if that was not long ago: its vote for the syncer."""
 
     def __post_init__(self) -> None:
         check_possible(*self.versions.values())

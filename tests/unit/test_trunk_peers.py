@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from core.averaging.fragment import Encoder
+from core.averaging.fragment import Encoder, Fragment, dump
 from core.contracts import manifest as manifests
 from core.contracts.errors import HearthError
 from core.contracts.net import of_run
@@ -24,13 +24,14 @@ from core.contracts.trunk_status import GiverStatus
 from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid
 from core.identity import peer_text
+from core.net.rpc import Context
 from core.swarm.members import Members
 from core.swarm.trunk.agreement import agreement_of
 from core.swarm.trunk.diloco import DiLoCo
 from core.swarm.trunk.figures import to_next_turn
-from core.swarm.trunk.leases import heir_of, syncer_of
+from core.swarm.trunk.leases import Leases, heir_of, mark, syncer_of
 from core.swarm.trunk.wire import PROBES, Wire
-from tests.dht_peers import Peer, peer
+from tests.dht_peers import Peer, peer, until
 from tests.digits_layer import BATCH, digits
 
 RULES = Diloco(quorum=2, grace_s=10.0)
@@ -288,6 +289,68 @@ def test_all_who_know_the_same_name_the_same_syncer() -> None:
     assert heir_of(2, keepers) in (a, b) and heir_of(2, {}) is None
     heirs = {heir_of(part, {a: Keeper({}, []), b: Keeper({}, [])}) for part in range(16)}
     assert heirs == {a, b}, "fragments are spread"
+
+
+def test_a_claim_alone_takes_no_fragment_from_its_syncer() -> None:
+    liar, syncer, others = "11", "22", [f"{number}{number}" for number in range(3, 9)]
+    votes = {other: Keeper({0: 7}, [], follows={0: mark(syncer)}) for other in others}
+    keepers = {
+        **votes,
+        liar: Keeper({0: 2**40}, [0], follows={0: mark(liar)}),
+        syncer: Keeper({0: 7}, [0], follows={0: mark(syncer)}),
+    }
+    assert syncer_of(0, keepers) == syncer
+    del keepers[syncer]
+    assert syncer_of(0, keepers) == liar, "nobody else claims it"
+
+
+class Usurper:
+    """It claims all fragments, at a version that nobody has, and has numbers of its own for those who ask."""
+
+    def __init__(self, node: Peer) -> None:
+        self.name, self.asked = peer_text(node.id), 0
+        directory = DHTDirectory(node.dht, node.rpc, Grid("digits", 2, (4, 4)), MANIFEST.run_id)
+        members = Members(node.rpc, node.dht, directory)
+        claims = Keeper(dict.fromkeys(range(PARTS), 10**6), [*range(PARTS)])
+        self.leases = Leases(MANIFEST.run_id, members, lambda: claims, asyncio.Event())
+        node.rpc.register(of_run(OFFER, MANIFEST.run_id), FragmentOffer, self._answer, max_payload=1 << 20)
+
+    async def _answer(self, offer: FragmentOffer, payload: bytes, context: Context) -> tuple[FragmentAnswer, bytes]:
+        self.asked += 1
+        return FragmentAnswer(2, True, "state"), dump(Fragment(draw(666), FINE, version=10**6))
+
+
+@pytest.mark.timeout(1200)
+async def test_one_that_claims_all_fragments_gets_none_also_when_a_syncer_dies(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with trainers(tmp_path, 4) as (made, stacks):
+        await one_round(made, 1000)
+        follow = {part: {mark(peer_text(t.node.id)) for t in made if part in t.syncs} for part in range(PARTS)}
+        usurper = Usurper(await stacks[0].enter_async_context(peer(made[0].node)))
+
+        def all_vote() -> bool:
+            told = [t.worker._leases.keepers.get(peer_text(each.node.id)) for t in made for each in made]
+            return all(one and {p: {lead} for p, lead in one.follows.items()} == follow for one in told)
+
+        await until(all_vote, "all tell whom they follow")
+        await usurper.leases.look()
+        await until(lambda: all(usurper.name in t.worker._leases.keepers for t in made), "all hear of the claim")
+        owners = [t.syncs for t in made]
+        await one_round(made, 2000)
+        assert [t.syncs for t in made] == owners and not usurper.asked
+
+        dying = max(made[1:], key=lambda trainer: len(trainer.syncs))
+        left = [trainer for trainer in made if trainer is not dying]
+        dying.worker._tending.wake.clear()
+        await dying.worker._tending.stop()
+        await dying.node.rpc.__aexit__(None, None, None)
+        await usurper.leases.look()
+        await one_round(left, 3000)
+        for part in range(PARTS):
+            assert len({(t.versions[part], t.numbers[part]) for t in left}) == 1, "they do not agree"
+        assert {*left[0].versions.values()} == {4}, "it is followed, or something that was accepted is lost"
+        assert not usurper.asked or f"Peer {usurper.name[:8]} has no fragment" in caplog.text
 
 
 def test_a_slow_link_makes_differences_sparse_and_is_looked_at_again() -> None:

@@ -40,7 +40,7 @@ from core.swarm.members import Members
 from core.swarm.trunk import figures
 from core.swarm.trunk.agreement import Agreement, Who
 from core.swarm.trunk.kept import Kept
-from core.swarm.trunk.leases import TICK_S, Leases
+from core.swarm.trunk.leases import TICK_S, Leases, mark
 from core.swarm.trunk.syncer import Syncer
 from core.swarm.trunk.wire import Wire
 
@@ -59,6 +59,10 @@ CLIPPED = 0.1
 """Who offers a difference of which only so much is left is named."""
 CLIPPED_POINTS = 1.0
 """An honest one may be ten times as long as others' now and then, as after a long pause."""
+AWAY_S = 600.0
+"""Who has heard nothing for so long does not say any more whom it follows."""
+FASTEST = 4.0
+"""Rounds a second: where nobody else can tell, no more than these are believed to have been made."""
 HOSTILE_POINTS = 4.0
 """For what is no difference, such as NaN: the third one soon after means a ban."""
 
@@ -84,6 +88,8 @@ class DiLoCo(Agreement):
         """By fragment: the version of the trainer's difference that was offered last, and its message."""
         self._heard: dict[int, float] = {}
         """When a fragment was agreed on, unix time."""
+        self._leads: dict[int, bytes] = {}
+        """Marks of the syncers that told of it."""
         self._goes_on = False  # with what the trainer here has, as nobody could tell it what is agreed
         self._wire = Wire(self._rules.wire)
         self._saved = 0.0
@@ -144,7 +150,10 @@ class DiLoCo(Agreement):
     def _self(self) -> Keeper:
         versions = dict.fromkeys(sorted(self._sizes.keys() | self._syncers.keys()), 0)
         versions |= {part: fragment.version for part, fragment in self._fragments.items()}
-        return Keeper(versions, sorted(self._syncers), not self._node.dial_only)
+        since = time.time() - AWAY_S
+        follows = {part: lead for part, lead in self._leads.items() if self._heard.get(part, 0.0) >= since}
+        follows |= dict.fromkeys(self._syncers, mark(self._members.me))
+        return Keeper(versions, sorted(self._syncers), not self._node.dial_only, follows)
 
     def _claim(self, part: int) -> None:
         fragment = self._fragments.get(part)
@@ -238,21 +247,36 @@ class DiLoCo(Agreement):
             raise
         self._wire.note(len(payload) + len(data), time.monotonic() - began - answer.waited_s)
         try:
-            self._follow(offer.part, answer, data)
+            self._follow(offer.part, syncer, answer, data)
         except (ProtocolError, *UNREADABLE) as error:
             self._node.strike(parse_peer(syncer), HOSTILE_POINTS)
             raise CallRefused(f"Peer {syncer[:8]} answered with no fragment of the trunk: {error}") from error
         return answer
 
-    def _follow(self, part: int, answer: FragmentAnswer, data: bytes) -> None:
+    def _follow(self, part: int, syncer: str, answer: FragmentAnswer, data: bytes) -> None:
         if answer.kind == "state":
-            self._fragments[part] = self._fitting(part, fragments.load(data, MOST))
+            newer = self._fitting(part, fragments.load(data, MOST))
+            is_led = self._leases.is_led_by(part, syncer)
+            if not (self._can_be(part, newer) if is_led is None else is_led):
+                log.warning("Peer %s has no fragment %d of the trunk that others know.", syncer[:8], part)
+                self._node.strike(parse_peer(syncer), CLIPPED_POINTS)
+                self._leases.failed(syncer)
+                raise CallRefused(f"Peer {syncer[:8]} is not followed by others.")
+            self._fragments[part] = newer
         elif answer.kind == "rounds":
             known = self._fragments.get(part)
             if known is None:
                 raise ProtocolError("Rounds came of a fragment that is not here.")
             for made in fragments.ROUNDS.decode(data):
                 known.apply(made)
+        self._leads[part] = mark(syncer)
+
+    def _can_be(self, part: int, newer: Fragment) -> bool:
+        """Whether the trunk can have come so far since this PC heard of it last, if it did since it was started."""
+        known, heard = self._fragments.get(part), self._heard.get(part)
+        if known is None or heard is None:
+            return True
+        return newer.version <= known.version + fragments.STALE + FASTEST * max(0.0, time.time() - heard)
 
     # --- what trainers offer the syncers here
 
@@ -323,10 +347,18 @@ class DiLoCo(Agreement):
         if not data:
             return
         newer, known = self._fitting(part, fragments.load(data, MOST)), self._fragments.get(part)
-        if part in self._syncers and (known is None or newer.version > known.version):
-            self._leave(part)
+        if part not in self._syncers or (known and newer.version <= known.version):
+            return
+        if not self._can_be(part, newer):
+            raise ProtocolError(f"Fragment {part} of the trunk cannot have come to version {newer.version} by now.")
+        rounds = newer.since(known.line) if known else None
+        if known and rounds is not None:  # from these follow the numbers: nobody need be believed them
+            for made in rounds:
+                known.apply(made)
+        else:
             self._fragments[part] = newer
-            self._claim(part)
+        self._leave(part)  # who waits is to offer again: it may be counted by now
+        self._claim(part)
 
     async def _give(self, request: AskState, payload: bytes, context: Context) -> tuple[State, bytes]:
         fragment = self._fragments.get(request.part)

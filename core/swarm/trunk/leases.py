@@ -2,19 +2,21 @@
 themselves in the DHT, and pure functions of that. All who know the same decide alike.
 
 A fragment has one syncer, as an expert has one host. Where there is none, the peer with the newest copy is its heir;
-where two claim it, the newer one goes on, and a tie is settled as for experts (`core.swarm.placement`).
+where two claim it, that one goes on which more peers follow, then the newer one, and a tie is settled as for experts
+(`core.swarm.placement`). So nobody takes a fragment from its syncer by a claim alone, whatever version it names.
 """
 
 import asyncio
 import contextlib
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 import msgspec
 
 from core.contracts.errors import CallTimeout, HearthError, RecordError
-from core.contracts.trunk_calls import KEEPERS, Keeper
+from core.contracts.trunk_calls import KEEPERS, MARK, Keeper
 from core.dht.records import own_subkey, told
 from core.swarm.hosting import LONELY_S, SETTLE_S
 from core.swarm.members import Members
@@ -72,7 +74,7 @@ class Leases:
     async def tell(self) -> None:
         """Tell what is here, if that is news, and those that wait for a syncer to look again."""
         mine, now = self._mine(), time.monotonic()
-        if mine.syncs != self._told.syncs or now - self._told_at > RENEW_S:
+        if (mine.syncs, mine.follows) != (self._told.syncs, self._told.follows) or now - self._told_at > RENEW_S:
             self._told, self._told_at = mine, now
             self.keepers[self._members.me] = mine
             with contextlib.suppress(RecordError):
@@ -126,6 +128,18 @@ class Leases:
         except TimeoutError:
             raise CallTimeout(f"Nobody syncs fragment {part} of the trunk yet.") from None
 
+    def is_led_by(self, part: int, syncer: str) -> bool | None:
+        """Whether most of the others that follow anybody follow a fragment's syncer; None: nobody does, so that nobody
+        can tell.
+
+        Args:
+            part: the fragment.
+            syncer: who says that it is it; its own vote does not count, nor does that of this peer.
+        """
+        others = self.keepers.keys() - {syncer, self._members.me}
+        votes = [self.keepers[peer].follows[part] for peer in others if part in self.keepers[peer].follows]
+        return 2 * votes.count(mark(syncer)) >= len(votes) if votes else None
+
     async def leave(self) -> None:
         """This peer is gone."""
         with contextlib.suppress(HearthError, TimeoutError):
@@ -147,7 +161,19 @@ def syncer_of(part: int, keepers: Mapping[str, Keeper]) -> str | None:
         part: the fragment.
         keepers: the living peers, this one included.
     """
-    return _best(part, {peer: keeper for peer, keeper in keepers.items() if part in keeper.syncs})
+    votes = Counter(keeper.follows.get(part) for keeper in keepers.values())
+    most = max((votes[mark(peer)] for peer, keeper in keepers.items() if part in keeper.syncs), default=0)
+    claims = {peer: keeper for peer, keeper in keepers.items() if part in keeper.syncs and votes[mark(peer)] == most}
+    return _best(part, claims)
+
+
+def mark(peer: str) -> bytes:
+    """How peers name one in their votes.
+
+    Args:
+        peer: its name.
+    """
+    return bytes.fromhex(peer)[:MARK]
 
 
 def heir_of(part: int, keepers: Mapping[str, Keeper]) -> str | None:
