@@ -343,19 +343,21 @@ async def test_a_server_by_lease_whose_store_breaks_is_replaced(tmp_path: Path) 
         async with asyncio.timeout(PATIENCE_S):
             await agreements[0].agree(Offer(0, 0, 0), np.ones(NUMBERS, np.float32).tobytes(), 1e9)
             for each in agreements:
-                agreed, _ = await each.agree(Offer(0, 0, 0), b"", 1e9)
-            offer = Offer(agreed.part, agreed.version, 32 * BATCHES)
-            assert (await agreements[1].agree(offer, np.ones(NUMBERS, np.float32).tobytes(), 1e9))[0].counted
+                await each.agree(Offer(0, 0, 0), b"", 1e9)
             [server] = {each.who()[1][0].peer for each in agreements}
             broken = [peer_text(here.id) for here in at].index(server)
+            client = agreements[1 - broken]  # has a copy of all that it was told is accepted
+            agreed, _ = await client.agree(Offer(0, 0, 0), b"", 1e9)
+            offer = Offer(agreed.part, agreed.version, 32 * BATCHES)
+            assert (await client.agree(offer, np.ones(NUMBERS, np.float32).tobytes(), 1e9))[0].counted
             for file in (tmp_path / str(broken)).glob(f"{FILE}*"):
                 file.write_bytes(b"The disk writes what it wants." * 1000)
 
             async def other() -> bool:
                 with contextlib.suppress(NetworkError):
-                    agreed, answer = await agreements[1 - broken].agree(Offer(0, 0, 0), b"", 1e9)
+                    agreed, answer = await client.agree(Offer(0, 0, 0), b"", 1e9)
                     assert not answer or agreed.samples == 32 * BATCHES, "what was accepted is lost"
-                return agreements[1 - broken].who()[1][0].peer != server
+                return client.who()[1][0].peer != server
 
             await until(other, "another server")
 
