@@ -63,11 +63,41 @@ def all_are_told_of(peers: dict[str, RunningWorker]) -> None:
         assert row.live.code == "trunk.goes_on" and not row.stops
 
 
+def family(running: RunningWorker) -> list[psutil.Process]:
+    worker = psutil.Process(running.process.pid)
+    return [worker, *worker.children(recursive=True)]
+
+
 def kill(running: RunningWorker) -> None:
-    family = [psutil.Process(running.process.pid), *psutil.Process(running.process.pid).children(recursive=True)]
-    for process in family:
+    for process in family(running):
         process.kill()
     running.process.wait()
+
+
+def go_on_beside_a_frozen_one(swarm: list[RunningWorker], frozen: RunningWorker) -> None:
+    """The others' rounds do not wait for it once they know, and it comes to the same agreements when it goes on."""
+    others = [running for running in swarm if running is not frozen]
+    before, processes = versions(others[0]), family(frozen)
+    for process in processes:
+        process.suspend()
+    try:
+
+        def others_go_on() -> bool:
+            now = [versions(running) for running in others]
+            return all(version > old + 4 for told in now for version, old in zip(told, before, strict=True))
+
+        wait_until(others_go_on, "agreement without the frozen one")
+    finally:
+        for process in processes:
+            process.resume()
+    name, missed = frozen.ask("network", {}, NetworkStatus).peer, versions(others[0])
+
+    def is_in_step() -> bool:
+        told = agreed(others[0])
+        caught_up = all(now >= then for now, then in zip(versions(frozen), missed, strict=True))
+        return caught_up and any(giver.peer == name and giver.share for giver in told.givers)
+
+    wait_until(is_in_step, "rounds with the one that was frozen")
 
 
 @pytest.mark.timeout(600)
@@ -105,9 +135,12 @@ def test_workers_agree_bit_for_bit_and_a_dead_syncer_is_replaced(tmp_path: Path)
         peers = {running.ask("network", {}, NetworkStatus).peer: running for running in swarm}
         all_are_told_of(peers)
 
+        go_on_beside_a_frozen_one(swarm, swarm[2])
+
         names = {peer: running for peer, running in peers.items() if running is not first}
         syncers = [part.syncer for part in agreed(first).parts if part.syncer in names]
         dying = names[str(syncers[0])] if syncers else swarm[1]
+        told = [agreed(running).parts for running in swarm if running is not dying]
         before = versions(first)
         kill(dying)
         began = time.monotonic()
@@ -124,6 +157,8 @@ def test_workers_agree_bit_for_bit_and_a_dead_syncer_is_replaced(tmp_path: Path)
         print(f"Adopted after {time.monotonic() - began:.1f} s at most.")
         look()
         assert all(len(one) == 1 for one in digests.values()), "the same version has other bits"
+        samples = {part.part: part.samples for part in agreed(first).parts}
+        assert all(samples[part.part] > part.samples for parts in told for part in parts), "what was accepted is lost"
         done = versions(first)
 
         for running in swarm:
