@@ -26,6 +26,8 @@ def main(arguments: list[str] | None = None) -> int:
         from core.compute.process import main as compute
 
         return compute()
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:2], "--help"]
     options = _parser().parse_args(arguments)
     try:
         module, _, function = options.command.partition(".")
@@ -139,7 +141,7 @@ def _add_questions(add: Callable[..., argparse.ArgumentParser]) -> None:
     same = "all figures as one JSON document"
     add("peers", "network.peers", about, same)
     trunk = add("trunk", "trunk.show", "Show what the trainers of a run have agreed on, and who brings it about.", same)
-    trunk.add_argument("run", nargs="?", help="its name or id (the first one)")
+    trunk.add_argument("run", nargs="?", help="the run's name or id (the first one)")
     add("address", "network.address", "Print what another PC needs to reach this one (--bootstrap).")
     add("doctor", "network.doctor", "Check what a peer needs: port, outside address, NAT, other peers, clock, disk.")
     dht = add("dht", "network.dht", "Look into the distributed hash table.")

@@ -6,7 +6,7 @@ import time
 from core.commands import common
 from core.contracts.notices import english
 from core.contracts.trunk_status import GiverStatus, PartStatus, TrunkParams, TrunkStatus
-from core.contracts.words import counted, duration, size
+from core.contracts.words import counted, duration, traffic
 
 
 def show(options: argparse.Namespace) -> None:
@@ -28,7 +28,7 @@ def show(options: argparse.Namespace) -> None:
         print(f"reducer {_name(reducer.peer, status)}  {reducer.share:.1%} of the trunk")
     if status.progress:
         print(f"next    {status.progress.done:,} of {status.progress.target:,} {status.progress.unit}")
-    print(f"traffic {size(status.sent)} sent, {size(status.received)} received for the trunk since the start")
+    print(f"traffic {traffic(status.sent)} sent, {traffic(status.received)} received for the trunk since the start")
     if status.waits:
         print(english(status.waits))
 
@@ -45,7 +45,8 @@ def _given(giver: GiverStatus) -> str:
 
 def _line(part: PartStatus) -> str:
     ago = "" if part.agreed is None else f" {duration(max(0.0, time.time() - part.agreed))} ago"
-    made = f"agreement {part.version:,} of {counted(part.peers, 'trainer')}{ago}"
+    by = f"of {counted(part.peers, 'trainer')}" if part.peers else "taken over"
+    made = f"agreement {part.version:,} {by}{ago}"
     return f"part {part.part}  {part.numbers:,} numbers  {made}  {part.digest[:8]}"
 
 

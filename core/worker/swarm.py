@@ -213,7 +213,7 @@ class Swarm:
             agreement.progress(self._compute.progress.step),
             sum(sent for _, sent in moved),
             sum(received for received, _ in moved),
-            agreement.waits(),
+            agreement.waits() if self._compute.at_work else None,
         )
 
     @property

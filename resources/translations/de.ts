@@ -2005,7 +2005,7 @@
     </message>
     <message>
       <source>What the trunk has learned, compressed</source>
-      <translation>Was der Stamm gelernt hat, komprimiert</translation>
+      <translation>Was der Rumpf gelernt hat, komprimiert</translation>
     </message>
     <message>
       <source>trainers of the run</source>
@@ -4402,7 +4402,7 @@
     </message>
     <message>
       <source>manifest.trunk_too_large</source>
-      <translation>der Stamm nähme {size:size}, und {most:size} sind das Höchste. Verringere width, das Gitter oder layers.</translation>
+      <translation>der Rumpf nähme {size:size}, und {most:size} sind das Höchste. Verringere width, das Gitter oder layers.</translation>
     </message>
     <message>
       <source>manifest.unreadable</source>
@@ -5188,7 +5188,7 @@
     </message>
     <message>
       <source>traffic.trunk</source>
-      <translation>Abgleich des Stamms</translation>
+      <translation>Abgleich des Rumpfs</translation>
     </message>
     <message>
       <source>trunk.fails</source>

@@ -14,6 +14,7 @@ from core.contracts.ledger import Amounts
 from core.contracts.network_status import DhtRecord, DhtStatus, Finding, NetworkStatus, PeerStatus
 from core.contracts.notices import Sentences, plain
 from core.contracts.status import DeviceStatus, RuleStatus
+from core.contracts.trunk_status import PartStatus, TrunkStatus
 from core.control.doctor import examine
 
 LONELY = NetworkStatus(
@@ -135,3 +136,20 @@ def test_what_was_sent_is_counted_as_the_app_and_providers_do(
     assert "5 MB" in told
     for heading in ("Graphics processor GPU-1", "Processor", "Network: Expert calls", "Network: smoke"):
         assert heading in [line.strip() for line in told.splitlines()]
+
+
+def test_help_is_also_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    for words, expected in ((["help"], "commands:"), (["help", "trunk"], "usage: hearth trunk")):
+        with pytest.raises(SystemExit) as ended:
+            cli.main(words)
+        assert ended.value.code == 0 and expected in capsys.readouterr().out
+
+
+def test_a_trunk_that_was_taken_over_is_of_no_trainers(said: Any) -> None:
+    part = PartStatus(0, 7, "5f" * 16, 900, 0, None, None, 6106)
+    status = TrunkStatus("mine-1", "dedloc", [part], "ab" * 32, sent=260_000)
+    code, text = said("trunk", trunk=[status])
+    assert code == 0 and "agreement 7 taken over  5f5f5f5f" in text
+    assert "traffic 0.3 MB sent, 0 MB received" in text
+    made = msgspec.structs.replace(status, parts=[msgspec.structs.replace(part, peers=3)])
+    assert "agreement 7 of 3 trainers  5f5f5f5f" in said("trunk", trunk=[made])[1]

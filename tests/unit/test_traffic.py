@@ -47,6 +47,7 @@ def test_every_byte_is_counted_once_by_its_kind_or_as_the_rest(tmp_path: Path) -
     traffic = Traffic(ledger, lambda: ["digits"])
     assert traffic.count((50, 70), {}, now) == 120  # a call is under way
     ended = {"expert.forward": (30, 40), "expert.backward": (5, 5), "dht.store": (0, 9)}
+    ended |= {"net.ticket": (1, 2), "reach.dial": (3, 1)}  # both open connections
     for _ in range(2):
         assert traffic.count((60, 80), ended, now) == 140
     ledger.close()
@@ -55,7 +56,8 @@ def test_every_byte_is_counted_once_by_its_kind_or_as_the_rest(tmp_path: Path) -
     assert {device: (amounts.bytes_in, amounts.bytes_out) for device, amounts in kept.devices.items()} == {
         "network.expert": (35, 45),
         "network.dht": (0, 9),
-        "network.other": (25, 26),
+        "network.reach": (4, 3),
+        "network.other": (21, 23),
     }
 
 

@@ -19,6 +19,8 @@ SLOWEST = 50e3
 """Bytes a second at the very end: a few seconds more, and no call waits for minutes."""
 STEP = 1.25
 """From one rate to the next: peers are not told of each byte."""
+SAME = {"net": "reach"}
+"""Kinds that people are told of as one: both open connections."""
 Moved = tuple[int, int]
 """Bytes received and sent."""
 
@@ -56,7 +58,8 @@ class Traffic:
         received, sent = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
         for method, (into, out) in by_method.items():
             name, _, run_id = method.partition("@")
-            kind = run_id, name.partition(".")[0]
+            first = name.partition(".")[0]
+            kind = run_id, SAME.get(first, first)
             received[kind] += into
             sent[kind] += out
         kinds = {kind: (received[kind], sent[kind]) for kind in received}
