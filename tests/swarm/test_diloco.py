@@ -100,6 +100,15 @@ def go_on_beside_a_frozen_one(swarm: list[RunningWorker], frozen: RunningWorker)
     wait_until(is_in_step, "rounds with the one that was frozen")
 
 
+def all_are_past(swarm: list[RunningWorker], before: list[int]) -> bool:
+    """Whether each has agreed more than twice more on each fragment."""
+    return all(
+        len(now := versions(running)) == FRAGMENTS
+        and all(version > old + 2 for version, old in zip(now, before, strict=True))
+        for running in swarm
+    )
+
+
 @pytest.mark.timeout(600)
 def test_workers_agree_bit_for_bit_and_a_dead_syncer_is_replaced(tmp_path: Path) -> None:
     run = manifest(tmp_path)
@@ -146,14 +155,7 @@ def test_workers_agree_bit_for_bit_and_a_dead_syncer_is_replaced(tmp_path: Path)
         began = time.monotonic()
         swarm = [running for running in swarm if running is not dying]
 
-        def all_go_on() -> bool:
-            return all(
-                len(now := versions(running)) == FRAGMENTS
-                and all(version > old + 2 for version, old in zip(now, before, strict=True))
-                for running in swarm
-            )
-
-        wait_until(all_go_on, "agreement without the dead one")
+        wait_until(lambda: all_are_past(swarm, before), "agreement without the dead one")
         print(f"Adopted after {time.monotonic() - began:.1f} s at most.")
         look()
         assert all(len(one) == 1 for one in digests.values()), "the same version has other bits"
