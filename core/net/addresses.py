@@ -7,6 +7,12 @@ from core.contracts.net import PeerAddress
 from core.contracts.notices import notice
 from core.identity import PeerId, parse_peer
 
+NEAR = [
+    ipaddress.ip_network(net)
+    for net in ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "::1/128", "fc00::/7")
+]
+"""Addresses of one PC, and those that no router passes on to the internet."""
+
 
 def address_text(address: PeerAddress) -> str:
     """PEER@ADDRESS,ADDRESS as `--bootstrap` takes it."""
@@ -42,3 +48,12 @@ def check_socket(text: str) -> str:
 def host_of(address: str) -> str:
     """The host of "ip:port" or "[v6]:port"."""
     return address.rpartition(":")[0].strip("[]")
+
+
+def is_near(host: str) -> bool:
+    """Whether a host is this PC or in its local network."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:  # an IPv6 address with the name of an interface
+        return False
+    return any(address in net for net in NEAR if net.version == address.version)

@@ -10,7 +10,6 @@ further away, all frames go over QUIC as before.
 
 import asyncio
 import contextlib
-import ipaddress
 import logging
 import os
 import socket
@@ -24,18 +23,13 @@ from typing import Any, NamedTuple, Protocol
 from core.contracts.errors import CallRefused, NetworkError, PeerUnreachable, ProtocolError
 from core.contracts.net import TCP_KEY, TCP_NAME, Ticket
 from core.net import heap, limits
-from core.net.addresses import host_of
+from core.net.addresses import host_of, is_near
 from core.net.endpoint import ReceiveStream, SendStream
 from core.net.limits import Newest
 from core.net.link import Link
 
 log = logging.getLogger(__name__)
 
-NEAR = [
-    ipaddress.ip_network(net)
-    for net in ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "::1/128", "fc00::/7")
-]
-"""Addresses of one PC, and those that no router passes on to the internet."""
 TAG = 16
 SEND_BUFFER = 512 * limits.KIB
 """The system's own choice begins with so little that a sender often waits for a delayed acknowledgement."""
@@ -50,15 +44,6 @@ TICKET_S = 20.0
 ACCEPT_S = 1.0
 """After an error, as when too many files are open."""
 _LENGTH = struct.Struct(">I")
-
-
-def is_near(host: str) -> bool:
-    """Whether a host is this PC or in its local network."""
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:  # an IPv6 address with the name of an interface
-        return False
-    return any(address in net for net in NEAR if net.version == address.version)
 
 
 @dataclass
@@ -245,6 +230,16 @@ class _Issued(NamedTuple):
     until: float
 
 
+class _Listening(socket.socket):
+    """Remembers whom it accepted last: `sock_accept` loses it if it is cancelled in that moment."""
+
+    last: socket.socket | None = None
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        self.last, address = super().accept()
+        return self.last, address
+
+
 class TcpLanes:
     """The lanes of one node: made to others, and taken from them."""
 
@@ -255,7 +250,7 @@ class TcpLanes:
             node: whose lanes they are.
         """
         self._node = node
-        self._listening: dict[str, socket.socket] = {}
+        self._listening: dict[str, _Listening] = {}
         self._issued = Newest[bytes, _Issued](limits.LANES * limits.CONNECTIONS)
         self._greeting: dict[socket.socket, asyncio.Task[None]] = {}
         self._senders = list[TcpSender]()
@@ -341,16 +336,20 @@ class TcpLanes:
         """The port on which a host listens for lanes from now on."""
         sock = self._listening.get(host)
         if sock is None:
-            sock = socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+            made = socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+            sock = self._listening[host] = _Listening(fileno=made.detach())
             sock.setblocking(False)
-            self._listening[host] = sock
             self._node.start(self._accept(sock), "TCP lanes")
         return int(sock.getsockname()[1])
 
-    async def _accept(self, listening: socket.socket) -> None:
+    async def _accept(self, listening: _Listening) -> None:
         while True:
             try:
                 sock, address = await asyncio.get_running_loop().sock_accept(listening)
+            except asyncio.CancelledError:
+                if listening.last is not None:
+                    listening.last.close()
+                raise
             except OSError as error:
                 if listening.fileno() < 0:
                     return

@@ -14,10 +14,11 @@ import pytest
 from core.contracts.errors import CallRefused, PeerUnreachable
 from core.contracts.net import TCP_NAME, Ticket
 from core.identity import Identity
-from core.net import limits, tcp
+from core.net import addresses, limits, tcp
+from core.net.addresses import is_near
 from core.net.endpoint import LOOPBACK
 from core.net.rpc import Context, Payload, RpcNode
-from core.net.tcp import Moved, TcpReceiver, TcpSender, is_near
+from core.net.tcp import Moved, TcpReceiver, TcpSender
 
 DEADLINE_S = 60.0
 MIB = limits.MIB
@@ -125,7 +126,7 @@ async def test_a_pc_that_moves_opens_new_lanes(nodes: tuple[RpcNode, RpcNode]) -
 
 async def test_without_tcp_frames_go_over_quic(nodes: tuple[RpcNode, RpcNode], monkeypatch: pytest.MonkeyPatch) -> None:
     alice, bob = nodes
-    monkeypatch.setattr(tcp, "NEAR", [])
+    monkeypatch.setattr(addresses, "NEAR", [])
     await say(alice, bob, MIB)
     await within(lambda: alice.pool.links[bob.peer].lanes._slow_until)
     await say(alice, bob, MIB)
@@ -210,6 +211,22 @@ async def test_a_ticket_is_good_once_and_nobody_gets_in_without(
     first.close()
     silent.close()
     await within(lambda: not bob._tcp._greeting)
+
+
+async def test_who_connects_just_when_a_node_leaves_is_closed(nodes: tuple[RpcNode, RpcNode]) -> None:
+    alice, bob = nodes
+    await warmed_up(alice, bob)
+    [listening] = bob._tcp._listening.values()
+    earlier = listening.last
+    sock = await connected(Ticket(listening.getsockname()[1], b"", b""), b"")
+    # Accepted, but the task that waits for it has not run yet.
+    while listening.last is earlier:  # noqa: ASYNC110
+        await asyncio.sleep(0)
+    [accepting] = [task for task in bob._tasks if task.get_name() == "TCP lanes"]
+    accepting.cancel()
+    await within(accepting.done)
+    assert listening.last is not None and listening.last.fileno() < 0
+    sock.close()
 
 
 async def test_a_ticket_expires_and_a_peer_has_few(
