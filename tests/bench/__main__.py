@@ -37,7 +37,9 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "convergence": lambda o: (
         convergence.measure(o.quick, o.data, o.seeds or SEEDS, o.out)
         if o.trunk is None
-        else one_network.measure(o.quick, o.trunk, o.trainers, o.seeds or (1 if o.quick else SEEDS), o.out)
+        else one_network.measure(
+            o.quick, o.trunk, o.trainers, o.seeds or (1 if o.quick else SEEDS), o.out, o.data, o.split, o.processes
+        )
     ),
     "desktop": lambda o: desktop.measure(o.quick),
     "devices": lambda o: devices.measure(o.quick),
@@ -64,7 +66,7 @@ def main() -> int:
     parser.add_argument("--anchors", type=Path, metavar="FOLDER", help="moe, network, trunk: drivers of hivemind")
     parser.add_argument("--only", nargs="*", default=[], metavar="PART", help="moe, trunk: only these parts")
     parser.add_argument(
-        "--data", type=Path, default=convergence.DATA, metavar="PATH", help="convergence, trunk: MNIST's folder"
+        "--data", type=Path, default=convergence.DATA, metavar="PATH", help="convergence, trunk: MNIST's and the text's"
     )
     parser.add_argument(
         "--trunk", nargs="*", choices=list(ARMS), metavar="STRATEGY", help="convergence: of trunks that agree so"
@@ -73,6 +75,13 @@ def main() -> int:
     parser.add_argument(
         "--trainers", nargs="*", type=int, default=[], metavar="N", help="convergence --trunk: so many trainers"
     )
+    parser.add_argument(
+        "--split",
+        choices=("validation", "test"),
+        default="test",
+        help="convergence --trunk: what is judged by; tune by the validation split alone",
+    )
+    parser.add_argument("--processes", type=int, metavar="N", help="convergence --trunk: at once; else one a core")
     parser.add_argument("--seeds", type=int, metavar="N", help="convergence: runs of each case")
     parser.add_argument("--out", type=Path, default=OUT, metavar="FOLDER", help="where plots and the JSON are written")
     parser.add_argument("--keep", action="store_true", help="also write the tables of the help page Figures")

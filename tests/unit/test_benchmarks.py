@@ -3,11 +3,14 @@
 import asyncio
 import contextlib
 import gzip
+import itertools
 import math
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import psutil
 import pytest
 import torch
@@ -15,7 +18,7 @@ import torch
 from core.experts.calls import Call
 from core.experts.grid import Uid
 from tests.bench import anchor, convergence, exchanges, latency_throughput, one_network, plot, scaling
-from tests.bench.__main__ import BENCHMARKS
+from tests.bench.__main__ import BENCHMARKS, main
 
 
 @pytest.fixture(autouse=True)
@@ -131,34 +134,95 @@ def test_a_driver_answers_with_the_figures_of_its_last_line(tmp_path: Path) -> N
     assert anchor.figures(Path(sys.executable), tmp_path, "fast", False) == {"ms": 3}
 
 
-def test_trunks_that_agree_are_set_beside_one_trainer_and_beside_trunks_that_do_not(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two texts that are short and unlike."""
+    folder = tmp_path_factory.mktemp("texts")
+    (folder / one_network.TRAIN).parent.mkdir()
+    (folder / one_network.TRAIN).write_text(" ".join(f"{number} is less than {number + 1}." for number in range(800)))
+    (folder / one_network.TEST).write_text(" ".join(f"{number} is a number." for number in range(800)))
+    return folder
+
+
+def tiny(arm: str, texts: Path, monkeypatch: pytest.MonkeyPatch) -> one_network.Job:
+    """A run of some seconds."""
+    monkeypatch.setattr(one_network, "EVALUATIONS", 2)
+    monkeypatch.setattr(one_network, "WINDOWS", 2)
+    return one_network.Job(arm, 2, 1, one_network.SMALL, 40, texts)
+
+
+def test_strategies_are_tuned_by_another_text_than_they_are_reported_by(texts: Path, tmp_path: Path) -> None:
+    job = one_network.Job("one", 4, 1, one_network.SMALL, 2, texts)
+    for_report, for_tuning = one_network.text(job), one_network.text(job._replace(split="validation"))
+    trained = [data for shard, data in for_report if not shard.held_out]
+    assert trained == [data for shard, data in for_tuning if not shard.held_out]
+    tuned_by, reported_by = (
+        b"".join(data for shard, data in parts if shard.held_out) for parts in (for_tuning, for_report)
+    )
+    assert b"".join(trained) + tuned_by == (texts / one_network.TRAIN).read_bytes()
+    assert reported_by == (texts / one_network.TEST).read_bytes()
+    with pytest.raises(SystemExit, match="--data"):
+        one_network.text(job._replace(data=tmp_path))
+
+
+def test_trunks_that_agree_are_set_beside_one_trainer_and_beside_trunks_that_do_not(
+    tmp_path: Path, texts: Path
+) -> None:
     def outcome(loss: float, moved: float) -> one_network.Outcome:
-        curve = [one_network.Point(samples, loss, 0.0, samples * moved) for samples in (1_000, 2_000)]
-        return one_network.Outcome(curve, loss, 0, 1.0, 512)
+        curve = [one_network.Point(samples, loss, loss, 0.0, samples * moved) for samples in (1_000, 2_000)]
+        return one_network.Outcome(curve, loss, loss, 0, 1.0, 512, 1.0)
 
     losses = {"one": 2.0, "own": 3.0, "dedloc": 2.02}
-    jobs = [one_network.Job(arm, 4, seed, one_network.SMALL, 2) for seed in (1, 2) for arm in losses]
+    jobs = [one_network.Job(arm, 4, seed, one_network.SMALL, 2, texts) for seed in (1, 2) for arm in losses]
     figures = one_network.report(
         jobs, [outcome(losses[job.arm] * job.seed, 500.0 * (job.arm == "dedloc")) for job in jobs], tmp_path
     )
     behind = {arm: found["behind_one_percent"] for arm, found in figures["trainers"]["4 trainers"].items()}
     assert behind == {"one": 0.0, "own": 50.0, "dedloc": 1.0}
     assert figures["trainers"]["4 trainers"]["dedloc"]["moved_mb_each"] == 1.0
+    assert figures["trainers"]["4 trainers"]["dedloc"]["behind_one_percent_each"] == [1.0, 1.0]
+    assert figures["trainers"]["4 trainers"]["own"]["times_less_than_every_step"] is None, "they send nothing"
     assert figures["trainers"]["4 trainers"]["dedloc"]["steps"] == 512
     assert (tmp_path / "one_network.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("arm", ["one", "own", "dedloc", "diloco_sparse", "vc_asgd"])
 def test_each_arm_trains_as_many_samples_and_only_trunks_that_agree_cause_traffic(
-    arm: str, monkeypatch: pytest.MonkeyPatch
+    arm: str, texts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(one_network, "EVALUATIONS", 2)
-    monkeypatch.setattr(one_network, "WINDOWS", 2)
-    job = one_network.Job(arm, 2, 1, one_network.SMALL, 40)
+    job = tiny(arm, texts, monkeypatch)
     outcome = one_network.run(job)
     before, after = outcome.curve
     assert job.samples == 40 * 2 * 64 and job.samples <= after.samples <= job.samples + 2 * 64
     assert after.loss < before.loss and outcome.lost == 0
     assert after.spread > 0 or arm != "own", "the trunks are one and the same"
     assert (after.moved > 0) == (arm in exchanges.ARMS)
+    assert arm != "dedloc" or after.agreed == pytest.approx(after.loss), "all of what they learn is agreed"
     assert outcome.steps >= 40 or arm == "dedloc", "a batch of each trainer is a step of its own"
+
+
+def test_runs_of_one_seed_are_equal_however_slow_the_machine_is(texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = tiny("diloco", texts, monkeypatch)._replace(steps=12)
+    quick = one_network.run(job).curve
+    now = itertools.count()
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(now)))  # each pass takes a second or more
+    assert one_network.run(job).curve == quick
+
+
+def test_the_command_line_trains_all_arms_on_as_many_samples_and_tells_what_is_left(
+    texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tiny("one", texts, monkeypatch)
+    steps = 16
+    monkeypatch.setattr(one_network, "QUICK_STEPS", steps)
+    command = ["convergence", "--quick", "--trunk", "dedloc", "--trainers", "1", "2", "--processes", "1"]
+    monkeypatch.setattr(sys, "argv", ["bench", *command, "--data", str(texts), "--out", str(tmp_path)])
+    assert main() == 0
+    told = capsys.readouterr()
+    found = msgspec.json.decode(told.out)
+    assert found["split"] == "test" and found["samples"] == steps * 2 * 64
+    arms = found["trainers"]["2 trainers"]
+    assert arms.keys() == {"one", "own", "dedloc"}
+    samples = {arm["curves"][-1][-1][0] for arm in arms.values()}
+    assert max(samples) < 1.1 * min(samples)
+    assert "4 of 4: " in told.err and "0 min left" in told.err, "one trainer with a common batch is trained twice"
