@@ -174,6 +174,17 @@ async def test_the_share_of_a_reducer_who_never_comes_is_done_by_the_others(star
     assert np.allclose(averaged(results), mean(sent[:3], [1, 2, 3]), atol=1e-6)
 
 
+async def test_who_takes_no_part_in_a_group_costs_no_grace(start: Start) -> None:
+    *peers, declines = await start(3)
+    sent, samples = vectors(3, 2 * CHUNK + 5), [1, 2, 3]
+    which = group([*peers, declines], [CHUNK, CHUNK, 5], leader=0)
+    leaves = asyncio.create_task(declines.rounds.average(which, sent[2], samples[2], limit_s=0.0))
+    results = await all_of(peers, which, sent[:2], samples[:2])
+    with pytest.raises(RoundVoid):
+        await leaves
+    assert np.allclose(averaged(results), mean(sent[:2], samples[:2]), atol=1e-6)
+
+
 async def test_a_reducer_who_leaves_in_mid_round_costs_no_grace(start: Start) -> None:
     """As when compute is stopped there: the others hear of it at once, and do its share."""
     peers = await start(4)

@@ -54,7 +54,8 @@ class AllReduce:
             group: this peer is in it.
             vector: contiguous; it is not changed, and must not be until this returns. None: this member only helps.
             samples: that made it: what it weighs.
-            limit_s: the longest that a round may take, however steadily it goes on.
+            limit_s: the longest that a round may take, however steadily it goes on. 0: this member takes no part, and
+                tells the others so.
 
         Raises:
             RoundVoid: there is no result here.
@@ -132,8 +133,7 @@ class AllReduce:
             return pass_.told.result()
         raise RemoteFault("not_heard", "The leader's verdict has not come here either.")
 
-    def _on_leave(self, request: Leave, payload: Payload, context: Context) -> Left:
-        round_ = self._rounds.get(request.key)
-        if round_ is not None and context.peer in round_.peers:
-            round_.left(round_.peers.index(context.peer))
+    async def _on_leave(self, request: Leave, payload: Payload, context: Context) -> Left:
+        round_, _, place = await self._round_of(request.key, 0, context.peer)
+        round_.left(place)
         return Left()

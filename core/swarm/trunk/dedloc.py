@@ -42,6 +42,7 @@ from core.swarm.trunk.catching_up import CatchingUp, Taken
 from core.swarm.trunk.lineage import by_most, is_away, names, newest
 from core.swarm.trunk.matchmaking import Matchmaking
 from core.swarm.trunk.planning import planned_shares, wish_of
+from core.swarm.trunk.round import RoundVoid
 from core.swarm.trunk.standings import EXPIRY_S, Standings
 from core.swarm.trunk.vectors import Vectors, Whole
 
@@ -287,6 +288,9 @@ class DeDLOC(Agreement):
         trainers = 1 + len(others)
         came = 1 + len(others & {PeerId(member.peer) for member in group.members}) if group else 1
         if group is None or 2 * came <= trainers:
+            if group is not None:  # the others may count otherwise
+                with contextlib.suppress(RoundVoid):
+                    await self._rounds.average(group, vector, offer.samples, limit_s=0.0)
             raise CallTimeout(f"Too few of {trainers} trainers came to the round of step {offer.version}.")
         result = await self._rounds.average(group, vector, offer.samples)
         self._settled, self._alone = True, False
