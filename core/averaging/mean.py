@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.averaging.codecs import Numbers
 
@@ -19,6 +20,9 @@ AGAINST = -0.5
 """Cosine to the centre below which a vector counts for nothing: it leads back, as one with its signs flipped does."""
 BELIEVED = 4
 """Times the median of samples: what a peer counts for at most, as nobody can check how many it had."""
+LONGEST = 1.5
+"""A mean is at most so many times as long as the longest vector in it: the centre begins at the median of each number,
+which is longer by the root of two at most, and each step ends between it and the vectors. Rounding adds the rest."""
 MUCH = 0.25
 """Of whose way from the centre less than this is left was clipped by much: no honest peer with enough samples is."""
 
@@ -47,8 +51,7 @@ def mean_of(vectors: Sequence[Numbers], samples: Sequence[int], norms: Sequence[
             distance from a centre, which begins at the median of each number: an honest minority cannot be moved far
             by peers that send signs flipped or all the same lie, nor by one that says that it had most of the samples.
     """
-    lengths = np.asarray(norms)
-    absurd = lengths > ABSURD * np.median(lengths) if len(vectors) >= JUDGED else np.zeros(len(vectors), bool)
+    absurd = _absurd(norms)
     kept = [place for place, refused in enumerate(absurd) if not refused]
     if clip and len(kept) >= JUDGED:
         most = int(BELIEVED * np.median([samples[place] for place in kept]))
@@ -62,6 +65,20 @@ def mean_of(vectors: Sequence[Numbers], samples: Sequence[int], norms: Sequence[
     mean, left = _centred(rows, weights, clip)
     clipped = tuple(place for place, part in zip(kept, left, strict=True) if part < MUCH)
     return Mean(mean, total, refused, len(rows), clipped)
+
+
+def longest_mean(norms: Sequence[float]) -> float:
+    """The length that neither the mean of some vectors nor a piece of it exceeds.
+
+    Args:
+        norms: of the vectors.
+    """
+    return LONGEST * max(norm for norm, refused in zip(norms, _absurd(norms), strict=True) if not refused)
+
+
+def _absurd(norms: Sequence[float]) -> NDArray[np.bool_]:
+    lengths = np.asarray(norms)
+    return lengths > ABSURD * np.median(lengths) if len(norms) >= JUDGED else np.zeros(len(norms), bool)
 
 
 def squared_norm(vector: Numbers) -> float:

@@ -68,8 +68,9 @@ def leader_of(group: Group) -> int:
 def decide(group: Group, pieces: Sequence[Piece], attempt: int, reports: Mapping[int, Report]) -> Verdict:
     """What is done after a pass.
 
-    A piece counts if all who report have the same of it. In the last pass it is enough that most have, so that nobody
-    can spoil round after round by saying that something did not come; the others fall behind.
+    A piece counts if all who report have the same of it. In the last pass, and if nobody would be left to do again what
+    is missing, it is enough that most have, so that nobody can spoil round after round by saying that something did not
+    come; the others fall behind.
 
     Args:
         group: the group.
@@ -79,17 +80,24 @@ def decide(group: Group, pieces: Sequence[Piece], attempt: int, reports: Mapping
     """
     alive = tuple(sorted(reports))
     told = [reports[member].digests for member in alive if len(reports[member].digests) == len(pieces)]
-    last = attempt == PASSES - 1
-    lost, digests = [], []
-    for place in range(len(pieces)):
+    few = 2 * len(alive) <= len(group.members)  # two halves that do not reach each other must not both go on
+    for all_agree in (True, False)[attempt == PASSES - 1 :]:
+        digests = _agreed(told, len(pieces), all_agree=all_agree)
+        lost = tuple(place for place, digest in enumerate(digests) if not digest)
+        verdict = Verdict(group.key, attempt, False, alive, lost, digests)
+        if not lost or (all_agree and pieces_again(group, pieces, verdict)):
+            break
+    else:
+        few = True
+    return Verdict(group.key, attempt, True, alive, (), ()) if few or not told else verdict
+
+
+def _agreed(told: Sequence[Sequence[bytes]], count: int, *, all_agree: bool) -> tuple[bytes, ...]:
+    """The digest of each piece that all, or most, have; empty: there is none."""
+    digests = []
+    for place in range(count):
         said = [digests_of[place] for digests_of in told]
         best = max(sorted(set(said) - {b""}), key=said.count, default=b"")
-        agreed = said.count(best) * 2 > len(said) if last else len(set(said)) == 1
-        if not (best and agreed):
-            lost.append(place)
-        digests.append(b"" if lost and lost[-1] == place else best)
-    few = 2 * len(alive) <= len(group.members)  # two halves that do not reach each other must not both go on
-    verdict = Verdict(group.key, attempt, False, alive, tuple(lost), tuple(digests))
-    if few or not told or (lost and (last or not pieces_again(group, pieces, verdict))):
-        return Verdict(group.key, attempt, True, alive, (), ())
-    return verdict
+        agreed = len(set(said)) == 1 if all_agree else said.count(best) * 2 > len(said)
+        digests.append(best if agreed else b"")
+    return tuple(digests)

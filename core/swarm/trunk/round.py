@@ -24,7 +24,7 @@ import msgspec
 import numpy as np
 
 from core.averaging.codecs import Numbers, decode, encode
-from core.averaging.mean import squared_norm
+from core.averaging.mean import longest_mean, squared_norm
 from core.contracts.errors import UNREADABLE, CallTimeout, HearthError, NetworkError, ProtocolError
 from core.contracts.net import of_run
 from core.contracts.trunk_rounds import (
@@ -102,6 +102,8 @@ class Pass:
         self.attempt, self.pieces, self.alive = attempt, pieces, alive
         self.chunks = chunks_of(pieces, round_.group.codec)
         self.digests: list[bytes] = [b""] * len(pieces)
+        self.squares = [0.0] * len(pieces)
+        """Of the lengths of the pieces that others have reduced."""
         self.least = Averaged(2**53, MEMBERS)
         """Of all chunks that have come."""
         group, here = round_.group, round_.here
@@ -251,6 +253,21 @@ class Round:
                     tasks.create_task(self._own_piece(pass_, place))
                 elif self.sent is not None:
                     tasks.create_task(self._piece_of(pass_, place, self.sent))
+        if self.sent is not None:
+            self._refuse_false(pass_, self.sent)
+
+    def _refuse_false(self, pass_: Pass, sent: Sent) -> None:
+        """Report as missing the pieces that no mean can be, so that others reduce them. To judge it this member must
+        have heard from all senders, as one that reduces has, how long their vectors are."""
+        known = {each: norm for one in self._passes.values() for each, norm in one.reducing.norms.items()}
+        senders = [member for member in pass_.alive if self.group.sends[member] and member != self.here]
+        if not {*senders} <= known.keys():
+            return
+        longest = longest_mean([sent.norm, *(known[member] for member in senders)])
+        for place, piece in enumerate(pass_.pieces):
+            if pass_.squares[place] > longest**2:
+                pass_.digests[place] = b""
+                log.warning("peer %s gave what is no mean: it is too long", self.peers[piece.reducer].hex()[:8])
 
     async def _own_piece(self, pass_: Pass, place: int) -> None:
         await pass_.reducing.complete.wait()
@@ -278,6 +295,8 @@ class Round:
             method = of_run("trunk.chunk", self._run_id)
             answer = await self._node.call(reducer, method, request, Averaged, payload, deadline_s=86_400)
             hashes[number] = self._take(pass_, span, answer)
+            assert self.out is not None
+            pass_.squares[place] += squared_norm(self.out[span.start : span.stop])
             if not limit.expired():  # what came in the last moment lets nobody wait longer
                 limit.reschedule(clock() + patience)
             window.answered(clock() - began)
