@@ -5207,6 +5207,13 @@
       <translation>Es geht weiter, sobald sie geantwortet haben.</translation>
     </message>
     <message numerus="yes">
+      <source>trunk.waits_line</source>
+      <translation>
+        <numerusform>Holt den Rumpf der anderen in einer Minute noch einmal: die Leitung hier ist langsam für diesen Lauf</numerusform>
+        <numerusform>Holt den Rumpf der anderen in {n:count} Minuten noch einmal: die Leitung hier ist langsam für diesen Lauf</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
       <source>trunk.waits_round</source>
       <translation>
         <numerusform>Wartet auf einen anderen Trainer im gemeinsamen Schritt</numerusform>

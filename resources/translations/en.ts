@@ -2406,6 +2406,13 @@
       <translation>Goes on as soon as they have answered.</translation>
     </message>
     <message numerus="yes">
+      <source>trunk.waits_line</source>
+      <translation>
+        <numerusform>Fetches the others' trunk again in a minute: the line here is slow for this run</numerusform>
+        <numerusform>Fetches the others' trunk again in {n:count} minutes: the line here is slow for this run</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
       <source>trunk.waits_round</source>
       <translation>
         <numerusform>Waits for one other trainer in the common step</numerusform>

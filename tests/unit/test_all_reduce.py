@@ -333,6 +333,34 @@ async def test_a_false_mean_that_is_too_long_is_reduced_again_by_others(
     assert caplog.text.count("gave what is no mean") == len(honest), "an honest one is named"
 
 
+@pytest.mark.parametrize("told", [Averaged(2**53, 2), Averaged(2, 60)])
+async def test_who_reduces_all_cannot_say_that_it_was_of_more_samples_or_peers_than_there_are(
+    start: Start, told: Averaged, caplog: pytest.LogCaptureFixture
+) -> None:
+    *senders, liar = peers = await start(3)
+    which = group(peers, [0, 0, CHUNK], grace_s=SHORT_S, helpers=1, leader=0)
+
+    async def lie(request: Chunk, payload: Payload, context: Context) -> tuple[Averaged, Payload]:
+        return told, payload
+
+    liar.node.register(of_run("trunk.chunk", RUN), Chunk, lie, max_payload=MIB)
+    with pytest.raises(RoundVoid):
+        await all_of(senders, which, vectors(2, CHUNK), [1, 1])
+    assert f"peer {liar.node.peer.hex()[:8]} is left out of a round: What it gave is no mean" in caplog.text
+
+
+async def test_a_sender_with_more_samples_than_one_can_have_is_refused(
+    start: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    *honest, liar = peers = await start(3)
+    for peer in honest:
+        peer.rounds._most_samples = 3
+    sent = vectors(3, 3 * CHUNK)
+    results = await all_of(peers, group(peers, [CHUNK, 2 * CHUNK, 0], grace_s=SHORT_S, leader=0), sent, [2, 3, 4])
+    assert np.allclose(averaged(results[:2]), mean(sent[:2], [2, 3]), atol=1e-6)
+    assert f"peer {liar.node.peer.hex()[:8]} is left out of a round" in caplog.text
+
+
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 7, 8])
 def test_no_mean_is_longer_than_it_is_said_to_be(count: int) -> None:
     dice = np.random.default_rng(count)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import numpy as np
@@ -20,6 +20,7 @@ from core.contracts.errors import NetworkError, RemoteFault
 from core.contracts.kinds import DATA, MODELS
 from core.contracts.net import of_run
 from core.contracts.trunk import Agreed, Offer, VcAsgd
+from core.contracts.trunk_calls import Keeper
 from core.contracts.trunk_status import GiverStatus, ReducerStatus
 from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid
@@ -27,7 +28,9 @@ from core.identity import peer_text
 from core.pipe.calls import Calls
 from core.swarm.members import Members
 from core.swarm.trunk.agreement import Agreement, agreement_of
-from core.swarm.trunk.vc_asgd import FILE, HOSTILE_POINTS
+from core.swarm.trunk.leases import Leases, mark, syncer_of
+from core.swarm.trunk.server_lease import ServerLease
+from core.swarm.trunk.vc_asgd import FILE, HOSTILE_POINTS, ParameterServers
 from core.training.models.network import build
 from core.training.trunk.local import Local
 from core.training.trunk.strategy import TrunkStrategy, strategy_of
@@ -295,6 +298,40 @@ async def test_where_no_server_is_named_one_is_it_until_another_goes_on(tmp_path
         assert heir != server
         for task in agreeing:
             task.cancel()
+
+
+async def test_who_claims_to_be_the_server_is_none_while_others_follow_another_one(tmp_path: Path) -> None:
+    run = run_of(kept=0.5)
+    async with AsyncExitStack() as stack:
+        *at, liar = await stack.enter_async_context(peers(4))
+        agreements = list[Agreement]()
+        for number, here in enumerate(at):
+            (tmp_path / str(number)).mkdir()
+            agreements.append(await stack.enter_async_context(agreement_at(here, run, tmp_path / str(number))))
+        directory = DHTDirectory(liar.dht, liar.rpc, Grid(run.run, 1, (2, 2)), run.run_id)
+        claim = Keeper({0: 10**9}, [0], follows={0: mark(peer_text(liar.id))})
+        leases = Leases(run.run_id, Members(liar.rpc, liar.dht, directory), lambda: claim, asyncio.Event())
+        async with asyncio.timeout(PATIENCE_S):
+            await agreements[0].agree(Offer(0, 0, 0), np.ones(NUMBERS, np.float32).tobytes(), 1e9)
+            for each in agreements:
+                await each.agree(Offer(0, 0, 0), b"", 1e9)
+            [server] = {each.who()[1][0].peer for each in agreements}
+
+            def keepers() -> list[dict[str, Keeper]]:
+                return [cast(ServerLease, cast(ParameterServers, each)._lease)._leases.keepers for each in agreements]
+
+            def all_vote() -> bool:
+                votes = [[each.follows for each in told.values()] for told in keepers()]
+                return all(told == [{0: mark(server)}] * len(at) for told in votes)
+
+            await until(all_vote, "all tell whom they follow")
+            await leases.look()
+            await until(lambda: all(peer_text(liar.id) in told for told in keepers()), "all hear of the claim")
+            for told in keepers():
+                assert syncer_of(0, told) == server
+            for each in agreements:
+                await each.agree(Offer(0, 0, 0), b"", 1e9)
+            assert {each.who()[1][0].peer for each in agreements} == {server}
 
 
 async def test_pcs_that_know_nobody_train_at_once_and_become_one_when_they_meet(

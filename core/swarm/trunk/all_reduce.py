@@ -8,7 +8,7 @@ from core.averaging.codecs import Numbers
 from core.contracts.errors import ProtocolError, RemoteFault
 from core.contracts.expert_calls import encoded_size
 from core.contracts.net import of_run
-from core.contracts.trunk_rounds import CHUNK, Chunk, Group, Heard, Leave, Left, Report, Told
+from core.contracts.trunk_rounds import CHUNK, SAMPLES, Chunk, Group, Heard, Leave, Left, Report, Told
 from core.identity import PeerId
 from core.net.limits import Newest
 from core.net.rpc import Context, Payload, RpcNode
@@ -28,14 +28,15 @@ ROUNDS = 2
 class AllReduce:
     """This peer's part in the rounds of one run."""
 
-    def __init__(self, node: RpcNode, run_id: str) -> None:
+    def __init__(self, node: RpcNode, run_id: str, most_samples: int = SAMPLES) -> None:
         """Other members are answered from now on, until the run's methods are unregistered.
 
         Args:
             node: this peer's connections.
             run_id: of the run.
+            most_samples: that one member can have.
         """
-        self._node, self._run_id = node, run_id
+        self._node, self._run_id, self._most_samples = node, run_id, most_samples
         self._rounds = Newest[bytes, Round](ROUNDS)
         self._used = Newest[tuple[PeerId, float], None](USED)
         """Norms of the vectors that were in rounds before."""
@@ -68,7 +69,7 @@ class AllReduce:
                 self._node.learn(member)
         while len(self._rounds) >= ROUNDS:
             self._rounds.pop(next(iter(self._rounds))).close()
-        round_ = Round(self._node, self._run_id, group, vector, samples, self._used)
+        round_ = Round(self._node, self._run_id, group, vector, samples, self._used, self._most_samples)
         async with self._begun:
             self._rounds[group.key] = round_
             self._begun.notify_all()

@@ -13,6 +13,7 @@ others, by a plan that all members of a round make (`core.swarm.trunk.planning`)
 import asyncio
 import contextlib
 import logging
+import math
 import time
 from pathlib import Path
 from typing import Self
@@ -56,6 +57,9 @@ GRACE_S = 15.0
 """That a member of a round may cost the others."""
 CLIP = 2.0
 """Where three or more average, nobody moves the mean by more than so many times what the median of them does."""
+TRIES, REST_S, LONGEST_REST_S = 2, 20.0, 3600.0
+"""Trunks of the others that a trainer fetches in a row without coming to where they are. Before each further one it
+rests, twice as long each time: by its line the others may always be too far ahead again when one is here."""
 MEAN_S = 60.0
 """For the mean of a round in which a trainer had nothing to give."""
 
@@ -82,6 +86,10 @@ class DeDLOC(Agreement):
         """Digests of the trunks of the trainer here, by version."""
         self._settled = self._alone = False
         """Whether the trainer here has agreed with others since it came; and whether it took a step alone since."""
+        self._tries, self._rests_until = 0, 0.0
+        """Trunks that were fetched in a row, and until when, time.monotonic(), no further one is."""
+        self._rests = False
+        """The trainer here waits for that."""
         self._agreed: tuple[float, Agreed] | None = None
         """The last agreement here, and its unix time."""
         self._who = NOBODY
@@ -91,7 +99,10 @@ class DeDLOC(Agreement):
         self._asking = asyncio.Lock()
         self._tending = Recurring("gathering", self._tend, lambda: TICK_S)
         self._helping = Recurring("reducing", self._help, lambda: TICK_S)
-        self._rounds = AllReduce(self._node, run_id)
+        training, rows = manifest.training, MODELS[manifest.model.kind].rows(manifest.model)
+        self._most_samples = self._target + training.in_flight * training.batch * rows
+        """Of one trainer that count for a step."""
+        self._rounds = AllReduce(self._node, run_id, self._most_samples)
         self._matchmaking = Matchmaking(
             self._node, members.dht, run_id, codec="fp16", grace_s=GRACE_S, share=planned_shares, clip=CLIP
         )
@@ -131,7 +142,9 @@ class DeDLOC(Agreement):
 
     def waits(self) -> Notice | None:
         """A trainer that has told how much it has for a step gathers no more for it once all together have enough."""
-        mine = self._gathered
+        mine, rest = self._gathered, self._rests_until - time.monotonic()
+        if self._is_at_work and self._rests:
+            return notice("trunk.waits_line", n=max(1, math.ceil(rest / 60)))
         if not self._is_at_work or mine is None or mine.version >= self._enough:
             return None
         others = self._standings.voters(mine.version)
@@ -251,6 +264,8 @@ class DeDLOC(Agreement):
                 if is_away(self._trunks, offer.version, found, trusts=self._settled and not self._alone):
                     return await self._taken_over()
                 kept, counted = await self._step_with_others(offer, payload, gathered.trained), bool(offer.samples)
+        if offer.version + 1 >= by_most([each.version for each in self._standings.trainers.values()]):
+            self._tries, self._rests_until, self._rests = 0, 0.0, False
         self._means[offer.version] = kept
         self._agreed = time.time(), kept.agreed
         self._tending.wake.set()
@@ -262,7 +277,17 @@ class DeDLOC(Agreement):
         Raises:
             NetworkError: nobody gave them; to be asked again.
         """
-        told, trunk = await self._others.trunk()
+        if (rest := self._rests_until - time.monotonic()) > 0:
+            self._rests, self._settled = True, False  # nobody waits for it
+            await asyncio.sleep(min(rest, TICK_S))  # as the others may go meanwhile
+            raise CallTimeout("The others were too far ahead again when their trunk was here; it is fetched later.")
+        self._tries, self._rests = self._tries + 1, False
+        try:
+            told, trunk = await self._others.trunk()
+        finally:
+            if self._tries >= TRIES:
+                rest_s = min(REST_S * 2 ** (self._tries - TRIES), LONGEST_REST_S)
+                self._rests_until = time.monotonic() + rest_s
         self._settled, self._alone = True, False
         self._agreed = time.time(), Agreed(0, told.version, told.samples, 0)
         return Agreed(0, told.version, told.samples, 0, counted=False), trunk
@@ -283,6 +308,7 @@ class DeDLOC(Agreement):
             self._alone = True
             self._who = figures.alone(peer_text(self._node.peer), offer.samples)
             return Taken.by(Agreed(0, offer.version + 1, trained + offer.samples, 1), vector.tobytes())
+        samples = min(offer.samples, self._most_samples)
         group = await self._group(offer.version, sends=vector is not None)
         others = self._standings.voters(offer.version)  # some may have come, or gone, meanwhile
         trainers = 1 + len(others)
@@ -290,9 +316,9 @@ class DeDLOC(Agreement):
         if group is None or 2 * came <= trainers:
             if group is not None:  # the others may count otherwise
                 with contextlib.suppress(RoundVoid):
-                    await self._rounds.average(group, vector, offer.samples, limit_s=0.0)
+                    await self._rounds.average(group, vector, samples, limit_s=0.0)
             raise CallTimeout(f"Too few of {trainers} trainers came to the round of step {offer.version}.")
-        result = await self._rounds.average(group, vector, offer.samples)
+        result = await self._rounds.average(group, vector, samples)
         self._settled, self._alone = True, False
         self._who = figures.of_group(group, result.counted)
         if result.vector is not None:

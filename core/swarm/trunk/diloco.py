@@ -40,7 +40,7 @@ from core.swarm.members import Members
 from core.swarm.trunk import figures
 from core.swarm.trunk.agreement import Agreement, Who
 from core.swarm.trunk.kept import Kept
-from core.swarm.trunk.leases import TICK_S, Leases, mark
+from core.swarm.trunk.leases import AWAY_S, TICK_S, Leases, mark
 from core.swarm.trunk.syncer import Syncer
 from core.swarm.trunk.wire import Wire
 
@@ -59,8 +59,6 @@ CLIPPED = 0.1
 """Who offers a difference of which only so much is left is named."""
 CLIPPED_POINTS = 1.0
 """An honest one may be ten times as long as others' now and then, as after a long pause."""
-AWAY_S = 600.0
-"""Who has heard nothing for so long does not say any more whom it follows."""
 FASTEST = 4.0
 """Rounds a second: where nobody else can tell, no more than these are believed to have been made."""
 HOSTILE_POINTS = 4.0

@@ -27,6 +27,8 @@ TICK_S = 2.0
 RENEW_S = 8.0
 EXPIRY_S = 25.0
 """Of what peers tell of fragments: so long a dead syncer that nobody asked is taken for alive."""
+AWAY_S = 600.0
+"""Who has heard nothing for so long does not say any more whom it follows."""
 
 
 class Due(NamedTuple):

@@ -19,6 +19,10 @@ ROUNDED = 1.02
 """By rounding a vector gets longer by two parts in a hundred at most."""
 WINDOW = 16
 """Chunks that a member has under way to each reducer at most: 2 MiB."""
+LEAST = 6
+"""Chunks under way to all reducers: while some are sent others are averaged and come back, so that no line is idle."""
+QUICK_S = 1.0
+"""An answer within this shows that the line has room: on a slow one so much is under way, and busy PCs take a part."""
 Answer = tuple[Averaged, Payload]
 LEFT = RemoteFault("left", "This peer has left the round.")
 
@@ -52,6 +56,23 @@ class Sent(NamedTuple):
     """Of the whole vector."""
 
 
+class Window:
+    """How many chunks are under way to one reducer. On a slow line few, so that the first have long been averaged, and
+    come back, when the last are sent."""
+
+    def __init__(self, reducers: int) -> None:
+        """One of so many."""
+        self.size = self._least = max(1, LEAST // reducers)
+        self.free = asyncio.Semaphore(self.size)
+
+    def answered(self, seconds: float) -> None:
+        """A chunk's mean has come after so long; another chunk may go, or two, or none."""
+        wanted = min(self.size + 1, WINDOW) if seconds < QUICK_S else max(self.size - 1, self._least)
+        for _ in range(1 + wanted - self.size):
+            self.free.release()
+        self.size = wanted
+
+
 class Reducing:
     """Of one pass. Memory: as many chunks as the senders' windows hold, and the answers, for those who are late."""
 
@@ -61,6 +82,7 @@ class Reducing:
         senders: Collection[int],
         codec: Codec,
         clip: float,
+        most_samples: int,
         own: Sent | None,
         blame: "Blame",
         repeats: Callable[[int, float], bool],
@@ -72,11 +94,12 @@ class Reducing:
             senders: places of the other members who send.
             codec: in which chunks come and are answered.
             clip: as in `mean_of`.
+            most_samples: that a sender can have.
             own: this member's vector, if it has one.
             blame: told of a sender that sends what nobody honest does.
             repeats: whether a sender's vector, of this norm, was in a round before.
         """
-        self._repeats = repeats
+        self._repeats, self._most_samples = repeats, most_samples
         self._chunks, self._codec, self._clip, self._own, self._blame = chunks, codec, clip, own, blame
         self._missing = {number: set(senders) for number in chunks}
         """Senders, by the chunk that they have not delivered."""
@@ -115,6 +138,8 @@ class Reducing:
                 vector = decode(payload, self._codec, span.stop - span.start)
                 if squared_norm(vector) > (ROUNDED * chunk.norm) ** 2:
                     raise ProtocolError("A part of its numbers is larger than the whole is said to be.")
+                if chunk.samples > self._most_samples:
+                    raise ProtocolError("It says that it has more samples than a trainer comes to.")
                 if chunk.norm and self._repeats(sender, chunk.norm):
                     raise ProtocolError("It sends again what was in a round before.")
                 self.norms[sender] = chunk.norm

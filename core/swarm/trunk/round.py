@@ -30,6 +30,7 @@ from core.contracts.net import of_run
 from core.contracts.trunk_rounds import (
     LARGEST_NORM,
     MEMBERS,
+    SAMPLES,
     Averaged,
     Chunk,
     Group,
@@ -43,16 +44,12 @@ from core.contracts.trunk_rounds import (
 from core.identity import PeerId, verify
 from core.net.rpc import RpcNode
 from core.swarm.trunk.ballot import Piece, chunks_of, decide, first_pieces, leader_of, pieces_again
-from core.swarm.trunk.reducing import LEFT, WINDOW, Answer, Reducing, Sent, Span
+from core.swarm.trunk.reducing import LEFT, Answer, Reducing, Sent, Span, Window
 
 log = logging.getLogger(__name__)
 
 SENDER, REDUCER, REPORTS = 0.5, 0.75, 0.25
 """Parts of the grace; see above."""
-LEAST = 6
-"""Chunks under way to all reducers: while some are sent others are averaged and come back, so that no line is idle."""
-QUICK_S = 1.0
-"""An answer within this shows that the line has room: on a slow one so much is under way, and busy PCs take a part."""
 LEAVE_S = 5.0
 """For telling the others that this member goes."""
 LIE = 5.0
@@ -78,23 +75,6 @@ class Result(NamedTuple):
     """Samples of each whose vector is in the parts that this member reduced; empty: it reduced none."""
 
 
-class Window:
-    """How many chunks are under way to one reducer. On a slow line few, so that the first have long been averaged, and
-    come back, when the last are sent."""
-
-    def __init__(self, reducers: int) -> None:
-        """One of so many."""
-        self.size = self._least = max(1, LEAST // reducers)
-        self.free = asyncio.Semaphore(self.size)
-
-    def answered(self, seconds: float) -> None:
-        """A chunk's mean has come after so long; another chunk may go, or two, or none."""
-        wanted = min(self.size + 1, WINDOW) if seconds < QUICK_S else max(self.size - 1, self._least)
-        for _ in range(1 + wanted - self.size):
-            self.free.release()
-        self.size = wanted
-
-
 class Pass:
     """One way of the pieces through all members, as this one sees it."""
 
@@ -110,7 +90,9 @@ class Pass:
         own = [chunks for piece, chunks in zip(pieces, self.chunks, strict=True) if piece.reducer == here]
         senders = [member for member in alive if group.sends[member] and member != here]
         mine = {number: span for chunks in own for number, span in chunks.items()}
-        self.reducing = Reducing(mine, senders, group.codec, group.clip, round_.sent, round_.blame, round_.repeats)
+        self.reducing = Reducing(
+            mine, senders, group.codec, group.clip, round_.most_samples, round_.sent, round_.blame, round_.repeats
+        )
         self.reports: dict[int, Report] = {}
         self.reported = asyncio.Event()
         """More than half of the members have, or one more."""
@@ -128,6 +110,7 @@ class Round:
         vector: Numbers | None,
         samples: int,
         used: Collection[tuple[PeerId, float]] = (),
+        most_samples: int = SAMPLES,
     ) -> None:
         """Nothing is sent yet.
 
@@ -138,6 +121,7 @@ class Round:
             vector: what it sends; None: it only helps.
             samples: that made the vector.
             used: peers with the norms of their vectors in rounds before: whoever sends such a one again is refused.
+            most_samples: that one member can have.
 
         Raises:
             ProtocolError: the vector is not finite, or nobody else would take it.
@@ -150,7 +134,7 @@ class Round:
             raise ProtocolError("What is to be averaged has numbers that are infinite or none.")
         self.sent = None if vector is None else Sent(vector, samples, norm)
         self.out = None if vector is None else np.empty_like(vector)
-        self._used = used
+        self._used, self.most_samples = used, most_samples
         self._passes: dict[int, Pass] = {}
         self._left: set[int] = set()
         self._begun = asyncio.Condition()
@@ -308,6 +292,8 @@ class Round:
                     calls.create_task(one(number, span))
         except* (HearthError, TimeoutError) as errors:
             log.info("member %s does not reduce its share: %r", reducer.hex()[:8], errors.exceptions[0])
+            if any(isinstance(error, ProtocolError) for error in errors.exceptions):
+                self.blame(pass_.pieces[place].reducer, "What it gave is no mean.")
         else:
             pass_.digests[place] = hashlib.sha256(b"".join(hashes[number] for number in chunks)).digest()
 
@@ -318,6 +304,8 @@ class Round:
             ProtocolError: it is no mean.
         """
         averaged, payload = answer
+        if averaged.peers > sum(self.group.sends) or averaged.samples > averaged.peers * self.most_samples:
+            raise ProtocolError(f"No {averaged.peers} members have {averaged.samples} samples.")
         assert self.out is not None
         self.out[span.start : span.stop] = decode(payload, self.group.codec, span.stop - span.start)
         least = pass_.least

@@ -31,7 +31,7 @@ from core.identity import parse_peer, peer_text
 from core.net.recurring import Recurring
 from core.net.rpc import Context
 from core.swarm.members import Members
-from core.swarm.trunk.leases import TICK_S, Leases, heir_of, syncer_of
+from core.swarm.trunk.leases import AWAY_S, TICK_S, Leases, heir_of, mark, syncer_of
 from core.swarm.trunk.work_generator import Work
 
 log = logging.getLogger(__name__)
@@ -138,6 +138,8 @@ class ServerLease:
         """The newest that came, if this PC is not the server."""
         self._left_over: Copy | None = None
         """What was learnt here under this PC as server, if another one goes on and has not mixed it in yet."""
+        self._followed, self._heard = "", 0.0
+        """The server that answered last, and when, time.monotonic()."""
         self._passed_on = 0
         """Samples of what another server has given, or has asked for to go on from it."""
         self._loaded, self._saved, self._saved_at = asyncio.Event(), 0, 0.0
@@ -220,10 +222,11 @@ class ServerLease:
             self._leases.failed(server)
         self._tending.wake.set()
 
-    def received(self, data: bytes | memoryview) -> bytes:
+    def received(self, server: str, data: bytes | memoryview) -> bytes:
         """Keep what a server's answer holds; the parameters.
 
         Args:
+            server: who it is.
             data: as it came.
 
         Raises:
@@ -232,10 +235,15 @@ class ServerLease:
         copy = load(data, self._numbers)
         if not (self.serves or self._is_alone) and copy.turns >= self.turns:
             self._copy, self.turns, self._passed_on = copy, copy.turns, samples_of(copy)
+        self._followed, self._heard = server, time.monotonic()
         return copy.vector
 
     def _mine(self) -> Keeper:
-        return Keeper({PART: self.turns}, [PART] if self.serves else [], not (self._node.dial_only or self._is_broken))
+        followed = self._followed if time.monotonic() - self._heard < AWAY_S else ""
+        if self.serves:
+            followed = self._members.me
+        able, follows = not (self._node.dial_only or self._is_broken), {PART: mark(followed)} if followed else {}
+        return Keeper({PART: self.turns}, [PART] if self.serves else [], able, follows)
 
     async def _tend(self) -> None:
         if not self._loaded.is_set():

@@ -162,7 +162,7 @@ class ParameterServers(Agreement):
                 if self._lease:
                     self._lease.failed(server, gone=not isinstance(error, CallRefused))
                 continue
-            unpacked = self._lease.received if self._lease else self._unpacked
+            unpacked = partial(self._lease.received, server) if self._lease else self._unpacked
             try:
                 return server, agreed, await self._aside(partial(unpacked, answer)) if answer else b""
             except ProtocolError as error:
