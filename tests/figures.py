@@ -183,6 +183,22 @@ def pages(document: Document) -> Rows:
     ]
 
 
+def holds(document: Document) -> Rows:
+    words = {True: "yes", False: "no", None: ""}
+    return [
+        ["what must hold", "measured", "wanted", "holds"],
+        *([line["name"], _said(line["measured"]), line["wanted"], words[line["holds"]]] for line in document["holds"]),
+    ]
+
+
+def _said(measured: Any) -> str:
+    if isinstance(measured, Mapping):
+        return ", ".join(f"{name} {_said(value)}" for name, value in measured.items())
+    if isinstance(measured, list | tuple):
+        return " of ".join(map(_said, measured))
+    return "not measured" if measured is None else f"{measured:g}" if isinstance(measured, float) else str(measured)
+
+
 FORWARD, BOTH = ("forward_ms", "median"), ("forward_backward_ms", "median")
 LAYER = {"layer": "RemoteMixtureOfExperts"}
 TABLES: dict[str, Callable[[Document], Rows]] = {
@@ -284,6 +300,7 @@ TABLES: dict[str, Callable[[Document], Rows]] = {
         ]
     ),
     "scaling": hosts,
+    "trunk": holds,
     "yield": returns,
 }
 

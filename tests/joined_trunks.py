@@ -54,13 +54,14 @@ class JoinedTrunks:
         if offer.part not in self.syncers:
             self.syncers[offer.part] = Syncer(Fragment(numbers, offer.fine), self.rules)
         syncer, counted, name = self.syncers[offer.part], True, hashlib.sha256(trainer.encode()).digest()
-        if offer.version:
+        if offer.version and offer.samples:
             message = encoder.encode(numbers, offer.fine, is_sparse=self.rules.wire == "sparse")
             self.sent[trainer] += len(message)
             await asyncio.sleep(self._delay_s(len(message)))
             counted = await syncer.offer(name, offer.version, offer.samples, message)
         else:
             syncer.expect(name)
+            counted = bool(offer.samples) or syncer.fragment.is_settled(name, offer.version)
         fragment = syncer.fragment
         behind = fragment.version - offer.version
         size = 8 * len(fragment.numbers)

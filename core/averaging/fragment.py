@@ -141,10 +141,18 @@ class Fragment:
         """Whether an offer that a trainer made on a version, or a later one of it, is in what is agreed."""
         return any(giver == peer and on >= version for made in self.rounds for giver, on in made.givers)
 
+    def is_settled(self, peer: bytes, version: int) -> bool:
+        """Whether what a trainer has learnt on a version is in what is agreed, or nobody can tell any more."""
+        return version < self.version - STALE or self.counted(peer, version)
+
     def since(self, line: bytes) -> list[Round] | None:
         """The rounds that came after a line; None: it is too old for that, or another one."""
         lines = [*self._lines]
         return [*self.rounds][lines.index(line) :] if line in lines else None
+
+    def lately(self) -> list[tuple[int, bytes]]:
+        """The last versions, with their lines."""
+        return [*enumerate(self._lines, self.version + 1 - len(self._lines))]
 
     def usual(self) -> set[bytes]:
         """The trainers that took part lately."""
@@ -207,7 +215,7 @@ def load(data: bytes, most: int) -> Fragment:
     fragment = Fragment(codecs.decode(state.numbers, "fp32", count), state.fine, state.version, state.samples)
     fragment.momentum = None if state.momentum is None else codecs.decode(state.momentum, "fp32", count)
     fragment.rounds.extend(state.rounds)
-    fragment._lines.extend(state.lines)
+    fragment._lines = deque(state.lines, maxlen=STALE + 1)
     fragment.line = state.lines[-1]
     return fragment
 

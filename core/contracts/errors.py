@@ -106,6 +106,10 @@ class RecordError(NetworkError, code="record", exit_code=17):
         self.verdict = verdict
 
 
+class RoundVoid(NetworkError, code="round_void"):
+    """A round has no result here: for all, or this peer is behind. What was to be averaged is as it was."""
+
+
 class DataError(HearthError, code="data", exit_code=18):
     """A part of a run's data is missing here, or is not what its hash says."""
 

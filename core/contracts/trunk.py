@@ -119,7 +119,7 @@ class Offer(msgspec.Struct, frozen=True, array_like=True):
     """Of the part, as agreed last, on which the payload was made; 0: none is known here, and if there is none, the
     payload are the numbers to begin with."""
     samples: Whole
-    """That made the payload."""
+    """That made the payload; 0: it is no offer, a part of which others know something is only asked for."""
     fine: Whole = 0
     """So many numbers at the payload's beginning are not to be rounded to few bits: norms and gates."""
     accuracy: Accuracy | None = None

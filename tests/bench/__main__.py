@@ -50,7 +50,7 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "network": lambda o: network.measure(o.quick, o.against, o.anchors),
     "scaling": lambda o: scaling.measure(o.quick),
     "text": lambda o: text.measure(o.quick),
-    "trunk": lambda o: trunk.measure(trunk.Options(o.quick, o.against, o.anchors, o.data, o.out), o.only),
+    "trunk": lambda o: trunk.measure(trunk.Options(o.quick, o.against, o.anchors, o.data, o.out, sys.argv[1:]), o.only),
     "yield": lambda o: yields.measure(o.quick, o.returns),
 }
 

@@ -12,12 +12,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from core.contracts.errors import RoundVoid
 from core.contracts.net import PeerAddress
 from core.contracts.trunk_rounds import Group
 from core.identity import Identity
 from core.net.rpc import RpcNode
 from core.swarm.trunk.all_reduce import AllReduce
-from core.swarm.trunk.round import RoundVoid
 
 
 def factor(owner: int, turn: int) -> float:

@@ -1,6 +1,5 @@
 """What the benchmarks beside hivemind share: figures in the form of its anchor's drivers, its runs, and the ratios."""
 
-import contextlib
 import json
 import statistics
 import subprocess
@@ -8,9 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from tests.bench.machine import progress
+from tests.bench.processes import output
 from tests.workers import ROOT
 
 ANCHORS = ROOT.parent / "shared" / "anchors" / "hivemind"
@@ -57,18 +55,11 @@ def figures(
     """
     progress(f"hivemind: {name}")
     command = [str(python), f"bench_{name}.py", *(["--quick"] if quick else []), *arguments]
-    with subprocess.Popen(command, cwd=(folder or ANCHORS).resolve(), stdout=subprocess.PIPE) as driver:
-        try:
-            written, _ = driver.communicate(timeout=limit_s)
-        except subprocess.TimeoutExpired:
-            progress(f"hivemind: {name} took more than {limit_s:.0f} s")
-            for process in psutil.Process(driver.pid).children(recursive=True):
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    process.kill()  # in groups of their own they would outlive it
-            driver.kill()
-            return None
-    if driver.returncode:
-        raise subprocess.CalledProcessError(driver.returncode, command)
+    try:
+        written = output(command, (folder or ANCHORS).resolve(), limit_s)
+    except subprocess.TimeoutExpired:
+        progress(f"hivemind: {name} took more than {limit_s:.0f} s")
+        return None
     return json.loads(written.splitlines()[-1])["figures"]
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from core.averaging.codecs import Numbers
 from core.averaging.mean import longest_mean, mean_of
-from core.contracts.errors import ProtocolError, RemoteFault
+from core.contracts.errors import ProtocolError, RemoteFault, RoundVoid
 from core.contracts.expert_calls import Codec
 from core.contracts.net import PeerAddress, of_run
 from core.contracts.trunk_rounds import CHUNK as CHUNKS
@@ -24,7 +24,7 @@ from core.net.endpoint import LOOPBACK
 from core.net.rpc import Context, Payload, RpcNode
 from core.swarm.trunk.all_reduce import AllReduce
 from core.swarm.trunk.ballot import decide, first_pieces, leader_of, pieces_again
-from core.swarm.trunk.round import Result, RoundVoid
+from core.swarm.trunk.round import Result
 from tests.digits_layer import BATCH, digits
 
 RUN = "run-1"

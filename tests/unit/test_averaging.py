@@ -212,6 +212,13 @@ def test_who_applies_the_rounds_has_the_same_bits_as_the_syncer(is_sparse: bool)
     assert follower.since(lines[7]) == [] and follower.since(lines[3]) is None and follower.since(b"other") is None
 
 
+def test_a_young_fragment_that_was_read_is_written_and_told_of_as_it_was() -> None:
+    young = Fragment(draw(9000), 100)
+    again = load(dump(young), 9000)
+    assert dump(again) == dump(young)
+    assert again.lately() == young.lately() == [(1, young.line)]
+
+
 def test_the_mean_of_what_was_offered_is_added() -> None:
     syncer = Collecting(Fragment(np.zeros(64, np.float32), 64), quorum=2, patience_s=10.0)
     for peer, value in ((A, 1.0), (B, -0.5)):

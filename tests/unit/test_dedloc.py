@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from core.contracts import manifest as manifests
-from core.contracts.errors import CallTimeout, CheckpointError, ComputeError
+from core.contracts.errors import CallTimeout, CheckpointError, ComputeError, NetworkError, RoundVoid
 from core.contracts.manifest import Manifest
 from core.contracts.pipe import AGREE, ENOUGH, GATHERED
 from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer
@@ -227,14 +227,15 @@ class Worker:
         self.strategy.contribute(0, gradients(self.module, batch(0)), ROWS)
 
 
-def test_a_sum_that_could_not_be_offered_is_offered_again() -> None:
+@pytest.mark.parametrize("failure", [CallTimeout("nobody there"), RoundVoid("the leader has gone")])
+def test_a_sum_that_could_not_be_offered_is_offered_again(failure: NetworkError) -> None:
     async def main() -> Worker:
         worker = Worker()
         task = asyncio.create_task(worker.strategy.agree(run))
         await asyncio.sleep(1)
         worker.contribute()
         worker.calls.tell(ENOUGH, 0)
-        worker.answers.put_nowait(CallTimeout("nobody there"))
+        worker.answers.put_nowait(failure)
         worker.answers.put_nowait(Agreed(0, 1, 2 * ROWS, 2))
         await asyncio.sleep(10)
         task.cancel()

@@ -226,7 +226,6 @@ async def test_a_trainer_goes_on_from_its_own_state_and_a_newcomer_from_what_is_
     restarted, _ = strategy_with(answer)
     restarted.load_state(state)
     assert restarted._versions == [1] and torch.equal(weights(restarted), weights(strategy))
-    assert await restarted.next_batch() == 1
     newcomer, _ = strategy_with(answer)
     newcomer.take_over(state)
     assert torch.equal(weights(newcomer), agreement) and not torch.equal(weights(strategy), agreement)
@@ -234,6 +233,36 @@ async def test_a_trainer_goes_on_from_its_own_state_and_a_newcomer_from_what_is_
     with pytest.raises(CheckpointError):
         newcomer.load_state({**state, "agreed.0": torch.full((44,), torch.inf)})
     assert all(torch.equal(before[key], tensor) for key, tensor in newcomer.state().items())
+
+
+@pytest.mark.parametrize(("rounds", "counted"), [(0, False), (1, False), (1, True), (9, True)])
+async def test_a_trainer_that_was_restarted_asks_how_far_the_others_are_before_it_trains(
+    rounds: int, counted: bool
+) -> None:
+    """What it had learnt stays, unless it is counted already or too old for anybody to know."""
+    agreements = [torch.full((44,), float(number)) for number in range(11)]
+
+    def answer(offer: Offer, numbers: Tensor) -> tuple[Agreed, Tensor]:
+        version = offer.version + (rounds if offer.version and not offer.samples else 1)
+        return Agreed(0, version, 1000, 2, counted), agreements[version]
+
+    strategy, _ = strategy_with(answer)
+    task = asyncio.create_task(strategy.agree(run))
+    async with asyncio.timeout(60):
+        await strategy.next_batch()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    learnt = learn(strategy)
+    restarted, offers = strategy_with(answer)
+    restarted.load_state(strategy.state())
+    task = asyncio.create_task(restarted.agree(run))
+    async with asyncio.timeout(60):
+        assert await restarted.next_batch() == 1
+    task.cancel()
+    assert [(offer.version, offer.samples) for offer in offers] == [(1, 0)]
+    assert restarted._versions == [1 + rounds]
+    expected = agreements[1 + rounds] + (0.0 if counted else learnt)
+    assert torch.allclose(weights(restarted), expected)
 
 
 async def test_the_rate_rises_and_falls_by_the_samples_of_all_trainers() -> None:

@@ -107,6 +107,10 @@ async def test_peers_agree_bit_for_bit_and_go_on_when_a_syncer_dies(tmp_path: Pa
             for part in range(PARTS):
                 assert len({(t.versions[part], t.numbers[part]) for t in made}) == 1, "they do not agree"
         assert set(made[0].versions.values()) == {4}
+        for version, counted in ((1, True), (4, False)):  # it was restarted from a checkpoint
+            asked = Offer(0, version, 0, FINE)
+            agreed, numbers = await made[0].worker.agree(asked, draw(1).tobytes(), time.monotonic() + PATIENCE_S)
+            assert (agreed.version, agreed.counted, numbers) == (4, counted, made[0].numbers[0])
         names = sorted(peer_text(trainer.node.id) for trainer in made)
         for trainer in made:
             givers, reducers = trainer.worker.who()

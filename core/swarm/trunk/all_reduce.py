@@ -5,7 +5,7 @@ import contextlib
 from collections import Counter
 
 from core.averaging.codecs import Numbers
-from core.contracts.errors import ProtocolError, RemoteFault
+from core.contracts.errors import ProtocolError, RemoteFault, RoundVoid
 from core.contracts.expert_calls import encoded_size
 from core.contracts.net import of_run
 from core.contracts.trunk_rounds import CHUNK, SAMPLES, Chunk, Group, Heard, Leave, Left, Report, Told
@@ -13,7 +13,7 @@ from core.identity import PeerId
 from core.net.limits import Newest
 from core.net.rpc import Context, Payload, RpcNode
 from core.swarm.trunk.reducing import WINDOW, Answer
-from core.swarm.trunk.round import Pass, Result, Round, RoundVoid
+from core.swarm.trunk.round import Pass, Result, Round
 
 EARLY = 4 * WINDOW
 """Calls of one peer that may wait for a round which has not begun here: of some reducers' windows."""

@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 
 from core.averaging.codecs import Numbers
-from core.contracts.errors import CallRefused, CallTimeout, ProtocolError
+from core.contracts.errors import CallRefused, CallTimeout, ProtocolError, RoundVoid
 from core.contracts.kinds import DATA, MODELS
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, notice
@@ -43,7 +43,6 @@ from core.swarm.trunk.catching_up import CatchingUp, Taken
 from core.swarm.trunk.lineage import by_most, is_away, names, newest
 from core.swarm.trunk.matchmaking import Matchmaking
 from core.swarm.trunk.planning import planned_shares, wish_of
-from core.swarm.trunk.round import RoundVoid
 from core.swarm.trunk.standings import EXPIRY_S, Standings
 from core.swarm.trunk.vectors import Vectors, Whole
 
@@ -125,8 +124,8 @@ class DeDLOC(Agreement):
         return [*self._tending.notes, *self._helping.notes]
 
     def status(self) -> list[PartStatus]:
-        if not self._trunks or self._gathered is None:
-            return []
+        if not self._trunks or self._gathered is None or self._gathered.version + 1 < self._enough:
+            return []  # a trainer that goes on from an older checkpoint is to catch up first
         version, digest = max(self._trunks.items())
         at, agreed = self._agreed or (None, Agreed(0, 0, 0, 0))
         trained, lately = self._gathered.trained, [(number, trunk.hex()) for number, trunk in self._trunks.items()]

@@ -178,7 +178,7 @@ class DiLoCo(Agreement):
         numbers = np.frombuffer(payload, "<f4")
         if len(numbers):
             self._trains(offer.part, (len(numbers), offer.fine))
-        if not offer.version or not len(numbers):
+        if not offer.version or not offer.samples:
             answer = await self._ask(FragmentOffer(offer.part, 0, b"", 0, offer.fine, "ask"))
             if answer.kind == "none" and len(numbers):
                 begin = FragmentOffer(offer.part, 0, b"", offer.samples, offer.fine, "begin")
@@ -194,7 +194,8 @@ class DiLoCo(Agreement):
         if answer.kind == "none" or fragment is None:
             return Agreed(offer.part, 0, 0, 0, counted=False), b""
         self._heard[offer.part] = time.time()
-        agreed = Agreed(offer.part, fragment.version, fragment.samples, answer.peers, answer.counted)
+        counted = answer.counted if offer.samples else fragment.is_settled(self._node.peer, offer.version)
+        agreed = Agreed(offer.part, fragment.version, fragment.samples, answer.peers, counted)
         return agreed, fragment.numbers.tobytes()
 
     def _trains(self, part: int, size: tuple[int, int]) -> None:

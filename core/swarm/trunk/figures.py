@@ -74,6 +74,7 @@ def of_parts(
             heard.get(part),
             syncer_of(part, keepers),
             len(fragment.numbers),
+            [(version, line.hex()) for version, line in fragment.lately()],
         )
         for part, fragment in sorted(fragments.items())
     ]

@@ -25,7 +25,7 @@ import numpy as np
 
 from core.averaging.codecs import Numbers, decode, encode
 from core.averaging.mean import longest_mean, squared_norm
-from core.contracts.errors import UNREADABLE, CallTimeout, HearthError, NetworkError, ProtocolError
+from core.contracts.errors import UNREADABLE, CallTimeout, HearthError, NetworkError, ProtocolError, RoundVoid
 from core.contracts.net import of_run
 from core.contracts.trunk_rounds import (
     LARGEST_NORM,
@@ -56,10 +56,6 @@ LIE = 5.0
 """Points for numbers that no honest peer sends: the second time soon after means a ban."""
 WITHHELD = 4.0
 """Points for a leader that is there and tells nobody what it has decided: its PC may have been busy."""
-
-
-class RoundVoid(NetworkError, code="round_void"):
-    """A round has no result here: for all, or this member is behind. What was to be averaged is as it was."""
 
 
 class Result(NamedTuple):

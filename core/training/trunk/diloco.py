@@ -103,6 +103,8 @@ class DiLoCo(TrunkStrategy):
         """Fragments whose new numbers are here and wait for a batch to end."""
         self._joined = asyncio.Event()
         """What is agreed was asked for, if there is anybody to ask."""
+        self._told: set[int] = set()
+        """Fragments of which this trainer was told since it began or went on from a state."""
 
     @property
     def step(self) -> int:
@@ -138,16 +140,24 @@ class DiLoCo(TrunkStrategy):
         if self._calls is None:
             return
         self._on_the_way.clear()  # who was training before this was cancelled
+        self._told.clear()
+        self._joined.clear()
         async with asyncio.TaskGroup() as group:
             for part in range(len(self._fragments)):
                 group.create_task(self._agree_on(part, self._calls, run), name=f"fragment {part}")
 
     async def _agree_on(self, part: int, calls: Calls, run: Run) -> None:
-        """One fragment, again and again: what was offered is offered until it is answered."""
+        """One fragment, again and again: what was offered is offered until it is answered. Who goes on from a state
+        asks first, as the others may be far ahead."""
         while True:
-            if self._agreed[part] is not None:
+            if self._agreed[part] is None:
+                offered = await run(self._offer, part)
+            elif part not in self._told:
+                offered = await run(self._question, part)
+            else:
                 await self._until_due(part)
-            await self._ask(calls, await run(self._offer, part), run)
+                offered = await run(self._offer, part)
+            await self._ask(calls, offered, run)
 
     async def _ask(self, calls: Calls, offered: Offered, run: Run) -> None:
         fragment = self._fragments[offered.offer.part]
@@ -185,9 +195,11 @@ class DiLoCo(TrunkStrategy):
             self._stepped.clear()
             await self._stepped.wait()
 
-    def _join_if_all_is_known(self) -> None:
-        if all(agreed is not None for agreed in self._agreed):
-            self._joined.set()
+    def _question(self, part: int) -> Offered:
+        """Only to be told of a fragment; if nobody knows of it any more, it is as it is here."""
+        fragment = self._fragments[part]
+        here = fragment.read(self._adam.weights)
+        return Offered(Offer(part, self._versions[part], 0, fragment.fine), here, here, self._life)
 
     def _offer(self, part: int) -> Offered:
         """What there is to be told of a fragment now."""
@@ -219,7 +231,9 @@ class DiLoCo(TrunkStrategy):
         # Where noise is most of a gradient, the mean of K steps of Adam is shorter than one on the mean of their
         # gradients, by the square root of K (Malladi et al., 2022: its rate goes with the root of the batch).
         self._adam.factor = min(FACTOR, math.sqrt(min(self._peers)))
-        self._join_if_all_is_known()
+        self._told.add(part)
+        if len(self._told) == len(self._fragments):
+            self._joined.set()
         self._adam.samples = max(self._adam.samples, agreed.samples)  # warm-up and decay go by the samples of all
 
     # --- what is kept
@@ -239,7 +253,6 @@ class DiLoCo(TrunkStrategy):
         self._samples = [0] * len(self._fragments)
         self._life += 1
         self._begun = self.step  # whatever was on the way is trained on anew
-        self._join_if_all_is_known()
 
     def _read(self, state: dict[str, Tensor], part: int) -> tuple[Tensor | None, int]:
         """What was agreed on a fragment, and its version; nothing if the trunk was cut in another way then, or not at
