@@ -3,8 +3,8 @@
 Real processes on loopback: trainers, each a worker and its compute process, and a backbone peer that helps to reduce.
 Any one of these processes is killed at a random moment, with SIGKILL. Who starts a worker anew is this benchmark; a
 worker starts its compute process anew itself, and an orphaned one has to end by itself. The next kill comes when the
-peer is in step and all trunks were equal once more. A peer's step is that which it tells since it has heard of the
-others: until then its checkpoint may be older, but nothing that is learnt on that counts.
+peer is in step and all trunks were equal once more. A peer's step is that which it tells while it is one of those
+that made the last agreement: its checkpoint may be older, but nothing that is learnt on that counts.
 """
 
 import json
@@ -165,18 +165,18 @@ class _Swarm:
         return chance.choice(processes)
 
     def _look(self, name: str) -> bool:
-        """Ask a trainer; whether it tells of a trunk."""
+        """Ask a trainer; whether it takes part in agreements."""
         with suppress(HearthError):
-            parts = self.peers[name].ask("trunk", {}, TrunkStatus).parts
-            for part in parts:
-                if part.agreed is None:
-                    continue  # from the disk: it asks the others before it goes on
+            status = self.peers[name].ask("trunk", {}, TrunkStatus)
+            gives = status.me in {giver.peer for giver in status.givers}
+            for part in status.parts:
                 step = part.samples // (SUBTASK[0] * SUBTASK[1]) if self._by_samples else part.version
-                self._looks[name, part.part].append(Look(time.monotonic(), step))
+                if gives:
+                    self._looks[name, part.part].append(Look(time.monotonic(), step))
                 told = [(part.samples, part.digest)] if self._by_samples else [(step, part.digest), *part.lately]
                 for version, digest in told:
                     self._digests[part.part, version].setdefault(name, set()).add(digest)
-            return bool(parts)
+            return gives and bool(status.parts)
         return False
 
     def wait(self, what: str, condition: Any) -> Any:

@@ -410,6 +410,25 @@ async def test_a_bad_trainer_of_several_is_named_and_the_others_go_on(
 
 
 @pytest.mark.timeout(900)
+async def test_who_has_nothing_to_give_gets_the_mean_also_if_only_one_gave(tmp_path: Path) -> None:
+    async with peers(3) as nodes:
+        swarm = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+        await all_known(swarm)
+        gives, gets, _ = swarm  # the third one does not come, and names nothing
+        for trainer in swarm:
+            trainer.worker._tending.start()
+        numbers = torch.full((NUMBERS,), ROWS * 3.0).numpy().tobytes()
+        async with asyncio.timeout(PATIENCE_S):
+            gave, got = await asyncio.gather(
+                gives.worker.agree(Offer(0, 0, ROWS), numbers, 1e9), gets.worker.agree(Offer(0, 0, 0), b"", 1e9)
+            )
+        for trainer in swarm:
+            await trainer.worker._tending.stop()
+    assert gave == (Agreed(0, 1, ROWS, 1), torch.full((NUMBERS,), 3.0).numpy().tobytes())
+    assert got == (msgspec.structs.replace(gave[0], counted=False), gave[1])
+
+
+@pytest.mark.timeout(900)
 async def test_who_has_nothing_to_give_gets_the_mean(tmp_path: Path) -> None:
     async with peers(3) as nodes:
         swarm = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]

@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 import logging
 from collections import Counter
+from collections.abc import Collection
 from typing import Literal, NamedTuple, Self
 
 import msgspec
@@ -75,13 +76,14 @@ class CatchingUp:
         self._doubted: set[PeerId] = set()
         """Those who are looked at for a lie, one at a time of each."""
 
-    async def mean(self, version: int) -> Taken | None:
+    async def mean(self, version: int, givers: Collection[PeerId] = ()) -> Taken | None:
         """That the others have taken a step by; None: they have not, or it is not to be had any more.
 
         Args:
             version: the step.
+            givers: as in `Standings.mean_of_most`.
         """
-        digest, those = self._standings.mean_of_most(version)
+        digest, those = self._standings.mean_of_most(version, givers)
         before = self._standings.trainers
         for peer in those:
             try:

@@ -323,9 +323,10 @@ class DeDLOC(Agreement):
         if result.vector is not None:
             agreed = Agreed(0, offer.version + 1, trained + result.samples, result.peers)
             return await asyncio.to_thread(Taken.by, agreed, result.vector.tobytes())
+        givers = [PeerId(member.peer) for member, sends in zip(group.members, group.sends, strict=True) if sends]
         try:
             async with asyncio.timeout(MEAN_S):  # it had nothing to give, and gets the mean from who had
-                while (kept := await self._others.mean(offer.version)) is None:
+                while (kept := await self._others.mean(offer.version, givers)) is None:
                     await asyncio.sleep(TICK_S)
                     await self._standings.look()
                 return kept

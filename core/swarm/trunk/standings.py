@@ -150,14 +150,19 @@ class Standings:
         """Whether most of the others have taken a step."""
         return bool(self.mean_of_most(step)[1])
 
-    def mean_of_most(self, version: int) -> tuple[bytes, list[PeerId]]:
+    def mean_of_most(self, version: int, givers: Collection[PeerId] = ()) -> tuple[bytes, list[PeerId]]:
         """The digest of the mean that the others took a step by, and who has it; nobody if they did not.
 
         Only more than half take a step: what fewer than half name, this trainer counted as one that does not, is one
         that a liar has made up.
+
+        Args:
+            version: the step.
+            givers: of a round for it in which this trainer was: then only they count. Empty: it was in none.
         """
-        means = {peer: dict(each.means).get(version) for peer, each in self.trainers.items()}
+        those = {peer: each for peer, each in self.trainers.items() if not givers or peer in givers}
+        means = {peer: dict(each.means).get(version) for peer, each in those.items()}
         named = {peer: digest for peer, digest in means.items() if digest is not None}
         [(digest, count)] = Counter(named.values()).most_common(1) or [(b"", 0)]
-        able = 1 + len(self.voters(version) | named.keys())
+        able = 1 + len({*givers} or self.voters(version) | named.keys())
         return digest, [peer for peer, name in named.items() if name == digest and 2 * count >= able]
